@@ -1,0 +1,99 @@
+//! Evidence as the judging room sees it: passages with their figures, and matched fact-checks.
+
+use chrono::{DateTime, Utc};
+
+use super::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
+
+/// The three probabilities of (passage → claim); they sum to 1 as a model gives them, and may not after a rule
+/// (a number that disagrees) has moved them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StanceProbabilities {
+    pub entail: f64,
+    pub contradict: f64,
+    pub neutral: f64,
+}
+
+impl StanceProbabilities {
+    pub const NEUTRAL: Self = Self { entail: 0.0, contradict: 0.0, neutral: 1.0 };
+}
+
+/// One passage, judged for one claim. Everything the score needs is in here, so that a stored row can be scored anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedPassage {
+    pub evidence_id: String,
+    pub url: String,
+    pub domain: String,
+    pub title: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    pub language: Option<String>,
+    pub passage: String,
+    pub entail: f64,
+    pub contradict: f64,
+    pub neutral: f64,
+    /// Mean of claim cosine and entity overlap against the best single evidence claim, 0–1.
+    pub agreement: f64,
+    /// 0–1; under the floor a passage is off topic and decides nothing.
+    pub relevance: f64,
+    /// 0–1.
+    pub credibility: f64,
+    /// (0, 1].
+    pub freshness: f64,
+    /// 0–1.
+    pub specificity: f64,
+    /// 0.30·credibility + 0.25·freshness + 0.25·relevance + 0.20·specificity.
+    pub quality: f64,
+    /// Whether the aligned numbers agree; `None` with nothing to align.
+    pub num_ok: Option<bool>,
+    pub independent_group: String,
+    pub source_type: SourceType,
+    pub origin: Origin,
+    /// The provider that found it.
+    pub provider: String,
+    /// Rank among the judged passages, 1 is best.
+    pub rank: u32,
+    /// The fact holds, but at another time or place than the claim says.
+    pub out_of_context: bool,
+}
+
+impl JudgedPassage {
+    /// Supports when e ≥ 0.6 and c < 0.5; contradicts when c ≥ 0.6.
+    pub fn stance(&self) -> Stance {
+        if self.contradict >= 0.6 {
+            Stance::Contradicts
+        } else if self.entail >= 0.6 && self.contradict < 0.5 {
+            Stance::Supports
+        } else {
+            Stance::Neutral
+        }
+    }
+
+    /// Social posts are context: they never count as agreement.
+    pub fn is_social(&self) -> bool {
+        self.source_type == SourceType::Social
+    }
+}
+
+/// One review a fact-checker published, as a provider returned it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Review {
+    /// The claim that was reviewed.
+    pub claim: String,
+    pub claimant: Option<String>,
+    pub url: String,
+    pub publisher: String,
+    pub title: Option<String>,
+    /// The publisher's words.
+    pub rating: String,
+    pub language: Option<String>,
+    pub review_date: Option<DateTime<Utc>>,
+}
+
+/// A review held against our claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchedReview {
+    pub review: Review,
+    pub relation: Relation,
+    pub rating_class: RatingClass,
+    /// Similarity of the two claims, 0–1.
+    pub similarity: f64,
+}

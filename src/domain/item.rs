@@ -1,0 +1,376 @@
+//! What upstream sends, and the checks that turn a message into an item.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ids;
+
+/// Largest accepted message, bytes. Beyond it a message is no news item; the contract fixes 1 MiB.
+pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+
+/// Longest accepted `item_id`, bytes: it is a primary key and part of URLs.
+const MAX_ID_BYTES: usize = 512;
+
+/// A news item to be enriched. Unknown fields are ignored.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+#[schemars(title = "corroborate item", extend("additionalProperties" = true))]
+pub struct Item {
+    /// Version of this shape; 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub schema: u32,
+    /// Upstream's identifier, e.g. `tg:channel1:48211`.
+    #[schemars(length(min = 1, max = 512))]
+    pub item_id: String,
+    /// The text. Required unless `sources` is given.
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default)]
+    pub title: Option<String>,
+    #[serde(default)]
+    pub summary: Option<String>,
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The publishing channel, e.g. `@channel1`.
+    #[serde(default)]
+    pub channel: Option<String>,
+    #[serde(default)]
+    pub published_at: Option<DateTime<Utc>>,
+    /// ISO 639-1 code; detected from the text when absent.
+    #[serde(default)]
+    pub language: Option<String>,
+    /// 0–1, upstream's own figure.
+    #[serde(default)]
+    pub importance: Option<f64>,
+    #[serde(default)]
+    pub cluster_id: Option<String>,
+    /// Items of other channels that tell the same story.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub cluster_members: Vec<ClusterMember>,
+    /// Names upstream already found.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub entities: Vec<EntityHint>,
+    /// Texts of other kinds; each gets claims of its own.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub sources: Vec<ItemSource>,
+    /// Which kinds of source to ask; empty means all.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub source_types: Vec<SourceKind>,
+    #[serde(default)]
+    pub category: Option<Category>,
+    #[serde(default)]
+    pub source_document: Option<String>,
+    #[serde(default)]
+    pub line_number: Option<u32>,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub options: ItemOptions,
+}
+
+/// `null` where a list or object is expected means "not given".
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Another channel's item about the same event.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct ClusterMember {
+    pub channel: String,
+    #[serde(default)]
+    pub item_id: Option<String>,
+}
+
+/// A name upstream found, with its type (PERSON, ORG, LOC, …).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct EntityHint {
+    pub text: String,
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+}
+
+/// One text of an item.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct ItemSource {
+    #[serde(rename = "type")]
+    pub kind: ItemSourceKind,
+    pub text: String,
+    #[serde(default)]
+    pub url: Option<String>,
+}
+
+/// Where a text of an item came from.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemSourceKind {
+    OriginalText,
+    LinkContext,
+    Image,
+    VideoTranscript,
+}
+
+/// A kind of source that may be asked.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq, Hash)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    Factcheck,
+    Web,
+    Feeds,
+    Knowledge,
+    Corpus,
+    Api,
+    Database,
+}
+
+/// What the claim is about.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    External,
+    Internal,
+    Codebase,
+}
+
+/// Per-item wishes. They bound the work; they never loosen a limit of the operator.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct ItemOptions {
+    /// Seconds this item may take, capped by `ENRICHMENT_MAX_SECONDS`.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_seconds: Option<u32>,
+    /// Pages to read, capped by `ENRICHMENT_MAX_SOURCES`.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_sources: Option<u32>,
+    /// Confidence from which a verdict is decisive, 0–1; 0.85 when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub confidence_threshold: Option<f64>,
+    /// Whether to propose corrections; true when absent.
+    #[serde(default)]
+    pub auto_correct: Option<bool>,
+    #[serde(default)]
+    pub additional_context: Option<String>,
+}
+
+/// Confidence from which a verdict is decisive unless the item says otherwise (seed 2's default).
+pub const DEFAULT_CONFIDENCE_THRESHOLD: f64 = 0.85;
+
+impl ItemOptions {
+    pub fn confidence_threshold(&self) -> f64 {
+        self.confidence_threshold.unwrap_or(DEFAULT_CONFIDENCE_THRESHOLD)
+    }
+
+    pub fn auto_correct(&self) -> bool {
+        self.auto_correct.unwrap_or(true)
+    }
+}
+
+/// Why a message can never become an item. The text goes to a person through the dead-letter queue.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Reject {
+    #[error("the message is empty; send one JSON object with schema, item_id and text")]
+    Empty,
+    #[error("the message is {bytes} bytes, {MAX_MESSAGE_BYTES} at most; send the text without attachments")]
+    TooLarge { bytes: usize },
+    #[error("the message is not UTF-8 (byte {at}); encode the JSON as UTF-8")]
+    NotUtf8 { at: usize },
+    #[error("the message is not JSON: {detail}")]
+    NotJson { detail: String },
+    #[error("the message does not fit the item schema: {detail}; see `corroborate schema item`")]
+    WrongSchema { detail: String },
+    #[error("schema {found} is not known, only 1 is")]
+    UnknownSchema { found: u64 },
+    #[error("the item has no text: give `text` or at least one of `sources` with text")]
+    NoText,
+}
+
+impl Reject {
+    /// A bounded word for metrics and the `x-error-label` header.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::TooLarge { .. } => "too_large",
+            Self::NotUtf8 { .. } => "not_utf8",
+            Self::NotJson { .. } => "not_json",
+            Self::WrongSchema { .. } => "wrong_schema",
+            Self::UnknownSchema { .. } => "unknown_schema",
+            Self::NoText => "no_text",
+        }
+    }
+}
+
+impl Item {
+    /// A factual text to be checked for a person: no channel, no cluster, no minimum length.
+    pub fn from_claim(item_id: String, claim: &str) -> Self {
+        Self {
+            schema: 1,
+            item_id,
+            text: Some(claim.to_owned()),
+            title: None,
+            summary: None,
+            url: None,
+            channel: None,
+            published_at: None,
+            language: None,
+            importance: None,
+            cluster_id: None,
+            cluster_members: Vec::new(),
+            entities: Vec::new(),
+            sources: Vec::new(),
+            source_types: Vec::new(),
+            category: None,
+            source_document: None,
+            line_number: None,
+            options: ItemOptions::default(),
+        }
+    }
+
+    /// Reads one message. Every failure says what a person can do about it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Reject> {
+        if bytes.len() > MAX_MESSAGE_BYTES {
+            return Err(Reject::TooLarge { bytes: bytes.len() });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| Reject::NotUtf8 { at: error.valid_up_to() })?;
+        let text = text.trim_start_matches('\u{feff}');
+        if text.trim().is_empty() {
+            return Err(Reject::Empty);
+        }
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| Reject::NotJson { detail: error.to_string() })?;
+        Self::from_value(value)
+    }
+
+    /// The same checks for JSON that is already parsed (HTTP arrays, NDJSON lines).
+    pub fn from_value(value: serde_json::Value) -> Result<Self, Reject> {
+        let Some(object) = value.as_object() else {
+            return Err(Reject::WrongSchema { detail: "a JSON object is expected".to_owned() });
+        };
+        if let Some(found) = object.get("schema").and_then(serde_json::Value::as_u64)
+            && found != 1
+        {
+            return Err(Reject::UnknownSchema { found });
+        }
+        let item: Self =
+            serde_json::from_value(value).map_err(|error| Reject::WrongSchema { detail: error.to_string() })?;
+        item.check()?;
+        Ok(item)
+    }
+
+    fn check(&self) -> Result<(), Reject> {
+        let wrong = |detail: &str| Err(Reject::WrongSchema { detail: detail.to_owned() });
+        if self.item_id.trim().is_empty() {
+            return wrong("item_id is empty");
+        }
+        if self.item_id.len() > MAX_ID_BYTES {
+            return wrong("item_id is longer than 512 bytes");
+        }
+        if self.has_nul() {
+            return wrong("a text holds the NUL character, which no database stores");
+        }
+        if self.importance.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
+            return wrong("importance is not within 0 and 1");
+        }
+        if self.options.confidence_threshold.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
+            return wrong("options.confidence_threshold is not within 0 and 1");
+        }
+        if self.options.max_seconds == Some(0) || self.options.max_sources == Some(0) {
+            return wrong("options.max_seconds and options.max_sources must be 1 or more");
+        }
+        if self.texts().next().is_none() {
+            return Err(Reject::NoText);
+        }
+        Ok(())
+    }
+
+    fn has_nul(&self) -> bool {
+        let optional = [
+            &self.text,
+            &self.title,
+            &self.summary,
+            &self.url,
+            &self.channel,
+            &self.language,
+            &self.cluster_id,
+            &self.source_document,
+        ];
+        self.item_id.contains('\0')
+            || optional.iter().any(|value| value.as_deref().is_some_and(|text| text.contains('\0')))
+            || self.sources.iter().any(|source| source.text.contains('\0'))
+            || self.cluster_members.iter().any(|member| member.channel.contains('\0'))
+            || self.entities.iter().any(|entity| entity.text.contains('\0'))
+    }
+
+    /// The texts to take claims from, with the position a claim's `source` names: the item's own text is 0,
+    /// `sources` follow in their order. Blank texts are left out.
+    pub fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
+        let own = self.text.as_deref().filter(|text| !text.trim().is_empty()).map(|text| (0, text));
+        let base = usize::from(own.is_some());
+        let others = self
+            .sources
+            .iter()
+            .filter(|source| !source.text.trim().is_empty())
+            .enumerate()
+            .map(move |(position, source)| (base + position, source.text.as_str()));
+        own.into_iter().chain(others)
+    }
+
+    /// The hash of all that the judgement depends on: text, title, summary, sources, date and source kinds.
+    pub fn content_hash(&self) -> String {
+        let published = self.published_at.map(|date| date.to_rfc3339()).unwrap_or_default();
+        let kinds = format!("{:?}", self.source_types);
+        let mut parts: Vec<&str> = vec![
+            self.text.as_deref().unwrap_or_default(),
+            self.title.as_deref().unwrap_or_default(),
+            self.summary.as_deref().unwrap_or_default(),
+            &published,
+            &kinds,
+        ];
+        parts.extend(self.sources.iter().map(|source| source.text.as_str()));
+        ids::content_hash(&parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minimal_item_is_accepted_and_unknown_fields_are_ignored() {
+        let item = Item::parse(br#"{"schema":1,"item_id":"a","text":"Water boils.","later":true,"sources":null}"#).unwrap();
+        assert_eq!(item.texts().collect::<Vec<_>>(), vec![(0, "Water boils.")]);
+    }
+
+    #[test]
+    fn every_bad_message_has_its_own_label() {
+        let cases: Vec<(Vec<u8>, &str)> = vec![
+            (Vec::new(), "empty"),
+            (b"  \n".to_vec(), "empty"),
+            (vec![b' '; MAX_MESSAGE_BYTES + 1], "too_large"),
+            (vec![b'{', 0xff], "not_utf8"),
+            (b"{not json".to_vec(), "not_json"),
+            (b"[1]".to_vec(), "wrong_schema"),
+            (br#"{"schema":1,"item_id":7,"text":"x"}"#.to_vec(), "wrong_schema"),
+            (br#"{"item_id":"a","text":"x"}"#.to_vec(), "wrong_schema"),
+            (br#"{"schema":1,"item_id":"","text":"x"}"#.to_vec(), "wrong_schema"),
+            (br#"{"schema":1,"item_id":"a","text":"a\u0000b"}"#.to_vec(), "wrong_schema"),
+            (br#"{"schema":2,"item_id":"a","text":"x"}"#.to_vec(), "unknown_schema"),
+            (br#"{"schema":1,"item_id":"a","text":" "}"#.to_vec(), "no_text"),
+            (br#"{"schema":1,"item_id":"a"}"#.to_vec(), "no_text"),
+        ];
+        for (message, label) in cases {
+            let error = Item::parse(&message).unwrap_err();
+            assert_eq!(error.label(), label, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_edited_text_has_another_hash() {
+        let mut item = Item::from_claim("a".into(), "one");
+        let before = item.content_hash();
+        item.text = Some("two".into());
+        assert_ne!(before, item.content_hash());
+    }
+}

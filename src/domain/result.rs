@@ -1,0 +1,158 @@
+//! What the daemon publishes, and what the API and the command line print.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::verdict::{
+    Apply, ClaimKind, CorrectionType, Note, Origin, RatingClass, Relation, Stance, Status, Tier, Verdict,
+};
+
+/// The result of one item.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+#[schemars(title = "corroborate result")]
+pub struct ItemResult {
+    /// Version of this shape; 1.
+    pub schema: u32,
+    pub item_id: String,
+    pub message_id: Option<String>,
+    pub enriched_at: DateTime<Utc>,
+    pub status: Status,
+    /// Causes such as `provider_open:gdelt`, `deadline`, `budget`; empty when everything could be asked.
+    pub degraded: Vec<String>,
+    pub language: Option<String>,
+    pub tier: Option<Tier>,
+    /// 0–100; null where nothing was found or nothing can be verified.
+    pub score: Option<u32>,
+    /// 0–1, of the main claim.
+    pub agreement: f64,
+    pub contradiction: bool,
+    pub notes: Vec<Note>,
+    pub also_reported_by: Vec<String>,
+    /// Why there is nothing to verify, in a sentence for a reader.
+    pub explanation: Option<String>,
+    pub overall_summary: Option<String>,
+    /// Hosts and providers consulted.
+    pub sources_checked: Vec<String>,
+    pub fact_checks: Vec<FactCheck>,
+    pub claims: Vec<ClaimResult>,
+    pub context: Context,
+    pub cost: Cost,
+    /// What each stage did, in a line each.
+    pub trace: Vec<String>,
+}
+
+/// A published review related to the item.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct FactCheck {
+    /// The reviewed claim.
+    pub claim: String,
+    pub url: String,
+    pub publisher: String,
+    pub rating: String,
+    pub rating_class: RatingClass,
+    pub review_date: Option<DateTime<Utc>>,
+    pub similarity: f64,
+    /// The claim of ours it was held against.
+    pub claim_id: String,
+    pub relation: Relation,
+    pub language: Option<String>,
+}
+
+/// One claim with its verdict and evidence.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct ClaimResult {
+    pub claim_id: String,
+    pub text: String,
+    pub kind: ClaimKind,
+    /// Position of the text it was taken from: 0 is the item's own, `sources` follow.
+    pub source: usize,
+    /// `rules`, `model:<name>`, `llm:<name>` or `fact_check`.
+    pub judge: String,
+    pub verdict: Verdict,
+    pub decisive: bool,
+    pub confidence: f64,
+    pub score: Option<u32>,
+    pub tier: Tier,
+    pub agreement: f64,
+    pub contradiction: bool,
+    pub notes: Vec<Note>,
+    pub features: Features,
+    /// Reasoning with `[N]` citations.
+    pub justification: String,
+    pub citations: Vec<u32>,
+    pub evidence: Vec<EvidenceRow>,
+    pub correction: Option<Correction>,
+}
+
+/// The features the score is made of; seed 1's, plus `num_ok`.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Features {
+    pub e_max: f64,
+    pub e_mean3: f64,
+    pub c_max: f64,
+    pub agree_dom: u32,
+    pub rel_avg: f64,
+    pub rec_max: f64,
+    pub num_ok: Option<bool>,
+}
+
+/// One passage as shown.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct EvidenceRow {
+    /// The number justifications cite.
+    pub n: u32,
+    pub evidence_id: String,
+    pub url: String,
+    pub domain: String,
+    pub title: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    pub language: Option<String>,
+    pub passage: String,
+    pub stance: Stance,
+    pub entail: f64,
+    pub contradict: f64,
+    pub neutral: f64,
+    pub agreement: f64,
+    pub relevance: f64,
+    pub quality: f64,
+    pub credibility: f64,
+    pub origin: Origin,
+    pub provider: String,
+    pub independent_group: String,
+    pub extraction_failed: bool,
+}
+
+/// A proposed mend of the claim.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Correction {
+    #[serde(rename = "type")]
+    pub kind: CorrectionType,
+    pub original: String,
+    pub corrected: String,
+    pub confidence: f64,
+    pub note: String,
+    pub apply: Apply,
+    /// URLs.
+    pub sources: Vec<String>,
+}
+
+/// Lines for digests and prompts.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct Context {
+    pub evidence: Vec<String>,
+    pub background: Vec<String>,
+    pub digest_lines: Vec<String>,
+}
+
+/// What the item cost.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Cost {
+    pub usd: f64,
+    pub provider_calls: BTreeMap<String, u32>,
+    pub llm_calls: u32,
+    pub llm_tokens: u32,
+    pub millis: u64,
+}

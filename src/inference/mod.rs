@@ -1,0 +1,50 @@
+//! Models behind traits: what a text means, what a passage says of a claim, how near they are.
+//!
+//! Rule-based backends live beside learned ones and say so in their name. Nothing here searches, stores or decides.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::domain::evidence::StanceProbabilities;
+use crate::judging::profile::TextProfile;
+
+/// What a model could not do, in words for a person.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum InferenceError {
+    #[error("the model {model} failed: {detail}")]
+    Failed { model: String, detail: String },
+}
+
+/// Turns texts into unit-length vectors.
+pub trait Embedder: Send + Sync + Debug {
+    /// Shown in traces, e.g. `hashed-ngrams`.
+    fn name(&self) -> &str;
+    /// Length of every vector.
+    fn dimension(&self) -> usize;
+    /// One vector per text, in order, each of unit length (all zeros for a text without words).
+    fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>>;
+}
+
+/// A claim and a passage that may speak of it.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    pub claim: Arc<TextProfile>,
+    pub passage: Arc<TextProfile>,
+}
+
+/// Says whether a passage entails, contradicts or leaves open a claim.
+pub trait StanceModel: Send + Sync + Debug {
+    /// The `judge` of results: `rules` or `model:<name>`.
+    fn name(&self) -> &str;
+    /// One judgement per pair, in order.
+    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<StanceProbabilities>, InferenceError>>;
+}
+
+/// Says how far a passage is about a claim.
+pub trait Reranker: Send + Sync + Debug {
+    fn name(&self) -> &str;
+    /// Relevance in [0, 1] per pair, in order.
+    fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>>;
+}
