@@ -1,1 +1,224 @@
-//! pipeline
+//! The pipeline: an item walks through it once, from file to file in the order below, and never goes back.
+//!
+//! ```text
+//! admit → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → decide → context → commit
+//! ```
+//!
+//! Each stage takes what the one before it made and adds one thing. A stage that cannot ask says so with a
+//! [`Degradation`]; it never answers with an empty list instead. No stage prints, publishes or holds SQL. To add a
+//! stage, give it a file, a line in [`run`] and a line in the trace.
+
+mod admit;
+mod claims;
+mod commit;
+mod context;
+mod corroborate;
+mod decide;
+mod fact_check;
+mod judge;
+mod normalise;
+mod queries;
+mod rank;
+mod read;
+mod retrieve;
+mod services;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use chrono::{DateTime, Utc};
+use tokio::time::Instant;
+
+use crate::domain::result::{Cost, ItemResult};
+use crate::domain::verdict::Phase;
+use crate::domain::{Degradation, Item};
+use crate::store::StoreError;
+
+pub use admit::Admission;
+pub use commit::signal_routing_key;
+pub use context::digest_also_reported;
+pub use read::PreparedPage;
+pub use services::{Budget, RulesHandle, SearchProviders, Services, Settings};
+
+/// One unit of work, however it arrived.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub item: Item,
+    pub phase: Phase,
+    /// The broker's message id, for idempotency and the result.
+    pub message_id: Option<String>,
+    pub reply_to: Option<String>,
+    pub correlation_id: Option<String>,
+    /// The broker says it delivered this message before.
+    pub redelivered: bool,
+    /// A person asked: no minimum length, no gates, and a stored answer is used again.
+    pub personal: bool,
+    /// Phase 2 is left out because the daemon is overloaded.
+    pub shed: bool,
+}
+
+impl Request {
+    /// A person's own check of one item.
+    pub fn personal(item: Item) -> Self {
+        Self {
+            item,
+            phase: Phase::Two,
+            message_id: None,
+            reply_to: None,
+            correlation_id: None,
+            redelivered: false,
+            personal: true,
+            shed: false,
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// Everything is committed, outbox included.
+    Done(Box<ItemResult>),
+    /// The same content was done before; nothing was asked or written.
+    AlreadyDone,
+}
+
+/// Why a request could not be finished. Nothing was committed.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    #[error("the store could not be used")]
+    Store(#[from] StoreError),
+    #[error("a model failed")]
+    Inference(#[from] crate::inference::InferenceError),
+}
+
+impl PipelineError {
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_transient(),
+            // A model is a server or a thread that may come back; the retry budget bounds it.
+            Self::Inference(_) => true,
+        }
+    }
+
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.label(),
+            Self::Inference(_) => "inference",
+        }
+    }
+}
+
+/// What accumulates while an item walks through: causes of degradation, costs, the trace.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    pub(crate) started: Instant,
+    /// Retrieval and reading stop here; what is left of the item's time belongs to judging and storing.
+    pub(crate) ask_until: Instant,
+    pub(crate) evaluated_at: DateTime<Utc>,
+    inner: Mutex<JournalInner>,
+}
+
+#[derive(Debug, Default)]
+struct JournalInner {
+    degraded: Vec<Degradation>,
+    calls: BTreeMap<String, u32>,
+    usd: f64,
+    trace: Vec<String>,
+    checked: Vec<String>,
+}
+
+impl Journal {
+    pub(crate) fn new(now: Instant, budget: std::time::Duration, evaluated_at: DateTime<Utc>) -> Self {
+        // A tenth of the time, two seconds at most, is kept back: a verdict from what was found beats none.
+        let reserve = (budget / 10).min(std::time::Duration::from_secs(2));
+        Self { started: now, ask_until: now + (budget - reserve), evaluated_at, inner: Mutex::default() }
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut JournalInner) -> T) -> T {
+        // A poisoned journal still holds true lines; a panic elsewhere must not cost them.
+        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        change(&mut inner)
+    }
+
+    pub(crate) fn degrade(&self, cause: Degradation) {
+        self.with(|inner| {
+            if !inner.degraded.contains(&cause) {
+                inner.degraded.push(cause);
+            }
+        });
+    }
+
+    pub(crate) fn degraded(&self) -> Vec<Degradation> {
+        let mut causes = self.with(|inner| inner.degraded.clone());
+        causes.sort();
+        causes
+    }
+
+    pub(crate) fn call(&self, provider: &str, usd: f64) {
+        self.with(|inner| {
+            *inner.calls.entry(provider.to_owned()).or_default() += 1;
+            inner.usd += usd;
+        });
+    }
+
+    pub(crate) fn trace(&self, line: impl Into<String>) {
+        self.with(|inner| inner.trace.push(line.into()));
+    }
+
+    pub(crate) fn checked(&self, source: &str) {
+        self.with(|inner| {
+            if !inner.checked.iter().any(|known| known == source) {
+                inner.checked.push(source.to_owned());
+            }
+        });
+    }
+
+    pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
+        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.with(|inner| {
+            let cost = Cost {
+                usd: inner.usd,
+                provider_calls: inner.calls.clone(),
+                llm_calls: 0,
+                llm_tokens: 0,
+                millis,
+            };
+            let mut checked = inner.checked.clone();
+            checked.sort();
+            (inner.trace.clone(), checked, cost)
+        })
+    }
+}
+
+/// Takes one request from admission to commit.
+pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
+    let hash = request.item.content_hash();
+    let phase = match admit::admit(services, request, &hash).await? {
+        Admission::Run(phase) => phase,
+        Admission::AlreadyDone => return Ok(Outcome::AlreadyDone),
+    };
+    let journal = Journal::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
+    if request.shed {
+        journal.degrade(Degradation::Overload);
+    }
+    let normal = normalise::normalise(services, &request.item, &journal).await?;
+    let claims = claims::claims(services, &request.item, &normal, &journal).await?;
+    let (reviews, also_reported_by) = tokio::join!(
+        fact_check::look_up(services, request, &claims, &journal),
+        corroborate::channels(services, &request.item, &normal, &journal),
+    );
+    let (reviews, also_reported_by) = (reviews?, also_reported_by?);
+    let judged = if phase == Phase::Two {
+        let found = retrieve::retrieve(services, request, &normal, &claims, &journal).await;
+        let pages = read::read(services, &request.item, &found, &journal).await?;
+        let candidates = rank::rank(services, &claims, &pages, &journal).await?;
+        judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?
+    } else {
+        judge::Judged::nothing(claims.len())
+    };
+    let decided = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
+    let result = context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal);
+    commit::commit(services, request, phase, &hash, &normal, &decided, &judged, &reviews, &result).await?;
+    services.count(&result, &reviews);
+    Ok(Outcome::Done(Box::new(result)))
+}

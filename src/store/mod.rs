@@ -1,1 +1,214 @@
-//! store
+//! The only SQL. One Postgres schema serves the embedded store and a real server alike.
+//!
+//! Rules of the room: few multi-row statements; never hold a connection while waiting for another one (the embedded
+//! pool has exactly one); locks are transaction locks. A new table comes with a migration, a file here, and tests that
+//! run on both kinds of store.
+
+mod cleanup;
+mod commit;
+mod domains;
+#[cfg(feature = "embedded")]
+mod embedded;
+mod error;
+mod evidence;
+mod fact_checks;
+mod items;
+mod lock;
+mod outbox;
+mod queue;
+mod usage;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use tokio::sync::Notify;
+
+pub use cleanup::Cleaned;
+pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow, SourceRow};
+pub use domains::{RuleChange, RuleChangeAction, RuleListener};
+#[cfg(feature = "embedded")]
+pub use embedded::EmbeddedPostgres;
+pub use error::StoreError;
+pub use evidence::{RecentItem, StoredSource};
+pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
+pub use lock::{DataLock, Holder};
+pub use outbox::OutboxDraft;
+pub use queue::TableQueue;
+pub use usage::{ProviderUsage, UsageDelta};
+
+/// Vectors in the schema have this many dimensions.
+pub const EMBEDDING_DIMENSION: usize = 384;
+
+static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!();
+
+/// Where the store is.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    pub pool_size: u32,
+    /// How long a statement may wait for a free connection.
+    pub acquire_timeout: Duration,
+}
+
+/// The store. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pool: PgPool,
+    /// True when this process owns the only connection: no LISTEN, one pool slot.
+    embedded: bool,
+    /// Woken when rows enter the table queue or the outbox from this process.
+    pub(crate) wake_queue: Arc<Notify>,
+    pub(crate) wake_outbox: Arc<Notify>,
+    /// Woken when domain rules change through this process.
+    pub(crate) wake_rules: Arc<Notify>,
+}
+
+impl Store {
+    /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`].
+    pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
+        let options: PgConnectOptions = url
+            .expose_secret()
+            .parse()
+            .map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
+        Self::open(options.application_name("corroborate"), settings, false).await
+    }
+
+    /// Opens the embedded server's only connection.
+    #[cfg(feature = "embedded")]
+    pub async fn connect_embedded(server: &EmbeddedPostgres) -> Result<Self, StoreError> {
+        let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(60) };
+        Self::open(server.connect_options()?, &settings, true).await
+    }
+
+    async fn open(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Result<Self, StoreError> {
+        let pool = PgPoolOptions::new()
+            .max_connections(settings.pool_size)
+            .min_connections(u32::from(embedded))
+            .acquire_timeout(settings.acquire_timeout)
+            // The embedded server has one session for ever; a remote one may drop idle connections behind our back.
+            .test_before_acquire(!embedded)
+            .idle_timeout(if embedded { None } else { Some(Duration::from_mins(10)) })
+            .max_lifetime(if embedded { None } else { Some(Duration::from_mins(30)) })
+            .connect_lazy_with(options);
+        let store = Self {
+            pool,
+            embedded,
+            wake_queue: Arc::new(Notify::new()),
+            wake_outbox: Arc::new(Notify::new()),
+            wake_rules: Arc::new(Notify::new()),
+        };
+        store.ping().await?;
+        Ok(store)
+    }
+
+    /// Whether this is the store inside the process.
+    pub fn is_embedded(&self) -> bool {
+        self.embedded
+    }
+
+    /// One round trip: is the database there?
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1").execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Brings the schema up to date. Safe to run by many processes at once: migrations hold an advisory lock.
+    pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
+        let available: bool =
+            sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')")
+                .fetch_one(&self.pool)
+                .await?;
+        if !available {
+            return Err(StoreError::MissingVector);
+        }
+        let before = self.applied_migrations().await?;
+        MIGRATOR.run(&self.pool).await.map_err(StoreError::from_migration)?;
+        let after = self.applied_migrations().await?;
+        Ok(MigrationReport { applied: after.saturating_sub(before), version: after })
+    }
+
+    /// Migrations that this build brings and the store has not had.
+    pub async fn pending_migrations(&self) -> Result<usize, StoreError> {
+        let known = MIGRATOR.iter().count();
+        Ok(known.saturating_sub(self.applied_migrations().await?))
+    }
+
+    async fn applied_migrations(&self) -> Result<usize, StoreError> {
+        let exists: bool =
+            sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&self.pool).await?;
+        if !exists {
+            return Ok(0);
+        }
+        let count: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM _sqlx_migrations WHERE success").fetch_one(&self.pool).await?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// Refuses an embedder whose vectors the schema cannot hold.
+    pub fn check_dimension(&self, dimension: usize) -> Result<(), StoreError> {
+        if dimension == EMBEDDING_DIMENSION {
+            Ok(())
+        } else {
+            Err(StoreError::Dimension { stored: EMBEDDING_DIMENSION, configured: dimension })
+        }
+    }
+
+    /// Connections (in use, idle), for the gauge.
+    pub fn pool_state(&self) -> (u32, u32) {
+        let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
+        (self.pool.size().saturating_sub(idle), idle)
+    }
+
+    /// Version and name of the server, for `doctor`.
+    pub async fn server_version(&self) -> Result<(String, Option<String>), StoreError> {
+        let server: String = sqlx::query_scalar("SHOW server_version").fetch_one(&self.pool).await?;
+        let vector: Option<String> =
+            sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+                .fetch_optional(&self.pool)
+                .await?;
+        Ok((server, vector))
+    }
+
+    /// Closes every connection; the embedded server may be stopped afterwards.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Woken when this process wrote outbox rows.
+    pub fn outbox_written(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake_outbox)
+    }
+}
+
+/// What a migration run did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MigrationReport {
+    pub applied: usize,
+    pub version: usize,
+}
+
+/// A vector in the text form pgvector reads: `[0.1,0.2]`.
+pub(crate) fn vector_text(vector: &[f32]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(vector.len() * 8 + 2);
+    text.push('[');
+    for (position, value) in vector.iter().enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        if *value == 0.0 {
+            text.push('0');
+        } else {
+            // Five digits are far below what one bit of an int8 model carries. Writing to a String cannot fail.
+            let _infallible = write!(text, "{value:.5}");
+        }
+    }
+    text.push(']');
+    text
+}
+
+/// Text that Postgres accepts: it stores every character but NUL.
+pub(crate) fn storable(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
+}

@@ -1,0 +1,87 @@
+//! Admission: is there anything left to do, and how far may this item go?
+
+use super::{PipelineError, Request, Services};
+use crate::domain::verdict::Phase;
+use crate::store::DonePhase;
+
+/// What may be done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    Run(Phase),
+    AlreadyDone,
+}
+
+pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
+    let phase = allowed_phase(services, request);
+    let done = services.store.done_phases(&request.item.item_id).await?;
+    Ok(if is_done(&done, phase, hash, request) { Admission::AlreadyDone } else { Admission::Run(phase) })
+}
+
+/// Phase 2 is for items that are wanted there; everything else still gets Phase 1.
+fn allowed_phase(services: &Services, request: &Request) -> Phase {
+    let settings = &services.settings;
+    if request.phase == Phase::One || request.shed {
+        return Phase::One;
+    }
+    if request.personal {
+        return Phase::Two;
+    }
+    let item = &request.item;
+    let piloted = settings.pilot_channels.is_empty()
+        || item.channel.as_ref().is_some_and(|channel| settings.pilot_channels.contains(channel));
+    // An item without a figure is not known to be unimportant.
+    let important = item.importance.is_none_or(|importance| importance >= settings.min_importance);
+    if settings.enrichment_enabled && piloted && important { Phase::Two } else { Phase::One }
+}
+
+/// The idempotency key is (item, phase, content). Phase 2 contains Phase 1, never the reverse. A degraded item may be
+/// run again, but not by the very message that made it: that one was committed and its ack got lost.
+fn is_done(done: &[DonePhase], phase: Phase, hash: &str, request: &Request) -> bool {
+    done.iter().any(|row| {
+        let same_content = row.content_hash == hash;
+        let covers = row.phase == phase || (row.phase == Phase::Two && phase == Phase::One);
+        let same_message = match (&row.message_id, &request.message_id) {
+            (Some(stored), Some(given)) => stored == given,
+            (None, None) => request.redelivered,
+            _ => false,
+        };
+        same_content && covers && (!row.degraded || same_message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Item;
+
+    fn row(phase: Phase, hash: &str, degraded: bool, message: Option<&str>) -> DonePhase {
+        DonePhase { phase, content_hash: hash.into(), degraded, message_id: message.map(str::to_owned) }
+    }
+
+    fn request(message: Option<&str>, redelivered: bool) -> Request {
+        let mut request = Request::personal(Item::from_claim("a".into(), "x"));
+        request.message_id = message.map(str::to_owned);
+        request.redelivered = redelivered;
+        request
+    }
+
+    #[test]
+    fn the_same_content_is_done_once_per_phase() {
+        let again = request(Some("m2"), false);
+        assert!(is_done(&[row(Phase::Two, "h", false, Some("m1"))], Phase::Two, "h", &again));
+        assert!(!is_done(&[row(Phase::Two, "h", false, Some("m1"))], Phase::Two, "edited", &again));
+        assert!(!is_done(&[row(Phase::One, "h", false, None)], Phase::Two, "h", &again), "phase 1 is no phase 2");
+        assert!(is_done(&[row(Phase::Two, "h", false, None)], Phase::One, "h", &again), "phase 2 contains phase 1");
+        assert!(!is_done(&[], Phase::One, "h", &again));
+    }
+
+    #[test]
+    fn a_degraded_item_runs_again_but_not_for_the_same_delivery() {
+        let rows = [row(Phase::Two, "h", true, Some("m1"))];
+        assert!(!is_done(&rows, Phase::Two, "h", &request(Some("m2"), false)));
+        assert!(is_done(&rows, Phase::Two, "h", &request(Some("m1"), true)));
+        let anonymous = [row(Phase::Two, "h", true, None)];
+        assert!(is_done(&anonymous, Phase::Two, "h", &request(None, true)));
+        assert!(!is_done(&anonymous, Phase::Two, "h", &request(None, false)));
+    }
+}

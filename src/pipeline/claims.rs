@@ -1,0 +1,119 @@
+//! Claims: self-contained statements taken from the item's texts, each with its kind and its profile.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::normalise::Normal;
+use super::{Journal, PipelineError, Services};
+use crate::domain::verdict::ClaimKind;
+use crate::domain::{Item, ids};
+use crate::judging::profile::TextProfile;
+use crate::language::{dates, statements};
+
+/// A claim on its way to a verdict.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) kind: ClaimKind,
+    pub(crate) source: usize,
+    pub(crate) check_worthiness: f64,
+    pub(crate) profile: Arc<TextProfile>,
+    /// The date the claim speaks of, when it names one; freshness and "outdated" go by it.
+    pub(crate) date: Option<DateTime<Utc>>,
+}
+
+impl Claim {
+    /// Opinions and ambiguities are not looked up: no passage could settle them.
+    pub(crate) fn checkable(&self) -> bool {
+        matches!(self.kind, ClaimKind::Factual | ClaimKind::Mixed)
+    }
+}
+
+/// Position of the main claim: the most check-worthy checkable one, the first on a tie.
+pub(crate) fn main_claim(claims: &[Claim]) -> Option<usize> {
+    let mut best: Option<(usize, bool, f64)> = None;
+    for (position, claim) in claims.iter().enumerate() {
+        let candidate = (position, claim.checkable(), claim.check_worthiness);
+        let better = best.is_none_or(|(_, checkable, worth)| {
+            (candidate.1 && !checkable) || (candidate.1 == checkable && candidate.2 > worth)
+        });
+        if better {
+            best = Some(candidate);
+        }
+    }
+    best.map(|(position, ..)| position)
+}
+
+pub(super) async fn claims(
+    services: &Services,
+    item: &Item,
+    normal: &Normal,
+    journal: &Journal,
+) -> Result<Vec<Claim>, PipelineError> {
+    let language = normal.language.as_deref();
+    let most = services.settings.claims_per_item;
+    let mut found: Vec<(usize, statements::Statement)> = Vec::new();
+    for (source, text) in &normal.texts {
+        let title = item.title.as_deref().filter(|_| *source == 0);
+        for statement in statements::statements(text, title, language, most) {
+            if !found.iter().any(|(_, known)| known.text.to_lowercase() == statement.text.to_lowercase()) {
+                found.push((*source, statement));
+            }
+        }
+    }
+    keep_best(&mut found, most);
+    let texts: Vec<&str> = found.iter().map(|(_, statement)| statement.text.as_str()).collect();
+    let embeddings = if texts.is_empty() { Vec::new() } else { services.models.embedder.embed(&texts).await? };
+    let mut claims = Vec::with_capacity(found.len());
+    for ((source, statement), embedding) in found.into_iter().zip(embeddings) {
+        let profile =
+            TextProfile::new(&statement.text, language, Some(normal.reference), &item.entities).with_embedding(embedding);
+        claims.push(Claim {
+            id: ids::claim_id(&item.item_id, &statement.text),
+            date: claim_date(&statement.text, normal.reference).or(item.published_at),
+            kind: statement.kind,
+            source,
+            check_worthiness: statement.check_worthiness,
+            profile: Arc::new(profile),
+            text: statement.text,
+        });
+    }
+    journal.trace(match claims.len() {
+        0 => "claims: no statement that could be checked".to_owned(),
+        count => format!(
+            "claims: {count} ({})",
+            claims.iter().map(|claim| claim.kind.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+    });
+    Ok(claims)
+}
+
+/// Keeps the most check-worthy, in the order of the text.
+fn keep_best(found: &mut Vec<(usize, statements::Statement)>, most: usize) {
+    if found.len() <= most {
+        return;
+    }
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by(|&a, &b| {
+        let worth = |position: usize| found.get(position).map_or(0.0, |(_, statement)| statement.check_worthiness);
+        worth(b).total_cmp(&worth(a)).then(a.cmp(&b))
+    });
+    let kept: std::collections::HashSet<usize> = order.into_iter().take(most).collect();
+    let mut position = 0;
+    found.retain(|_| {
+        position += 1;
+        kept.contains(&(position - 1))
+    });
+}
+
+/// The last day of the latest date the claim names: a claim about 2019 speaks of the whole year.
+fn claim_date(text: &str, reference: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    dates::dates(text, Some(reference))
+        .into_iter()
+        .map(|mention| mention.end)
+        .max()
+        .and_then(|day| day.and_hms_opt(23, 59, 59))
+        .map(|moment| moment.and_utc())
+}

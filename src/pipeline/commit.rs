@@ -1,0 +1,169 @@
+//! Commit: the result, its evidence, the idempotency key and the messages that tell of it, in one transaction.
+
+use std::sync::atomic::Ordering;
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::decide::Decided;
+use super::fact_check::Reviews;
+use super::judge::Judged;
+use super::normalise::Normal;
+use super::read::PreparedPage;
+use super::{PipelineError, Request, Services};
+use crate::domain::result::{ClaimResult, ItemResult};
+use crate::domain::verdict::{Phase, Stance, Verdict};
+use crate::store::{ClaimCommit, Commit, EvidenceClaimRow, OutboxDraft};
+
+/// Sentences of a page kept for finding it again: the ones nearest to what was asked.
+const SENTENCES_PER_PAGE: usize = 3;
+
+#[expect(clippy::too_many_arguments, reason = "the last stage takes what every stage before it made")]
+pub(super) async fn commit(
+    services: &Services,
+    request: &Request,
+    phase: Phase,
+    hash: &str,
+    normal: &Normal,
+    decided: &[Decided],
+    judged: &Judged,
+    reviews: &Reviews,
+    result: &ItemResult,
+) -> Result<(), PipelineError> {
+    let rules = services.rules.current();
+    let threshold = request.item.options.confidence_threshold();
+    let claims = decided
+        .iter()
+        .enumerate()
+        .map(|(position, one)| ClaimCommit {
+            claim: &one.result,
+            claim_date: one.claim_date,
+            confidence_threshold: threshold,
+            passages: judged.claims.get(position).map_or(&[], |claim| claim.passages.as_slice()),
+            reviews: reviews.get(position).map_or(&[], Vec::as_slice),
+        })
+        .collect();
+    let fresh: Vec<&std::sync::Arc<PreparedPage>> =
+        judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
+    let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
+    let commit = Commit {
+        item: &request.item,
+        text: normal.main_text(),
+        phase,
+        content_hash: hash,
+        message_id: request.message_id.as_deref(),
+        embedding: &normal.embedding,
+        result,
+        claims,
+        sources: fresh.iter().map(|page| page.row(&rules, result.enriched_at)).collect(),
+        evidence_claims: evidence_claims(&fresh, judged),
+        outbox: messages(services, request, result)?,
+        expires_at: result.enriched_at + ttl,
+    };
+    services.store.commit(&commit, services.settings.dedup_similarity).await?;
+    for page in fresh {
+        page.stored.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// The best judged passages of each new page, once each.
+fn evidence_claims(fresh: &[&std::sync::Arc<PreparedPage>], judged: &Judged) -> Vec<EvidenceClaimRow> {
+    let mut rows: Vec<EvidenceClaimRow> = Vec::new();
+    for page in fresh {
+        let mut of_page: Vec<&crate::domain::evidence::JudgedPassage> = judged
+            .claims
+            .iter()
+            .flat_map(|claim| &claim.passages)
+            .filter(|passage| passage.evidence_id == page.id)
+            .collect();
+        of_page.sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then_with(|| a.passage.cmp(&b.passage)));
+        of_page.dedup_by(|a, b| a.passage == b.passage);
+        for passage in of_page.into_iter().take(SENTENCES_PER_PAGE) {
+            let Some(piece) = page.passages.iter().find(|piece| piece.text == passage.passage) else { continue };
+            let Some(profile) = piece.profile() else { continue };
+            rows.push(EvidenceClaimRow {
+                evidence_id: page.id.clone(),
+                claim_text: passage.passage.clone(),
+                embedding: profile.embedding.clone(),
+                entities: profile.entities.iter().map(|entity| entity.key.clone()).collect(),
+                relevance: passage.relevance,
+            });
+        }
+    }
+    rows
+}
+
+/// The result and one signal per claim, to the exchange; the result again to `reply_to`.
+fn messages(services: &Services, request: &Request, result: &ItemResult) -> Result<Vec<OutboxDraft>, PipelineError> {
+    let Some(exchange) = &services.settings.results_exchange else { return Ok(Vec::new()) };
+    let body = |value: serde_json::Value| value.to_string();
+    let whole = serde_json::to_string(result)
+        .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
+    // Unique per run, stable per message: a redelivered publish can be recognised downstream.
+    let id = |suffix: &str| format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros());
+    let draft = |exchange: Option<&str>, key: &str, body: String, suffix: &str| OutboxDraft {
+        exchange: exchange.map(str::to_owned),
+        routing_key: key.to_owned(),
+        body,
+        correlation_id: request.correlation_id.clone(),
+        message_id: id(suffix),
+    };
+    let mut drafts = Vec::with_capacity(2 + result.claims.len());
+    if let Some(reply_to) = &request.reply_to {
+        drafts.push(draft(None, reply_to, whole.clone(), "reply"));
+    }
+    drafts.push(draft(Some(exchange), "item.enriched", whole, "result"));
+    for claim in &result.claims {
+        drafts.push(draft(
+            Some(exchange),
+            signal_routing_key(claim),
+            body(signal(result, claim)),
+            &claim.claim_id,
+        ));
+        if let Some(correction) = &claim.correction {
+            let signal = json!({
+                "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,
+                "confidence": claim.confidence, "correction": correction,
+            });
+            let suffix = format!("{}:correction", claim.claim_id);
+            drafts.push(draft(Some(exchange), "correction.generated", body(signal), &suffix));
+        }
+    }
+    Ok(drafts)
+}
+
+/// Where a claim's signal goes.
+pub fn signal_routing_key(claim: &ClaimResult) -> &'static str {
+    match claim.verdict {
+        Verdict::Supported if claim.decisive => "claim.verified",
+        Verdict::Refuted if claim.decisive => "claim.contradicted",
+        Verdict::Outdated => "claim.outdated",
+        Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => "claim.contested",
+        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => "claim.unverifiable",
+    }
+}
+
+fn signal(result: &ItemResult, claim: &ClaimResult) -> serde_json::Value {
+    let key = |stance: Stance| claim.evidence.iter().find(|row| row.stance == stance);
+    let mut signal = json!({
+        "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,
+        "confidence": claim.confidence,
+    });
+    let own = match claim.verdict {
+        Verdict::Supported => json!({ "key_evidence": key(Stance::Supports) }),
+        Verdict::Refuted => json!({ "contradiction": key(Stance::Contradicts).map(|row| &row.passage),
+            "key_evidence": key(Stance::Contradicts) }),
+        Verdict::Outdated => json!({ "contradiction": key(Stance::Contradicts).map(|row| &row.passage),
+            "was_true_until": key(Stance::Contradicts).and_then(|row| row.published_at) }),
+        Verdict::Contested | Verdict::Misleading => json!({ "key_evidence": key(Stance::Supports),
+            "contradiction": key(Stance::Contradicts).map(|row| &row.passage) }),
+        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => {
+            json!({ "sources_checked": result.sources_checked.len() })
+        }
+    };
+    if let (Some(signal), serde_json::Value::Object(own)) = (signal.as_object_mut(), own) {
+        signal.extend(own);
+    }
+    signal
+}

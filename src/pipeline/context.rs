@@ -1,0 +1,217 @@
+//! The result of the item: the main claim's figures, and the lines digests and prompts take over.
+
+use super::decide::{Decided, round};
+use super::fact_check::Reviews;
+use super::normalise::Normal;
+use super::{Journal, Request, Services};
+use crate::domain::degradation::Degradation;
+use crate::domain::result::{ClaimResult, Context, FactCheck, ItemResult};
+use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
+
+/// Channels named in a digest (seed 4: three keep the line short).
+pub const MAX_CHANNELS_SHOWN: usize = 3;
+
+/// Evidence and background bullets a prompt gets.
+const MAX_BULLETS: usize = 2;
+
+/// Longest bullet, characters.
+const BULLET_CHARS: usize = 280;
+
+#[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
+pub(super) fn assemble(
+    services: &Services,
+    request: &Request,
+    normal: &Normal,
+    decided: &[Decided],
+    reviews: &Reviews,
+    also_reported_by: Vec<String>,
+    journal: &Journal,
+) -> ItemResult {
+    let degraded = journal.degraded();
+    let claims: Vec<ClaimResult> = decided.iter().map(|one| one.result.clone()).collect();
+    let main = main_result(decided);
+    let fact_checks = fact_checks(&claims, reviews);
+    let explanation = explanation(decided);
+    let mut notes: Vec<Note> = main.map_or_else(Vec::new, |claim| claim.notes.clone());
+    if claims.is_empty() {
+        notes.push(Note::NoClaims);
+    }
+    if !degraded.is_empty() && !notes.contains(&Note::Degraded) {
+        notes.push(Note::Degraded);
+    }
+    let tier = Some(main.map_or(Tier::Low, |claim| claim.tier));
+    let context = lines(&claims, main, &fact_checks, &also_reported_by, &degraded);
+    let (trace, sources_checked, cost) = journal.finish();
+    ItemResult {
+        schema: 1,
+        item_id: request.item.item_id.clone(),
+        message_id: request.message_id.clone(),
+        enriched_at: journal.evaluated_at,
+        status: if degraded.is_empty() { Status::Complete } else { Status::Degraded },
+        degraded: degraded.iter().map(ToString::to_string).collect(),
+        language: normal.language.clone(),
+        tier,
+        score: main.and_then(|claim| claim.score),
+        agreement: main.map_or(0.0, |claim| claim.agreement),
+        contradiction: main.is_some_and(|claim| claim.contradiction),
+        notes,
+        also_reported_by,
+        explanation,
+        overall_summary: summary(&claims, services.settings.claims_per_item),
+        sources_checked,
+        fact_checks,
+        claims,
+        context,
+        cost,
+        trace,
+    }
+}
+
+/// The most check-worthy checkable claim, the first on a tie; without one, the first claim.
+fn main_result(decided: &[Decided]) -> Option<&ClaimResult> {
+    let mut best: Option<&Decided> = None;
+    for one in decided {
+        let better = best.is_none_or(|known| {
+            (one.checkable && !known.checkable)
+                || (one.checkable == known.checkable && one.check_worthiness > known.check_worthiness)
+        });
+        if better {
+            best = Some(one);
+        }
+    }
+    best.map(|one| &one.result)
+}
+
+fn fact_checks(claims: &[ClaimResult], reviews: &Reviews) -> Vec<FactCheck> {
+    let mut found: Vec<FactCheck> = Vec::new();
+    for (claim, reviews) in claims.iter().zip(reviews) {
+        for matched in reviews {
+            found.push(FactCheck {
+                claim: matched.review.claim.clone(),
+                url: matched.review.url.clone(),
+                publisher: matched.review.publisher.clone(),
+                rating: matched.review.rating.clone(),
+                rating_class: matched.rating_class,
+                review_date: matched.review.review_date,
+                similarity: round(matched.similarity),
+                claim_id: claim.claim_id.clone(),
+                relation: matched.relation,
+                language: matched.review.language.clone(),
+            });
+        }
+    }
+    found
+}
+
+/// Why there is nothing to verify, for a reader; `None` where something could be checked.
+fn explanation(decided: &[Decided]) -> Option<String> {
+    use crate::domain::verdict::ClaimKind;
+    if decided.iter().any(|one| one.checkable) {
+        return None;
+    }
+    Some(
+        match decided.first().map(|one| one.result.kind) {
+            None => "The text makes no statement that could be checked: it may be a question, a greeting or too short.",
+            Some(ClaimKind::Ambiguous) => {
+                "The statement is too vague to be checked: say who or what it is about, and when or where."
+            }
+            Some(_) => "The text gives an opinion. Opinions can be shared or not, but not verified.",
+        }
+        .to_owned(),
+    )
+}
+
+fn summary(claims: &[ClaimResult], most: usize) -> Option<String> {
+    if claims.len() < 2 {
+        return None;
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for verdict in Verdict::ALL {
+        let count = claims.iter().filter(|claim| claim.verdict == *verdict).count();
+        if count > 0 {
+            parts.push(format!("{count} {}", verdict.as_str().replace('_', " ")));
+        }
+    }
+    let checked = claims.len();
+    let note = if checked >= most { " (the most check-worthy ones)" } else { "" };
+    Some(format!("{checked} claims{note}: {}.", parts.join(", ")))
+}
+
+fn lines(
+    claims: &[ClaimResult],
+    main: Option<&ClaimResult>,
+    fact_checks: &[FactCheck],
+    also_reported_by: &[String],
+    degraded: &[Degradation],
+) -> Context {
+    let mut context = Context::default();
+    if let Some(line) = digest_also_reported(also_reported_by) {
+        context.digest_lines.push(line);
+    }
+    if let Some(related) = fact_checks.iter().find(|check| check.relation != Relation::Other) {
+        context.digest_lines.push(format!("Related fact-check: {}", related.url));
+    }
+    let Some(main) = main else { return context };
+    let deciding: Vec<&crate::domain::result::EvidenceRow> =
+        main.evidence.iter().filter(|row| row.stance != Stance::Neutral).collect();
+    if !deciding.is_empty() {
+        let sources: std::collections::HashSet<&str> =
+            deciding.iter().map(|row| row.independent_group.as_str()).collect();
+        let word = if sources.len() == 1 { "source" } else { "sources" };
+        let mut line = format!("Evidence: {} {word}, confidence: {}", sources.len(), tier_word(main.tier));
+        if main.contradiction {
+            line.push_str(", conflicting");
+        }
+        if !degraded.is_empty() {
+            line.push_str(", not every provider could be asked");
+        }
+        context.digest_lines.push(line);
+    }
+    // A Low item without evidence gets no bullets: a prompt must not be fed what nobody said (seed 4, degradation).
+    context.evidence = deciding.iter().take(MAX_BULLETS).map(|row| bullet(row)).collect();
+    context.background = claims
+        .iter()
+        .flat_map(|claim| &claim.evidence)
+        .filter(|row| row.stance == Stance::Neutral && row.relevance >= 0.5)
+        .take(MAX_BULLETS)
+        .map(bullet)
+        .collect();
+    context
+}
+
+fn bullet(row: &crate::domain::result::EvidenceRow) -> String {
+    let mut text: String = row.passage.chars().take(BULLET_CHARS).collect();
+    if text.len() < row.passage.len() {
+        text.push('…');
+    }
+    format!("{text} ({}, {})", row.domain, row.url)
+}
+
+fn tier_word(tier: Tier) -> &'static str {
+    match tier {
+        Tier::High => "High",
+        Tier::Medium => "Medium",
+        Tier::Low => "Low",
+    }
+}
+
+/// "Also reported by: @a, @b, @c", three at most.
+pub fn digest_also_reported(channels: &[String]) -> Option<String> {
+    if channels.is_empty() {
+        return None;
+    }
+    let shown: Vec<&str> = channels.iter().take(MAX_CHANNELS_SHOWN).map(String::as_str).collect();
+    Some(format!("Also reported by: {}", shown.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_names_three_channels_at_most() {
+        let channels: Vec<String> = ["@a", "@b", "@c", "@d"].map(str::to_owned).to_vec();
+        assert_eq!(digest_also_reported(&channels).unwrap(), "Also reported by: @a, @b, @c");
+        assert_eq!(digest_also_reported(&[]), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Channel corroboration: which other channels told the same? Upstream's clusters know best; without one, recent items
+//! that are nearly the same are looked up.
+
+use chrono::TimeDelta;
+
+use super::normalise::Normal;
+use super::{Journal, PipelineError, Services};
+use crate::domain::Item;
+use crate::telemetry::metrics;
+
+/// More channels than this are not looked for; three are shown (seed 4, UX impact).
+const MAX_CHANNELS: i64 = 10;
+
+/// The other channels, upstream's order or the nearest first, each once, never the item's own.
+pub(super) async fn channels(
+    services: &Services,
+    item: &Item,
+    normal: &Normal,
+    journal: &Journal,
+) -> Result<Vec<String>, PipelineError> {
+    let own = item.channel.as_deref().unwrap_or_default();
+    let found: Vec<String> = if !item.cluster_members.is_empty() {
+        journal.trace(format!("corroboration: {} cluster member(s) from upstream", item.cluster_members.len()));
+        item.cluster_members.iter().map(|member| member.channel.clone()).collect()
+    } else if item.channel.is_some() && normal.embedding.iter().any(|value| *value != 0.0) {
+        let settings = &services.settings;
+        let window = TimeDelta::from_std(settings.similar_item_window).unwrap_or(TimeDelta::zero());
+        let similar = services
+            .store
+            .similar_items(
+                &normal.embedding,
+                own,
+                &item.item_id,
+                journal.evaluated_at - window,
+                settings.similar_item_threshold,
+                MAX_CHANNELS,
+            )
+            .await?;
+        journal.trace(format!("corroboration: {} similar recent item(s) of other channels", similar.len()));
+        similar.into_iter().map(|near| near.channel).collect()
+    } else {
+        // Without a channel of its own an item cannot be told from its copies.
+        Vec::new()
+    };
+    let mut channels: Vec<String> = Vec::new();
+    for channel in found {
+        let channel = channel.trim().to_owned();
+        if !channel.is_empty() && channel != own && !channels.contains(&channel) {
+            channels.push(channel);
+        }
+    }
+    metrics::channel_corroboration(if channels.is_empty() { "alone" } else { "corroborated" });
+    Ok(channels)
+}

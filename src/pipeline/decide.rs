@@ -1,0 +1,168 @@
+//! Decision: the judged passages and reviews of each claim become a verdict, a tier, a score, a justification and, where
+//! it helps, a correction. The rules are in `judging`; here they are only called.
+
+use super::claims::Claim;
+use super::fact_check::Reviews;
+use super::judge::{Judged, JudgedClaim};
+use super::normalise::Normal;
+use super::{Journal, Request, Services};
+use crate::domain::evidence::{JudgedPassage, MatchedReview};
+use crate::domain::result::{ClaimResult, EvidenceRow};
+use crate::domain::verdict::{Note, Phase, Stance};
+use crate::judging::verdicts::{Assessment, ClaimContext, assess};
+use crate::judging::{correction, justification};
+
+/// A claim's result and what must be kept beside it.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) result: ClaimResult,
+    pub(crate) claim_date: Option<chrono::DateTime<chrono::Utc>>,
+    pub(crate) check_worthiness: f64,
+    pub(crate) checkable: bool,
+}
+
+#[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
+pub(super) fn decide(
+    services: &Services,
+    request: &Request,
+    phase: Phase,
+    normal: &Normal,
+    claims: &[Claim],
+    judged: &Judged,
+    reviews: &Reviews,
+    journal: &Journal,
+) -> Vec<Decided> {
+    let degraded = !journal.degraded().is_empty();
+    let mut decided = Vec::with_capacity(claims.len());
+    for (position, claim) in claims.iter().enumerate() {
+        let empty = JudgedClaim::default();
+        let seen = judged.claims.get(position).unwrap_or(&empty);
+        let reviews: &[MatchedReview] = reviews.get(position).map_or(&[], Vec::as_slice);
+        let context = ClaimContext {
+            kind: claim.kind,
+            claim_date: claim.date.or(Some(normal.reference)),
+            confidence_threshold: request.item.options.confidence_threshold(),
+            degraded,
+            relevance_floor: services.settings.relevance_floor,
+        };
+        let assessment = assess(&context, &seen.passages, reviews);
+        let result = result(services, request, phase, claim, seen, reviews, &assessment, &judged.judge);
+        journal.trace(format!(
+            "decide: {} ({}, {}) for {:?}",
+            result.verdict,
+            if result.decisive { "decisive" } else { "not decisive" },
+            result.judge,
+            claim.text.chars().take(60).collect::<String>(),
+        ));
+        decided.push(Decided {
+            result,
+            claim_date: context.claim_date,
+            check_worthiness: claim.check_worthiness,
+            checkable: claim.checkable(),
+        });
+    }
+    decided
+}
+
+#[expect(clippy::too_many_arguments, reason = "assembles one record from its parts")]
+fn result(
+    services: &Services,
+    request: &Request,
+    phase: Phase,
+    claim: &Claim,
+    seen: &JudgedClaim,
+    reviews: &[MatchedReview],
+    assessment: &Assessment,
+    judge: &str,
+) -> ClaimResult {
+    let correction = if request.item.options.auto_correct() {
+        correction::correct(&claim.text, assessment, &seen.passages, &seen.checks, reviews)
+    } else {
+        None
+    };
+    let mut notes = assessment.notes.clone();
+    if phase == Phase::One {
+        notes.push(Note::Phase1Only);
+    } else if seen.passages.is_empty() && claim.checkable() && !notes.contains(&Note::NoSources) {
+        notes.push(Note::NoSources);
+    }
+    let shown = services.settings.passages_shown;
+    let order = shown_order(&seen.passages, assessment, shown);
+    ClaimResult {
+        claim_id: claim.id.clone(),
+        text: claim.text.clone(),
+        kind: claim.kind,
+        source: claim.source,
+        judge: if assessment.by_fact_check { "fact_check".to_owned() } else { judge.to_owned() },
+        verdict: assessment.verdict,
+        decisive: assessment.decisive,
+        confidence: round(assessment.confidence),
+        score: assessment.score,
+        tier: assessment.tier,
+        agreement: round(assessment.agreement),
+        contradiction: assessment.contradiction,
+        notes,
+        features: assessment.features,
+        justification: justification::justify(assessment, &seen.passages, reviews, &order),
+        citations: assessment
+            .citations
+            .iter()
+            .filter_map(|cited| order.iter().position(|shown| shown == cited))
+            .filter_map(|position| u32::try_from(position + 1).ok())
+            .collect(),
+        evidence: order
+            .iter()
+            .enumerate()
+            .filter_map(|(number, position)| seen.passages.get(*position).map(|passage| (number, passage)))
+            .map(|(number, passage)| evidence_row(number, passage))
+            .collect(),
+        correction,
+    }
+}
+
+/// Positions of the passages to show: the cited ones always, then by rank, `most` at most.
+fn shown_order(passages: &[JudgedPassage], assessment: &Assessment, most: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = assessment.citations.iter().copied().filter(|cited| *cited < passages.len()).collect();
+    for position in 0..passages.len() {
+        if order.len() >= most {
+            break;
+        }
+        if !order.contains(&position) {
+            order.push(position);
+        }
+    }
+    order.truncate(most.max(assessment.citations.len()));
+    order.sort_unstable();
+    order
+}
+
+fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {
+    let stance: Stance = passage.stance();
+    EvidenceRow {
+        n: u32::try_from(number + 1).unwrap_or(u32::MAX),
+        evidence_id: passage.evidence_id.clone(),
+        url: passage.url.clone(),
+        domain: passage.domain.clone(),
+        title: passage.title.clone(),
+        published_at: passage.published_at,
+        language: passage.language.clone(),
+        passage: passage.passage.clone(),
+        stance,
+        entail: round(passage.entail),
+        contradict: round(passage.contradict),
+        neutral: round(passage.neutral),
+        agreement: round(passage.agreement),
+        relevance: round(passage.relevance),
+        quality: round(passage.quality),
+        credibility: passage.credibility,
+        origin: passage.origin,
+        provider: passage.provider.clone(),
+        independent_group: passage.independent_group.clone(),
+        extraction_failed: false,
+    }
+}
+
+/// Four digits: more would suggest a precision nobody has.
+pub(super) fn round(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}

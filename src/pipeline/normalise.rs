@@ -1,0 +1,57 @@
+//! Normalisation: the item's language, its text without ornaments, its meaning as a vector.
+
+use chrono::{DateTime, Utc};
+
+use super::{Journal, PipelineError, Services};
+use crate::domain::Item;
+use crate::language::{detect, statements};
+
+/// The item as later stages see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Normal {
+    /// ISO 639-1 of the main text, where it could be told.
+    pub(crate) language: Option<String>,
+    /// Two languages in one text, or a guess too weak to act on alone: queries go out in the text's own words only.
+    pub(crate) mixed: bool,
+    /// All texts, cleaned, with the position a claim's `source` names.
+    pub(crate) texts: Vec<(usize, String)>,
+    pub(crate) embedding: Vec<f32>,
+    /// The date the item speaks from.
+    pub(crate) reference: DateTime<Utc>,
+}
+
+impl Normal {
+    pub(crate) fn main_text(&self) -> &str {
+        self.texts.first().map_or("", |(_, text)| text.as_str())
+    }
+}
+
+/// Below this confidence a detected language is treated as mixed (seed 4, language handling).
+const MIN_LANGUAGE_CONFIDENCE: f64 = 0.7;
+
+/// The share of a long text that goes into its vector: the lead says what an item is about.
+const EMBEDDED_CHARS: usize = 600;
+
+pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journal) -> Result<Normal, PipelineError> {
+    let texts: Vec<(usize, String)> = item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
+    let main = texts.first().map_or("", |(_, text)| text.as_str());
+    let detected = detect::detect(main);
+    let given = item.language.as_deref().map(str::to_lowercase);
+    let mixed = given.is_none() && (detected.mixed || detected.confidence < MIN_LANGUAGE_CONFIDENCE);
+    let language = given
+        .as_deref()
+        .and_then(|code| code.split(['-', '_']).next())
+        .map(str::to_owned)
+        .or(detected.language);
+    let lead: String = item.title.iter().map(String::as_str).chain([main]).collect::<Vec<_>>().join(". ");
+    let lead: String = lead.chars().take(EMBEDDED_CHARS).collect();
+    let embedding = services.models.embedder.embed(&[lead.as_str()]).await?.pop().unwrap_or_default();
+    journal.trace(format!(
+        "normalise: language {}{}, {} text(s), embedding by {}",
+        language.as_deref().unwrap_or("unknown"),
+        if mixed { " (mixed)" } else { "" },
+        texts.len(),
+        services.models.embedder.name(),
+    ));
+    Ok(Normal { language, mixed, texts, embedding, reference: item.published_at.unwrap_or(journal.evaluated_at) })
+}

@@ -1,0 +1,172 @@
+//! Ranking: for every claim the passages most about it, at most two per independent group, the best few to be judged.
+
+use std::sync::Arc;
+
+use super::claims::Claim;
+use super::read::{Pages, ReadPage};
+use super::{Journal, PipelineError, Services};
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::SourceType;
+use crate::inference::Pair;
+use crate::judging::credibility::credibility;
+use crate::judging::independence::{SourceText, groups};
+use crate::judging::profile::TextProfile;
+use crate::judging::quality;
+
+/// Passages of one page that are looked at closely for one claim; the rest share too few words with it.
+const CLOSER_LOOK_PER_PAGE: usize = 4;
+
+/// At most this many passages of one independent group are judged (SCORING, `rank`).
+const PER_GROUP: usize = 2;
+
+/// A passage chosen for judging.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranked {
+    pub(crate) read: ReadPage,
+    pub(crate) group: String,
+    pub(crate) text: String,
+    pub(crate) profile: Arc<TextProfile>,
+    pub(crate) relevance: f64,
+    pub(crate) credibility: f64,
+    pub(crate) rank: f64,
+}
+
+pub(super) async fn rank(
+    services: &Services,
+    claims: &[Claim],
+    pages: &Pages,
+    journal: &Journal,
+) -> Result<Vec<Vec<Ranked>>, PipelineError> {
+    let readable: Vec<&ReadPage> = pages.pages.iter().filter(|read| read.page.failure.is_none()).collect();
+    let groups = independent_groups(&readable, &pages.rules);
+    let mut ranked = Vec::with_capacity(claims.len());
+    for claim in claims {
+        ranked.push(if claim.checkable() {
+            one(services, claim, &readable, &groups, pages).await?
+        } else {
+            Vec::new()
+        });
+    }
+    let total: usize = ranked.iter().map(Vec::len).sum();
+    journal.trace(format!("rank: {total} passage(s) to judge, by {}", services.models.reranker.name()));
+    Ok(ranked)
+}
+
+fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
+    let sources: Vec<SourceText<'_>> = pages
+        .iter()
+        .map(|read| SourceText {
+            evidence_id: &read.page.id,
+            url: read.page.url.as_str(),
+            domain: &read.page.domain,
+            text: &read.page.text,
+            canonical: read.page.canonical.as_deref(),
+            based_on: &read.page.based_on,
+            publisher: read.page.publisher.as_deref(),
+            // Every article of a reference work is a source of its own.
+            reference_work: read.page.source_type(rules) == SourceType::Reference,
+        })
+        .collect();
+    groups(&sources)
+}
+
+async fn one(
+    services: &Services,
+    claim: &Claim,
+    pages: &[&ReadPage],
+    groups: &[String],
+    rules: &Pages,
+) -> Result<Vec<Ranked>, PipelineError> {
+    let mut ranked: Vec<Ranked> = Vec::new();
+    let mut bare: Vec<(usize, usize)> = Vec::new();
+    for (position, read) in pages.iter().enumerate() {
+        bare.extend(closer_look(claim, read).into_iter().map(|passage| (position, passage)));
+    }
+    embed(services, pages, &bare).await?;
+    for (position, passage) in bare {
+        let (Some(read), Some(group)) = (pages.get(position), groups.get(position)) else { continue };
+        let Some(passage) = read.page.passages.get(passage) else { continue };
+        let profile = passage.profile_or(|| profile_of(&passage.text, read, Vec::new()));
+        let host = read.page.url.host_str().unwrap_or_default();
+        ranked.push(Ranked {
+            read: (*read).clone(),
+            group: group.clone(),
+            text: passage.text.clone(),
+            profile,
+            relevance: 0.0,
+            credibility: credibility(host, &rules.rules).0,
+            rank: 0.0,
+        });
+    }
+    let pairs: Vec<Pair> = ranked
+        .iter()
+        .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
+        .collect();
+    let relevance = services.models.reranker.relevance(&pairs).await?;
+    for (entry, relevance) in ranked.iter_mut().zip(relevance) {
+        entry.relevance = relevance;
+        entry.rank = quality::rank(relevance, entry.credibility, 0, false);
+    }
+    ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
+    Ok(pick(ranked, services.settings.judged_passages))
+}
+
+/// The passages of a page that share most words with the claim. A page that shares none still gets its best ones
+/// looked at: another language shares no words.
+fn closer_look(claim: &Claim, read: &ReadPage) -> Vec<usize> {
+    let mut shared: Vec<(usize, usize)> = read
+        .page
+        .passages
+        .iter()
+        .enumerate()
+        .map(|(position, passage)| {
+            let common = claim.profile.stems.iter().filter(|stem| passage.stems.binary_search(stem).is_ok()).count();
+            (common, position)
+        })
+        .collect();
+    shared.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    shared.into_iter().take(CLOSER_LOOK_PER_PAGE).map(|(_, position)| position).collect()
+}
+
+fn profile_of(text: &str, read: &ReadPage, embedding: Vec<f32>) -> TextProfile {
+    TextProfile::new(text, read.page.language.as_deref(), read.page.published_at, &[]).with_embedding(embedding)
+}
+
+/// Profiles and embeds, in one batch, the passages that nobody looked at closely before.
+async fn embed(services: &Services, pages: &[&ReadPage], wanted: &[(usize, usize)]) -> Result<(), PipelineError> {
+    let fresh: Vec<(&ReadPage, usize)> = wanted
+        .iter()
+        .filter_map(|(page, passage)| pages.get(*page).map(|read| (*read, *passage)))
+        .filter(|(read, passage)| read.page.passages.get(*passage).is_some_and(|piece| !piece.is_profiled()))
+        .collect();
+    let texts: Vec<&str> = fresh
+        .iter()
+        .filter_map(|(read, passage)| read.page.passages.get(*passage).map(|piece| piece.text.as_str()))
+        .collect();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let embeddings = services.models.embedder.embed(&texts).await?;
+    for ((read, passage), embedding) in fresh.into_iter().zip(embeddings) {
+        if let Some(piece) = read.page.passages.get(passage) {
+            piece.profile_or(|| profile_of(&piece.text, read, embedding));
+        }
+    }
+    Ok(())
+}
+
+/// The best `most`, at most [`PER_GROUP`] of one group, repeats left out.
+fn pick(ranked: Vec<Ranked>, most: usize) -> Vec<Ranked> {
+    let mut chosen: Vec<Ranked> = Vec::with_capacity(most);
+    for entry in ranked {
+        if chosen.len() >= most {
+            break;
+        }
+        let of_group = chosen.iter().filter(|known| known.group == entry.group).count();
+        let repeat = chosen.iter().any(|known| known.text == entry.text && known.read.page.id == entry.read.page.id);
+        if of_group < PER_GROUP && !repeat {
+            chosen.push(entry);
+        }
+    }
+    chosen
+}

@@ -1,0 +1,327 @@
+//! Reading: pages stored before are used again; new ones are fetched safely and read; what cannot be read is kept as
+//! such, never as evidence.
+
+use std::sync::{Arc, OnceLock};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::join_all;
+use url::Url;
+
+use super::retrieve::{Candidate, Found};
+use super::{Journal, PipelineError, Services};
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::SourceType;
+use crate::domain::{Degradation, Item, ids};
+use crate::judging::credibility::credibility;
+use crate::judging::profile::TextProfile;
+use crate::language::tokens;
+use crate::outbound::pages::FetchError;
+use crate::reading::canonical::registered_domain;
+use crate::reading::passages::{passages, sentence_windows};
+use crate::reading::{self, Article};
+use crate::store::{SourceRow, StoredSource};
+
+/// A page ready to be judged, shared by every item that cites it.
+#[derive(Debug)]
+pub struct PreparedPage {
+    pub(crate) id: String,
+    pub(crate) url: Url,
+    pub(crate) domain: String,
+    pub(crate) title: Option<String>,
+    pub(crate) published_at: Option<DateTime<Utc>>,
+    pub(crate) language: Option<String>,
+    pub(crate) text: String,
+    pub(crate) canonical: Option<String>,
+    pub(crate) based_on: Vec<String>,
+    pub(crate) publisher: Option<String>,
+    /// Why there is no text; such a page is stored and shown, and decides nothing.
+    pub(crate) failure: Option<String>,
+    pub(crate) passages: Vec<Passage>,
+    pub(crate) expires_at: DateTime<Utc>,
+    /// False until the first item that uses it has been committed with it.
+    pub(crate) stored: std::sync::atomic::AtomicBool,
+}
+
+/// One judge-sized piece of a page. Its stems are taken at once, the rest when it is first judged.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    pub(crate) text: String,
+    pub(crate) stems: Vec<String>,
+    profile: OnceLock<Arc<TextProfile>>,
+}
+
+impl Passage {
+    fn new(text: String, language: Option<&str>) -> Self {
+        let mut stems = tokens::content_stems(&text, language);
+        stems.sort();
+        stems.dedup();
+        Self { text, stems, profile: OnceLock::new() }
+    }
+
+    pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {
+        self.profile.get()
+    }
+
+    pub(crate) fn is_profiled(&self) -> bool {
+        self.profile.get().is_some()
+    }
+
+    pub(crate) fn profile_or(&self, make: impl FnOnce() -> TextProfile) -> Arc<TextProfile> {
+        Arc::clone(self.profile.get_or_init(|| Arc::new(make())))
+    }
+}
+
+impl PreparedPage {
+    /// Bytes it holds, roughly: what the page cache weighs.
+    pub fn weight(&self) -> usize {
+        let passages: usize = self.passages.iter().map(|passage| passage.text.len() * 4 + 2_048).sum();
+        self.text.len() + passages + 1_024
+    }
+
+    /// The row to be stored.
+    pub(crate) fn row(&self, rules: &DomainRules, fetched_at: DateTime<Utc>) -> SourceRow {
+        SourceRow {
+            id: self.id.clone(),
+            url: self.url.to_string(),
+            domain: self.domain.clone(),
+            title: self.title.clone(),
+            published_at: self.published_at,
+            language: self.language.clone(),
+            raw_text: self.text.clone(),
+            source_type: self.source_type(rules).as_str().to_owned(),
+            content_hash: (!self.text.is_empty()).then(|| ids::content_hash(&[&self.text])),
+            independent_group: None,
+            canonical: self.canonical.clone(),
+            based_on: self.based_on.clone(),
+            publisher: self.publisher.clone(),
+            extraction_failed: self.failure.is_some(),
+            failure: self.failure.clone(),
+            fetched_at,
+            expires_at: self.expires_at,
+        }
+    }
+
+    pub(crate) fn source_type(&self, rules: &DomainRules) -> SourceType {
+        credibility(self.url.host_str().unwrap_or_default(), rules).1
+    }
+}
+
+/// A page with the hit that led to it.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadPage {
+    pub(crate) page: Arc<PreparedPage>,
+    pub(crate) provider: &'static str,
+    /// It was stored before this item came.
+    pub(crate) reused: bool,
+}
+
+/// What was read, best candidate first.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    pub(crate) pages: Vec<ReadPage>,
+    pub(crate) rules: Arc<DomainRules>,
+}
+
+/// A page whose stored row may be cleaned away while this item is judged is read again.
+const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(10);
+
+pub(super) async fn read(
+    services: &Services,
+    item: &Item,
+    found: &Found,
+    journal: &Journal,
+) -> Result<Pages, PipelineError> {
+    let horizon = journal.evaluated_at + EXPIRY_MARGIN;
+    let mut cached: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(found.candidates.len());
+    for candidate in &found.candidates {
+        let page = services.page_cache.get(candidate.url.as_str()).await;
+        cached.push(page.filter(|page| page.expires_at > horizon));
+    }
+    let missing: Vec<String> = found
+        .candidates
+        .iter()
+        .zip(&cached)
+        .filter(|(_, page)| page.is_none())
+        .map(|(candidate, _)| candidate.url.to_string())
+        .collect();
+    let stored = services.store.sources_by_url(&missing, horizon).await?;
+    let reading = found.candidates.iter().zip(cached).map(|(candidate, cached)| {
+        let known = stored.iter().find(|source| source.url == candidate.url.as_str());
+        one(services, candidate, cached, known, &found.rules, journal)
+    });
+    let pages: Vec<ReadPage> = join_all(reading).await.into_iter().flatten().collect();
+    let readable = pages.iter().filter(|read| read.page.failure.is_none()).count();
+    let reused = pages.iter().filter(|read| read.reused).count();
+    journal.trace(format!("read: {readable} page(s) of {} ({reused} stored before)", found.candidates.len()));
+    if readable == 0 && !found.candidates.is_empty() {
+        journal.degrade(Degradation::NoPageRead);
+    }
+    if item.url.is_some() {
+        journal.trace("read: the item's own page is no evidence for itself");
+    }
+    Ok(Pages { pages, rules: Arc::clone(&found.rules) })
+}
+
+async fn one(
+    services: &Services,
+    candidate: &Candidate,
+    cached: Option<Arc<PreparedPage>>,
+    stored: Option<&StoredSource>,
+    rules: &DomainRules,
+    journal: &Journal,
+) -> Option<ReadPage> {
+    journal.checked(&candidate.domain);
+    if let Some(page) = cached {
+        let reused = page.stored.load(std::sync::atomic::Ordering::Relaxed);
+        return Some(ReadPage { page, provider: candidate.hit.provider, reused });
+    }
+    let key = candidate.url.as_str();
+    if let Some(source) = stored {
+        let page = Arc::new(from_store(source, candidate, journal.evaluated_at, services));
+        services.page_cache.put(key, Arc::clone(&page)).await;
+        return Some(ReadPage { page, provider: candidate.hit.provider, reused: true });
+    }
+    // Single flight: ten items about one event fetch its pages once.
+    let page = services.page_cache.get_or_make(key, || fetch(services, candidate, rules, journal)).await;
+    match page {
+        Ok(page) => Some(ReadPage { page, provider: candidate.hit.provider, reused: false }),
+        Err(error) => {
+            journal.trace(format!("read: {} was not fetched: {error}", candidate.url));
+            if matches!(error, FetchError::Deadline) {
+                journal.degrade(Degradation::Deadline);
+            }
+            None
+        }
+    }
+}
+
+/// Fetches and reads. A page that answered without usable text is a page with a failure; only what says nothing about
+/// the page itself (a deadline, a dead network, a refused address) is an error, and is not remembered.
+async fn fetch(
+    services: &Services,
+    candidate: &Candidate,
+    rules: &DomainRules,
+    journal: &Journal,
+) -> Result<Arc<PreparedPage>, FetchError> {
+    let denied = |host: &str| rules.is_denied(host);
+    // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
+    let asked = Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone());
+    let fetched = match services.pages.fetch(&asked, journal.ask_until, &denied).await {
+        Ok(fetched) => fetched,
+        Err(FetchError::Status(status)) => {
+            return Ok(Arc::new(failed(services, candidate, &format!("status_{status}"), journal.evaluated_at)));
+        }
+        Err(FetchError::NotAPage { .. }) => {
+            return Ok(Arc::new(failed(services, candidate, "not_html", journal.evaluated_at)));
+        }
+        Err(error) => return Err(error),
+    };
+    let now = journal.evaluated_at;
+    let expires_at = expiry(services, now);
+    let wanted = candidate.clone();
+    // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
+    let prepared = tokio::task::spawn_blocking(move || {
+        let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);
+        match read {
+            Ok(article) => from_article(article, &wanted, &fetched.final_url, now, expires_at),
+            Err(junk) => empty_page(&wanted, junk.as_str(), expires_at),
+        }
+    })
+    .await;
+    Ok(Arc::new(match prepared {
+        Ok(page) => page,
+        Err(_panicked) => failed(services, candidate, "reader_crashed", now),
+    }))
+}
+
+fn expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
+    now + TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30))
+}
+
+/// An unreadable page is tried again sooner than a read one.
+fn failed(services: &Services, candidate: &Candidate, why: &str, now: DateTime<Utc>) -> PreparedPage {
+    let ttl = TimeDelta::from_std(services.settings.negative_ttl).unwrap_or(TimeDelta::hours(1)) + EXPIRY_MARGIN;
+    empty_page(candidate, why, now + ttl)
+}
+
+fn empty_page(candidate: &Candidate, why: &str, expires_at: DateTime<Utc>) -> PreparedPage {
+    PreparedPage {
+        id: ids::evidence_id(candidate.url.as_str()),
+        url: candidate.url.clone(),
+        domain: candidate.domain.clone(),
+        title: Some(candidate.hit.title.clone()).filter(|title| !title.is_empty()),
+        published_at: candidate.hit.published_at,
+        language: candidate.hit.language.clone(),
+        text: String::new(),
+        canonical: None,
+        based_on: Vec::new(),
+        publisher: None,
+        failure: Some(why.to_owned()),
+        passages: Vec::new(),
+        expires_at,
+        stored: std::sync::atomic::AtomicBool::new(false),
+    }
+}
+
+fn from_article(
+    article: Article,
+    candidate: &Candidate,
+    final_url: &Url,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> PreparedPage {
+    let text = article.text();
+    let language = article
+        .language
+        .clone()
+        .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
+    let pieces = passages(&article);
+    let published = article.published_at.or(candidate.hit.published_at).filter(|date| *date <= now);
+    // A redirect to another site is evidence of that site.
+    let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
+    PreparedPage {
+        id: ids::evidence_id(candidate.url.as_str()),
+        url: candidate.url.clone(),
+        domain,
+        title: article.title.or_else(|| Some(candidate.hit.title.clone()).filter(|title| !title.is_empty())),
+        published_at: published,
+        canonical: article.canonical.map(|url| url.to_string()),
+        based_on: article.based_on,
+        publisher: article.publisher.or(article.site_name),
+        failure: None,
+        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        language,
+        text,
+        expires_at,
+        stored: std::sync::atomic::AtomicBool::new(false),
+    }
+}
+
+fn from_store(
+    source: &StoredSource,
+    candidate: &Candidate,
+    now: DateTime<Utc>,
+    services: &Services,
+) -> PreparedPage {
+    let language = source.language.clone();
+    let paragraphs: Vec<&str> = source.raw_text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
+    PreparedPage {
+        id: source.id.clone(),
+        url: candidate.url.clone(),
+        domain: source.domain.clone(),
+        title: source.title.clone(),
+        published_at: source.published_at,
+        text: source.raw_text.clone(),
+        canonical: source.canonical.clone(),
+        based_on: source.based_on.clone(),
+        publisher: source.publisher.clone(),
+        failure: source.failure.clone().filter(|_| source.extraction_failed),
+        passages: sentence_windows(&paragraphs)
+            .into_iter()
+            .map(|piece| Passage::new(piece, language.as_deref()))
+            .collect(),
+        language,
+        expires_at: expiry(services, now),
+        stored: std::sync::atomic::AtomicBool::new(true),
+    }
+}

@@ -1,0 +1,132 @@
+//! What the stages work with. Built once by `app`, shared by every item.
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use crate::cache::{FactCheckCache, PageCache, SearchCache};
+use crate::domain::rules::DomainRules;
+use crate::domain::{Clock, Item};
+use crate::inference::Models;
+use crate::outbound::pages::PageFetcher;
+use crate::providers::Provider;
+use crate::store::Store;
+
+use super::read::PreparedPage;
+
+/// The numbers the stages go by; each comes from `config`, where its reason stands.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub enrichment_enabled: bool,
+    /// Channels that get Phase 2; empty means all.
+    pub pilot_channels: Vec<String>,
+    pub min_importance: f64,
+    pub max_sources: usize,
+    pub max_time: Duration,
+    pub min_claim_chars: usize,
+    pub fact_check_ttl: Duration,
+    pub fact_check_results: usize,
+    pub claims_per_item: usize,
+    pub queries_per_claim: usize,
+    pub judged_passages: usize,
+    pub passages_shown: usize,
+    pub relevance_floor: f64,
+    pub evidence_ttl: Duration,
+    pub negative_ttl: Duration,
+    pub dedup_similarity: f64,
+    pub similar_item_window: Duration,
+    pub similar_item_threshold: f64,
+    /// Where results go; `None` without a broker: nobody would collect them.
+    pub results_exchange: Option<String>,
+    pub search_results: usize,
+}
+
+/// The search providers in the order they are asked.
+#[derive(Debug, Clone, Default)]
+pub struct SearchProviders {
+    pub fact_check: Option<Arc<dyn Provider>>,
+    pub search: Vec<Arc<dyn Provider>>,
+    /// Known providers that lack a key or an address.
+    pub unconfigured: Vec<&'static str>,
+}
+
+/// The live domain lists; swapped whole when an admin edits them.
+#[derive(Debug, Default)]
+pub struct RulesHandle {
+    rules: RwLock<Arc<DomainRules>>,
+}
+
+impl RulesHandle {
+    pub fn new(rules: DomainRules) -> Self {
+        Self { rules: RwLock::new(Arc::new(rules)) }
+    }
+
+    /// The lists as of now; an item keeps the ones it started with.
+    pub fn current(&self) -> Arc<DomainRules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    pub fn replace(&self, rules: DomainRules) {
+        *self.rules.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(rules);
+    }
+}
+
+/// What the month has cost so far, and the cap on it. Shared by every worker of this process; the figure is
+/// refreshed from the store by a job and moved by each paid call in between.
+#[derive(Debug)]
+pub struct Budget {
+    spent: std::sync::Mutex<f64>,
+    pub monthly_cap: f64,
+}
+
+impl Budget {
+    pub fn new(spent: f64, monthly_cap: f64) -> Self {
+        Self { spent: std::sync::Mutex::new(spent), monthly_cap }
+    }
+
+    /// Reserves one call's price; false when the cap would be passed.
+    pub fn reserve(&self, usd: f64) -> bool {
+        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if usd > 0.0 && *spent + usd > self.monthly_cap {
+            return false;
+        }
+        *spent += usd;
+        true
+    }
+
+    /// Takes the fleet's figure over; a smaller one than ours is behind and is ignored within the month.
+    pub fn refresh(&self, fleet: f64, new_month: bool) {
+        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *spent = if new_month { fleet } else { spent.max(fleet) };
+    }
+}
+
+/// Everything a stage may use.
+#[derive(Debug)]
+pub struct Services {
+    pub settings: Settings,
+    pub store: Store,
+    pub providers: SearchProviders,
+    pub pages: PageFetcher,
+    pub models: Models,
+    pub rules: Arc<RulesHandle>,
+    pub clock: Arc<dyn Clock>,
+    pub budget: Arc<Budget>,
+    pub search_cache: SearchCache,
+    pub fact_check_cache: FactCheckCache,
+    pub page_cache: PageCache<PreparedPage>,
+}
+
+impl Services {
+    /// The item's own wish, never more than the operator's limit.
+    pub(crate) fn time_budget(&self, item: &Item) -> Duration {
+        item.options
+            .max_seconds
+            .map_or(self.settings.max_time, |seconds| Duration::from_secs(u64::from(seconds)).min(self.settings.max_time))
+    }
+
+    pub(crate) fn max_sources(&self, item: &Item) -> usize {
+        item.options.max_sources.map_or(self.settings.max_sources, |wish| {
+            usize::try_from(wish).unwrap_or(usize::MAX).min(self.settings.max_sources)
+        })
+    }
+}

@@ -1,0 +1,483 @@
+//! One item's result, its evidence, its idempotency key and its outbox messages: written together or not at all.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::{PgConnection, Postgres, Transaction};
+
+use super::{Store, StoreError, vector_text};
+use crate::domain::evidence::{JudgedPassage, MatchedReview};
+use crate::domain::result::{ClaimResult, ItemResult};
+use crate::domain::verdict::Phase;
+use crate::domain::{Item, ids};
+
+/// Everything one run of the pipeline wants kept.
+#[derive(Debug)]
+pub struct Commit<'a> {
+    pub item: &'a Item,
+    pub text: &'a str,
+    pub phase: Phase,
+    pub content_hash: &'a str,
+    pub message_id: Option<&'a str>,
+    pub embedding: &'a [f32],
+    pub result: &'a ItemResult,
+    /// Per claim, in the order of `result.claims`.
+    pub claims: Vec<ClaimCommit<'a>>,
+    /// Pages read (or not readable) for the first time.
+    pub sources: Vec<SourceRow>,
+    pub evidence_claims: Vec<EvidenceClaimRow>,
+    pub outbox: Vec<super::OutboxDraft>,
+    pub expires_at: DateTime<Utc>,
+}
+
+/// One claim with what stands behind it.
+#[derive(Debug)]
+pub struct ClaimCommit<'a> {
+    pub claim: &'a ClaimResult,
+    pub claim_date: Option<DateTime<Utc>>,
+    pub confidence_threshold: f64,
+    pub passages: &'a [JudgedPassage],
+    pub reviews: &'a [MatchedReview],
+}
+
+/// A page as stored.
+#[derive(Debug, Clone, Serialize)]
+pub struct SourceRow {
+    pub id: String,
+    pub url: String,
+    pub domain: String,
+    pub title: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    pub language: Option<String>,
+    /// Paragraphs, separated by blank lines.
+    pub raw_text: String,
+    pub source_type: String,
+    pub content_hash: Option<String>,
+    pub independent_group: Option<String>,
+    pub canonical: Option<String>,
+    pub based_on: Vec<String>,
+    pub publisher: Option<String>,
+    pub extraction_failed: bool,
+    /// Why there is no text, e.g. `paywall`.
+    pub failure: Option<String>,
+    pub fetched_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
+}
+
+/// A sentence of a page worth finding again.
+#[derive(Debug, Clone)]
+pub struct EvidenceClaimRow {
+    pub evidence_id: String,
+    pub claim_text: String,
+    pub embedding: Vec<f32>,
+    pub entities: Vec<String>,
+    pub relevance: f64,
+}
+
+/// A stored passage row, as written.
+#[derive(Debug, Clone, Serialize)]
+pub struct PassageRow {
+    item_id: String,
+    claim_id: String,
+    evidence_id: String,
+    agreement_score: f64,
+    contradiction: bool,
+    stance: &'static str,
+    entail: f64,
+    contradict: f64,
+    neutral: f64,
+    relevance: f64,
+    quality: f64,
+    credibility: f64,
+    freshness: f64,
+    specificity: f64,
+    num_ok: Option<bool>,
+    independent_group: String,
+    source_type: &'static str,
+    origin: &'static str,
+    provider: String,
+    out_of_context: bool,
+    passage: String,
+    passage_hash: String,
+    rank: i32,
+}
+
+impl Store {
+    /// Writes one result. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
+    pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        write_sources(&mut transaction, &commit.sources).await?;
+        write_item(&mut transaction, commit).await?;
+        write_claims(&mut transaction, commit).await?;
+        write_evidence(&mut transaction, commit).await?;
+        write_evidence_claims(&mut transaction, &commit.evidence_claims, dedup_similarity).await?;
+        if !commit.outbox.is_empty() {
+            super::outbox::write(&mut transaction, &commit.outbox, commit.result.enriched_at).await?;
+        }
+        transaction.commit().await?;
+        if !commit.outbox.is_empty() {
+            self.wake_outbox.notify_one();
+        }
+        Ok(())
+    }
+}
+
+/// JSON for `jsonb_to_recordset`; NUL, which JSON in Postgres cannot hold, is dropped.
+pub(super) fn rows<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
+    let text = serde_json::to_string(rows).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
+    Ok(without_nul(text))
+}
+
+pub(super) fn without_nul(text: String) -> String {
+    if text.contains("\\u0000") { text.replace("\\u0000", "") } else { text }
+}
+
+pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
+    serde_json::to_value(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
+}
+
+async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
+    let item = commit.item;
+    let result = commit.result;
+    let result_text = without_nul(
+        serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
+    );
+    // The item and its idempotency key travel in one statement: two round trips are one too many at this rate.
+    sqlx::query(
+        "WITH written AS (
+             INSERT INTO items (item_id, channel, title, text, url, language, published_at, importance, cluster_id,
+                 cluster_members, content_hash, embedding, status, degraded, fact_check_score, fact_check_tier,
+                 fact_check_notes, result, evaluated_at, enriched_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::vector, $13, $14, $15, $16::fact_check_tier,
+                 $17, $18::jsonb, $19, $19, $20)
+             ON CONFLICT (item_id) DO UPDATE SET channel = excluded.channel, title = excluded.title,
+                 text = excluded.text, url = excluded.url, language = excluded.language,
+                 published_at = excluded.published_at, importance = excluded.importance,
+                 cluster_id = excluded.cluster_id, cluster_members = excluded.cluster_members,
+                 content_hash = excluded.content_hash, embedding = excluded.embedding, status = excluded.status,
+                 degraded = excluded.degraded, fact_check_score = excluded.fact_check_score,
+                 fact_check_tier = excluded.fact_check_tier, fact_check_notes = excluded.fact_check_notes,
+                 result = excluded.result, evaluated_at = excluded.evaluated_at, enriched_at = excluded.enriched_at,
+                 expires_at = excluded.expires_at
+             RETURNING item_id)
+         INSERT INTO item_phases (item_id, phase, content_hash, degraded, message_id, done_at)
+         SELECT item_id, $21, $11, $22, $23, $19 FROM written
+         ON CONFLICT (item_id, phase) DO UPDATE SET content_hash = excluded.content_hash,
+             degraded = excluded.degraded, message_id = excluded.message_id, done_at = excluded.done_at",
+    )
+    .bind(&item.item_id)
+    .bind(&item.channel)
+    .bind(&item.title)
+    .bind(super::storable(commit.text).as_ref())
+    .bind(&item.url)
+    .bind(&result.language)
+    .bind(item.published_at)
+    .bind(item.importance)
+    .bind(&item.cluster_id)
+    .bind(json(&item.cluster_members)?)
+    .bind(commit.content_hash)
+    .bind((!commit.embedding.is_empty()).then(|| vector_text(commit.embedding)))
+    .bind(result.status.as_str())
+    .bind(&result.degraded)
+    .bind(result.score.map(f64::from))
+    .bind(result.tier.map(crate::domain::Tier::as_str))
+    .bind(json(&result.notes)?)
+    .bind(result_text)
+    .bind(result.enriched_at)
+    .bind(commit.expires_at)
+    .bind(commit.phase.as_str())
+    .bind(!result.degraded.is_empty())
+    .bind(commit.message_id)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct ClaimRow<'a> {
+    claim_id: &'a str,
+    position: usize,
+    source: usize,
+    claim_text: &'a str,
+    kind: &'static str,
+    verdict: &'static str,
+    decisive: bool,
+    confidence: f64,
+    score: Option<u32>,
+    tier: &'static str,
+    agreement: f64,
+    contradiction: bool,
+    judge: &'a str,
+    features: Value,
+    notes: Value,
+    justification: &'a str,
+    citations: &'a [u32],
+    correction: Option<Value>,
+    claim_date: Option<DateTime<Utc>>,
+    confidence_threshold: f64,
+}
+
+async fn write_claims(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
+    let mut claims = Vec::with_capacity(commit.claims.len());
+    for (position, entry) in commit.claims.iter().enumerate() {
+        let claim = entry.claim;
+        claims.push(ClaimRow {
+            claim_id: &claim.claim_id,
+            position,
+            source: claim.source,
+            claim_text: &claim.text,
+            kind: claim.kind.as_str(),
+            verdict: claim.verdict.as_str(),
+            decisive: claim.decisive,
+            confidence: claim.confidence,
+            score: claim.score,
+            tier: claim.tier.as_str(),
+            agreement: claim.agreement,
+            contradiction: claim.contradiction,
+            judge: &claim.judge,
+            features: json(&claim.features)?,
+            notes: json(&claim.notes)?,
+            justification: &claim.justification,
+            citations: &claim.citations,
+            correction: claim.correction.as_ref().map(json).transpose()?,
+            claim_date: entry.claim_date,
+            confidence_threshold: entry.confidence_threshold,
+        });
+    }
+    // A new judgement replaces the old one whole: what was removed from an edited text must not linger.
+    sqlx::query("DELETE FROM claims WHERE item_id = $1").bind(&commit.item.item_id).execute(&mut **transaction).await?;
+    if claims.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "INSERT INTO claims (claim_id, item_id, position, source, claim_text, kind, verdict, decisive, confidence, score,
+             tier, agreement, contradiction, judge, features, notes, justification, citations, correction, claim_date,
+             confidence_threshold, evaluated_at)
+         SELECT claim_id, $1, position, source, claim_text, kind, verdict, decisive, confidence, score,
+             tier::fact_check_tier, agreement, contradiction, judge, features, notes, justification,
+             ARRAY(SELECT jsonb_array_elements_text(citations)::integer), correction, claim_date,
+             confidence_threshold, $3
+         FROM jsonb_to_recordset($2::jsonb) AS row(claim_id text, position integer, source integer, claim_text text,
+             kind text, verdict text, decisive boolean, confidence double precision, score integer, tier text,
+             agreement double precision, contradiction boolean, judge text, features jsonb, notes jsonb,
+             justification text, citations jsonb, correction jsonb, claim_date timestamptz,
+             confidence_threshold double precision)",
+    )
+    .bind(&commit.item.item_id)
+    .bind(rows(&claims)?)
+    .bind(commit.result.enriched_at)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}
+
+fn passage_rows(item_id: &str, commit: &Commit<'_>) -> Vec<PassageRow> {
+    let mut found = Vec::new();
+    for entry in &commit.claims {
+        for passage in entry.passages {
+            let stance = passage.stance();
+            found.push(PassageRow {
+                item_id: item_id.to_owned(),
+                claim_id: entry.claim.claim_id.clone(),
+                evidence_id: passage.evidence_id.clone(),
+                agreement_score: passage.agreement,
+                contradiction: stance == crate::domain::Stance::Contradicts,
+                stance: stance.as_str(),
+                entail: passage.entail,
+                contradict: passage.contradict,
+                neutral: passage.neutral,
+                relevance: passage.relevance,
+                quality: passage.quality,
+                credibility: passage.credibility,
+                freshness: passage.freshness,
+                specificity: passage.specificity,
+                num_ok: passage.num_ok,
+                independent_group: passage.independent_group.clone(),
+                source_type: passage.source_type.as_str(),
+                origin: passage.origin.as_str(),
+                provider: passage.provider.clone(),
+                out_of_context: passage.out_of_context,
+                passage_hash: ids::passage_hash(&passage.passage),
+                passage: passage.passage.clone(),
+                rank: i32::try_from(passage.rank).unwrap_or(i32::MAX),
+            });
+        }
+    }
+    found
+}
+
+#[derive(Serialize)]
+struct ReviewRow<'a> {
+    claim_id: &'a str,
+    claim: &'a str,
+    relation: &'static str,
+    url: &'a str,
+    publisher: &'a str,
+    title: Option<&'a str>,
+    claimant: Option<&'a str>,
+    rating: &'a str,
+    rating_class: &'static str,
+    language: Option<&'a str>,
+    review_date: Option<DateTime<Utc>>,
+    similarity: f64,
+}
+
+async fn write_evidence(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
+    let passages = passage_rows(&commit.item.item_id, commit);
+    if !passages.is_empty() {
+        sqlx::query(
+            "INSERT INTO item_evidence (item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
+                 contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok,
+                 independent_group, source_type, origin, provider, out_of_context, passage, passage_hash, rank, matched_at)
+             SELECT item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
+                 contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok,
+                 independent_group, source_type, origin, provider, out_of_context, passage, passage_hash, rank, $2
+             FROM jsonb_to_recordset($1::jsonb) AS row(item_id text, claim_id text, evidence_id text,
+                 agreement_score double precision, contradiction boolean, stance text, entail double precision,
+                 contradict double precision, neutral double precision, relevance double precision,
+                 quality double precision, credibility double precision, freshness double precision,
+                 specificity double precision, num_ok boolean, independent_group text, source_type text, origin text,
+                 provider text, out_of_context boolean, passage text, passage_hash text, rank integer)
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(rows(&passages)?)
+        .bind(commit.result.enriched_at)
+        .execute(&mut **transaction)
+        .await?;
+    }
+    let reviews: Vec<ReviewRow<'_>> = commit
+        .claims
+        .iter()
+        .flat_map(|entry| {
+            entry.reviews.iter().map(|matched| ReviewRow {
+                claim_id: &entry.claim.claim_id,
+                claim: &matched.review.claim,
+                relation: matched.relation.as_str(),
+                url: &matched.review.url,
+                publisher: &matched.review.publisher,
+                title: matched.review.title.as_deref(),
+                claimant: matched.review.claimant.as_deref(),
+                rating: &matched.review.rating,
+                rating_class: matched.rating_class.as_str(),
+                language: matched.review.language.as_deref(),
+                review_date: matched.review.review_date,
+                similarity: matched.similarity,
+            })
+        })
+        .collect();
+    if !reviews.is_empty() {
+        sqlx::query(
+            "INSERT INTO item_fact_checks (item_id, claim_id, claim, relation, url, publisher, title, claimant, rating,
+                 rating_class, language, review_date, similarity, matched_at)
+             SELECT $1, claim_id, claim, relation, url, publisher, title, claimant, rating, rating_class, language,
+                 review_date, similarity, $3
+             FROM jsonb_to_recordset($2::jsonb) AS row(claim_id text, claim text, relation text, url text,
+                 publisher text, title text, claimant text, rating text, rating_class text, language text,
+                 review_date timestamptz, similarity double precision)
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(&commit.item.item_id)
+        .bind(rows(&reviews)?)
+        .bind(commit.result.enriched_at)
+        .execute(&mut **transaction)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Writes pages in the order of their ids, so that two transactions with the same pages cannot deadlock.
+async fn write_sources(connection: &mut PgConnection, sources: &[SourceRow]) -> Result<(), StoreError> {
+    if sources.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "INSERT INTO evidence_sources AS stored (id, url, domain, title, published_at, language, raw_text, source_type,
+             content_hash, independent_group, canonical, based_on, publisher, extraction_failed, failure, fetched_at,
+             expires_at)
+         SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
+             independent_group, canonical, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
+             extraction_failed, failure, fetched_at, expires_at
+         FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text,
+             published_at timestamptz, language text, raw_text text, source_type text, content_hash text,
+             independent_group text, canonical text, based_on jsonb, publisher text, extraction_failed boolean,
+             failure text, fetched_at timestamptz, expires_at timestamptz)
+         ORDER BY id
+         ON CONFLICT (url) DO UPDATE SET title = excluded.title, published_at = excluded.published_at,
+             language = excluded.language, raw_text = excluded.raw_text, source_type = excluded.source_type,
+             content_hash = excluded.content_hash, independent_group = excluded.independent_group,
+             canonical = excluded.canonical, based_on = excluded.based_on, publisher = excluded.publisher,
+             extraction_failed = excluded.extraction_failed, failure = excluded.failure,
+             fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+         -- A page that could be read is never replaced by one that could not.
+         WHERE stored.extraction_failed OR NOT excluded.extraction_failed",
+    )
+    .bind(rows(sources)?)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct EvidenceClaimJson<'a> {
+    evidence_id: &'a str,
+    claim_text: &'a str,
+    claim_hash: String,
+    embedding_text: String,
+    entities: &'a [String],
+    relevance: f64,
+}
+
+/// A sentence said before, by this page or another (cosine at or above `similarity`), is not stored again: the present
+/// row's counters move instead.
+async fn write_evidence_claims(
+    transaction: &mut Transaction<'_, Postgres>,
+    claims: &[EvidenceClaimRow],
+    similarity: f64,
+) -> Result<(), StoreError> {
+    if claims.is_empty() {
+        return Ok(());
+    }
+    let found: Vec<EvidenceClaimJson<'_>> = claims
+        .iter()
+        .map(|claim| EvidenceClaimJson {
+            evidence_id: &claim.evidence_id,
+            claim_text: &claim.claim_text,
+            claim_hash: ids::passage_hash(&claim.claim_text.to_lowercase()),
+            embedding_text: vector_text(&claim.embedding),
+            entities: &claim.entities,
+            relevance: claim.relevance,
+        })
+        .collect();
+    // MATERIALIZED: the nearest neighbour is looked up once per sentence, through the index.
+    sqlx::query(
+        "WITH given AS MATERIALIZED (
+             SELECT row.*, row.embedding_text::vector(384) AS embedding
+             FROM jsonb_to_recordset($1::jsonb) AS row(evidence_id text, claim_text text, claim_hash text,
+                 embedding_text text, entities jsonb, relevance double precision)),
+         known AS MATERIALIZED (
+             SELECT given.evidence_id, given.claim_hash, near.id
+             FROM given LEFT JOIN LATERAL (
+                 SELECT candidate.id FROM (
+                     SELECT id, embedding FROM evidence_claims
+                     ORDER BY binary_quantize(embedding)::bit(384) <~> binary_quantize(given.embedding)::bit(384)
+                     LIMIT 4) AS candidate
+                 WHERE 1 - (candidate.embedding <=> given.embedding) >= $2
+                 ORDER BY candidate.embedding <=> given.embedding LIMIT 1) AS near ON true),
+         touched AS (
+             UPDATE evidence_claims SET verification_count = verification_count + 1, last_accessed = now()
+             WHERE id IN (SELECT id FROM evidence_claims WHERE id IN (SELECT id FROM known WHERE id IS NOT NULL)
+                 -- A counter is not worth waiting for, nor a deadlock.
+                 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))
+         INSERT INTO evidence_claims (evidence_id, claim_text, claim_hash, embedding, entities, avg_relevance)
+         SELECT DISTINCT ON (given.evidence_id, given.claim_hash) given.evidence_id, given.claim_text, given.claim_hash,
+             given.embedding, given.entities, given.relevance
+         FROM given JOIN known USING (evidence_id, claim_hash)
+         WHERE known.id IS NULL AND EXISTS (SELECT 1 FROM evidence_sources s WHERE s.id = given.evidence_id)
+         ON CONFLICT (evidence_id, claim_hash) DO NOTHING",
+    )
+    .bind(rows(&found)?)
+    .bind(similarity)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! The live domain lists and the record of who changed them.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use sqlx::postgres::PgListener;
+use sqlx::{PgConnection, Row as _};
+
+use super::{Store, StoreError};
+use crate::domain::rules::{DomainList, DomainRule};
+use crate::domain::verdict::{SourceType, words};
+
+const CHANNEL: &str = "corroborate_domain_rules";
+
+words! {
+    /// What was done to a rule.
+    RuleChangeAction { Add => "add", Change => "change", Remove => "remove", Install => "install" }
+}
+
+/// What an edit did.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct RuleChange {
+    pub action: RuleChangeAction,
+    pub before: Option<DomainRule>,
+    pub after: Option<DomainRule>,
+}
+
+/// Hears of edits by other processes.
+#[derive(Debug)]
+pub struct RuleListener {
+    listener: PgListener,
+}
+
+impl RuleListener {
+    /// Waits for the next edit. Reconnects by itself; after a reconnect it reports an edit, since one may have been missed.
+    pub async fn changed(&mut self) -> Result<(), StoreError> {
+        // `None` is a lost connection that was mended: something may have been said meanwhile.
+        let _notification = self.listener.try_recv().await?;
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Every rule and the version of the lists.
+    pub async fn domain_rules(&self) -> Result<(Vec<DomainRule>, i64), StoreError> {
+        let version = self.domain_rules_version().await?;
+        let rows = sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules ORDER BY domain")
+            .fetch_all(&self.pool)
+            .await?;
+        let mut rules = Vec::with_capacity(rows.len());
+        for row in &rows {
+            rules.push(rule(row)?);
+        }
+        Ok((rules, version))
+    }
+
+    /// Grows with every edit; processes compare it with their own.
+    pub async fn domain_rules_version(&self) -> Result<i64, StoreError> {
+        Ok(sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM domain_rule_changes").fetch_one(&self.pool).await?)
+    }
+
+    /// Installs the configured lists, once in the life of the store. Later edits belong to the admins.
+    pub async fn install_domain_rules(&self, rules: &[DomainRule], now: DateTime<Utc>) -> Result<bool, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let first = sqlx::query(
+            "INSERT INTO store_settings (key, value, updated_at) VALUES ('domain_lists_installed', 'true', $1)
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(now)
+        .execute(&mut *transaction)
+        .await?
+        .rows_affected()
+            == 1;
+        if first {
+            for rule in rules {
+                put(&mut transaction, rule, RuleChangeAction::Install, None, "configuration", now).await?;
+            }
+        }
+        transaction.commit().await?;
+        if first {
+            self.wake_rules.notify_waiters();
+        }
+        Ok(first)
+    }
+
+    /// Adds or changes a rule. With `dry_run` nothing is kept, and the answer is what would have happened.
+    pub async fn put_domain_rule(
+        &self,
+        new: &DomainRule,
+        who: &str,
+        now: DateTime<Utc>,
+        dry_run: bool,
+    ) -> Result<RuleChange, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let before = one(&mut transaction, &new.domain).await?;
+        let action = if before.is_some() { RuleChangeAction::Change } else { RuleChangeAction::Add };
+        if dry_run {
+            transaction.rollback().await?;
+        } else {
+            put(&mut transaction, new, action, before.as_ref(), who, now).await?;
+            self.tell(&mut transaction).await?;
+            transaction.commit().await?;
+            self.wake_rules.notify_waiters();
+        }
+        Ok(RuleChange { action, before, after: Some(new.clone()) })
+    }
+
+    /// Removes a rule; `None` when there is none for that domain.
+    pub async fn remove_domain_rule(
+        &self,
+        domain: &str,
+        who: &str,
+        why: Option<&str>,
+        now: DateTime<Utc>,
+        dry_run: bool,
+    ) -> Result<Option<RuleChange>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let Some(before) = one(&mut transaction, domain).await? else {
+            transaction.rollback().await?;
+            return Ok(None);
+        };
+        if dry_run {
+            transaction.rollback().await?;
+        } else {
+            sqlx::query("DELETE FROM domain_rules WHERE domain = $1").bind(domain).execute(&mut *transaction).await?;
+            sqlx::query(
+                "INSERT INTO domain_rule_changes (domain, action, before, who, why, changed_at)
+                 VALUES ($1, 'remove', $2, $3, $4, $5)",
+            )
+            .bind(domain)
+            .bind(super::commit::json(&before)?)
+            .bind(who)
+            .bind(why)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await?;
+            self.tell(&mut transaction).await?;
+            transaction.commit().await?;
+            self.wake_rules.notify_waiters();
+        }
+        Ok(Some(RuleChange { action: RuleChangeAction::Remove, before: Some(before), after: None }))
+    }
+
+    /// How many stored pages stand under a domain: what an edit would touch.
+    pub async fn sources_under(&self, domain: &str) -> Result<i64, StoreError> {
+        let bare = domain.trim_start_matches("*.");
+        Ok(sqlx::query_scalar(
+            "SELECT count(*) FROM evidence_sources
+             WHERE split_part(split_part(url, '/', 3), ':', 1) = $1
+                 OR split_part(split_part(url, '/', 3), ':', 1) LIKE '%.' || $1",
+        )
+        .bind(bare)
+        .fetch_one(&self.pool)
+        .await?)
+    }
+
+    /// A connection of its own that hears of edits; `None` on the embedded store, which is polled.
+    pub async fn listen_for_rules(&self) -> Result<Option<RuleListener>, StoreError> {
+        if self.embedded {
+            return Ok(None);
+        }
+        let mut listener = PgListener::connect_with(&self.pool).await?;
+        listener.listen(CHANNEL).await?;
+        Ok(Some(RuleListener { listener }))
+    }
+
+    /// Woken when this process edited the lists.
+    pub fn rules_edited(&self) -> std::sync::Arc<tokio::sync::Notify> {
+        std::sync::Arc::clone(&self.wake_rules)
+    }
+
+    async fn tell(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        if !self.embedded {
+            sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(connection).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<DomainRule>, StoreError> {
+    sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules WHERE domain = $1 FOR UPDATE")
+        .bind(domain)
+        .fetch_optional(connection)
+        .await?
+        .as_ref()
+        .map(rule)
+        .transpose()
+}
+
+async fn put(
+    connection: &mut PgConnection,
+    new: &DomainRule,
+    action: RuleChangeAction,
+    before: Option<&DomainRule>,
+    who: &str,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    // The rule and its record in one statement: neither exists without the other.
+    sqlx::query(
+        "WITH rule AS (
+             INSERT INTO domain_rules (domain, list, credibility, source_type, why, updated_by, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (domain) DO UPDATE SET list = excluded.list, credibility = excluded.credibility,
+                 source_type = excluded.source_type, why = excluded.why, updated_by = excluded.updated_by,
+                 updated_at = excluded.updated_at)
+         INSERT INTO domain_rule_changes (domain, action, before, after, who, why, changed_at)
+         VALUES ($1, $8, $9, $10, $6, $5, $7)",
+    )
+    .bind(&new.domain)
+    .bind(new.list.as_str())
+    .bind(new.credibility)
+    .bind(new.source_type.map(SourceType::as_str))
+    .bind(&new.why)
+    .bind(who)
+    .bind(now)
+    .bind(action.as_str())
+    .bind(before.map(super::commit::json).transpose()?)
+    .bind(super::commit::json(new)?)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn rule(row: &sqlx::postgres::PgRow) -> Result<DomainRule, StoreError> {
+    let list: String = row.try_get("list")?;
+    let source_type: Option<String> = row.try_get("source_type")?;
+    Ok(DomainRule {
+        domain: row.try_get("domain")?,
+        list: DomainList::parse(&list).ok_or_else(|| StoreError::Corrupt { detail: format!("list {list}") })?,
+        credibility: row.try_get("credibility")?,
+        source_type: source_type.as_deref().and_then(SourceType::parse),
+        why: row.try_get("why")?,
+    })
+}

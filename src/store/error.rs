@@ -1,0 +1,114 @@
+//! What can go wrong with the store, and what to do about it.
+
+/// A failed statement or start.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("DATABASE_URL is not a Postgres address; write it like postgres://user:password@host:5432/name")]
+    BadUrl,
+    #[error("the database refused the user or password; check DATABASE_URL (or DATABASE_URL_FILE)")]
+    WrongPassword(#[source] sqlx::Error),
+    #[error("the database named in DATABASE_URL does not exist; create it, for example: createdb corroborate")]
+    NoDatabase(#[source] sqlx::Error),
+    #[error("the database cannot be reached; check that it runs and that DATABASE_URL names its host and port")]
+    Unreachable(#[source] sqlx::Error),
+    #[error(
+        "the extension `vector` is not installed on the database server; install pgvector there (package \
+         postgresql-NN-pgvector, or the image pgvector/pgvector), then run `corroborate migrate`"
+    )]
+    MissingVector,
+    #[error("the user in DATABASE_URL may not {action}; let an owner run `corroborate migrate` once, or grant it")]
+    NotPermitted { action: &'static str, #[source] source: sqlx::Error },
+    #[error("the store was written by a newer corroborate; use that version or a fresh database")]
+    Newer(#[source] sqlx::migrate::MigrateError),
+    #[error("the schema could not be brought up to date")]
+    Migration(#[source] sqlx::migrate::MigrateError),
+    #[error("the store holds vectors of {stored} dimensions, the configured embedder gives {configured}; configure an embedder of {stored} dimensions, or start with an empty database")]
+    Dimension { stored: usize, configured: usize },
+    #[error("the store refused a verdict without evidence behind it: {detail}")]
+    NoEvidence { detail: String },
+    #[error("the data folder {path} cannot be used: {detail}")]
+    DataFolder { path: String, detail: String },
+    #[error("the data folder {path} is in use by process {pid}; stop that process, or give this one another CORROBORATE_DATA_DIR")]
+    Locked { path: String, pid: u32 },
+    #[error("the embedded database could not be started: {detail}")]
+    Embedded { detail: String },
+    #[error("a statement failed")]
+    Statement(#[source] sqlx::Error),
+    #[error("a stored value could not be read: {detail}")]
+    Corrupt { detail: String },
+}
+
+impl StoreError {
+    /// Whether the same statement may succeed later without a change.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Statement(error) => transient(error),
+            _ => false,
+        }
+    }
+
+    /// A bounded word for metrics.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::BadUrl => "store_url",
+            Self::WrongPassword(_) => "store_password",
+            Self::NoDatabase(_) => "store_no_database",
+            Self::Unreachable(_) => "store_unreachable",
+            Self::MissingVector => "store_no_vector",
+            Self::NotPermitted { .. } => "store_permission",
+            Self::Newer(_) => "store_newer",
+            Self::Migration(_) => "store_migration",
+            Self::Dimension { .. } => "store_dimension",
+            Self::NoEvidence { .. } => "store_no_evidence",
+            Self::DataFolder { .. } => "store_folder",
+            Self::Locked { .. } => "store_locked",
+            Self::Embedded { .. } => "store_embedded",
+            Self::Statement(_) => "store_statement",
+            Self::Corrupt { .. } => "store_corrupt",
+        }
+    }
+
+    pub(crate) fn from_migration(error: sqlx::migrate::MigrateError) -> Self {
+        use sqlx::migrate::MigrateError;
+        match error {
+            MigrateError::Execute(inner) | MigrateError::ExecuteMigration(inner, _) => match Self::from(inner) {
+                Self::Statement(inner) => Self::Migration(MigrateError::Execute(inner)),
+                other => other,
+            },
+            MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => Self::Newer(error),
+            other => Self::Migration(other),
+        }
+    }
+}
+
+/// Deadlocks, serialisation failures, a server that restarts, a lost connection, a page cleaned away under a result.
+fn transient(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(database) => database
+            .code()
+            .is_some_and(|code| code.starts_with("40") || code.starts_with("57P") || code.starts_with("08") || code.starts_with("53") || code == "23503"),
+        _ => false,
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        if let sqlx::Error::Database(database) = &error {
+            match database.code().as_deref() {
+                Some("28P01" | "28000") => return Self::WrongPassword(error),
+                Some("3D000") => return Self::NoDatabase(error),
+                Some("42501") => return Self::NotPermitted { action: "do this", source: error },
+                Some("23514") if database.constraint() == Some("claim_has_evidence") => {
+                    return Self::NoEvidence { detail: database.message().to_owned() };
+                }
+                _ => {}
+            }
+        }
+        match error {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => Self::Unreachable(error),
+            other => Self::Statement(other),
+        }
+    }
+}

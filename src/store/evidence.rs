@@ -1,0 +1,113 @@
+//! Pages read before, and items like this one.
+
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+
+use super::{Store, StoreError, vector_text};
+
+/// A stored page, fresh enough to be used again.
+#[derive(Debug, Clone)]
+pub struct StoredSource {
+    pub id: String,
+    pub url: String,
+    pub domain: String,
+    pub title: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    pub language: Option<String>,
+    pub raw_text: String,
+    pub canonical: Option<String>,
+    pub based_on: Vec<String>,
+    pub publisher: Option<String>,
+    pub extraction_failed: bool,
+    pub failure: Option<String>,
+}
+
+/// An item of another channel that tells much the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecentItem {
+    pub item_id: String,
+    pub channel: String,
+    pub similarity: f64,
+}
+
+impl Store {
+    /// The pages of these canonical URLs that have not expired.
+    pub async fn sources_by_url(&self, urls: &[String], now: DateTime<Utc>) -> Result<Vec<StoredSource>, StoreError> {
+        if urls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = sqlx::query(
+            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, based_on, publisher,
+                 extraction_failed, failure
+             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2",
+        )
+        .bind(urls)
+        .bind(now)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut sources = Vec::with_capacity(rows.len());
+        for row in rows {
+            sources.push(StoredSource {
+                id: row.try_get("id")?,
+                url: row.try_get("url")?,
+                domain: row.try_get("domain")?,
+                title: row.try_get("title")?,
+                published_at: row.try_get("published_at")?,
+                language: row.try_get("language")?,
+                raw_text: row.try_get("raw_text")?,
+                canonical: row.try_get("canonical")?,
+                based_on: row.try_get("based_on")?,
+                publisher: row.try_get("publisher")?,
+                extraction_failed: row.try_get("extraction_failed")?,
+                failure: row.try_get("failure")?,
+            });
+        }
+        Ok(sources)
+    }
+
+    /// Items of other channels since `since` whose embedding is at least `similarity` like `embedding`, nearest first,
+    /// one per channel.
+    pub async fn similar_items(
+        &self,
+        embedding: &[f32],
+        own_channel: &str,
+        own_item: &str,
+        since: DateTime<Utc>,
+        similarity: f64,
+        limit: i64,
+    ) -> Result<Vec<RecentItem>, StoreError> {
+        // The inner query goes through the one-bit index and brings more than is wanted; the exact cosine decides.
+        let rows = sqlx::query(
+            "SELECT DISTINCT ON (channel) item_id, channel, similarity FROM (
+                 SELECT item_id, channel, enriched_at, 1 - (embedding <=> $1::vector) AS similarity FROM (
+                     SELECT item_id, channel, enriched_at, embedding FROM items
+                     ORDER BY binary_quantize(embedding)::bit(384) <~> binary_quantize($1::vector)::bit(384)
+                     LIMIT 40) AS near) AS ranked
+             WHERE channel IS NOT NULL AND channel <> $2 AND item_id <> $3 AND enriched_at >= $4 AND similarity >= $5
+             ORDER BY channel, similarity DESC LIMIT $6",
+        )
+        .bind(vector_text(embedding))
+        .bind(own_channel)
+        .bind(own_item)
+        .bind(since)
+        .bind(similarity)
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in rows {
+            items.push(RecentItem {
+                item_id: row.try_get("item_id")?,
+                channel: row.try_get("channel")?,
+                similarity: row.try_get("similarity")?,
+            });
+        }
+        items.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.channel.cmp(&b.channel)));
+        Ok(items)
+    }
+
+    /// How many evidence sentences are stored: the size of the knowledge base.
+    pub async fn evidence_claim_count(&self) -> Result<i64, StoreError> {
+        Ok(sqlx::query_scalar("SELECT count(*) FROM evidence_claims").fetch_one(&self.pool).await?)
+    }
+}

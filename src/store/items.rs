@@ -1,0 +1,260 @@
+//! Reading items back: what was done, what was found, what the pages of the API show.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use sqlx::Row as _;
+
+use super::{Store, StoreError};
+use crate::domain::result::ItemResult;
+use crate::domain::verdict::{Phase, Tier};
+
+/// A finished phase of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DonePhase {
+    pub phase: Phase,
+    pub content_hash: String,
+    pub degraded: bool,
+    pub message_id: Option<String>,
+}
+
+/// A stored item with its result.
+#[derive(Debug, Clone)]
+pub struct StoredItem {
+    pub item_id: String,
+    pub cluster_members: serde_json::Value,
+    pub cluster_id: Option<String>,
+    pub channel: Option<String>,
+    pub result: ItemResult,
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct ItemSummary {
+    pub item_id: String,
+    pub channel: Option<String>,
+    pub title: Option<String>,
+    /// The first 200 characters.
+    pub text: String,
+    pub status: String,
+    pub degraded: Vec<String>,
+    pub tier: Option<String>,
+    pub score: Option<f64>,
+    pub enriched_at: DateTime<Utc>,
+}
+
+/// What a list is narrowed to.
+#[derive(Debug, Clone, Default)]
+pub struct ItemFilter {
+    pub status: Option<String>,
+    pub tier: Option<Tier>,
+    /// Words that must occur in the text or title.
+    pub q: Option<String>,
+    /// `next` of the page before.
+    pub cursor: Option<String>,
+    pub limit: i64,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// Give it back as `cursor` for the next page; null on the last.
+    pub next: Option<String>,
+}
+
+/// Every stored passage of an item, shown or not.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct StoredEvidence {
+    pub claim_id: String,
+    pub claim: String,
+    pub evidence_id: String,
+    pub url: String,
+    pub domain: String,
+    pub title: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    pub passage: String,
+    pub stance: String,
+    pub entail: f64,
+    pub contradict: f64,
+    pub neutral: f64,
+    pub agreement: f64,
+    pub relevance: f64,
+    pub quality: f64,
+    pub credibility: f64,
+    pub independent_group: String,
+    pub provider: String,
+    pub rank: i32,
+    pub extraction_failed: bool,
+}
+
+impl Store {
+    /// What was done of an item.
+    pub async fn done_phases(&self, item_id: &str) -> Result<Vec<DonePhase>, StoreError> {
+        let rows = sqlx::query("SELECT phase, content_hash, degraded, message_id FROM item_phases WHERE item_id = $1")
+            .bind(item_id)
+            .fetch_all(&self.pool)
+            .await?;
+        let mut done = Vec::with_capacity(rows.len());
+        for row in rows {
+            let phase: String = row.try_get("phase")?;
+            done.push(DonePhase {
+                phase: Phase::parse(&phase).ok_or_else(|| StoreError::Corrupt { detail: format!("phase {phase}") })?,
+                content_hash: row.try_get("content_hash")?,
+                degraded: row.try_get("degraded")?,
+                message_id: row.try_get("message_id")?,
+            });
+        }
+        Ok(done)
+    }
+
+    /// One item with its result.
+    pub async fn item(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
+        let row = sqlx::query(
+            "SELECT item_id, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1",
+        )
+        .bind(item_id)
+        .fetch_optional(&self.pool)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let result: serde_json::Value = row.try_get("result")?;
+        Ok(Some(StoredItem {
+            item_id: row.try_get("item_id")?,
+            cluster_members: row.try_get("cluster_members")?,
+            cluster_id: row.try_get("cluster_id")?,
+            channel: row.try_get("channel")?,
+            result: serde_json::from_value(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
+        }))
+    }
+
+    /// Channels of the items that share a cluster, the newest first.
+    pub async fn cluster_channels(&self, cluster_id: &str, except_item: &str) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar(
+            "SELECT channel FROM items WHERE cluster_id = $1 AND item_id <> $2 AND channel IS NOT NULL
+             GROUP BY channel ORDER BY max(enriched_at) DESC, channel",
+        )
+        .bind(cluster_id)
+        .bind(except_item)
+        .fetch_all(&self.pool)
+        .await?)
+    }
+
+    /// A page of items, the newest first.
+    pub async fn items(&self, filter: &ItemFilter) -> Result<Page<ItemSummary>, StoreError> {
+        let limit = filter.limit.clamp(1, 200);
+        let after = filter.cursor.as_deref().and_then(parse_cursor);
+        if filter.cursor.is_some() && after.is_none() {
+            return Err(StoreError::Corrupt { detail: "the cursor is not one this server gave".to_owned() });
+        }
+        let (after_at, after_id) = after.unzip();
+        let pattern = filter.q.as_deref().map(like_pattern);
+        let rows = sqlx::query(
+            "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
+                 fact_check_score, enriched_at
+             FROM items
+             WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
+                 AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
+                 AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
+             ORDER BY enriched_at DESC, item_id DESC LIMIT $6",
+        )
+        .bind(&filter.status)
+        .bind(filter.tier.map(Tier::as_str))
+        .bind(pattern)
+        .bind(after_at)
+        .bind(after_id)
+        .bind(limit + 1)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in rows {
+            items.push(ItemSummary {
+                item_id: row.try_get("item_id")?,
+                channel: row.try_get("channel")?,
+                title: row.try_get("title")?,
+                text: row.try_get("text")?,
+                status: row.try_get("status")?,
+                degraded: row.try_get("degraded")?,
+                tier: row.try_get("tier")?,
+                score: row.try_get("fact_check_score")?,
+                enriched_at: row.try_get("enriched_at")?,
+            });
+        }
+        let more = items.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+        if more {
+            items.pop();
+        }
+        let next = items.last().filter(|_| more).map(|last| cursor(last.enriched_at, &last.item_id));
+        Ok(Page { items, next })
+    }
+
+    /// Every passage of an item, best first within each claim.
+    pub async fn item_evidence(&self, item_id: &str) -> Result<Vec<StoredEvidence>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT e.claim_id, c.claim_text, e.evidence_id, s.url, s.domain, s.title, s.published_at, e.passage, e.stance,
+                 e.entail, e.contradict, e.neutral, e.agreement_score, e.relevance, e.quality, e.credibility,
+                 e.independent_group, e.provider, e.rank, s.extraction_failed
+             FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id JOIN claims c ON c.claim_id = e.claim_id
+             WHERE e.item_id = $1 ORDER BY c.position, e.rank, e.evidence_id",
+        )
+        .bind(item_id)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut evidence = Vec::with_capacity(rows.len());
+        for row in rows {
+            evidence.push(StoredEvidence {
+                claim_id: row.try_get("claim_id")?,
+                claim: row.try_get("claim_text")?,
+                evidence_id: row.try_get("evidence_id")?,
+                url: row.try_get("url")?,
+                domain: row.try_get("domain")?,
+                title: row.try_get("title")?,
+                published_at: row.try_get("published_at")?,
+                passage: row.try_get("passage")?,
+                stance: row.try_get("stance")?,
+                entail: row.try_get("entail")?,
+                contradict: row.try_get("contradict")?,
+                neutral: row.try_get("neutral")?,
+                agreement: row.try_get("agreement_score")?,
+                relevance: row.try_get("relevance")?,
+                quality: row.try_get("quality")?,
+                credibility: row.try_get("credibility")?,
+                independent_group: row.try_get("independent_group")?,
+                provider: row.try_get("provider")?,
+                rank: row.try_get("rank")?,
+                extraction_failed: row.try_get("extraction_failed")?,
+            });
+        }
+        Ok(evidence)
+    }
+}
+
+/// `%` and `_` in what people type are letters, not wildcards.
+fn like_pattern(words: &str) -> String {
+    let escaped = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{escaped}%")
+}
+
+fn cursor(at: DateTime<Utc>, id: &str) -> String {
+    format!("{}.{id}", at.timestamp_micros())
+}
+
+fn parse_cursor(text: &str) -> Option<(DateTime<Utc>, String)> {
+    let (micros, id) = text.split_once('.')?;
+    Some((DateTime::from_timestamp_micros(micros.parse().ok()?)?, id.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_its_journey() {
+        let at = DateTime::from_timestamp_micros(1_700_000_000_123_456).unwrap();
+        assert_eq!(parse_cursor(&cursor(at, "tg:a.b:1")), Some((at, "tg:a.b:1".to_owned())));
+        assert_eq!(parse_cursor("nonsense"), None);
+    }
+
+    #[test]
+    fn wildcards_people_type_are_letters() {
+        assert_eq!(like_pattern("100%_\\"), "%100\\%\\_\\\\%");
+    }
+}
