@@ -1,6 +1,36 @@
-//! Recorded exchanges, answered instead of the network.
+//! Recorded exchanges, answered instead of the network: for the demo, for `--replay`, for tests.
+//!
+//! An [`Archive`] finds a recording in one of two ways.
+//!
+//! * *Exact*: the method and the URL are the same; the order of query parameters and the fragment do not matter.
+//! * *Search*: only method, scheme, host and path are the same, and the words of the `q` or `query` parameter are those of
+//!   the recorded claim. Which queries a claim leads to is the pipeline's business and changes with it; a recording that
+//!   hung on one exact query string would be lost with every such change.
+//!
+//! What it never does: invent an answer. A request nothing was recorded for is [`MissingRecording`], never an empty
+//! result, since "could not ask" is not "nothing found". Where the provider had nothing, the recording holds the
+//! provider's own empty answer.
+//!
+//! The JSON form, one or more files of it in a folder, is described on [`Recording`].
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
+
+mod words;
+
+use words::{content_words, overlap};
+
+/// Version of the JSON form.
+const FORMAT: u32 = 1;
+
+/// Share of a query's content words that a recording must hold, in tenths. All words of a query come from the claim, so a
+/// right match holds nearly all of them; the rest is room for inflection and for a translated or added topic word.
+const MIN_SHARED_TENTHS: usize = 6;
 
 /// One recorded answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +49,350 @@ pub struct MissingRecording {
     pub url: String,
 }
 
-/// A set of recordings.
-#[derive(Debug, Default)]
-pub struct Archive {}
+/// Why recordings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error("cannot read the recordings in {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("no recordings in {path}: it holds no .json file; give the folder that was recorded to")]
+    Empty { path: PathBuf },
+    #[error("the recordings in {origin} are not in the form expected: {source}")]
+    NotJson { origin: String, source: serde_json::Error },
+    #[error("the recordings are of format {found}, only {FORMAT} is known; record them anew")]
+    UnknownFormat { found: u32 },
+    #[error("the recording of {url:?} cannot be used: {reason}")]
+    Unusable { url: String, reason: String },
+}
 
-impl Archive {
-    /// The recorded answer to a request. `url` never holds a key.
-    pub fn answer(&self, method: &str, url: &Url) -> Result<RecordedResponse, MissingRecording> {
-        Err(MissingRecording { method: method.to_owned(), url: url.to_string() })
+/// How a recording is found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Match {
+    Exact,
+    Search,
+}
+
+/// One exchange as it is kept.
+///
+/// A file is `{"format": 1, "recordings": [Recording, …]}`. Exactly one of `body` (text), `json` (a value, sent compact)
+/// and `body_hex` (bytes, two hex digits each) gives the body; with `charset` the text of `body` is sent in that encoding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    #[serde(rename = "match")]
+    pub matched_by: Match,
+    pub method: String,
+    /// Without a key. For a search only scheme, host and path count.
+    pub url: String,
+    /// The text whose words a search is found by. Required for a search, refused otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    pub status: u16,
+    /// Lower-case names.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_hex: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charset: Option<String>,
+    /// How the content came to be, where it did not come over the network: `source`, `translated` or `composed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<String>,
+    /// Where the content was taken from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl Recording {
+    /// An exchange as it happened. `url` must not hold a key.
+    pub fn exact(method: &str, url: &Url, response: &RecordedResponse) -> Self {
+        let (body, body_hex) = match std::str::from_utf8(&response.body) {
+            Ok(text) => (Some(text.to_owned()), None),
+            Err(_not_text) => (None, Some(to_hex(&response.body))),
+        };
+        let mut headers: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in &response.headers {
+            // A repeated header means the same as one with the values joined (RFC 9110, 5.3).
+            headers
+                .entry(name.to_lowercase())
+                .and_modify(|present| {
+                    present.push_str(", ");
+                    present.push_str(value);
+                })
+                .or_insert_with(|| value.clone());
+        }
+        Self {
+            matched_by: Match::Exact,
+            method: method.to_owned(),
+            url: url.to_string(),
+            claim: None,
+            status: response.status,
+            headers,
+            body,
+            json: None,
+            body_hex,
+            charset: None,
+            made: None,
+            source: None,
+        }
+    }
+
+    fn response(&self) -> Result<RecordedResponse, ArchiveError> {
+        let unusable = |reason: &str| ArchiveError::Unusable { url: self.url.clone(), reason: reason.to_owned() };
+        if !(100..=599).contains(&self.status) {
+            return Err(unusable("the status is none of HTTP's"));
+        }
+        let body = match (&self.body, &self.json, &self.body_hex) {
+            (Some(text), None, None) => match &self.charset {
+                None => text.clone().into_bytes(),
+                Some(label) => encode(text, label).map_err(unusable)?,
+            },
+            (None, Some(value), None) => value.to_string().into_bytes(),
+            (None, None, Some(hex)) => {
+                from_hex(hex).ok_or_else(|| unusable("body_hex is not an even number of hex digits"))?
+            }
+            _ => return Err(unusable("exactly one of body, json and body_hex is expected")),
+        };
+        let headers = self.headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
+        Ok(RecordedResponse { status: self.status, headers, body })
     }
 }
+
+/// The file's shape.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File<R> {
+    format: u32,
+    recordings: Vec<R>,
+}
+
+/// A recorded search, ready to be compared with queries.
+#[derive(Debug)]
+struct SearchEntry {
+    /// Index of the recording.
+    index: usize,
+    claim: String,
+    claim_words: Vec<String>,
+    /// The claim's words and those of the recorded results' titles.
+    all_words: Vec<String>,
+}
+
+/// A set of recordings.
+#[derive(Debug, Default)]
+pub struct Archive {
+    recordings: Vec<Recording>,
+    /// Parallel to `recordings`.
+    responses: Vec<RecordedResponse>,
+    exact: HashMap<String, usize>,
+    searches: HashMap<String, Vec<SearchEntry>>,
+}
+
+impl Archive {
+    /// Reads one file's text.
+    pub fn from_json(text: &str) -> Result<Self, ArchiveError> {
+        let mut archive = Self::default();
+        archive.extend_from_json(text, "the text given")?;
+        Ok(archive)
+    }
+
+    /// Reads every `.json` file of a folder, in the order of their names.
+    pub fn from_dir(folder: &Path) -> Result<Self, ArchiveError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ArchiveError::Read { path, source }
+        };
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
+            let path = entry.map_err(failed(folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "json") {
+                files.push(path);
+            }
+        }
+        if files.is_empty() {
+            return Err(ArchiveError::Empty { path: folder.to_owned() });
+        }
+        files.sort();
+        let mut archive = Self::default();
+        for file in &files {
+            let text = std::fs::read_to_string(file).map_err(failed(file))?;
+            archive.extend_from_json(&text, &file.display().to_string())?;
+        }
+        Ok(archive)
+    }
+
+    /// Adds the recordings of one file's text; `origin` names it in errors.
+    pub fn extend_from_json(&mut self, text: &str, origin: &str) -> Result<(), ArchiveError> {
+        let file: File<Recording> =
+            serde_json::from_str(text).map_err(|source| ArchiveError::NotJson { origin: origin.to_owned(), source })?;
+        if file.format != FORMAT {
+            return Err(ArchiveError::UnknownFormat { found: file.format });
+        }
+        file.recordings.into_iter().try_for_each(|recording| self.insert(recording))
+    }
+
+    /// All recordings in the form [`Archive::from_json`] reads, one a line.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let lines: Result<Vec<String>, _> = self.recordings.iter().map(serde_json::to_string).collect();
+        Ok(format!("{{\"format\":{FORMAT},\"recordings\":[\n{}\n]}}\n", lines?.join(",\n")))
+    }
+
+    /// Adds one recording. One of the same request (for a search: of the same claim) is replaced.
+    pub fn insert(&mut self, recording: Recording) -> Result<(), ArchiveError> {
+        let unusable = |reason: String| ArchiveError::Unusable { url: recording.url.clone(), reason };
+        let url = Url::parse(&recording.url).map_err(|error| unusable(error.to_string()))?;
+        let response = recording.response()?;
+        let position = match (recording.matched_by, &recording.claim) {
+            (Match::Exact, None) => {
+                *self.exact.entry(exact_key(&recording.method, &url)).or_insert(self.recordings.len())
+            }
+            (Match::Search, Some(claim)) => self.insert_search(&recording, &url, claim).map_err(unusable)?,
+            (Match::Exact, Some(_)) => return Err(unusable("an exact recording has no claim".to_owned())),
+            (Match::Search, None) => return Err(unusable("a search needs the claim it was asked for".to_owned())),
+        };
+        if let (Some(kept), Some(answer)) = (self.recordings.get_mut(position), self.responses.get_mut(position)) {
+            *kept = recording;
+            *answer = response;
+        } else {
+            self.recordings.push(recording);
+            self.responses.push(response);
+        }
+        Ok(())
+    }
+
+    /// Files a search under its endpoint; gives the index its recording has or will have.
+    fn insert_search(&mut self, recording: &Recording, url: &Url, claim: &str) -> Result<usize, String> {
+        let claim_words = content_words(claim);
+        if claim_words.is_empty() {
+            return Err("its claim has no words to be found by".to_owned());
+        }
+        let mut titles = vec![claim.to_owned()];
+        if let Some(value) = &recording.json {
+            collect_titles(value, &mut titles);
+        } else if let Some(Ok(value)) = recording.body.as_deref().map(serde_json::from_str::<Value>) {
+            collect_titles(&value, &mut titles);
+        }
+        let entries = self.searches.entry(search_key(&recording.method, url)).or_default();
+        let known = entries.iter().position(|entry| entry.claim == claim);
+        let index = known.and_then(|at| entries.get(at)).map_or(self.recordings.len(), |entry| entry.index);
+        let all_words = content_words(&titles.join(" "));
+        let entry = SearchEntry { index, claim: claim.to_owned(), claim_words, all_words };
+        match known.and_then(|at| entries.get_mut(at)) {
+            Some(present) => *present = entry,
+            None => entries.push(entry),
+        }
+        Ok(index)
+    }
+
+    /// The recorded answer to a request. `url` never holds a key.
+    pub fn answer(&self, method: &str, url: &Url) -> Result<RecordedResponse, MissingRecording> {
+        self.exact
+            .get(&exact_key(method, url))
+            .copied()
+            .or_else(|| self.best_search(method, url))
+            .and_then(|index| self.responses.get(index))
+            .cloned()
+            .ok_or_else(|| MissingRecording { method: method.to_owned(), url: url.to_string() })
+    }
+
+    /// The search whose words the query shares most, if it shares enough of them. Ties: more of them in the very same form,
+    /// then more of them in the claim itself, then less of the claim left over, then the claim's text in order, so that
+    /// the answer never hangs on the order of files.
+    fn best_search(&self, method: &str, url: &Url) -> Option<usize> {
+        let entries = self.searches.get(&search_key(method, url))?;
+        let (_, text) = url.query_pairs().find(|(name, _)| name == "q" || name == "query")?;
+        let query = content_words(&words::without_operators(&text));
+        if query.is_empty() {
+            return None;
+        }
+        entries
+            .iter()
+            .map(|entry| (overlap(&query, &entry.all_words), entry))
+            .filter(|(shared, _)| shared * 10 >= query.len() * MIN_SHARED_TENTHS)
+            .max_by_key(|(shared, entry)| {
+                let same_form = query.iter().filter(|word| entry.all_words.contains(word)).count();
+                let of_claim = overlap(&query, &entry.claim_words);
+                (*shared, same_form, of_claim, Reverse(entry.claim_words.len()), Reverse(entry.claim.as_str()))
+            })
+            .map(|(_, entry)| entry.index)
+    }
+
+    /// Every recording, in the order of insertion.
+    pub fn recordings(&self) -> &[Recording] {
+        &self.recordings
+    }
+
+    pub fn len(&self) -> usize {
+        self.recordings.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.recordings.is_empty()
+    }
+}
+
+/// Method, scheme, host, port and path.
+fn search_key(method: &str, url: &Url) -> String {
+    let mut bare = url.clone();
+    bare.set_query(None);
+    bare.set_fragment(None);
+    format!("{} {bare}", method.to_uppercase())
+}
+
+/// The search key and the query parameters in sorted order.
+fn exact_key(method: &str, url: &Url) -> String {
+    let mut pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+    pairs.sort();
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    format!("{}?{query}", search_key(method, url))
+}
+
+/// Every text under a key `title`, at any depth: `SearxNG`'s results, GDELT's articles, Google's reviews have it alike.
+fn collect_titles(value: &Value, titles: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match field {
+                    Value::String(text) if name == "title" => titles.push(text.clone()),
+                    _ => collect_titles(field, titles),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|inner| collect_titles(inner, titles)),
+        _ => {}
+    }
+}
+
+/// The text's bytes in a legacy encoding.
+fn encode(text: &str, label: &str) -> Result<Vec<u8>, &'static str> {
+    let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).ok_or("the charset is not known")?;
+    // Encoders for UTF-16 do not exist on the web: they would silently give UTF-8.
+    if encoding.output_encoding() != encoding {
+        return Err("the charset cannot be written; use body_hex");
+    }
+    let (bytes, _, lossy) = encoding.encode(text);
+    if lossy { Err("the body has characters the charset lacks") } else { Ok(bytes.into_owned()) }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _infallible = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// `None` unless the text is an even number of hex digits.
+fn from_hex(hex: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = hex.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
+    let digits = digits?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+#[cfg(test)]
+mod tests;
