@@ -1,0 +1,309 @@
+//! The client for provider APIs: one pooled connection set, no redirects, every body capped.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Method, redirect};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::body::{self, BodyError};
+use super::error::{AskError, excerpt};
+use super::replay::Archive;
+use super::retry_after;
+
+/// Time to a TCP and TLS connection. A provider that cannot be connected to in this time will not answer in time either.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Idle connections are dropped after this, sooner than most servers do, so that few requests meet a closing one.
+const POOL_IDLE: Duration = Duration::from_secs(50);
+
+/// The client could not be built.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client cannot be built: {detail}; install the system's CA certificates (package ca-certificates)")]
+pub struct BuildError {
+    detail: String,
+}
+
+/// One request to a provider. The URL never holds a key: it is logged, recorded and shown.
+#[derive(Debug, Clone)]
+pub struct ApiRequest {
+    pub method: Method,
+    pub url: Url,
+    /// Keys among them are marked sensitive, see [`ApiRequest::secret_header`].
+    pub headers: HeaderMap,
+    pub body: Option<Vec<u8>>,
+}
+
+impl ApiRequest {
+    pub fn get(url: Url) -> Self {
+        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None }
+    }
+
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Adds a key. It is shown by no `Debug` and blotted out of errors. A key that no header can carry is a bad key.
+    pub fn secret_header(mut self, name: HeaderName, secret: &SecretString) -> Result<Self, AskError> {
+        // The parse error's text may quote the key.
+        let mut value = HeaderValue::from_str(secret.expose_secret().trim()).map_err(|_quotes_the_key| {
+            AskError::BadKey { detail: "it holds characters that no header can carry".to_owned() }
+        })?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+
+    /// The keys in this request, to be kept out of errors.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let sensitive = self.headers.values().filter(|value| value.is_sensitive());
+        sensitive.filter_map(|value| value.to_str().ok()).map(str::to_owned).collect()
+    }
+}
+
+/// A provider's answer, whatever its status.
+#[derive(Debug, Clone)]
+pub struct ApiResponse {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+    pub content_type: Option<String>,
+    /// When it came, by our clock.
+    pub received_at: DateTime<Utc>,
+}
+
+impl ApiResponse {
+    /// A header's value, where it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The wait the provider asks for, clamped to a day.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let value = self.header(RETRY_AFTER.as_str())?;
+        retry_after::parse(value, self.header(DATE.as_str()), self.received_at)
+    }
+
+    /// What a status means when the provider's own documentation does not say otherwise. `None` for 200.
+    pub fn status_error(&self) -> Option<AskError> {
+        let detail = || {
+            let words = String::from_utf8_lossy(&self.body);
+            format!("status {}: {}", self.status, excerpt(&words))
+        };
+        match self.status {
+            200 => None,
+            429 => Some(AskError::Throttled { retry_after: self.retry_after() }),
+            401 | 403 | 407 => Some(AskError::BadKey { detail: detail() }),
+            408 => Some(AskError::Timeout),
+            // Followed nowhere: a provider that redirects an API call sends it to a home page, or a page to log in.
+            300..=399 => {
+                let place = self.header(LOCATION.as_str()).map(excerpt).unwrap_or_default();
+                Some(AskError::CouldNotAsk { detail: format!("status {}: sent on to {place:?}", self.status) })
+            }
+            400..=499 => Some(AskError::Refused { detail: detail() }),
+            // With a wait named, the provider asks for patience; without, it fails.
+            503 if self.retry_after().is_some() => Some(AskError::Throttled { retry_after: self.retry_after() }),
+            500..=599 => Some(AskError::Server { status: self.status }),
+            _ => Some(AskError::CouldNotAsk { detail: detail() }),
+        }
+    }
+}
+
+#[derive(Clone)]
+enum Source {
+    Live(reqwest::Client),
+    Replay(Arc<Archive>),
+    #[cfg(test)]
+    Scripted(Arc<super::script::Script>),
+}
+
+/// Sends requests to providers: over the network, or answered from recordings.
+#[derive(Clone)]
+pub struct HttpClient(Source);
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_live() { "HttpClient(live)" } else { "HttpClient(replay)" })
+    }
+}
+
+/// Makes *ring* the process's TLS cryptography, once. The broker's connection may have done so before.
+pub(super) fn install_tls_provider() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Two threads may get here together: the loser finds the same provider installed.
+        drop(rustls::crypto::ring::default_provider().install_default());
+    }
+}
+
+/// What both clients of this room have in common. Proxies of the environment are not used: where the process connects
+/// to is decided by its configuration alone.
+#[expect(clippy::disallowed_methods, reason = "this is the room where clients are built")]
+pub(super) fn client_builder(user_agent: &str) -> reqwest::ClientBuilder {
+    install_tls_provider();
+    reqwest::Client::builder()
+        .user_agent(user_agent)
+        .no_proxy()
+        .referer(false)
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(POOL_IDLE)
+}
+
+impl BuildError {
+    pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
+        Self { detail: body::innermost(error) }
+    }
+}
+
+impl HttpClient {
+    /// A client that reaches the network. `user_agent` should name the product and a way to reach its operator.
+    pub fn live(user_agent: &str) -> Result<Self, BuildError> {
+        let client = client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
+        Ok(Self(Source::Live(client)))
+    }
+
+    /// A client that answers from recordings and never touches the network.
+    pub fn replay(archive: Arc<Archive>) -> Self {
+        Self(Source::Replay(archive))
+    }
+
+    #[cfg(test)]
+    pub(super) fn scripted(script: Arc<super::script::Script>) -> Self {
+        Self(Source::Scripted(script))
+    }
+
+    /// Whether calls cost anything: recordings need no rate limit, no breaker and no budget.
+    pub fn is_live(&self) -> bool {
+        !matches!(self.0, Source::Replay(_))
+    }
+
+    /// Sends one request and reads the whole answer, at most until `deadline` and `max_bytes`.
+    pub(super) async fn send(
+        &self,
+        request: &ApiRequest,
+        deadline: Instant,
+        max_bytes: usize,
+        now: DateTime<Utc>,
+    ) -> Result<ApiResponse, AskError> {
+        match &self.0 {
+            Source::Live(client) => {
+                let exchange = live(client, request, max_bytes, now);
+                timeout_at(deadline, exchange).await.map_err(|_elapsed| AskError::Timeout)?
+            }
+            Source::Replay(archive) => {
+                let recorded = archive.answer(request.method.as_str(), &request.url)?;
+                let headers = header_map(&recorded.headers);
+                Ok(response(recorded.status, headers, recorded.body, now))
+            }
+            #[cfg(test)]
+            Source::Scripted(script) => {
+                let exchange = script.answer(request, now);
+                timeout_at(deadline, exchange).await.map_err(|_elapsed| AskError::Timeout)?
+            }
+        }
+    }
+}
+
+async fn live(
+    client: &reqwest::Client,
+    request: &ApiRequest,
+    max_bytes: usize,
+    now: DateTime<Utc>,
+) -> Result<ApiResponse, AskError> {
+    let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
+    if let Some(body) = &request.body {
+        builder = builder.body(body.clone());
+    }
+    let answer = builder.send().await.map_err(|error| transport_error(&error))?;
+    let status = answer.status().as_u16();
+    let headers = answer.headers().clone();
+    // The caller's total deadline is the only one: an API answer is small.
+    let body = body::read(answer, max_bytes, Duration::MAX).await.map_err(|error| match error {
+        BodyError::TooLarge => AskError::TooLarge,
+        BodyError::Idle => AskError::Timeout,
+        BodyError::Encoding(detail) => AskError::Malformed { detail },
+        BodyError::Cut(detail) => AskError::Malformed { detail: format!("cut off: {detail}") },
+    })?;
+    Ok(response(status, headers, body, now))
+}
+
+pub(super) fn response(status: u16, headers: HeaderMap, body: Vec<u8>, received_at: DateTime<Utc>) -> ApiResponse {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    ApiResponse { status, headers, body, content_type, received_at }
+}
+
+/// Recorded headers as a map. Those that are no valid headers are left out.
+pub(super) fn header_map(headers: &[(String, String)]) -> HeaderMap {
+    let parsed = headers.iter().filter_map(|(name, value)| {
+        Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
+    });
+    parsed.collect()
+}
+
+/// Never shows the URL: what is left of it in the cause is the innermost error's words.
+fn transport_error(error: &reqwest::Error) -> AskError {
+    if error.is_timeout() {
+        AskError::Timeout
+    } else if error.is_builder() {
+        AskError::Refused { detail: body::innermost(error) }
+    } else {
+        AskError::Connect { detail: body::innermost(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> ApiResponse {
+        let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        response(status, header_map(&headers), body.as_bytes().to_vec(), DateTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn every_status_has_a_class() {
+        let cases = [
+            (429, "throttled"),
+            (401, "bad_key"),
+            (403, "bad_key"),
+            (302, "could_not_ask"),
+            (400, "refused"),
+            (404, "refused"),
+            (408, "timeout"),
+            (500, "server_error"),
+            (524, "server_error"),
+            (204, "could_not_ask"),
+            (999, "could_not_ask"),
+        ];
+        for (status, label) in cases {
+            assert_eq!(answer(status, &[], "x").status_error().unwrap().label(), label, "{status}");
+        }
+        assert_eq!(answer(200, &[], "").status_error(), None);
+        let patience = answer(503, &[("retry-after", "7")], "").status_error().unwrap();
+        assert_eq!(patience, AskError::Throttled { retry_after: Some(Duration::from_secs(7)) });
+    }
+
+    #[test]
+    fn a_key_is_in_no_debug_output() {
+        let secret = SecretString::from("s3cret-key");
+        let url = Url::parse("https://api.example/").unwrap();
+        let request = ApiRequest::get(url).secret_header(HeaderName::from_static("x-key"), &secret).unwrap();
+        assert!(!format!("{request:?}").contains("s3cret"));
+        assert_eq!(request.secrets(), ["s3cret-key"]);
+        assert_eq!(request.headers.get("x-key").unwrap(), "s3cret-key");
+    }
+
+    #[test]
+    fn a_key_no_header_can_carry_is_a_bad_key_and_not_quoted() {
+        let request = ApiRequest::get(Url::parse("https://api.example/").unwrap());
+        let error = request.secret_header(HeaderName::from_static("x-key"), &SecretString::from("s3c\nret")).unwrap_err();
+        assert_eq!(error.label(), "bad_key");
+        assert!(!error.to_string().contains("s3c"));
+    }
+}

@@ -1,0 +1,249 @@
+//! What can go wrong when a provider is asked, by class: the class decides about retries, the breaker and the result.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::replay::MissingRecording;
+use crate::domain::Degradation;
+
+/// Why a provider gave no answer. "It answered that there is nothing" is never one of these.
+///
+/// Details are short, single-line and hold no key: [`super::Gate`] blots out the secrets of the request.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AskError {
+    #[error("the provider asks us to slow down{}", after(*retry_after))]
+    Throttled { retry_after: Option<Duration> },
+    #[error("the provider's quota is used up{}", until_text(*until))]
+    QuotaGone { until: Option<DateTime<Utc>> },
+    #[error("the provider refuses the key: {detail}; check it, then restart")]
+    BadKey { detail: String },
+    #[error("the provider failed with status {status}")]
+    Server { status: u16 },
+    #[error("the provider did not answer in time")]
+    Timeout,
+    #[error("the provider could not be reached: {detail}")]
+    Connect { detail: String },
+    #[error("the provider's answer could not be read: {detail}")]
+    Malformed { detail: String },
+    /// This query only, and for good: asking the same again is pointless, asking something else is fine.
+    #[error("the provider refuses this query: {detail}")]
+    Refused { detail: String },
+    /// An answer came that is none: prose, a web page, engines that did not respond.
+    #[error("the provider could not be asked: {detail}")]
+    CouldNotAsk { detail: String },
+    #[error("the provider's answer is larger than allowed")]
+    TooLarge,
+    /// Not asked: the breaker is open.
+    #[error("the provider is left alone until {until}")]
+    Open { until: DateTime<Utc> },
+    /// The provider does not serve us as we are set up (its API is switched off for the project, JSON is not allowed …).
+    #[error("the provider is disabled: {detail}")]
+    Disabled { detail: String },
+    /// Not asked: our own limit per day is reached.
+    #[error("our daily limit for this provider is reached")]
+    DailyLimit,
+    /// Not asked, or given up: the time of the caller was up first.
+    #[error("the time was up before the provider answered")]
+    Deadline,
+    #[error(transparent)]
+    NoRecording(#[from] MissingRecording),
+}
+
+fn after(wait: Option<Duration>) -> String {
+    wait.map(|wait| format!(" for {} s", wait.as_secs_f64())).unwrap_or_default()
+}
+
+fn until_text(until: Option<DateTime<Utc>>) -> String {
+    until.map(|until| format!(" until {until}")).unwrap_or_default()
+}
+
+impl AskError {
+    /// A word from a closed set, for metrics.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Throttled { .. } => "throttled",
+            Self::QuotaGone { .. } => "quota_gone",
+            Self::BadKey { .. } => "bad_key",
+            Self::Server { .. } => "server_error",
+            Self::Timeout => "timeout",
+            Self::Connect { .. } => "connect",
+            Self::Malformed { .. } => "malformed",
+            Self::Refused { .. } => "refused",
+            Self::CouldNotAsk { .. } => "could_not_ask",
+            Self::TooLarge => "too_large",
+            Self::Open { .. } => "open",
+            Self::Disabled { .. } => "disabled",
+            Self::DailyLimit => "daily_limit",
+            Self::Deadline => "deadline",
+            Self::NoRecording(_) => "no_recording",
+        }
+    }
+
+    /// Whether it is a failure of the provider that counts towards opening its breaker. Throttles, used-up quotas and
+    /// refused keys do not count: they open it at once.
+    pub const fn counts_for_breaker(&self) -> bool {
+        matches!(
+            self,
+            Self::Server { .. }
+                | Self::Timeout
+                | Self::Connect { .. }
+                | Self::Malformed { .. }
+                | Self::CouldNotAsk { .. }
+                | Self::TooLarge
+        )
+    }
+
+    /// Whether the same request may succeed shortly. A throttle only when the provider said how long it lasts.
+    pub const fn retryable(&self) -> bool {
+        matches!(
+            self,
+            Self::Server { .. }
+                | Self::Timeout
+                | Self::Connect { .. }
+                | Self::Malformed { .. }
+                | Self::Throttled { retry_after: Some(_) }
+        )
+    }
+
+    /// Whether the provider may have charged for the call: when in doubt, yes, so that a budget is never overrun.
+    pub const fn may_be_billed(&self) -> bool {
+        matches!(self, Self::Timeout | Self::Malformed { .. } | Self::CouldNotAsk { .. } | Self::TooLarge | Self::Deadline)
+    }
+
+    /// What a result that lacks this provider's answer says about it.
+    pub fn degradation(&self, provider: &str) -> Degradation {
+        match self {
+            Self::Throttled { .. } | Self::QuotaGone { .. } | Self::Open { .. } | Self::DailyLimit => {
+                Degradation::ProviderOpen(provider.to_owned())
+            }
+            Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
+            Self::Deadline => Degradation::Deadline,
+            Self::Server { .. }
+            | Self::Timeout
+            | Self::Connect { .. }
+            | Self::Malformed { .. }
+            | Self::Refused { .. }
+            | Self::CouldNotAsk { .. }
+            | Self::TooLarge
+            | Self::NoRecording(_) => Degradation::ProviderFailed(provider.to_owned()),
+        }
+    }
+
+    /// The same error with every occurrence of a secret blotted out: providers echo keys in their messages.
+    #[must_use]
+    pub(super) fn without(mut self, secrets: &[String]) -> Self {
+        if let Self::BadKey { detail }
+        | Self::Connect { detail }
+        | Self::Malformed { detail }
+        | Self::Refused { detail }
+        | Self::CouldNotAsk { detail }
+        | Self::Disabled { detail } = &mut self
+        {
+            for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+                if detail.contains(secret.as_str()) {
+                    *detail = detail.replace(secret.as_str(), "[key]");
+                }
+            }
+        }
+        self
+    }
+}
+
+/// Longest excerpt of a provider's own words in an error, characters: enough for its sentence, too short for a page.
+const EXCERPT_CHARS: usize = 200;
+
+/// A provider's own words, made fit for an error: one line, no control characters, bounded.
+pub fn excerpt(text: &str) -> String {
+    let mut line = String::new();
+    let mut taken = 0;
+    for word in text.split(|character: char| character.is_whitespace() || character.is_control()) {
+        if word.is_empty() {
+            continue;
+        }
+        if taken > 0 {
+            line.push(' ');
+            taken += 1;
+        }
+        for character in word.chars() {
+            if taken >= EXCERPT_CHARS {
+                line.push('…');
+                return line;
+            }
+            line.push(character);
+            taken += 1;
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<AskError> {
+        let detail = || "why".to_owned();
+        vec![
+            AskError::Throttled { retry_after: None },
+            AskError::Throttled { retry_after: Some(Duration::from_secs(2)) },
+            AskError::QuotaGone { until: None },
+            AskError::BadKey { detail: detail() },
+            AskError::Server { status: 503 },
+            AskError::Timeout,
+            AskError::Connect { detail: detail() },
+            AskError::Malformed { detail: detail() },
+            AskError::Refused { detail: detail() },
+            AskError::CouldNotAsk { detail: detail() },
+            AskError::TooLarge,
+            AskError::Open { until: DateTime::UNIX_EPOCH },
+            AskError::Disabled { detail: detail() },
+            AskError::DailyLimit,
+            AskError::Deadline,
+            AskError::NoRecording(MissingRecording { method: "GET".into(), url: "http://a/".into() }),
+        ]
+    }
+
+    #[test]
+    fn every_class_decides_as_the_table_says() {
+        // label, counts for the breaker, retryable, degradation
+        let table = [
+            ("throttled", false, false, "provider_open:p"),
+            ("throttled", false, true, "provider_open:p"),
+            ("quota_gone", false, false, "provider_open:p"),
+            ("bad_key", false, false, "provider_disabled:p"),
+            ("server_error", true, true, "provider_failed:p"),
+            ("timeout", true, true, "provider_failed:p"),
+            ("connect", true, true, "provider_failed:p"),
+            ("malformed", true, true, "provider_failed:p"),
+            ("refused", false, false, "provider_failed:p"),
+            ("could_not_ask", true, false, "provider_failed:p"),
+            ("too_large", true, false, "provider_failed:p"),
+            ("open", false, false, "provider_open:p"),
+            ("disabled", false, false, "provider_disabled:p"),
+            ("daily_limit", false, false, "provider_open:p"),
+            ("deadline", false, false, "deadline"),
+            ("no_recording", false, false, "provider_failed:p"),
+        ];
+        for (error, (label, counts, retryable, degradation)) in all().iter().zip(table) {
+            assert_eq!(error.label(), label);
+            assert_eq!(error.counts_for_breaker(), counts, "{label}");
+            assert_eq!(error.retryable(), retryable, "{label}");
+            assert_eq!(error.degradation("p").to_string(), degradation, "{label}");
+        }
+        assert_eq!(all().len(), table.len());
+    }
+
+    #[test]
+    fn a_key_echoed_by_the_provider_is_blotted_out() {
+        let secrets = ["s3cret".to_owned(), String::new()];
+        let error = AskError::BadKey { detail: "key s3cret is wrong, s3cret!".into() }.without(&secrets);
+        assert_eq!(error, AskError::BadKey { detail: "key [key] is wrong, [key]!".into() });
+    }
+
+    #[test]
+    fn an_excerpt_is_one_bounded_line() {
+        assert_eq!(excerpt("  a\n\tb\u{0}c "), "a b c");
+        let long = excerpt(&"ж".repeat(5000));
+        assert_eq!(long.chars().count(), EXCERPT_CHARS + 1);
+    }
+}

@@ -1,0 +1,302 @@
+//! The gate as a whole, over a scripted transport.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeZone, Utc};
+use secrecy::SecretString;
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use super::client::{ApiRequest, ApiResponse, HttpClient};
+use super::error::AskError;
+use super::gate::{DayUsage, Gate, GateSettings, GateState};
+use super::header::HeaderName;
+use super::observer::Observer;
+use super::script::{Reply, Script};
+use crate::domain::Clock;
+
+/// A clock that is moved by hand.
+#[derive(Debug)]
+struct HandClock(Mutex<DateTime<Utc>>);
+
+impl Clock for HandClock {
+    fn now(&self) -> DateTime<Utc> {
+        *self.0.lock().unwrap()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    fn push(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Observer for Heard {
+    fn request(&self, provider: &'static str, outcome: &'static str, _: Duration) {
+        self.push(format!("request {provider} {outcome}"));
+    }
+    fn rate_wait(&self, _: &'static str, _: Duration) {}
+    fn circuit(&self, provider: &'static str, state: &'static str) {
+        self.push(format!("circuit {provider} {state}"));
+    }
+    fn circuit_opened(&self, provider: &'static str, reason: &'static str) {
+        self.push(format!("opened {provider} {reason}"));
+    }
+    fn cost(&self, provider: &'static str, usd: f64) {
+        self.push(format!("cost {provider} {usd}"));
+    }
+    fn cache(&self, _: &'static str, _: bool) {}
+}
+
+struct Bench {
+    gate: Arc<Gate>,
+    script: Arc<Script>,
+    heard: Arc<Heard>,
+    clock: Arc<HandClock>,
+}
+
+fn settings() -> GateSettings {
+    GateSettings {
+        name: "test",
+        rpm: 60_000,
+        timeout: Duration::from_secs(5),
+        max_bytes: 1024,
+        max_attempts: 1,
+        cooldown: Duration::from_secs(600),
+        failures_to_open: 3,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
+fn bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>) -> Bench {
+    let script = Arc::new(Script::new(replies));
+    let heard = Arc::new(Heard::default());
+    let clock = Arc::new(HandClock(Mutex::new(Utc.with_ymd_and_hms(2026, 11, 18, 12, 0, 0).unwrap())));
+    let http = HttpClient::scripted(Arc::clone(&script));
+    let gate = Gate::new(settings, http, Arc::clone(&clock) as Arc<dyn Clock>, Arc::clone(&heard) as Arc<dyn Observer>);
+    Bench { gate: Arc::new(gate), script, heard, clock }
+}
+
+fn request() -> ApiRequest {
+    ApiRequest::get(Url::parse("https://api.example/search?q=x").unwrap())
+}
+
+fn read(response: &ApiResponse) -> Result<String, AskError> {
+    match response.status_error() {
+        Some(error) => Err(error),
+        None => Ok(String::from_utf8_lossy(&response.body).into_owned()),
+    }
+}
+
+fn deadline(seconds: f64) -> Instant {
+    Instant::now() + Duration::from_secs_f64(seconds)
+}
+
+impl Bench {
+    async fn ask(&self, seconds: f64) -> Result<String, AskError> {
+        self.gate.ask(request(), deadline(seconds), read).await
+    }
+}
+
+const OK: Reply = Reply::Answer(200, "", "fine");
+const BROKEN: Reply = Reply::Answer(503, "", "");
+
+#[tokio::test]
+async fn an_answer_is_handed_on_and_accounted() {
+    let bench = bench(GateSettings { cost_usd: 0.005, ..settings() }, [OK]);
+    assert_eq!(bench.ask(1.0).await.unwrap(), "fine");
+    let status = bench.gate.status();
+    assert_eq!((status.state, status.calls_today, status.errors_today), (GateState::Ready, 1, 0));
+    assert!((status.usd_today - 0.005).abs() < 1e-9);
+    assert_eq!(bench.heard.lines(), ["circuit test ready", "request test ok", "cost test 0.005"]);
+}
+
+#[tokio::test]
+async fn a_throttled_provider_is_not_asked_again_until_its_time() {
+    let bench = bench(settings(), [Reply::Answer(429, "120", "slow down"), OK]);
+    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "throttled");
+    for _ in 0..5 {
+        let AskError::Open { until } = bench.ask(1.0).await.unwrap_err() else { panic!("it is open") };
+        let wait = until - bench.gate.now();
+        assert!((110..=133).contains(&wait.num_seconds()), "{wait}");
+    }
+    assert_eq!(bench.script.asked(), 1);
+    assert_eq!(bench.gate.status().state, GateState::Open);
+    let heard = bench.heard.lines();
+    assert_eq!(heard.iter().filter(|line| line.starts_with("opened")).count(), 1);
+    assert!(heard.contains(&"opened test throttled".to_owned()) && heard.contains(&"circuit test open".to_owned()));
+}
+
+#[tokio::test]
+async fn a_short_wait_named_by_the_provider_is_sat_out_within_the_deadline() {
+    let replies = || [Reply::Answer(429, "1", ""), OK];
+    let patient = bench(GateSettings { max_attempts: 2, ..settings() }, replies());
+    let start = Instant::now();
+    assert_eq!(patient.ask(20.0).await.unwrap(), "fine");
+    assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
+    assert_eq!(patient.gate.status().state, GateState::Ready);
+
+    let hurried = bench(GateSettings { max_attempts: 2, ..settings() }, replies());
+    let start = Instant::now();
+    assert_eq!(hurried.ask(0.9).await.unwrap_err().label(), "throttled");
+    assert!(start.elapsed() < Duration::from_millis(800), "it did not wait for what cannot come in time");
+    assert_eq!(hurried.script.asked(), 1);
+}
+
+#[tokio::test]
+async fn failures_are_retried_within_the_attempts_and_open_the_breaker() {
+    let bench = bench(GateSettings { max_attempts: 3, ..settings() }, [BROKEN, BROKEN, OK, BROKEN]);
+    assert_eq!(bench.ask(30.0).await.unwrap(), "fine");
+    assert_eq!(bench.script.asked(), 3);
+    assert_eq!(bench.ask(30.0).await.unwrap_err(), AskError::Server { status: 503 });
+    assert_eq!(bench.script.asked(), 6);
+    assert_eq!(bench.ask(30.0).await.unwrap_err().label(), "open", "three in a row opened it");
+    assert_eq!(bench.script.asked(), 6);
+}
+
+#[tokio::test]
+async fn a_retry_never_outlasts_the_deadline() {
+    let bench = bench(GateSettings { max_attempts: 5, failures_to_open: 100, ..settings() }, [BROKEN]);
+    let start = Instant::now();
+    assert_eq!(bench.ask(0.1).await.unwrap_err(), AskError::Server { status: 503 });
+    assert!(start.elapsed() < Duration::from_millis(120) + Duration::from_secs(1));
+    assert_eq!(bench.script.asked(), 1, "the first pause is longer than what is left");
+}
+
+#[tokio::test]
+async fn what_cannot_get_better_is_not_retried() {
+    for (reply, label) in [(Reply::Answer(404, "", ""), "refused"), (Reply::Answer(401, "", ""), "bad_key")] {
+        let bench = bench(GateSettings { max_attempts: 5, ..settings() }, [reply]);
+        assert_eq!(bench.ask(30.0).await.unwrap_err().label(), label);
+        assert_eq!(bench.script.asked(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_asked_for_once_more_only() {
+    let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
+    let bench = bench(GateSettings { max_attempts: 5, failures_to_open: 100, ..settings() }, [malformed]);
+    assert_eq!(bench.ask(30.0).await.unwrap_err().label(), "malformed");
+    assert_eq!(bench.script.asked(), 2);
+}
+
+#[tokio::test]
+async fn after_the_cooldown_one_probe_is_let_through() {
+    let cooldown = Duration::from_millis(40);
+    let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), BROKEN, OK]);
+    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "throttled");
+    sleep(cooldown * 2).await;
+    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "server_error", "the probe");
+    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "open", "one failed probe is enough");
+    sleep(cooldown * 4).await;
+    assert_eq!(bench.ask(1.0).await.unwrap(), "fine");
+    assert_eq!(bench.gate.status().state, GateState::Ready);
+}
+
+#[tokio::test]
+async fn while_the_probe_is_out_nobody_else_asks() {
+    let cooldown = Duration::from_millis(20);
+    let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), Reply::Hang, OK]);
+    bench.ask(1.0).await.unwrap_err();
+    sleep(cooldown * 2).await;
+    {
+        let probe = bench.ask(5.0);
+        tokio::pin!(probe);
+        assert!(futures::poll!(probe.as_mut()).is_pending());
+        assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "open");
+        // The one who probed goes away.
+    }
+    assert_eq!(bench.ask(1.0).await.unwrap(), "fine", "its place is free again");
+    assert_eq!(bench.script.asked(), 3);
+}
+
+#[tokio::test]
+async fn a_refused_key_disables_and_is_asked_no_more() {
+    let bench = bench(settings(), [Reply::Answer(403, "", "forbidden")]);
+    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "bad_key");
+    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "disabled");
+    assert_eq!(bench.script.asked(), 1);
+    let status = bench.gate.status();
+    assert_eq!((status.state, status.until), (GateState::Disabled, None));
+}
+
+#[tokio::test]
+async fn a_used_up_quota_says_until_when() {
+    let until = Utc.with_ymd_and_hms(2026, 11, 20, 0, 0, 0).unwrap();
+    let bench = bench(settings(), [Reply::Fail(AskError::QuotaGone { until: Some(until) })]);
+    bench.ask(1.0).await.unwrap_err();
+    let AskError::QuotaGone { until: Some(told) } = bench.ask(1.0).await.unwrap_err() else { panic!("it is exhausted") };
+    assert!((told - until).num_seconds().abs() <= 1);
+    assert_eq!(bench.script.asked(), 1);
+    assert_eq!(bench.gate.status().state, GateState::Exhausted);
+}
+
+#[tokio::test]
+async fn a_slow_provider_times_out_and_an_impatient_caller_is_not_its_fault() {
+    let timeout = Duration::from_millis(30);
+    let slow = bench(GateSettings { timeout, failures_to_open: 1, ..settings() }, [Reply::Hang]);
+    assert_eq!(slow.ask(5.0).await.unwrap_err(), AskError::Timeout);
+    assert_eq!(slow.gate.status().state, GateState::Open);
+
+    let impatient = bench(GateSettings { failures_to_open: 1, ..settings() }, [Reply::Hang]);
+    assert_eq!(impatient.ask(0.03).await.unwrap_err(), AskError::Deadline);
+    assert_eq!(impatient.gate.status().state, GateState::Ready);
+    assert_eq!(impatient.ask(-1.0).await.unwrap_err(), AskError::Deadline);
+    assert_eq!(impatient.script.asked(), 1, "past the deadline nothing is asked");
+}
+
+#[tokio::test]
+async fn a_turn_that_comes_too_late_is_not_waited_for() {
+    let bench = bench(GateSettings { rpm: 1, ..settings() }, [OK]);
+    bench.ask(1.0).await.unwrap();
+    let start = Instant::now();
+    assert_eq!(bench.ask(20.0).await.unwrap_err().label(), "open");
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert_eq!(bench.script.asked(), 1);
+}
+
+#[tokio::test]
+async fn the_daily_limit_ends_with_the_day() {
+    let bench = bench(GateSettings { daily_limit: Some(2), ..settings() }, [OK]);
+    bench.gate.restore(DayUsage { day: bench.clock.now().date_naive(), calls: 1, errors: 0, usd: 0.0 });
+    let yesterday = bench.clock.now().date_naive().pred_opt().unwrap();
+    bench.gate.restore(DayUsage { day: yesterday, calls: 100, errors: 0, usd: 0.0 });
+    bench.ask(1.0).await.unwrap();
+    assert_eq!(bench.ask(1.0).await.unwrap_err(), AskError::DailyLimit);
+    let status = bench.gate.status();
+    assert_eq!((status.state, status.calls_today), (GateState::Exhausted, 2));
+    assert_eq!(status.until.unwrap().to_rfc3339(), "2026-11-19T00:00:00+00:00");
+    *bench.clock.0.lock().unwrap() += chrono::Duration::hours(13);
+    assert!(bench.ask(1.0).await.is_ok());
+    assert_eq!(bench.gate.status().calls_today, 1);
+}
+
+#[tokio::test]
+async fn an_echoed_key_leaves_no_trace_in_the_error() {
+    let bench = bench(settings(), [Reply::Answer(401, "", "the key s3cret-key is wrong")]);
+    let key = SecretString::from("s3cret-key");
+    let request = request().secret_header(HeaderName::from_static("x-key"), &key).unwrap();
+    let error = bench.gate.ask(request, deadline(1.0), read).await.unwrap_err();
+    assert!(error.to_string().contains("[key]") && !format!("{error:?}").contains("s3cret"), "{error:?}");
+}
+
+#[tokio::test]
+async fn recordings_know_no_limit_and_no_breaker() {
+    let http = HttpClient::replay(Arc::default());
+    let clock = Arc::new(HandClock(Mutex::new(DateTime::UNIX_EPOCH)));
+    let settings = GateSettings { rpm: 1, failures_to_open: 1, max_attempts: 3, ..settings() };
+    let gate = Gate::new(settings, http, clock, Arc::new(super::NoObserver));
+    for _ in 0..20 {
+        assert_eq!(gate.ask(request(), deadline(1.0), read).await.unwrap_err().label(), "no_recording");
+    }
+    assert_eq!(gate.status().state, GateState::Ready);
+}

@@ -1,0 +1,162 @@
+//! How often a provider may be asked: a governor limiter, in order of arrival, that never waits past a deadline.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use governor::clock::Clock as GovernorClock;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// Above this rate single calls lie closer together than timers can tell apart (1 ms), so a tenth of a second's worth
+/// may go at once. Below it calls are spaced evenly: providers that say "one every 5 seconds" mean it.
+const EVENLY_SPACED_RPM: u32 = 600;
+
+/// The runtime's clock, which governor's own clock is not: waiting and counting must agree.
+#[derive(Debug, Clone, Copy)]
+struct RuntimeClock(Instant);
+
+impl GovernorClock for RuntimeClock {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        // 584 years fit.
+        Nanos::new(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// The turn would come only after the deadline; `after` is the estimated wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLate {
+    pub(super) after: Duration,
+}
+
+/// One provider's limiter.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    limiter: RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Nanos>>,
+    clock: RuntimeClock,
+    period: Duration,
+    /// Held by the one whose turn is next; the lock is fair, so callers are served as they came.
+    turn: Mutex<()>,
+    waiting: AtomicU32,
+}
+
+/// Counts a caller as waiting until it is served or goes away.
+struct Waiting<'a>(&'a AtomicU32);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Limiter {
+    /// `rpm` calls a minute; 0 is read as 1.
+    pub(super) fn new(rpm: u32) -> Self {
+        let rpm = rpm.max(1);
+        let period = Duration::from_secs(60) / rpm;
+        let burst = NonZeroU32::new(rpm / EVENLY_SPACED_RPM).unwrap_or(NonZeroU32::MIN);
+        let clock = RuntimeClock(Instant::now());
+        // The period is never zero: a minute holds more nanoseconds than `rpm` can count.
+        let quota = Quota::with_period(period).unwrap_or_else(|| Quota::per_minute(NonZeroU32::MIN)).allow_burst(burst);
+        Self {
+            limiter: RateLimiter::direct_with_clock(quota, clock),
+            clock,
+            period,
+            turn: Mutex::new(()),
+            waiting: AtomicU32::new(0),
+        }
+    }
+
+    /// Waits for this caller's turn; gives the time waited. Fails at once when the turn would come after the deadline,
+    /// instead of standing in the queue for nothing.
+    pub(super) async fn turn(&self, deadline: Instant) -> Result<Duration, TooLate> {
+        let arrived = Instant::now();
+        let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        if ahead == 0 && self.limiter.check().is_ok() {
+            return Ok(Duration::ZERO);
+        }
+        let estimate = self.period.saturating_mul(ahead);
+        if arrived + estimate > deadline {
+            return Err(TooLate { after: estimate });
+        }
+        let _turn = timeout_at(deadline, self.turn.lock()).await.map_err(|_elapsed| TooLate { after: estimate })?;
+        loop {
+            let Err(not_until) = self.limiter.check() else { return Ok(arrived.elapsed()) };
+            let wait = not_until.wait_time_from(self.clock.now());
+            if Instant::now() + wait > deadline {
+                return Err(TooLate { after: wait });
+            }
+            sleep(wait).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures::future::join_all;
+
+    use super::*;
+
+    fn soon(millis: u64) -> Instant {
+        Instant::now() + Duration::from_millis(millis)
+    }
+
+    #[tokio::test]
+    async fn calls_are_spaced_evenly_from_the_first() {
+        let limiter = Limiter::new(600);
+        let start = Instant::now();
+        for _ in 0..4 {
+            limiter.turn(soon(5_000)).await.unwrap();
+        }
+        // The first goes at once, three more a tenth of a second apart. Only the lower bound holds on a busy machine.
+        assert!(start.elapsed() >= Duration::from_millis(299), "{:?}", start.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_turn_past_the_deadline_is_refused_at_once() {
+        let limiter = Limiter::new(6);
+        limiter.turn(soon(100)).await.unwrap();
+        let start = Instant::now();
+        let late = limiter.turn(soon(5_000)).await.unwrap_err();
+        assert!(late.after > Duration::from_secs(8), "{late:?}");
+        assert!(start.elapsed() < Duration::from_secs(4), "it did not wait for nothing");
+    }
+
+    #[tokio::test]
+    async fn a_long_queue_refuses_those_it_cannot_serve_in_time() {
+        let limiter = Arc::new(Limiter::new(600));
+        let outcomes = join_all((0..50).map(|_| limiter.turn(soon(450)))).await;
+        let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        assert!((1..=5).contains(&served), "{served} in 450 ms at one each 100 ms");
+        assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_goes_away_leaves_no_trace() {
+        let limiter = Limiter::new(600);
+        limiter.turn(soon(1_000)).await.unwrap();
+        drop(tokio::time::timeout(Duration::from_millis(5), limiter.turn(soon(1_000))).await);
+        assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
+        limiter.turn(soon(5_000)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_high_rate_is_reached_in_spite_of_coarse_timers() {
+        let limiter = Limiter::new(600_000);
+        let start = Instant::now();
+        for _ in 0..2_000 {
+            limiter.turn(soon(20_000)).await.unwrap();
+        }
+        // 10,000 a second: 0.2 s; without the burst 2,000 timers of at least 1 ms.
+        assert!(start.elapsed() < Duration::from_millis(1_900), "{:?}", start.elapsed());
+    }
+}

@@ -1,0 +1,33 @@
+//! What the outbound room tells of itself. The application hands in the metrics; tests and the demo hand in nothing.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// Hears of every call. Label values come from closed sets. Implementations must be quick: they run in the hot path.
+pub trait Observer: Send + Sync + Debug {
+    /// One attempt ended. `outcome` is `ok` or [`super::AskError::label`].
+    fn request(&self, provider: &'static str, outcome: &'static str, took: Duration);
+    /// An attempt waited for the rate limiter.
+    fn rate_wait(&self, provider: &'static str, waited: Duration);
+    /// The provider's state is now `ready`, `open`, `exhausted` or `disabled`.
+    fn circuit(&self, provider: &'static str, state: &'static str);
+    /// The breaker opened; `reason` is the label of the error that opened it.
+    fn circuit_opened(&self, provider: &'static str, reason: &'static str);
+    /// A paid call was made.
+    fn cost(&self, provider: &'static str, usd: f64);
+    /// A cache was asked.
+    fn cache(&self, cache: &'static str, hit: bool);
+}
+
+/// Hears nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    fn request(&self, _: &'static str, _: &'static str, _: Duration) {}
+    fn rate_wait(&self, _: &'static str, _: Duration) {}
+    fn circuit(&self, _: &'static str, _: &'static str) {}
+    fn circuit_opened(&self, _: &'static str, _: &'static str) {}
+    fn cost(&self, _: &'static str, _: f64) {}
+    fn cache(&self, _: &'static str, _: bool) {}
+}

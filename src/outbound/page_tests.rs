@@ -1,0 +1,299 @@
+//! Fetching pages from servers that misbehave, over real sockets.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use url::Url;
+
+use super::guard::{Lookup, is_public, system_lookup};
+use super::pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
+use super::test_server::{Reply, TestServer, answer, head_promising};
+
+const HTML: (&str, &str) = ("content-type", "text/html; charset=utf-8");
+
+fn settings() -> PageSettings {
+    PageSettings { timeout: Duration::from_secs(5), max_bytes: 20_000, allow_private: true, ..PageSettings::default() }
+}
+
+fn fetcher(settings: PageSettings) -> PageFetcher {
+    PageFetcher::new(settings, PageSource::Live).unwrap()
+}
+
+async fn fetch_with(fetcher: &PageFetcher, url: &str) -> Result<FetchedPage, FetchError> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    fetcher.fetch(&Url::parse(url).unwrap(), deadline, &|host| host == "denied.example").await
+}
+
+async fn fetch_reply(reply: Reply) -> Result<FetchedPage, FetchError> {
+    let server = TestServer::start([reply]).await;
+    fetch_with(&fetcher(settings()), server.url.as_str()).await
+}
+
+fn redirect(status: u16, to: &str) -> Reply {
+    answer(status, &[("location", to)], "")
+}
+
+/// Every name has these addresses, at the server's port.
+fn named(addresses: Vec<SocketAddr>) -> Lookup {
+    Arc::new(move |_name| {
+        let addresses = addresses.clone();
+        Box::pin(async move { Ok(addresses) })
+    })
+}
+
+#[tokio::test]
+async fn a_page_comes_with_what_is_needed_to_read_it() {
+    let headers = [HTML, ("etag", "\"a\""), ("last-modified", "Wed, 18 Nov 2026 12:00:00 GMT")];
+    let server = TestServer::start([answer(200, &headers, "<p>Проверка")]).await;
+    let url = server.url.join("/a#part").unwrap();
+    let page = fetch_with(&fetcher(settings()), url.as_str()).await.unwrap();
+    assert_eq!(page.final_url, server.url.join("/a").unwrap());
+    assert_eq!((page.status, page.downgraded), (200, false));
+    assert_eq!(page.body, "<p>Проверка".as_bytes());
+    assert_eq!(page.content_type.as_deref(), Some("text/html; charset=utf-8"));
+    assert_eq!(page.etag.as_deref(), Some("\"a\""));
+    let seen = server.seen();
+    assert!(seen[0].header("user-agent").unwrap().starts_with("corroborate/"));
+    assert_eq!(seen[0].header("accept-encoding"), Some("gzip, br"), "no zstd: its window may be 128 MiB");
+    assert_eq!(seen[0].header("referer"), None);
+}
+
+#[tokio::test]
+async fn private_addresses_are_refused_before_anything_is_sent() {
+    let server = TestServer::start([answer(200, &[HTML], "secret")]).await;
+    let guarded = fetcher(PageSettings { allow_private: false, ..settings() });
+    let port = server.port();
+    for host in ["127.0.0.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "localhost."] {
+        let error = fetch_with(&guarded, &format!("http://{host}:{port}/")).await.unwrap_err();
+        assert_eq!(error.label(), "private_address", "{host}: {error}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn every_hop_is_checked_anew() {
+    // The first hop needs the private server, so the guard is tried hop by hop with what else is refused.
+    let cases = [
+        ("http://denied.example/", "denied"),
+        ("//denied.example/x", "denied"),
+        ("file:///etc/passwd", "scheme"),
+        ("ftp://a.example/", "scheme"),
+        ("http://user:pass@a.example/", "bad_url"),
+        ("http://", "bad_url"),
+    ];
+    for (target, label) in cases {
+        let error = fetch_reply(redirect(302, target)).await.unwrap_err();
+        assert_eq!(error.label(), label, "{target}: {error}");
+    }
+}
+
+/// Stands for a public address: the guard of these tests lets it through, and no other local one.
+const OUTSIDE: [u8; 4] = [127, 0, 0, 77];
+
+fn public_or_outside(ip: IpAddr) -> bool {
+    ip == IpAddr::from(OUTSIDE) || is_public(ip)
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_private_address_is_refused() {
+    let inside = TestServer::start([answer(200, &[HTML], "secret")]).await;
+    for host in ["127.0.0.1", "[::1]", "2130706433", "169.254.169.254", "localhost", "[fd00:ec2::254]"] {
+        let target = format!("http://{host}:{}/", inside.port());
+        let outside =
+            TestServer::at(OUTSIDE, move |_, _| redirect(302, &target)).await;
+        let guarded =
+            PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), public_or_outside).unwrap();
+        let error = fetch_with(&guarded, outside.url.as_str()).await.unwrap_err();
+        assert_eq!(error.label(), "private_address", "{host}: {error}");
+        assert_eq!(outside.seen().len(), 1);
+    }
+    assert!(inside.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
+    let server = TestServer::start([answer(200, &[HTML], "secret")]).await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (count, port) = (Arc::clone(&asked), server.port());
+    let lookup: Lookup = Arc::new(move |_name| {
+        // 192.0.2.0/24 stands for a private answer that comes with a public one, and later alone.
+        let first = count.fetch_add(1, Ordering::SeqCst) == 0;
+        let public = SocketAddr::from(([8, 8, 8, 8], port));
+        let private = SocketAddr::from(([127, 0, 0, 1], port));
+        let answer = if first { vec![public, private] } else { vec![private] };
+        Box::pin(async move { Ok(answer) })
+    });
+    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, lookup, is_public).unwrap();
+    for _ in 0..2 {
+        let error = fetch_with(&guarded, "http://rebinding.example/").await.unwrap_err();
+        assert_eq!(error, FetchError::PrivateAddress { host: "rebinding.example".into() });
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "resolved once for each connection, and checked there");
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn redirects_are_followed_by_hand_and_counted() {
+    let server = TestServer::answering(|number, seen| match seen.path() {
+        "/loop" => redirect(302, "/loop"),
+        "/none" => answer(302, &[], ""),
+        _ if number < 5 => redirect([301, 302, 303, 307, 308][number], &format!("/{number}?ж=1")),
+        _ => answer(200, &[HTML], "done"),
+    })
+    .await;
+    let fetcher = fetcher(settings());
+    let page = fetch_with(&fetcher, server.url.as_str()).await.unwrap();
+    assert_eq!(page.body, b"done");
+    assert_eq!(page.final_url.path(), "/4");
+    let error = fetch_with(&fetcher, server.url.join("/loop").unwrap().as_str()).await.unwrap_err();
+    assert_eq!(error, FetchError::TooManyRedirects);
+    assert_eq!(server.seen().len(), 6 + 6, "five redirects, six requests, each time");
+    let error = fetch_with(&fetcher, server.url.join("/none").unwrap().as_str()).await.unwrap_err();
+    assert_eq!(error, FetchError::Status(302));
+}
+
+#[tokio::test]
+async fn what_is_no_page_is_said_to_be_none() {
+    let cases = [
+        (answer(200, &[("content-type", "application/pdf")], "%PDF-1.7"), "not_a_page"),
+        (answer(200, &[("content-type", "image/svg+xml")], "<svg/>"), "not_a_page"),
+        (answer(200, &[("content-type", "application/json")], "{}"), "not_a_page"),
+        (answer(200, &[HTML], "%PDF-1.7"), "not_a_page"),
+        (answer(200, &[], [1, 0, 2, 0]), "not_a_page"),
+        (answer(403, &[HTML], "Just a moment…"), "status"),
+        (answer(500, &[HTML], ""), "status"),
+        (answer(200, &[HTML], vec![b'a'; 20_001]), "too_large"),
+        (Reply::Endless(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n".to_vec()), "too_large"),
+        (answer(200, &[HTML, ("content-encoding", "gzip, gzip")], "x"), "encoding"),
+        (answer(200, &[HTML, ("content-encoding", "compress")], "x"), "encoding"),
+        (answer(200, &[HTML, ("content-encoding", "zstd")], "x"), "encoding"),
+        (answer(200, &[HTML, ("content-encoding", "gzip")], "plain after all"), "encoding"),
+        (answer(200, &[HTML], b"\x1f\x8b\x08 compressed without saying so"), "encoding"),
+        (Reply::Raw(head_promising(1000, "text/html")), "connect"),
+        (Reply::Raw(b"nonsense\r\n\r\n".to_vec()), "connect"),
+        (Reply::Raw(Vec::new()), "connect"),
+    ];
+    for (reply, label) in cases {
+        let what = format!("{reply:?}").chars().take(120).collect::<String>();
+        let error = fetch_reply(reply).await.unwrap_err();
+        assert_eq!(error.label(), label, "{what}: {error}");
+    }
+    for (content_type, body) in [("text/plain", "hi"), ("application/rss+xml", "<rss/>"), ("", "<p>")] {
+        assert!(fetch_reply(answer(200, &[("content-type", content_type)], body)).await.is_ok(), "{content_type}");
+    }
+    assert!(fetch_reply(answer(200, &[HTML], b"\xff\xfea\0b\0")).await.is_ok(), "UTF-16 with its mark");
+}
+
+/// 20 MB of zeros, gzipped twice over, as bytes: a fixed member repeated, each giving 1 MB.
+fn gzip_bomb() -> Vec<u8> {
+    use std::io::Write as _;
+    // A stored-block gzip of blanks is no bomb; deflate's run of one byte is written by hand: fixed Huffman, one
+    // literal, then matches of length 258 at distance 1.
+    let mut bits = BitWriter::default();
+    bits.put(1, 1);
+    bits.put(1, 2);
+    // Literal 'a' (0x61): eight bits, 0x30 + 0x61.
+    bits.put_code(0x30 + 0x61, 8);
+    for _ in 0..80_000 {
+        // Length 258 is code 285: eight bits, 0xC5; distance 1 is code 0: five bits.
+        bits.put_code(0b1100_0101, 8);
+        bits.put_code(0, 5);
+    }
+    bits.put_code(0, 7);
+    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    member.write_all(&bits.finish()).unwrap();
+    member.extend([0; 8]);
+    member
+}
+
+#[derive(Default)]
+struct BitWriter {
+    bytes: Vec<u8>,
+    filled: u32,
+}
+
+impl BitWriter {
+    fn put(&mut self, value: u32, count: u32) {
+        for position in 0..count {
+            if self.filled.is_multiple_of(8) {
+                self.bytes.push(0);
+            }
+            *self.bytes.last_mut().unwrap() |= (((value >> position) & 1) as u8) << (self.filled % 8);
+            self.filled += 1;
+        }
+    }
+
+    /// Huffman codes go in from their highest bit.
+    fn put_code(&mut self, code: u32, count: u32) {
+        for position in (0..count).rev() {
+            self.put((code >> position) & 1, 1);
+        }
+    }
+
+    fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+#[tokio::test]
+async fn a_compression_bomb_is_cut_off_at_the_cap() {
+    let bomb = gzip_bomb();
+    assert!(bomb.len() < 200_000);
+    let error = fetch_reply(answer(200, &[HTML, ("content-encoding", "gzip")], bomb)).await.unwrap_err();
+    assert_eq!(error, FetchError::TooLarge, "it would be 20 MB");
+}
+
+#[tokio::test]
+async fn slow_pages_end_with_the_clock() {
+    let impatient = || fetcher(PageSettings { timeout: Duration::from_millis(150), ..settings() });
+    let trickle = Reply::Trickle(head_promising(10_000, "text/html"), Duration::from_millis(20));
+    for reply in [trickle, Reply::Hang] {
+        let server = TestServer::start([reply]).await;
+        assert_eq!(fetch_with(&impatient(), server.url.as_str()).await.unwrap_err(), FetchError::Timeout);
+        let soon = Instant::now() + Duration::from_millis(50);
+        let error = impatient().fetch(&server.url, soon, &|_| false).await.unwrap_err();
+        assert_eq!(error, FetchError::Deadline);
+    }
+}
+
+#[tokio::test]
+async fn one_host_gets_two_requests_at_a_time() {
+    let server = TestServer::start([Reply::Hang]).await;
+    let fetcher = fetcher(PageSettings { timeout: Duration::from_millis(300), ..settings() });
+    let url = server.url.to_string();
+    let outcomes = futures::future::join_all((0..6).map(|_| fetch_with(&fetcher, &url))).await;
+    assert!(outcomes.iter().all(|outcome| outcome == &Err(FetchError::Timeout)));
+    assert_eq!(server.seen().len(), 2, "the others waited for their turn until the time was up");
+}
+
+#[tokio::test]
+async fn unreachable_servers_are_told_apart() {
+    let closed = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let fetcher = fetcher(settings());
+    assert_eq!(fetch_with(&fetcher, &format!("http://{closed}/")).await.unwrap_err().label(), "connect");
+
+    let plain = TestServer::start([answer(200, &[], "")]).await;
+    let error = fetch_with(&fetcher, &format!("https://127.0.0.1:{}/", plain.port())).await.unwrap_err();
+    assert!(matches!(error.label(), "tls" | "connect"), "{error}");
+
+    let failing: Lookup = Arc::new(|_name| Box::pin(async { Err(io::Error::other("SERVFAIL")) }));
+    let lost = PageFetcher::with_guard(settings(), PageSource::Live, failing, |_| true).unwrap();
+    assert_eq!(fetch_with(&lost, "http://a.example/").await.unwrap_err(), FetchError::Dns);
+    let empty = PageFetcher::with_guard(settings(), PageSource::Live, named(Vec::new()), |_| true).unwrap();
+    assert_eq!(fetch_with(&empty, "http://a.example/").await.unwrap_err(), FetchError::Dns);
+}
+
+#[tokio::test]
+async fn without_a_recording_there_is_no_page_and_no_network() {
+    let server = TestServer::start([answer(200, &[HTML], "live")]).await;
+    let replay = PageFetcher::new(settings(), PageSource::Replay(Arc::default())).unwrap();
+    assert_eq!(fetch_with(&replay, server.url.as_str()).await.unwrap_err(), FetchError::NoRecording);
+    assert!(server.seen().is_empty());
+}
