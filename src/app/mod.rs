@@ -1,2 +1,55 @@
-//! app
+//! The application: builds the concrete parts from the configuration, runs them, and stops them in order. The only room
+//! that names concrete types of all the others; it never prints and never decides anything about a claim.
+//!
+//! `opening` opens the store, `build` the services, `lifecycle` runs the daemon, `jobs` is its background work. A new
+//! provider or model gets its line in `build`; a new periodic task its function in `jobs`.
+
+mod build;
+pub mod demo;
 pub mod demo_data;
+mod error;
+mod jobs;
+mod lifecycle;
+mod observers;
+mod opening;
+mod work;
+
+use std::sync::Arc;
+
+pub use build::{Purpose, Recorded};
+pub use error::AppError;
+pub use lifecycle::ServeOptions;
+pub use opening::OpenStore;
+
+use crate::broker::Queue;
+use crate::config::Config;
+use crate::pipeline::Services;
+use crate::store::Store;
+use observers::OutboundObserver;
+
+/// Everything that runs, built and connected.
+#[derive(Debug)]
+pub struct App {
+    pub config: Arc<Config>,
+    pub store: Store,
+    pub services: Arc<Services>,
+    pub queue: Arc<dyn Queue>,
+    usage: Arc<OutboundObserver>,
+    opened: OpenStore,
+}
+
+impl App {
+    /// Opens the store, brings it up to date, installs the configured lists and builds every part.
+    pub async fn open(config: Arc<Config>, purpose: Purpose) -> Result<Self, AppError> {
+        build::open(config, purpose).await
+    }
+
+    /// Writes what is still counted in memory and closes everything in order.
+    pub async fn close(self) -> Result<(), AppError> {
+        jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
+        let Self { services, queue, opened, .. } = self;
+        queue.stop_receiving();
+        drop((services, queue));
+        opened.close().await
+    }
+}

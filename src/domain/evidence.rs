@@ -1,6 +1,7 @@
 //! Evidence as the judging room sees it: passages with their figures, and matched fact-checks.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
 
@@ -74,7 +75,7 @@ impl JudgedPassage {
 }
 
 /// One review a fact-checker published, as a provider returned it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Review {
     /// The claim that was reviewed.
     pub claim: String,

@@ -1,0 +1,246 @@
+//! Wiring: one function per part, each a list of what it is made of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use super::observers::OutboundObserver;
+use super::{App, AppError, OpenStore};
+use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
+use crate::cache::{FactCheckCache, PageCache, SearchCache};
+use crate::config::{Config, OpenSearchBackend, ProviderConfig, SearchProvider};
+use crate::domain::clock::FixedClock;
+use crate::domain::rules::DomainRules;
+use crate::domain::{Clock, SystemClock};
+use crate::inference::Models;
+use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
+use crate::outbound::replay::Archive;
+use crate::outbound::{Gate, GateSettings, HttpClient};
+use crate::pipeline::{Budget, PreparedPage, RulesHandle, SearchProviders, Services, Settings};
+use crate::providers::{Provider, brave, gdelt, google, searxng};
+use crate::store::{Store, TableQueue};
+
+/// What the application is opened for.
+#[derive(Debug)]
+pub enum Purpose {
+    /// The daemon: its own broker connection, all providers.
+    Daemon,
+    /// One command: no broker consumer, results are not published.
+    Command,
+    /// Answers come from recordings, in a folder of its own, on the day the recordings speak of.
+    Recorded(Recorded),
+}
+
+/// A recorded world.
+#[derive(Debug)]
+pub struct Recorded {
+    pub archive: Archive,
+    pub folder: PathBuf,
+    pub now: DateTime<Utc>,
+}
+
+pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, AppError> {
+    let (http, pages, clock, opened): (_, _, Arc<dyn Clock>, _) = match &purpose {
+        Purpose::Daemon | Purpose::Command => {
+            let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
+            (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
+        }
+        Purpose::Recorded(recorded) => {
+            let archive = Arc::new(recorded.archive.clone());
+            let clock = Arc::new(FixedClock(recorded.now));
+            let opened = OpenStore::embedded(&recorded.folder).await?;
+            (HttpClient::replay(Arc::clone(&archive)), PageSource::Replay(archive), clock, opened)
+        }
+    };
+    let store = opened.store.clone();
+    store.migrate().await?;
+    let models = Models::rules(config.inference.embedding_dimension, config.enrichment.min_agreement);
+    store.check_dimension(models.embedder.dimension())?;
+    let now = clock.now();
+    store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
+    let (rules, _version) = store.domain_rules().await?;
+    let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
+    let usage = Arc::new(OutboundObserver::default());
+    let providers = providers(&config, &http, &clock, &usage)?;
+    let month = store.month_spend(now).await?;
+    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon);
+    let services = Arc::new(Services {
+        settings: settings(&config, broker),
+        store: store.clone(),
+        providers,
+        pages: PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?,
+        models,
+        rules,
+        clock: Arc::clone(&clock),
+        budget: Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd)),
+        search_cache: SearchCache::new(config.cache.search_entries, config.cache.search_ttl, config.cache.page_failure_ttl),
+        fact_check_cache: FactCheckCache::new(
+            config.cache.fact_check_entries,
+            config.fact_check.cache_ttl,
+            config.cache.page_failure_ttl.min(config.fact_check.cache_ttl),
+        ),
+        page_cache: PageCache::new(config.cache.page_bytes, config.cache.page_ttl, PreparedPage::weight),
+    });
+    let queue = queue(&config, &purpose, &store, clock).await?;
+    Ok(App { config, store, services, queue, usage, opened })
+}
+
+fn setup(component: &'static str, error: impl std::fmt::Display) -> AppError {
+    AppError::Setup { component, detail: error.to_string() }
+}
+
+/// RabbitMQ where an address is given, else the table.
+async fn queue(
+    config: &Config,
+    purpose: &Purpose,
+    store: &Store,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn Queue>, AppError> {
+    if let (Some(url), false) = (&config.amqp.url, matches!(purpose, Purpose::Recorded(_))) {
+        let prefetch = u16::try_from(config.worker.concurrency).unwrap_or(u16::MAX);
+        let settings = AmqpSettings {
+            names: AmqpNames {
+                exchange: config.amqp.exchange.clone(),
+                enrichment_queue: config.amqp.enrichment_queue.clone(),
+                factcheck_queue: config.amqp.factcheck_queue.clone(),
+                dead_exchange: config.amqp.dead_exchange.clone(),
+                dead_queue: config.amqp.dead_queue.clone(),
+                results_exchange: config.amqp.results_exchange.clone(),
+            },
+            retry_delays: config.queue.retry_delays.clone(),
+            confirm_timeout: config.amqp.confirm_timeout,
+            ..AmqpSettings::new(url.clone(), prefetch)
+        };
+        return Ok(Arc::new(AmqpQueue::connect(settings).await?));
+    }
+    Ok(Arc::new(TableQueue::open(store.clone(), clock).await?))
+}
+
+fn settings(config: &Config, broker: bool) -> Settings {
+    let enrichment = &config.enrichment;
+    Settings {
+        enrichment_enabled: enrichment.enabled,
+        pilot_channels: enrichment.pilot_channels.clone(),
+        min_importance: enrichment.min_importance,
+        max_sources: enrichment.max_sources,
+        max_time: enrichment.max_time,
+        min_claim_chars: config.fact_check.min_claim_length,
+        fact_check_ttl: config.fact_check.cache_ttl,
+        fact_check_results: config.fact_check.max_results,
+        claims_per_item: enrichment.claims_per_item,
+        queries_per_claim: enrichment.queries_max,
+        judged_passages: enrichment.judged_passages,
+        passages_shown: enrichment.evidence_max_per_item,
+        relevance_floor: config.scoring.relevance_floor,
+        evidence_ttl: enrichment.evidence_ttl,
+        negative_ttl: config.cache.page_failure_ttl,
+        dedup_similarity: enrichment.evidence_dedup_similarity,
+        similar_item_window: enrichment.similar_window,
+        similar_item_threshold: enrichment.similar_threshold,
+        results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
+        search_results: enrichment.candidate_pages,
+    }
+}
+
+fn page_settings(config: &Config) -> PageSettings {
+    PageSettings {
+        timeout: config.fetch.timeout,
+        max_bytes: config.fetch.max_bytes,
+        allow_private: config.fetch.allow_private_addresses,
+        user_agent: config.fetch.user_agent.clone(),
+        max_redirects: config.fetch.max_redirects,
+        per_host: config.fetch.per_host,
+    }
+}
+
+/// Builds the gates and providers, in the order they are asked. One without its key or address is named as
+/// unconfigured and left out.
+fn providers(
+    config: &Config,
+    http: &HttpClient,
+    clock: &Arc<dyn Clock>,
+    observer: &Arc<OutboundObserver>,
+) -> Result<SearchProviders, AppError> {
+    let settings = &config.providers;
+    let gate = |name: &'static str, one: &ProviderConfig| {
+        let settings = GateSettings {
+            name,
+            rpm: one.rpm.get(),
+            timeout: one.timeout,
+            max_bytes: one.max_bytes,
+            max_attempts: settings.retries + 1,
+            cooldown: one.cooldown.unwrap_or(config.enrichment.provider_cooldown),
+            failures_to_open: settings.breaker_failures,
+            daily_limit: one.daily_limit,
+            cost_usd: one.cost_usd,
+        };
+        Gate::new(settings, http.clone(), Arc::clone(clock), Arc::clone(observer) as Arc<dyn crate::outbound::Observer>)
+    };
+    let mut found = SearchProviders::default();
+    let google = &settings.google;
+    match (config.fact_check.google_enabled, &google.api_key) {
+        (true, Some(key)) => {
+            let settings = google::GoogleSettings { base_url: base(google, "google")?, api_key: key.clone() };
+            found.fact_check = Some(Arc::new(google::new(settings, gate("google", google))));
+        }
+        _ => found.unconfigured.push("google"),
+    }
+    for wanted in &config.enrichment.providers {
+        match wanted {
+            SearchProvider::OpenSearch => {
+                for backend in &config.enrichment.opensearch_backends {
+                    open_search(*backend, settings, &gate, &mut found)?;
+                }
+            }
+            SearchProvider::Gdelt => {
+                let one = &settings.gdelt;
+                let settings = gdelt::GdeltSettings { base_url: base(one, "gdelt")? };
+                found.search.push(Arc::new(gdelt::new(settings, gate("gdelt", one))));
+            }
+            SearchProvider::EventRegistry => found.unconfigured.push("eventregistry"),
+            SearchProvider::NewsApi => found.unconfigured.push("newsapi"),
+        }
+    }
+    // The fallback order of the core document: OpenSearch first, whatever order the names were written in.
+    found.search.sort_by_key(|provider| order(provider.name()));
+    Ok(found)
+}
+
+fn order(name: &str) -> usize {
+    ["searxng", "brave", "serpapi", "gdelt", "eventregistry", "newsapi"]
+        .iter()
+        .position(|known| *known == name)
+        .unwrap_or(usize::MAX)
+}
+
+fn open_search(
+    backend: OpenSearchBackend,
+    settings: &crate::config::ProvidersConfig,
+    gate: &impl Fn(&'static str, &ProviderConfig) -> Gate,
+    found: &mut SearchProviders,
+) -> Result<(), AppError> {
+    match backend {
+        OpenSearchBackend::Searxng => match &settings.searxng.base_url {
+            Some(address) => {
+                let own = searxng::SearxngSettings { base_url: address.clone() };
+                found.search.push(Arc::new(searxng::new(own, gate("searxng", &settings.searxng))) as Arc<dyn Provider>);
+            }
+            None => found.unconfigured.push("searxng"),
+        },
+        OpenSearchBackend::Brave => match &settings.brave.api_key {
+            Some(key) => {
+                let own = brave::BraveSettings { base_url: base(&settings.brave, "brave")?, api_key: key.clone() };
+                found.search.push(Arc::new(brave::new(own, gate("brave", &settings.brave))));
+            }
+            None => found.unconfigured.push("brave"),
+        },
+        OpenSearchBackend::SerpApi => found.unconfigured.push("serpapi"),
+    }
+    Ok(())
+}
+
+fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
+    one.base_url.clone().ok_or_else(|| setup(name, "its base URL is empty; leave it out to use the public one"))
+}

@@ -1,0 +1,48 @@
+//! What stops the program, and with which exit code.
+
+use crate::broker::QueueError;
+use crate::store::StoreError;
+
+/// A failed start or run.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error("{address} cannot be listened on: {source}; choose another HTTP_BIND, or stop what uses it")]
+    Bind { address: std::net::SocketAddr, source: std::io::Error },
+    #[error("the data folder {path} is in use by process {pid}{}", .http.as_deref().map(|at| format!(", which serves http://{at}")).unwrap_or_default())]
+    DataFolderBusy { path: String, pid: u32, http: Option<String> },
+    #[error("this build has no embedded database; set DATABASE_URL, or build with the feature `embedded`")]
+    NoEmbedded,
+    #[error("{component} could not be set up: {detail}")]
+    Setup { component: &'static str, detail: String },
+    #[error("{task} ended unexpectedly: {detail}")]
+    Crashed { task: &'static str, detail: String },
+    #[error(transparent)]
+    Pipeline(#[from] crate::pipeline::PipelineError),
+}
+
+impl AppError {
+    /// 64 for configuration, 69 for something needed that is not to be had, else 1.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => store_code(error),
+            Self::Queue(QueueError::BadSettings { .. }) => 64,
+            Self::Queue(_) | Self::Bind { .. } | Self::DataFolderBusy { .. } | Self::NoEmbedded => 69,
+            Self::Setup { .. } => 64,
+            Self::Crashed { .. } => 1,
+            Self::Pipeline(crate::pipeline::PipelineError::Store(error)) => store_code(error),
+            Self::Pipeline(_) => 1,
+        }
+    }
+}
+
+fn store_code(error: &StoreError) -> u8 {
+    match error {
+        StoreError::BadUrl | StoreError::Dimension { .. } => 64,
+        StoreError::Statement(_) | StoreError::Corrupt { .. } | StoreError::NoEvidence { .. } => 1,
+        _ => 69,
+    }
+}

@@ -1,0 +1,208 @@
+//! Background work of the daemon: publishing the outbox, following the domain lists, clean-up by age, usage figures.
+//!
+//! Each job is a loop that ends when the token is cancelled, and that outlives a store or broker that is away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Datelike as _, Utc};
+use tokio_util::sync::CancellationToken;
+
+use super::observers::OutboundObserver;
+use crate::broker::Queue;
+use crate::domain::rules::DomainRules;
+use crate::pipeline::{Budget, RulesHandle};
+use crate::store::{RuleListener, Store};
+use crate::telemetry::metrics;
+
+/// How long a job waits after a failure before it tries again.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// True when cancelled meanwhile.
+async fn pause(stop: &CancellationToken, span: Duration) -> bool {
+    // Both arms only wait: nothing is lost whichever wins.
+    tokio::select! {
+        () = stop.cancelled() => true,
+        () = tokio::time::sleep(span) => false,
+    }
+}
+
+/// Publishes what waits in the outbox, woken by every commit of this process and by a slow tick for rows of others.
+pub(super) async fn relay_outbox(
+    store: Store,
+    queue: Arc<dyn Queue>,
+    batch: i64,
+    tick: Duration,
+    stop: CancellationToken,
+) {
+    let written = store.outbox_written();
+    loop {
+        match publish_batch(&store, &queue, batch).await {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(error = %error, "the outbox could not be published; it is kept and tried again");
+                if pause(&stop, PAUSE).await {
+                    return;
+                }
+            }
+        }
+        // Safe to be cancelled: nothing has been taken.
+        tokio::select! {
+            () = stop.cancelled() => {
+                // What the drained items wrote goes out now; what cannot goes out after the next start.
+                while matches!(publish_batch(&store, &queue, batch).await, Ok(true)) {}
+                return;
+            }
+            () = written.notified() => {}
+            () = tokio::time::sleep(tick) => {}
+        }
+    }
+}
+
+/// True when a full batch was confirmed, so that more may wait.
+async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, batch: i64) -> Result<bool, super::AppError> {
+    let Some(taken) = store.take_outbox(batch).await? else { return Ok(false) };
+    let offered = taken.messages.len();
+    let confirmed = queue.publish_results(&taken.messages).await?;
+    taken.confirm(&confirmed).await?;
+    if confirmed.len() < offered {
+        tracing::warn!(offered, confirmed = confirmed.len(), "the broker did not take every result; the rest is tried again");
+        return Err(crate::broker::QueueError::NotConfirmed {
+            target: "the results exchange".to_owned(),
+            detail: format!("{} of {offered} messages", offered - confirmed.len()),
+        }
+        .into());
+    }
+    Ok(i64::try_from(offered).unwrap_or(0) >= batch)
+}
+
+/// Keeps the lists of this process up with the store: told by the database where it can tell, polled otherwise.
+pub(super) async fn follow_rules(
+    store: Store,
+    rules: Arc<RulesHandle>,
+    allowlist_only: bool,
+    interval: Duration,
+    stop: CancellationToken,
+) {
+    let edited = store.rules_edited();
+    let mut version = -1;
+    let mut listener: Option<RuleListener> = None;
+    loop {
+        if listener.is_none() {
+            listener = match store.listen_for_rules().await {
+                Ok(listener) => listener,
+                Err(error) => {
+                    tracing::warn!(error = %error, "cannot listen for edits of the domain lists; polling meanwhile");
+                    None
+                }
+            };
+        }
+        match refresh(&store, &rules, allowlist_only, version).await {
+            Ok(now) => version = now,
+            Err(error) => tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force"),
+        }
+        let heard = async {
+            match &mut listener {
+                Some(listener) => listener.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        // Safe to be cancelled: a lost notification is made good by the next tick.
+        let lost = tokio::select! {
+            () = stop.cancelled() => return,
+            () = edited.notified() => false,
+            heard = heard => heard.is_err(),
+            () = tokio::time::sleep(interval) => false,
+        };
+        if lost {
+            listener = None;
+            if pause(&stop, PAUSE).await {
+                return;
+            }
+        }
+    }
+}
+
+async fn refresh(
+    store: &Store,
+    rules: &RulesHandle,
+    allowlist_only: bool,
+    known: i64,
+) -> Result<i64, crate::store::StoreError> {
+    let version = store.domain_rules_version().await?;
+    if version != known {
+        let (list, version) = store.domain_rules().await?;
+        tracing::info!(rules = list.len(), version, "domain lists taken over");
+        rules.replace(DomainRules::new(list, allowlist_only));
+        return Ok(version);
+    }
+    Ok(version)
+}
+
+/// Removes what has expired, at start and then once per interval.
+pub(super) async fn clean_up(
+    store: Store,
+    clock: Arc<dyn crate::domain::Clock>,
+    interval: Duration,
+    stop: CancellationToken,
+) {
+    loop {
+        match store.cleanup(clock.now()).await {
+            Ok(cleaned) => {
+                metrics::evidence_rows_deleted(u64::try_from(cleaned.total()).unwrap_or(0));
+                if cleaned.total() > 0 {
+                    tracing::info!(items = cleaned.items, pages = cleaned.evidence_sources, "removed what had expired");
+                }
+            }
+            Err(error) => tracing::warn!(error = %error, "clean-up failed; it is tried again later"),
+        }
+        if pause(&stop, interval).await {
+            return;
+        }
+    }
+}
+
+/// Writes usage to the store, takes the month's spending over, and sets the gauges.
+pub(super) async fn account(
+    store: Store,
+    usage: Arc<OutboundObserver>,
+    budget: Arc<Budget>,
+    daily_budget: f64,
+    clock: Arc<dyn crate::domain::Clock>,
+    stop: CancellationToken,
+) {
+    let mut month = clock.now().month();
+    let mut warned_on = None;
+    loop {
+        let now = clock.now();
+        flush_usage(&store, &usage, now).await;
+        if let Ok(figures) = store.usage(now).await {
+            budget.refresh(figures.iter().map(|row| row.usd_month).sum(), now.month() != month);
+            month = now.month();
+            let today: f64 = figures.iter().map(|row| row.usd_today).sum();
+            if today >= daily_budget && warned_on != Some(now.date_naive()) {
+                warned_on = Some(now.date_naive());
+                tracing::warn!(usd = today, budget = daily_budget, "today's spending has reached ENRICHMENT_DAILY_BUDGET_USD");
+            }
+        }
+        if let Ok(pending) = store.outbox_pending().await {
+            metrics::outbox_pending(pending);
+        }
+        let (used, idle) = store.pool_state();
+        metrics::db_pool(used, idle);
+        crate::telemetry::upkeep();
+        if pause(&stop, Duration::from_secs(5)).await {
+            flush_usage(&store, &usage, clock.now()).await;
+            return;
+        }
+    }
+}
+
+pub(super) async fn flush_usage(store: &Store, usage: &OutboundObserver, now: DateTime<Utc>) {
+    let deltas = usage.take();
+    if let Err(error) = store.add_usage(now, &deltas).await {
+        tracing::warn!(error = %error, "usage figures could not be written; they are kept");
+        usage.give_back(deltas);
+    }
+}

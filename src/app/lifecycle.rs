@@ -1,0 +1,209 @@
+//! The daemon's life: start everything, run until told to stop or until something crashes, stop in order.
+//!
+//! Order of the end: stop receiving → let items finish within the grace → hand the rest back → publish the outbox → stop
+//! HTTP → write usage → close the store.
+
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::observers::QueueObserver;
+use super::{App, AppError, jobs, work};
+use crate::config::Overload;
+use crate::http::{self, HttpSettings, HttpState};
+use crate::worker::{self, OverloadLimits, OverloadPolicy, RetryPolicy, WorkerParts, WorkerSettings};
+
+/// What `serve` runs.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeOptions {
+    pub worker: bool,
+    /// Without it only `/healthz`, `/readyz` and `/metrics` are served.
+    pub http: bool,
+}
+
+impl App {
+    /// Runs the daemon until `shutdown`. `on_ready` hears the address HTTP listens on.
+    pub async fn serve(
+        mut self,
+        options: ServeOptions,
+        shutdown: CancellationToken,
+        on_ready: impl FnOnce(std::net::SocketAddr),
+    ) -> Result<(), AppError> {
+        let bind = self.config.http.bind;
+        let listener = TcpListener::bind(bind).await.map_err(|source| AppError::Bind { address: bind, source })?;
+        let address = listener.local_addr().map_err(|source| AppError::Bind { address: bind, source })?;
+        self.opened.announce(&address.to_string())?;
+        // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
+        let later = CancellationToken::new();
+        let mut background = JoinSet::new();
+        self.start_jobs(&mut background, &later);
+        let router = http::router(self.http_state(address, options), !options.http);
+        background.spawn(named("the HTTP server", {
+            let stop = later.clone();
+            async move { http::serve(listener, router, stop).await.map_err(|error| error.to_string()) }
+        }));
+        on_ready(address);
+        let ended = self.run_until(options, &shutdown, &mut background).await;
+        later.cancel();
+        let mut result = ended;
+        while let Some(finished) = background.join_next().await {
+            result = result.and(flatten(finished));
+        }
+        let closed = self.close().await;
+        result.and(closed)
+    }
+
+    /// The worker, watched together with everything in the background: whatever ends unasked ends the process.
+    async fn run_until(
+        &self,
+        options: ServeOptions,
+        shutdown: &CancellationToken,
+        background: &mut JoinSet<Result<(), AppError>>,
+    ) -> Result<(), AppError> {
+        let stop_worker = shutdown.child_token();
+        let worker = async {
+            if options.worker {
+                let tracker = TaskTracker::new();
+                let done = worker::run(self.worker_settings(), self.worker_parts(), stop_worker.clone(), tracker).await;
+                done.map_err(|error| AppError::Crashed { task: "the worker", detail: error.to_string() })
+            } else {
+                stop_worker.cancelled().await;
+                Ok(())
+            }
+        };
+        tokio::pin!(worker);
+        // The background's arm wins only when a task ended unasked; the worker is then told to drain and waited for.
+        tokio::select! {
+            done = &mut worker => done,
+            Some(ended) = background.join_next() => {
+                let crashed = flatten(ended).err().unwrap_or(AppError::Crashed {
+                    task: "a background task",
+                    detail: "it returned although nobody asked it to".to_owned(),
+                });
+                stop_worker.cancel();
+                if let Err(error) = worker.await {
+                    tracing::error!(error = %error, "the worker could not drain");
+                }
+                Err(crashed)
+            }
+        }
+    }
+
+    fn worker_settings(&self) -> WorkerSettings {
+        let enrichment = &self.config.enrichment;
+        WorkerSettings {
+            concurrency: self.config.worker.concurrency,
+            grace: self.config.worker.grace,
+            // An item keeps its own time; ten of them are a hang.
+            item_limit: enrichment.max_time * 10,
+            retry: RetryPolicy {
+                // The first try, and one more after each delay.
+                max_attempts: u32::try_from(self.config.queue.retry_delays.len() + 1).unwrap_or(u32::MAX),
+                delays: self.config.queue.retry_delays.clone(),
+                ..RetryPolicy::default()
+            },
+            overload: OverloadLimits {
+                max_lag: enrichment.max_lag,
+                max_queue_length: enrichment.max_queue_length,
+                policy: match enrichment.overload {
+                    Overload::Degrade => OverloadPolicy::Degrade,
+                    Overload::Defer => OverloadPolicy::Defer,
+                    Overload::Drop => OverloadPolicy::Drop,
+                },
+            },
+            ..WorkerSettings::default()
+        }
+    }
+
+    fn worker_parts(&self) -> WorkerParts {
+        WorkerParts {
+            queue: Arc::clone(&self.queue),
+            process: work::process(Arc::clone(&self.services)),
+            announce: work::announce(&self.services, Arc::clone(&self.queue)),
+            clock: Arc::clone(&self.services.clock),
+            observer: Arc::new(QueueObserver),
+        }
+    }
+
+    fn start_jobs(&self, tasks: &mut JoinSet<Result<(), AppError>>, stop: &CancellationToken) {
+        let jobs = &self.config.jobs;
+        let (store, services) = (&self.store, &self.services);
+        if services.settings.results_exchange.is_some() {
+            let relay = jobs::relay_outbox(
+                store.clone(),
+                Arc::clone(&self.queue),
+                i64::from(jobs.outbox_batch),
+                jobs.outbox_interval,
+                stop.clone(),
+            );
+            tasks.spawn(named("the outbox relay", endless(relay)));
+        }
+        tasks.spawn(named(
+            "the follower of domain lists",
+            endless(jobs::follow_rules(
+                store.clone(),
+                Arc::clone(&services.rules),
+                self.config.enrichment.allowlist_only,
+                jobs.domains_interval,
+                stop.clone(),
+            )),
+        ));
+        let clock = &services.clock;
+        tasks.spawn(named(
+            "clean-up",
+            endless(jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone())),
+        ));
+        tasks.spawn(named(
+            "accounting",
+            endless(jobs::account(
+                store.clone(),
+                Arc::clone(&self.usage),
+                Arc::clone(&services.budget),
+                self.config.enrichment.daily_budget_usd,
+                Arc::clone(clock),
+                stop.clone(),
+            )),
+        ));
+    }
+
+    fn http_state(&self, address: std::net::SocketAddr, options: ServeOptions) -> HttpState {
+        let http = &self.config.http;
+        HttpState {
+            services: Arc::clone(&self.services),
+            queue: Arc::clone(&self.queue),
+            settings: Arc::new(HttpSettings {
+                admin_token: http.admin_token.clone(),
+                loopback: address.ip().is_loopback(),
+                allowed_origins: http.cors_origins.iter().map(|url| url.origin().ascii_serialization()).collect(),
+                allowed_hosts: http.allowed_hosts.clone(),
+                max_body_bytes: http.max_body,
+                requests_per_minute: http.requests_per_minute.get(),
+                request_timeout: http.request_timeout,
+                embedded: self.store.is_embedded(),
+                version: env!("CARGO_PKG_VERSION"),
+                worker: options.worker,
+            }),
+            render_metrics: Arc::new(crate::telemetry::render),
+        }
+    }
+}
+
+/// A job that only ends when it is told to.
+async fn endless(job: impl Future<Output = ()>) -> Result<(), String> {
+    job.await;
+    Ok(())
+}
+
+async fn named(task: &'static str, job: impl Future<Output = Result<(), String>>) -> Result<(), AppError> {
+    job.await.map_err(|detail| AppError::Crashed { task, detail })
+}
+
+fn flatten(ended: Result<Result<(), AppError>, tokio::task::JoinError>) -> Result<(), AppError> {
+    match ended {
+        Ok(result) => result,
+        Err(error) => Err(AppError::Crashed { task: "a background task", detail: error.to_string() }),
+    }
+}

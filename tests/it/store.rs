@@ -1,0 +1,362 @@
+//! The store's promises, on the real server and on the embedded one alike.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use corroborate::broker::{DeadSelection, Queue as _, QueueName, Settle};
+use corroborate::domain::clock::FixedClock;
+use corroborate::domain::evidence::JudgedPassage;
+use corroborate::domain::result::{ClaimResult, Context, Cost, Features, ItemResult};
+use corroborate::domain::rules::{DomainList, DomainRule};
+use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
+use corroborate::domain::{Item, ids};
+use corroborate::store::{
+    ClaimCommit, Commit, EvidenceClaimRow, ItemFilter, SourceRow, Store, StoreError, TableQueue, UsageDelta,
+};
+
+use crate::support::database;
+
+fn day(number: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_760_000_000, 0).unwrap() + TimeDelta::days(number)
+}
+
+fn vector(direction: usize) -> Vec<f32> {
+    (0..384).map(|position| if position % 7 == direction % 7 { 0.135 } else { -0.01 }).collect()
+}
+
+fn source(url: &str, now: DateTime<Utc>) -> SourceRow {
+    SourceRow {
+        id: ids::evidence_id(url),
+        url: url.to_owned(),
+        domain: "example.org".to_owned(),
+        title: Some("A title".to_owned()),
+        published_at: None,
+        language: Some("en".to_owned()),
+        raw_text: "The bridge opened.\u{0} Twice.".to_owned(),
+        source_type: "news".to_owned(),
+        content_hash: None,
+        independent_group: None,
+        canonical: None,
+        based_on: vec![],
+        publisher: None,
+        extraction_failed: false,
+        failure: None,
+        fetched_at: now,
+        expires_at: now + TimeDelta::days(30),
+    }
+}
+
+fn passage(url: &str, entail: f64, contradict: f64) -> JudgedPassage {
+    JudgedPassage {
+        evidence_id: ids::evidence_id(url),
+        url: url.to_owned(),
+        domain: "example.org".to_owned(),
+        title: None,
+        published_at: None,
+        language: None,
+        passage: "The bridge opened.".to_owned(),
+        entail,
+        contradict,
+        neutral: 0.0,
+        agreement: 0.9,
+        relevance: 0.9,
+        credibility: 0.5,
+        freshness: 0.5,
+        specificity: 0.9,
+        quality: 0.6,
+        num_ok: None,
+        independent_group: "g1".to_owned(),
+        source_type: SourceType::News,
+        origin: Origin::Web,
+        provider: "searxng".to_owned(),
+        rank: 1,
+        out_of_context: false,
+    }
+}
+
+fn claim(item: &str, verdict: Verdict) -> ClaimResult {
+    ClaimResult {
+        claim_id: ids::claim_id(item, "The bridge opened."),
+        text: "The bridge opened.".to_owned(),
+        kind: ClaimKind::Factual,
+        source: 0,
+        judge: "rules".to_owned(),
+        verdict,
+        decisive: false,
+        confidence: 0.5,
+        score: Some(60),
+        tier: Tier::Medium,
+        agreement: 0.9,
+        contradiction: false,
+        notes: vec![],
+        features: Features::default(),
+        justification: String::new(),
+        citations: vec![1],
+        evidence: vec![],
+        correction: None,
+    }
+}
+
+fn result(item: &str, claims: Vec<ClaimResult>, now: DateTime<Utc>) -> ItemResult {
+    ItemResult {
+        schema: 1,
+        item_id: item.to_owned(),
+        message_id: None,
+        enriched_at: now,
+        status: Status::Complete,
+        degraded: vec![],
+        language: Some("en".to_owned()),
+        tier: Some(Tier::Medium),
+        score: Some(60),
+        agreement: 0.9,
+        contradiction: false,
+        notes: vec![],
+        also_reported_by: vec![],
+        explanation: None,
+        overall_summary: None,
+        sources_checked: vec![],
+        fact_checks: vec![],
+        claims,
+        context: Context::default(),
+        cost: Cost::default(),
+        trace: vec![],
+    }
+}
+
+struct Written<'a> {
+    item: &'a str,
+    channel: Option<&'a str>,
+    verdict: Verdict,
+    passages: Vec<JudgedPassage>,
+    now: DateTime<Utc>,
+}
+
+async fn write(store: &Store, written: Written<'_>) -> Result<(), StoreError> {
+    let mut item = Item::from_claim(written.item.to_owned(), "The bridge opened.");
+    item.channel = written.channel.map(str::to_owned);
+    let result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
+    let url = "https://example.org/bridge";
+    let embedding = vector(1);
+    let commit = Commit {
+        item: &item,
+        text: "The bridge opened.",
+        phase: Phase::Two,
+        content_hash: &item.content_hash(),
+        message_id: Some("m1"),
+        embedding: &embedding,
+        result: &result,
+        claims: vec![ClaimCommit {
+            claim: &result.claims[0],
+            claim_date: None,
+            confidence_threshold: 0.85,
+            passages: &written.passages,
+            reviews: &[],
+        }],
+        sources: vec![source(url, written.now)],
+        evidence_claims: vec![EvidenceClaimRow {
+            evidence_id: ids::evidence_id(url),
+            claim_text: "The bridge opened.".to_owned(),
+            embedding: vector(1),
+            entities: vec![],
+            relevance: 0.9,
+        }],
+        outbox: vec![],
+        expires_at: written.now + TimeDelta::days(30),
+    };
+    store.commit(&commit, 0.98).await
+}
+
+const URL: &str = "https://example.org/bridge";
+
+/// Every promise that needs no second process, in an order in which they do not disturb each other.
+async fn promises(store: &Store) {
+    a_verdict_needs_a_passage_of_its_stance(store).await;
+    a_result_comes_back_as_it_was_written(store).await;
+    evidence_stays_with_its_claim(store).await;
+    a_sentence_said_twice_is_stored_once(store).await;
+    similar_items_of_other_channels_are_found(store).await;
+    lists_are_paged_and_narrowed(store).await;
+    domain_rules_are_recorded_and_installed_once(store).await;
+    usage_adds_up(store).await;
+    clean_up_takes_what_expired_and_nothing_else(store).await;
+    a_message_leaves_the_table_queue_only_when_it_is_settled(store).await;
+}
+
+async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {
+    for (verdict, passages) in [
+        (Verdict::Supported, vec![]),
+        (Verdict::Refuted, vec![passage(URL, 0.9, 0.0)]),
+        (Verdict::Contested, vec![passage(URL, 0.9, 0.0)]),
+        (Verdict::Outdated, vec![]),
+        (Verdict::Misleading, vec![passage(URL, 0.1, 0.1)]),
+    ] {
+        let written = Written { item: "bare", channel: None, verdict, passages, now: day(0) };
+        let refused = write(store, written).await;
+        assert!(matches!(refused, Err(StoreError::NoEvidence { .. })), "{verdict}: {refused:?}");
+    }
+    assert!(store.item("bare").await.unwrap().is_none(), "a refused result leaves nothing behind");
+    let silent = Written { item: "silent", channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(0) };
+    write(store, silent).await.unwrap();
+}
+
+async fn a_result_comes_back_as_it_was_written(store: &Store) {
+    let passages = vec![passage(URL, 0.9, 0.0)];
+    let written = Written { item: "tg:a:1", channel: Some("@a"), verdict: Verdict::Supported, passages, now: day(0) };
+    write(store, written).await.unwrap();
+    let stored = store.item("tg:a:1").await.unwrap().unwrap();
+    assert_eq!(stored.result, result("tg:a:1", vec![claim("tg:a:1", Verdict::Supported)], day(0)));
+    let evidence = store.item_evidence("tg:a:1").await.unwrap();
+    assert_eq!((evidence.len(), evidence[0].stance.as_str()), (1, "supports"));
+    let done = store.done_phases("tg:a:1").await.unwrap();
+    assert_eq!((done.len(), done[0].message_id.as_deref()), (1, Some("m1")));
+    let sources = store.sources_by_url(&[URL.to_owned()], day(1)).await.unwrap();
+    assert_eq!(sources[0].raw_text, "The bridge opened. Twice.", "NUL cannot be stored and is dropped");
+    assert!(store.sources_by_url(&[URL.to_owned()], day(40)).await.unwrap().is_empty(), "an expired page is not reused");
+}
+
+async fn evidence_stays_with_its_claim(store: &Store) {
+    // A second writing with a weaker verdict replaces the first one whole.
+    let silent = Written { item: "tg:a:1", channel: Some("@a"), verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(1) };
+    write(store, silent).await.unwrap();
+    assert!(store.item_evidence("tg:a:1").await.unwrap().is_empty());
+    let passages = vec![passage(URL, 0.9, 0.0)];
+    let again = Written { item: "tg:a:1", channel: Some("@a"), verdict: Verdict::Supported, passages, now: day(1) };
+    write(store, again).await.unwrap();
+}
+
+async fn a_sentence_said_twice_is_stored_once(store: &Store) {
+    assert_eq!(store.evidence_claim_count().await.unwrap(), 1);
+}
+
+async fn similar_items_of_other_channels_are_found(store: &Store) {
+    let similar = store.similar_items(&vector(1), "@b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
+    assert_eq!(similar.iter().map(|item| item.channel.as_str()).collect::<Vec<_>>(), ["@a"]);
+    assert!(store.similar_items(&vector(1), "@a", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "own channel");
+    assert!(store.similar_items(&vector(3), "@b", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "another story");
+    assert!(store.similar_items(&vector(1), "@b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
+}
+
+async fn lists_are_paged_and_narrowed(store: &Store) {
+    let first = store.items(&ItemFilter { limit: 1, ..ItemFilter::default() }).await.unwrap();
+    assert_eq!(first.items[0].item_id, "tg:a:1");
+    let rest = store.items(&ItemFilter { limit: 5, cursor: first.next, ..ItemFilter::default() }).await.unwrap();
+    assert_eq!(rest.items.iter().map(|item| item.item_id.as_str()).collect::<Vec<_>>(), ["silent"]);
+    assert_eq!(rest.next, None);
+    let none = ItemFilter { limit: 5, q: Some("100%".into()), ..ItemFilter::default() };
+    assert!(store.items(&none).await.unwrap().items.is_empty());
+    let low = ItemFilter { limit: 5, tier: Some(Tier::Low), ..ItemFilter::default() };
+    assert!(store.items(&low).await.unwrap().items.is_empty());
+}
+
+fn rule(domain: &str, list: DomainList) -> DomainRule {
+    DomainRule { domain: domain.to_owned(), list, credibility: None, source_type: None, why: Some("tested".into()) }
+}
+
+async fn domain_rules_are_recorded_and_installed_once(store: &Store) {
+    assert!(store.install_domain_rules(&[rule("bbc.com", DomainList::Allow)], day(0)).await.unwrap());
+    store.remove_domain_rule("bbc.com", "admin", Some("test"), day(0), false).await.unwrap().unwrap();
+    assert!(!store.install_domain_rules(&[rule("bbc.com", DomainList::Allow)], day(1)).await.unwrap());
+    assert!(store.domain_rules().await.unwrap().0.is_empty(), "an admin's removal survives a restart");
+    let (_, before) = store.domain_rules().await.unwrap();
+    let dry = store.put_domain_rule(&rule("spam.example", DomainList::Deny), "admin", day(1), true).await.unwrap();
+    assert_eq!(dry.action.as_str(), "add");
+    assert!(store.domain_rules().await.unwrap().0.is_empty(), "a dry run changes nothing");
+    store.put_domain_rule(&rule("spam.example", DomainList::Deny), "admin", day(1), false).await.unwrap();
+    let (rules, after) = store.domain_rules().await.unwrap();
+    assert_eq!(rules[0].domain, "spam.example");
+    assert!(after > before);
+    assert!(store.remove_domain_rule("nobody.example", "admin", None, day(1), false).await.unwrap().is_none());
+    assert_eq!(store.sources_under("example.org").await.unwrap(), 1);
+}
+
+async fn usage_adds_up(store: &Store) {
+    let delta = |requests, usd| vec![UsageDelta { provider: "brave".into(), requests, errors: 1, usd }];
+    store.add_usage(day(0), &delta(2, 0.5)).await.unwrap();
+    store.add_usage(day(0), &delta(3, 0.25)).await.unwrap();
+    let usage = store.usage(day(0)).await.unwrap();
+    assert_eq!((usage[0].calls_today, usage[0].errors_today), (5, 2));
+    assert!((usage[0].usd_month - 0.75).abs() < 1e-9);
+}
+
+async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
+    let nothing = store.cleanup(day(20)).await.unwrap();
+    assert_eq!(nothing.total(), 0);
+    let preview = store.cleanup_preview(day(60)).await.unwrap();
+    let cleaned = store.cleanup(day(60)).await.unwrap();
+    assert_eq!(preview, cleaned, "a dry run tells the truth");
+    assert_eq!((cleaned.items, cleaned.evidence_sources, cleaned.evidence_claims), (2, 1, 1));
+    assert!(store.item("tg:a:1").await.unwrap().is_none());
+}
+
+async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store) {
+    let clock = Arc::new(FixedClock(day(0)));
+    let queue = TableQueue::open(store.clone(), clock.clone()).await.unwrap();
+    queue.publish_items(QueueName::Enrichment, &[b"one".to_vec(), b"two".to_vec()]).await.unwrap();
+    let first = queue.receive().await.unwrap();
+    assert_eq!(first.body, b"one");
+    // A process that dies gives back what it had taken: the next one finds both.
+    let next = TableQueue::open(store.clone(), clock.clone()).await.unwrap();
+    let again = next.receive().await.unwrap();
+    assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
+    next.settle(&again, Settle::Ack).await.unwrap();
+    let second = next.receive().await.unwrap();
+    let retry = Settle::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
+    next.settle(&second, retry).await.unwrap();
+    let second = next.receive().await.unwrap();
+    assert_eq!((second.body.as_slice(), second.attempts), (b"two".as_slice(), 1));
+    next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into() }).await.unwrap();
+    let dead = next.dead_list(10).await.unwrap();
+    assert_eq!((dead.len(), dead[0].label.as_deref(), dead[0].body.as_slice()), (1, Some("bad"), b"two".as_slice()));
+    assert_eq!(next.dead_requeue(DeadSelection::All).await.unwrap(), 1);
+    assert_eq!(next.depth().await.unwrap().enrichment, 1);
+    let revived = next.receive().await.unwrap();
+    next.settle(&revived, Settle::Ack).await.unwrap();
+    next.stop_receiving();
+    assert!(next.receive().await.is_err(), "a stopped queue hands out nothing");
+}
+
+#[tokio::test]
+async fn the_store_keeps_its_promises_on_a_real_server() {
+    let Some(database) = database::database().await else { return };
+    promises(&database.store).await;
+    let report = database.store.migrate().await.unwrap();
+    assert_eq!(report.applied, 0, "a second migration changes nothing");
+}
+
+#[cfg(feature = "embedded")]
+#[tokio::test]
+async fn the_store_keeps_its_promises_embedded_and_across_a_restart() {
+    use corroborate::app::OpenStore;
+    let folder = tempfile::tempdir().unwrap();
+    let opened = OpenStore::embedded(folder.path()).await.unwrap();
+    promises(&opened.store).await;
+    let kept = Written { item: "kept", channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(0) };
+    write(&opened.store, kept).await.unwrap();
+    let busy = OpenStore::embedded(folder.path()).await;
+    assert!(busy.is_err(), "the folder belongs to one process");
+    opened.close().await.unwrap();
+    let again = OpenStore::embedded(folder.path()).await.unwrap();
+    assert!(again.store.item("kept").await.unwrap().is_some(), "what was written survives a restart");
+    again.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_a_missing_database_say_what_to_do() {
+    use corroborate::store::StoreSettings;
+    let Some(server) = database::server_url() else { return };
+    let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(5) };
+    let mut missing = url::Url::parse(&server).unwrap();
+    missing.set_path("nowhere");
+    let error = Store::connect(&missing.as_str().to_owned().into(), &settings).await.unwrap_err();
+    assert!(matches!(error, StoreError::NoDatabase(_)), "{error}");
+    assert!(error.to_string().contains("createdb"), "{error}");
+    let mut closed = url::Url::parse(&server).unwrap();
+    closed.set_host(Some("127.0.0.1")).unwrap();
+    closed.set_port(Some(1)).unwrap();
+    closed.set_query(None);
+    let error = Store::connect(&closed.as_str().to_owned().into(), &settings).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
+    let error = Store::connect(&"mysql://x".to_owned().into(), &settings).await.unwrap_err();
+    assert!(matches!(error, StoreError::BadUrl), "{error}");
+}
