@@ -1,0 +1,429 @@
+//! Dates as pages write them. What cannot be read for certain is no date: a wrong one moves freshness and verdicts.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use regex::{Captures, Regex};
+
+/// A date and what the text really said about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParsedDate {
+    pub at: DateTime<Utc>,
+    /// False when only a day was given (`at` is then its midnight).
+    pub has_time: bool,
+    /// False when no zone was given (`at` then takes the time as UTC).
+    pub has_zone: bool,
+}
+
+/// Reads one date. `None` for what is ambiguous (`11/12/2026`), for placeholders (zero, the epoch, year 1) and for
+/// years outside 1800–2199. A time without a zone is taken as UTC. Future dates are returned: the caller knows "now".
+pub fn parse_date(text: &str) -> Option<DateTime<Utc>> {
+    parse_dated(text).map(|parsed| parsed.at)
+}
+
+/// As [`parse_date`], keeping what was not said.
+pub fn parse_dated(text: &str) -> Option<ParsedDate> {
+    let text = super::text::cut(text.trim(), 120).trim();
+    if text.len() < 6 {
+        return None;
+    }
+    let parsed = if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        digits_only(text)
+    } else {
+        numeric(text).or_else(|| spelled(text))
+    };
+    parsed.filter(|parsed| is_plausible(parsed.at))
+}
+
+/// Years that documents carry; the epoch's day (in any zone) is a database default, not a date.
+fn is_plausible(at: DateTime<Utc>) -> bool {
+    let epoch_day = at.timestamp().abs() <= 86_400;
+    (1800..2200).contains(&at.year()) && !epoch_day
+}
+
+/// `20261118`, `20261118071500`, epoch seconds (9–10 digits) and milliseconds (12–13).
+fn digits_only(text: &str) -> Option<ParsedDate> {
+    match text.len() {
+        8 => NaiveDate::parse_from_str(text, "%Y%m%d").ok().and_then(|day| assemble(day, None, None)),
+        14 => {
+            let at = NaiveDateTime::parse_from_str(text, "%Y%m%d%H%M%S").ok()?;
+            assemble(at.date(), Some(at.time()), None)
+        }
+        9..=10 => epoch(text.parse().ok()?),
+        12..=13 => epoch(text.parse::<i64>().ok()? / 1000),
+        _ => None,
+    }
+}
+
+fn epoch(seconds: i64) -> Option<ParsedDate> {
+    Some(ParsedDate { at: DateTime::from_timestamp(seconds, 0)?, has_time: true, has_zone: true })
+}
+
+const TIME: &str = r"(?:[T\s,]+(?:at\s+|um\s+|в\s+|о\s+|\|\s*|-\s+)?(?P<h>\d{1,2})[:.h](?P<mi>\d{2})(?:[:.](?P<s>\d{2})(?:[.,]\d{1,9})?)?\s*(?P<ap>[AaPp]\.?[Mm]\b\.?)?)?";
+const ZONE: &str = r"\s*(?:\(?(?P<z>(?:GMT|UTC)?\s?[+-]\d{1,2}(?::?\d{2})?|Z|[A-Za-z]{2,5}\b)\)?)?";
+
+static YEAR_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(r"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){TIME}{ZONE}")).ok()
+});
+static YEAR_LAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(
+        r"^(?:\p{{L}}+[.,]*\s+)?(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})[-/.](?P<y>\d{{4}}){TIME}{ZONE}"
+    ))
+    .ok()
+});
+static CJK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(
+        r"^(?P<y>\d{{4}})\s*[年년]\s*(?P<m>\d{{1,2}})\s*[月월]\s*(?P<d>\d{{1,2}})\s*[日일]{TIME}{ZONE}"
+    ))
+    .ok()
+});
+static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(
+        r"(?:^|[^\d:])(?P<h>\d{{1,2}})[:h](?P<mi>\d{{2}})(?::(?P<s>\d{{2}}))?\s*(?P<ap>[AaPp]\.?[Mm]\b\.?)?{ZONE}"
+    ))
+    .ok()
+});
+
+/// Dates of digits only: ISO and its relatives, day-first with dots, and slashes where only one reading is possible.
+fn numeric(text: &str) -> Option<ParsedDate> {
+    for regex in [&YEAR_FIRST, &CJK] {
+        if let Some(found) = regex.as_ref().and_then(|regex| regex.captures(text)) {
+            if continues_with_digit(text, &found) {
+                return None;
+            }
+            let day = NaiveDate::from_ymd_opt(number(&found, "y")? as i32, number(&found, "m")?, number(&found, "d")?)?;
+            return with_clock(day, &found);
+        }
+    }
+    let found = YEAR_LAST.as_ref()?.captures(text)?;
+    if continues_with_digit(text, &found) {
+        return None;
+    }
+    let (first, second) = (number(&found, "a")?, number(&found, "b")?);
+    // Dots are written day first everywhere; slashes and dashes in both orders, so only one that cannot be the other.
+    let (day, month) = match found.name("sep").map(|sep| sep.as_str()) {
+        Some(".") => (first, second),
+        _ if first == second || first > 12 => (first, second),
+        _ if second > 12 => (second, first),
+        _ => return None,
+    };
+    with_clock(NaiveDate::from_ymd_opt(number(&found, "y")? as i32, month, day)?, &found)
+}
+
+/// `2026-11-181` or `18.11.20261` are numbers of something else.
+fn continues_with_digit(text: &str, found: &Captures<'_>) -> bool {
+    let end = found.get(0).map_or(0, |whole| whole.end());
+    text.get(end..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn number(found: &Captures<'_>, name: &str) -> Option<u32> {
+    found.name(name)?.as_str().parse().ok()
+}
+
+fn with_clock(day: NaiveDate, found: &Captures<'_>) -> Option<ParsedDate> {
+    let zone = found.name("z").map(|zone| zone.as_str());
+    let Some(hour) = number(found, "h") else { return assemble(day, None, None) };
+    let minute = number(found, "mi")?;
+    let second = number(found, "s").unwrap_or(0).min(59);
+    let half = found.name("ap").and_then(|half| half.as_str().chars().next()).map(|c| c.to_ascii_lowercase());
+    let hour = match half {
+        Some('p') if hour < 12 => hour + 12,
+        Some('a') if hour == 12 => 0,
+        _ => hour,
+    };
+    // "24:00" ends the day; a time that cannot be leaves the day standing.
+    match NaiveTime::from_hms_opt(hour, minute, second) {
+        Some(time) => assemble(day, Some(time), zone),
+        None => assemble(day, None, None),
+    }
+}
+
+fn assemble(day: NaiveDate, time: Option<NaiveTime>, zone: Option<&str>) -> Option<ParsedDate> {
+    let offset = zone.and_then(offset_of);
+    let naive = day.and_time(time.unwrap_or_default());
+    let at = match offset {
+        Some(offset) => offset.from_local_datetime(&naive).single()?.with_timezone(&Utc),
+        None => naive.and_utc(),
+    };
+    Some(ParsedDate { at, has_time: time.is_some(), has_zone: offset.is_some() })
+}
+
+/// Zone names that news feeds write. An unknown word is no zone, not a wrong one.
+fn offset_of(zone: &str) -> Option<FixedOffset> {
+    let zone = zone.trim();
+    let bare = zone.trim_start_matches("GMT").trim_start_matches("UTC").trim();
+    if let Some(rest) = bare.strip_prefix(['+', '-']) {
+        let sign = if bare.starts_with('-') { -1 } else { 1 };
+        let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
+        let value: i32 = digits.parse().ok()?;
+        let (hours, minutes) = if digits.len() <= 2 { (value, 0) } else { (value / 100, value % 100) };
+        return (hours <= 14 && minutes < 60)
+            .then(|| FixedOffset::east_opt(sign * (hours * 3600 + minutes * 60)))
+            .flatten();
+    }
+    let minutes = match zone.to_ascii_uppercase().as_str() {
+        "Z" | "UTC" | "GMT" | "UT" | "WET" => 0,
+        "BST" | "WEST" | "CET" | "MEZ" => 60,
+        "CEST" | "MESZ" | "EET" | "SAST" => 120,
+        "MSK" | "EEST" | "TRT" => 180,
+        "EDT" | "AST" => -240,
+        "EST" | "CDT" => -300,
+        "CST" | "MDT" => -360,
+        "MST" | "PDT" => -420,
+        "PST" => -480,
+        "JST" | "KST" => 540,
+        "AEST" => 600,
+        "AEDT" => 660,
+        // "IST" is Irish, Indian and Israeli time: not to be told apart, so not told at all.
+        _ => return None,
+    };
+    FixedOffset::east_opt(minutes * 60)
+}
+
+/// Month names in the languages news pages come in: short forms, which must be the whole word, and (from four letters)
+/// beginnings, because Slavic months decline. Croatian and Czech are left out: they share names with Polish and
+/// Ukrainian for other months ("listopad", "červen").
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "янв", "січ", "ene", "gen", "sty", "janu", "janv", "jane", "ener", "genn", "styc", "янва", "січн", "студ"],
+    &["feb", "fev", "fév", "фев", "лют", "lut", "luty", "febr", "févr", "fevr", "feve", "febb", "lute", "февр", "люто"],
+    &["mar", "mrz", "mär", "мар", "бер", "marc", "märz", "mars", "marz", "març", "maar", "март", "бере", "сака"],
+    &["apr", "avr", "abr", "апр", "кві", "kwi", "apri", "avri", "abri", "kwie", "апре", "квіт"],
+    &["may", "mai", "mag", "maj", "mei", "май", "мая", "тра", "mayo", "maio", "magg", "maja", "трав"],
+    &["jun", "giu", "июн", "чер", "cze", "june", "juni", "juin", "junh", "giug", "czer", "июня", "июнь", "черв"],
+    &[
+        "jul", "lug", "июл", "лип", "july", "juli", "juil", "julh", "lugl", "lipc", "lipi", "июля", "июль", "липн",
+        "липе",
+    ],
+    &["aug", "aoû", "aou", "ago", "авг", "сер", "sie", "augu", "août", "aout", "agos", "sier", "авгу", "серп"],
+    &["sep", "set", "сен", "вер", "wrz", "sept", "sett", "sete", "wrze", "сент", "вере"],
+    &["oct", "okt", "out", "ott", "окт", "жов", "paź", "octo", "okto", "octu", "outu", "otto", "paźd", "октя", "жовт"],
+    &["nov", "ноя", "лис", "nove", "novi", "нояб", "лист"],
+    &[
+        "dec", "dez", "déc", "dic", "des", "дек", "гру", "gru", "dece", "deze", "déce", "dici", "dese", "grud", "дека",
+        "груд",
+    ],
+];
+
+fn month_of(word: &str) -> Option<u32> {
+    let word = word.to_lowercase();
+    let fits = |name: &&str| {
+        word.strip_prefix(*name)
+            .is_some_and(|rest| rest.is_empty() || name.chars().count() > 3 && rest.chars().count() <= 7)
+    };
+    let month = MONTHS.iter().position(|names| names.iter().any(|name| fits(&name)))?;
+    u32::try_from(month + 1).ok()
+}
+
+/// Dates with a month's name: RFC 822, `asctime`, JavaScript, "18 ноября 2026, 07:15", "November 18, 2026 7:15 AM".
+/// One month, one year and one day must be there; a weekday and small words around them do no harm.
+fn spelled(text: &str) -> Option<ParsedDate> {
+    let clock = CLOCK.as_ref().and_then(|regex| regex.captures(text));
+    let (before, after) = clock.as_ref().and_then(|found| found.get(0)).map_or((text, ""), |whole| {
+        (text.get(..whole.start()).unwrap_or(text), text.get(whole.end()..).unwrap_or_default())
+    });
+    let (mut month, mut day, mut year, mut words) = (None, None, None, 0_usize);
+    for token in before.split(is_separator).chain(after.split(is_separator)).filter(|token| !token.is_empty()) {
+        if let Some(value) = leading_number(token) {
+            let digits = token.chars().take_while(char::is_ascii_digit).count();
+            match (digits, value) {
+                (4, _) if year.is_none() => year = Some(value),
+                (1..=2, 1..=31) if day.is_none() => day = Some(value),
+                // RFC 822 writes two-digit years after the month.
+                (2, _) if day.is_some() && month.is_some() && year.is_none() => {
+                    year = Some(if value < 70 { 2000 + value } else { 1900 + value });
+                }
+                _ => return None,
+            }
+        } else {
+            words += 1;
+            if month.is_none() {
+                month = month_of(token);
+            }
+        }
+    }
+    // A sentence that happens to hold a month, a day and a year is not a date line.
+    if words > 6 {
+        return None;
+    }
+    let date = NaiveDate::from_ymd_opt(year? as i32, month?, day?)?;
+    match &clock {
+        Some(found) => with_clock(date, found),
+        None => assemble(date, None, None),
+    }
+}
+
+fn is_separator(character: char) -> bool {
+    !character.is_alphanumeric()
+}
+
+/// The number a token begins with, when what follows is an ordinal ("18th", "1er", "3-го" is split before).
+fn leading_number(token: &str) -> Option<u32> {
+    let digits: String = token.chars().take_while(char::is_ascii_digit).collect();
+    let tail = token.chars().skip(digits.len()).count();
+    if digits.is_empty() || tail > 3 { None } else { digits.parse().ok() }
+}
+
+static IN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})([/_\-])(?P<m>0?[1-9]|1[0-2])[/_\-](?P<d>0?[1-9]|[12]\d|3[01])(?:[/_\-.]|$)",
+    )
+    .ok()
+});
+static IN_PATH_COMPACT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[/_\-.]|$)").ok()
+});
+
+/// The day in an address (`/2024/05/03/`, `/20240503/`, `-2024-05-03`): publishers put the day of publication there.
+pub(super) fn date_in_path(path: &str) -> Option<DateTime<Utc>> {
+    let found = [&IN_PATH, &IN_PATH_COMPACT]
+        .into_iter()
+        .find_map(|regex| regex.as_ref().and_then(|regex| regex.captures(path)))?;
+    let day = NaiveDate::from_ymd_opt(number(&found, "y")? as i32, number(&found, "m")?, number(&found, "d")?)?;
+    assemble(day, None, None).map(|parsed| parsed.at).filter(|at| is_plausible(*at))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Option<String> {
+        parse_date(text).map(|at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string())
+    }
+
+    #[test]
+    fn every_form_seen_on_pages() {
+        for (text, expected) in [
+            ("2026-11-18T07:15:00Z", "2026-11-18T07:15:00Z"),
+            ("2026-11-18T07:15:00+03:00", "2026-11-18T04:15:00Z"),
+            ("2026-11-18T07:15:00+0300", "2026-11-18T04:15:00Z"),
+            ("2026-11-18T07:15:00+03", "2026-11-18T04:15:00Z"),
+            ("2026-11-18T07:15:00-05:30", "2026-11-18T12:45:00Z"),
+            ("2026-11-18T07:15:00.000Z", "2026-11-18T07:15:00Z"),
+            ("2026-11-18T07:15:00.123456+03:00", "2026-11-18T04:15:00Z"),
+            ("2026-11-18", "2026-11-18T00:00:00Z"),
+            (" 2026-11-18 07:15:00 ", "2026-11-18T07:15:00Z"),
+            ("2026-11-18 07:15:00 +0300", "2026-11-18T04:15:00Z"),
+            ("2026-11-18 07:15:00 UTC", "2026-11-18T07:15:00Z"),
+            ("2026-11-18T07:15", "2026-11-18T07:15:00Z"),
+            ("2020-10-07 20:05", "2020-10-07T20:05:00Z"),
+            ("2026/11/18", "2026-11-18T00:00:00Z"),
+            ("2026-1-8", "2026-01-08T00:00:00Z"),
+            ("2026-11-18T07:15:00+01:00[Europe/Berlin]", "2026-11-18T06:15:00Z"),
+            ("Wed, 18 Nov 2026 07:15:00 GMT", "2026-11-18T07:15:00Z"),
+            ("Wed, 18 Nov 2026 07:15:00 +0300", "2026-11-18T04:15:00Z"),
+            ("Wed, 18 Nov 26 07:15:00 MSK", "2026-11-18T04:15:00Z"),
+            ("18 Nov 2026 07:15 EST", "2026-11-18T12:15:00Z"),
+            ("Wed Nov 18 07:15:00 2026", "2026-11-18T07:15:00Z"),
+            ("Wed Nov 18 2026 07:15:00 GMT+0300 (MSK)", "2026-11-18T04:15:00Z"),
+            ("18.11.2026 07:15", "2026-11-18T07:15:00Z"),
+            ("18.11.2026, 07:15 Uhr", "2026-11-18T07:15:00Z"),
+            ("18.11.2026", "2026-11-18T00:00:00Z"),
+            ("11.12.2026", "2026-12-11T00:00:00Z"),
+            ("25/12/2026", "2026-12-25T00:00:00Z"),
+            ("12/25/2026", "2026-12-25T00:00:00Z"),
+            ("11/11/2026", "2026-11-11T00:00:00Z"),
+            ("1795000500", "2026-11-18T11:15:00Z"),
+            ("1795000500000", "2026-11-18T11:15:00Z"),
+            ("20261118", "2026-11-18T00:00:00Z"),
+            ("20261118071500", "2026-11-18T07:15:00Z"),
+            ("18 ноября 2026, 07:15", "2026-11-18T07:15:00Z"),
+            ("18 листопада 2026 р.", "2026-11-18T00:00:00Z"),
+            ("1 лютого 2026", "2026-02-01T00:00:00Z"),
+            ("12 липня 2026", "2026-07-12T00:00:00Z"),
+            ("5 мая 2026 года", "2026-05-05T00:00:00Z"),
+            ("November 18, 2026 7:15 PM", "2026-11-18T19:15:00Z"),
+            ("November 18th, 2026 at 12:05 a.m.", "2026-11-18T00:05:00Z"),
+            ("Mittwoch, 18. November 2026", "2026-11-18T00:00:00Z"),
+            ("3. März 2026", "2026-03-03T00:00:00Z"),
+            ("18 de noviembre de 2026", "2026-11-18T00:00:00Z"),
+            ("Publié le 1er août 2026 à 7h15", "2026-08-01T07:15:00Z"),
+            ("Published: 18 Nov 2026", "2026-11-18T00:00:00Z"),
+            ("2026年11月18日 07:15", "2026-11-18T07:15:00Z"),
+            ("2036-11-18", "2036-11-18T00:00:00Z"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date_stays_none() {
+        for text in [
+            "",
+            " ",
+            "0",
+            "null",
+            "0000-00-00",
+            "0000-00-00T00:00:00Z",
+            "1970-01-01",
+            "1970-01-01T00:00:00+03:00",
+            "0001-01-01",
+            "0001-01-01T00:00:00Z",
+            "11/12/2026",
+            "11-12-2026",
+            "2026",
+            "2026-11",
+            "2026-13-01",
+            "2026-02-30",
+            "31.02.2026",
+            "0000000000",
+            "000000000",
+            "yesterday",
+            "2 hours ago",
+            "18 Nov",
+            "Nov 2026",
+            "12345678901234567890",
+            "99999999",
+            "2026-11-181",
+            "12 lipnja 2026",
+            "9999-12-31",
+            "The marketing team of 12 people met in 2026",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_said_is_kept() {
+        let said = |text: &str| parse_dated(text).map(|parsed| (parsed.has_time, parsed.has_zone));
+        assert_eq!(said("2026-11-18"), Some((false, false)));
+        assert_eq!(said("2026-11-18T07:15"), Some((true, false)));
+        assert_eq!(said("2026-11-18T07:15Z"), Some((true, true)));
+        assert_eq!(said("18.11.2026 07:15 Uhr"), Some((true, false)));
+    }
+
+    #[test]
+    fn addresses_carry_the_day() {
+        let day = |path: &str| date_in_path(path).map(|at| at.format("%Y-%m-%d").to_string());
+        assert_eq!(day("/world/2024/05/03/title").as_deref(), Some("2024-05-03"));
+        assert_eq!(day("/news/title-2024-05-03").as_deref(), Some("2024-05-03"));
+        assert_eq!(day("/20240503/title.html").as_deref(), Some("2024-05-03"));
+        assert_eq!(day("/doc/7715044"), None);
+        assert_eq!(day("/2024/13/40/"), None);
+        assert_eq!(day("/story/3000000218734/"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in "\\PC{0,60}") {
+            let _date = parse_dated(&text);
+            let _path = date_in_path(&text);
+        }
+
+        #[test]
+        fn dates_made_of_date_parts_never_panic(text in "[0-9]{1,4}[-/. T:]{1,2}[0-9a-zA-Z.]{1,9}[-/. ,]{1,2}[0-9]{1,4}[T ]?[0-9:.+ -]{0,14}") {
+            if let Some(at) = parse_date(&text) {
+                prop_assert!((1800..2200).contains(&at.year()));
+            }
+        }
+
+        #[test]
+        fn iso_round_trips(seconds in 100_000_000_i64..4_000_000_000) {
+            let at = DateTime::from_timestamp(seconds, 0).unwrap();
+            prop_assert_eq!(parse_date(&at.to_rfc3339()), Some(at));
+            prop_assert_eq!(parse_date(&at.to_rfc2822()), Some(at));
+            prop_assert_eq!(parse_date(&seconds.to_string()), Some(at));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Pages that are not what they were asked for: walls, logins, errors. Their text must never become evidence.
+//!
+//! Every rule asks two things: that the page speaks the language of a wall, and that it says little else. A long
+//! article about cookies, captchas or error 404 stays an article. To add a kind: a variant, its label, its phrases.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use url::Url;
+
+use super::page::Page;
+
+/// Why a page gives no article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Junk {
+    /// A cookie or privacy wall.
+    Consent,
+    /// A subscription wall with no more than a teaser.
+    Paywall,
+    /// A sign-in page.
+    Login,
+    /// A captcha, a browser check or a refusal of unknown clients.
+    BotWall,
+    /// No bytes, or no text at all.
+    Empty,
+    /// A PDF, an image, JSON, or anything that is not a page.
+    NotHtml,
+    /// Text, but too little to hold a claim against.
+    TooShort,
+    /// "Not found" with status 200.
+    SoftNotFound,
+    /// A server's error page with status 200.
+    ErrorPage,
+}
+
+impl Junk {
+    /// The label stored and counted.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Consent => "consent",
+            Self::Paywall => "paywall",
+            Self::Login => "login",
+            Self::BotWall => "bot_wall",
+            Self::Empty => "empty",
+            Self::NotHtml => "not_html",
+            Self::TooShort => "too_short",
+            Self::SoftNotFound => "soft_not_found",
+            Self::ErrorPage => "error_page",
+        }
+    }
+}
+
+impl std::fmt::Display for Junk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::error::Error for Junk {}
+
+/// Fewer characters of text hold no passage and its context.
+const MIN_CHARS: usize = 80;
+/// A wall says little; more text than this is an article whatever its title.
+const WALL_CHARS: usize = 1_500;
+/// A subscription wall shows a teaser; more than this is worth reading.
+const TEASER_CHARS: usize = 1_000;
+
+static BOT_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^\W*(?:just a moment|attention required!|one moment, please|please wait\b.{0,20}|checking your browser|verify(?:ing)? you are (?:a )?human|",
+        r"are you (?:a )?(?:robot|human)|robot check|human verification|security check|pardon our interruption|access (?:to this page has been )?denied|",
+        r"you have been blocked|request (?:rejected|blocked)|bot verification|captcha|ddos-guard|ddos protection|client challenge|",
+        r"проверка браузера|вы не робот|подтвердите, что|доступ (?:ограничен|запрещ[её]н|заблокирован)|перевірка браузера|ви не робот|доступ заборонено|",
+        r"sicherheitsüberprüfung|einen moment|un instant|acceso denegado|acesso negado)"
+    ))
+    .ok()
+});
+static BOT_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)checking (?:if the site connection is secure|your browser before)|verify(?:ing)? (?:that )?you are (?:a |not a )?(?:human|robot)|",
+        r"complete the (?:security check|captcha)|unusual traffic from your|confirm (?:that )?you(?:'re| are) (?:a human|not a robot|human)|",
+        r"needs to review the security of your connection|you have been blocked|ray id:|please enable (?:cookies|js|javascript) and (?:disable|reload)|",
+        r"press (?:&|and) hold to confirm|подтвердите, что (?:вы не робот|запросы)|докажите, что вы не робот|запросы похожи на автоматические|підтвердьте, що ви не робот"
+    ))
+    .ok()
+});
+static NOT_FOUND_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:^|[^\d/])404(?:[^\d/]|$)|^\W*(?:error 404|page (?:not found|no longer available|does ?n.t exist)|not found|nothing found|",
+        r"(?:the |this )?(?:page|article|content|story) (?:you|could|can|was|is|has) .{0,40}(?:not|n't|no longer|removed|unavailable)|content not found|oops)|",
+        r"(?:страница|статья|запись|материал) (?:не найден[ао]?|удал[её]н[ао]?|не существует)|(?:сторінк[уа]|статт[яю]) не (?:знайдено|існує)|нет такой страницы|",
+        r"seite (?:wurde )?nicht gefunden|page (?:introuvable|non trouvée)|página no (?:encontrada|existe)|página não encontrada|pagina (?:non trovata|niet gevonden)|nie znaleziono strony"
+    ))
+    .ok()
+});
+static ERROR_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^\W*(?:(?:http )?(?:error )?5\d\d\b.{0,40}(?:error|gateway|unavailable|timeout|timed out|server)|(?:error|ошибка|помилка) (?:5\d\d|403)\b|internal server error|bad gateway|",
+        r"service (?:temporarily )?unavailable|gateway time-?out|web server is down|403 forbidden|forbidden$|database error|site (?:is )?(?:under maintenance|temporarily unavailable)|",
+        r"application error|something went wrong|an error (?:has )?occurred|account suspended|domain (?:is )?for sale|ведутся технические работы|технические работы|сайт временно недоступен)|",
+        r"\| 5\d\d: "
+    ))
+    .ok()
+});
+static PAYWALL_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)subscribe (?:now )?to (?:continue|read|keep reading|unlock|access)|(?:this|the) (?:article|content|story) is (?:only )?(?:for|available to|reserved for|exclusive to) (?:\w+ )?(?:subscribers|members)|",
+        r"(?:to (?:continue|keep) reading|continue reading).{0,60}(?:subscri|sign (?:in|up)|log ?in|register|account)|already a (?:subscriber|member)\?|subscriber[- ](?:only|exclusive)|become a (?:subscriber|member) to|unlock this article|",
+        r"you have (?:reached|read) your .{0,30}(?:limit|articles)|(?:материал|статья|текст) доступ(?:ен|на) (?:только )?(?:по подписке|подписчикам)|оформите подписку|доступно (?:тільки|лише) (?:за передплатою|передплатникам)|",
+        r"nur für (?:abonnent|registrierte)|weiterlesen mit|jetzt (?:weiterlesen|abonnieren|testen)|exklusiv für abonnenten|bereits abonnent|réservé(?:e)? aux abonnés|déjà abonné|il vous reste .{0,20} de cet article|",
+        r"(?:contenido|artículo) (?:exclusivo|solo) para suscriptores|¿ya eres suscriptor|(?:conteúdo|matéria) (?:exclusiv[oa]|para) (?:para )?assinantes|já é assinante|contenuto riservato agli abbonati|alleen voor abonnees|artykuł dostępny (?:tylko )?dla"
+    ))
+    .ok()
+});
+static LOGIN_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)\b(?:log ?in|sign ?in)\b|forgot(?:ten)? (?:your )?password|create (?:an |a new )?account|you must (?:be logged|log) in|",
+        r"войти|вход в|авторизаци|забыли пароль|зарегистрир|увійти|забули пароль|anmelden|einloggen|passwort vergessen|connexion|se connecter|mot de passe|iniciar sesión|contraseña|fazer login|entrar"
+    ))
+    .ok()
+});
+static CONSENT_MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)\b(?:we|our partners|this (?:site|website)|you) .{0,40}(?:use|store|accept|consent to|process).{0,40}cookies|accept (?:all|cookies)|reject all|manage (?:settings|options|preferences|cookies|consent)|before you continue|our (?:\d+ )?partners|",
+        r"your (?:privacy|consent|choices)|legitimate interest|personali[sz]ed (?:ads|advertising|content)|privacy (?:policy|settings|choices|dashboard)|withdraw (?:your )?consent|vendors? list|",
+        r"мы используем (?:файлы )?cookie|файлы cookie|принять (?:все|и продолжить)|согласие на обработку|политик[ауи] конфиденциальности|ми використовуємо (?:файли )?cookie|прийняти всі|",
+        r"wir (?:und unsere (?:\d+ )?partner )?.{0,30}(?:verwenden|nutzen|verarbeiten|setzen).{0,30}(?:cookies|daten)|alle akzeptieren|akzeptieren und weiter|mit werbung (?:lesen|weiter)|einwilligung|datenschutz(?:erklärung|einstellungen)|",
+        r"nous (?:et nos partenaires )?utilisons des cookies|tout accepter|continuer sans accepter|vos choix|aceptar (?:todo|y continuar)|utilizamos cookies|aceitar (?:todos|e continuar)|accetta (?:tutti|e continua)|alles accepteren|akceptuję|cookie[- ]?(?:einstellungen|settings|richtlinie|policy|wall)"
+    ))
+    .ok()
+});
+
+/// Judges a page by its title, its forms and the text that was found. `stated_free` is `isAccessibleForFree`.
+pub(super) fn judge(page: &Page, paragraphs: &[String], stated_free: Option<bool>, url: &Url) -> Option<Junk> {
+    let chars: usize = paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum();
+    let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
+    let titles = || page.title.iter().chain(&page.headings);
+    let titled = |regex: &Option<Regex>| titles().any(|title| title.chars().count() <= 120 && is_match(regex, title));
+    let said = |regex: &Option<Regex>| paragraphs.iter().any(|paragraph| is_match(regex, paragraph));
+    if chars < WALL_CHARS {
+        if titled(&BOT_TITLE) || said(&BOT_TEXT) || (page.has_challenge && chars < MIN_CHARS * 3) {
+            return Some(Junk::BotWall);
+        }
+        if is_consent(page, paragraphs, chars, url) {
+            return Some(Junk::Consent);
+        }
+        if titled(&NOT_FOUND_TITLE) {
+            return Some(Junk::SoftNotFound);
+        }
+        if titled(&ERROR_TITLE) {
+            return Some(Junk::ErrorPage);
+        }
+    }
+    if chars < TEASER_CHARS {
+        let login_path = url.path_segments().into_iter().flatten().any(|part| {
+            matches!(
+                part,
+                "login" | "signin" | "sign-in" | "log-in" | "auth" | "sso" | "accounts" | "login.php" | "wp-login.php"
+            )
+        });
+        if chars < TEASER_CHARS / 2
+            && ((page.has_password_field && (titled(&LOGIN_TEXT) || chars < 200))
+                || (login_path && (said(&LOGIN_TEXT) || titled(&LOGIN_TEXT))))
+        {
+            return Some(Junk::Login);
+        }
+        if said(&PAYWALL_TEXT) || (stated_free == Some(false) && chars < TEASER_CHARS / 2) {
+            return Some(Junk::Paywall);
+        }
+    }
+    match chars {
+        0 => Some(Junk::Empty),
+        _ if chars < MIN_CHARS => Some(Junk::TooShort),
+        _ => None,
+    }
+}
+
+/// Most of what is said asks for consent. Two different marks at least: one sentence about cookies is no wall.
+fn is_consent(page: &Page, paragraphs: &[String], chars: usize, url: &Url) -> bool {
+    let Some(regex) = CONSENT_MARK.as_ref() else { return false };
+    let mut marks: Vec<String> = Vec::new();
+    let mut asking = 0;
+    for paragraph in paragraphs {
+        let before = marks.len();
+        let mut found = false;
+        for mark in regex.find_iter(paragraph) {
+            found = true;
+            let mark = mark.as_str().to_lowercase();
+            if !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+        // A sentence in the middle of an article is not the article.
+        if found && (marks.len() > before || paragraph.len() < 400) {
+            asking += paragraph.chars().count();
+        }
+    }
+    let host = url.host_str().unwrap_or_default();
+    let consent_host = host.starts_with("consent.")
+        || host.starts_with("cmp.")
+        || url.path().contains("privacywall")
+        || url.path().contains("/consent");
+    let titled = page.title.as_deref().is_some_and(|title| regex.is_match(title));
+    let needed = if consent_host || titled { 1 } else { 2 };
+    marks.len() >= needed && asking * 2 > chars
+}
+
+/// What the first bytes and the `Content-Type` say a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Html,
+    Plain,
+    Other,
+}
+
+/// Looks at the body first and believes the header only where the body leaves it open.
+pub(super) fn kind_of(bytes: &[u8], content_type: Option<&str>) -> Kind {
+    const SIGNATURES: [&[u8]; 14] = [
+        b"%PDF-",
+        b"\x89PNG",
+        b"GIF8",
+        b"\xff\xd8\xff",
+        b"PK\x03\x04",
+        b"\x1f\x8b",
+        b"RIFF",
+        b"\x00\x00\x00",
+        b"OggS",
+        b"ID3",
+        b"BZh",
+        b"\xd0\xcf\x11\xe0",
+        b"wOFF",
+        b"\x7fELF",
+    ];
+    // UTF-16 markup begins with a mark or with "<\0": only then may zeros come this early.
+    if SIGNATURES.iter().any(|signature| bytes.starts_with(signature)) {
+        return Kind::Other;
+    }
+    let head = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let essence = content_type.and_then(|value| value.split(';').next()).map(|value| value.trim().to_ascii_lowercase());
+    let looks_like_json = matches!(head.first(), Some(b'{' | b'['))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(head.get(..).unwrap_or_default()).is_ok();
+    if looks_like_json {
+        return Kind::Other;
+    }
+    let looks_like_markup = head.first() == Some(&b'<');
+    let looks_like_feed = looks_like_markup && {
+        let start = head.get(..400).unwrap_or(head);
+        [b"<rss".as_slice(), b"<feed", b"<rdf:RDF", b"<urlset", b"<sitemapindex"]
+            .iter()
+            .any(|root| start.windows(root.len()).any(|part| part == *root))
+    };
+    if looks_like_feed {
+        return Kind::Other;
+    }
+    match essence.as_deref() {
+        None
+        | Some(
+            "" | "text/html" | "application/xhtml+xml" | "application/octet-stream" | "text/xml" | "application/xml",
+        ) => Kind::Html,
+        Some("text/plain") => {
+            if looks_like_markup {
+                Kind::Html
+            } else {
+                Kind::Plain
+            }
+        }
+        Some(_) => {
+            if looks_like_markup
+                && head.get(..1024).unwrap_or(head).to_ascii_lowercase().windows(5).any(|part| part == b"<html")
+            {
+                Kind::Html
+            } else {
+                Kind::Other
+            }
+        }
+    }
+}

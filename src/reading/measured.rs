@@ -1,0 +1,304 @@
+//! Measurements on labelled real pages. The data is not part of the project: without it each test says that it skips.
+//! Floors are well under what is reached, so that they catch a broken reader and not a changed one.
+#![expect(clippy::print_stderr, reason = "a measurement is for people to read")]
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use url::Url;
+
+use super::{Article, Junk, parse_date, read_page};
+
+/// Where the labelled pages are, when they are there.
+fn data(folder: &str) -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "tests find their data by this name alone")]
+    let root = std::env::var_os("CORROBORATE_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let path = root.join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("skipped: no {folder} here");
+    None
+}
+
+/// How many of a set's pages are read: all of them where `CORROBORATE_MEASURE_ALL` is set, else about `sample`.
+fn step(total: usize, sample: usize) -> usize {
+    #[expect(clippy::disallowed_methods, reason = "a switch for people who measure")]
+    let all = std::env::var_os("CORROBORATE_MEASURE_ALL").is_some();
+    if all { 1 } else { (total / sample).max(1) }
+}
+
+/// Unpacks the named members of an archive.
+fn unpack(archive: &Path, members: &[String]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("members");
+    std::fs::write(&list, members.join("\n")).unwrap();
+    let status = Command::new("tar")
+        .arg("-xzf")
+        .arg(archive)
+        .arg("-C")
+        .arg(folder.path())
+        .arg("-T")
+        .arg(&list)
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    // Members that the archive lacks are reported by the status and are simply not there afterwards.
+    let _some_may_be_missing = status;
+    folder
+}
+
+fn words(text: &str) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        *counts.entry(word.to_lowercase()).or_default() += 1;
+    }
+    counts
+}
+
+/// Precision and recall of words, counted with repeats.
+fn overlap(found: &str, expected: &str) -> (f64, f64) {
+    let (found, expected) = (words(found), words(expected));
+    let common: usize = found.iter().map(|(word, n)| (*n).min(expected.get(word).copied().unwrap_or(0))).sum();
+    let total = |counts: &HashMap<String, usize>| counts.values().sum::<usize>().max(1) as f64;
+    (common as f64 / total(&found), common as f64 / total(&expected))
+}
+
+fn f_score(precision: f64, recall: f64) -> f64 {
+    if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
+}
+
+/// Means of what was measured page by page.
+#[derive(Default)]
+struct Tally {
+    pages: usize,
+    precision: f64,
+    recall: f64,
+    f: f64,
+    titles: usize,
+    dates: usize,
+    days: usize,
+    missing: Vec<String>,
+    junk: Vec<(String, Junk)>,
+    millis: f64,
+    bytes: usize,
+}
+
+impl Tally {
+    fn text(&mut self, found: &str, expected: &str) {
+        let (precision, recall) = overlap(found, expected);
+        self.precision += precision;
+        self.recall += recall;
+        self.f += f_score(precision, recall);
+    }
+
+    fn read(&mut self, bytes: &[u8], url: &str) -> Article {
+        #[expect(clippy::disallowed_methods, reason = "measures time")]
+        let start = std::time::Instant::now();
+        let read = read_page(bytes, Some("text/html"), &Url::parse(url).unwrap());
+        self.millis += start.elapsed().as_secs_f64() * 1_000.0;
+        self.bytes += bytes.len();
+        self.pages += 1;
+        read.unwrap_or_else(|reason| {
+            self.junk.push((url.to_owned(), reason));
+            Article::default()
+        })
+    }
+
+    fn share(&self, count: usize) -> f64 {
+        count as f64 / self.pages.max(1) as f64
+    }
+
+    fn report(&self, name: &str) {
+        let pages = self.pages.max(1) as f64;
+        eprintln!(
+            "{name}: {} pages of {} kB in the mean, {:.2} ms a page; words P {:.3} R {:.3} F {:.3}; title {:.3} moment {:.3} day {:.3}; junk {:?}",
+            self.pages,
+            self.bytes / self.pages.max(1) / 1024,
+            self.millis / pages,
+            self.precision / pages,
+            self.recall / pages,
+            self.f / pages,
+            self.share(self.titles),
+            self.share(self.dates),
+            self.share(self.days),
+            self.junk
+        );
+        if !self.missing.is_empty() {
+            eprintln!("  {}", self.missing.join("\n  "));
+        }
+    }
+}
+
+fn same_words(left: &str, right: &str) -> bool {
+    let letters =
+        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    letters(left) == letters(right)
+}
+
+#[test]
+fn news_pages_of_fundus() {
+    let Some(folder) = data("fundus_news") else { return };
+    let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
+    let rows: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut tally = Tally::default();
+    for row in rows.iter().step_by(step(rows.len(), 26)) {
+        let text = |key: &str| row[key].as_str().unwrap_or_default();
+        let packed = folder.join("html").join(text("html"));
+        let bytes = Command::new("gzip").arg("-dc").arg(&packed).output().unwrap().stdout;
+        let article = tally.read(&bytes, text("url"));
+        tally.text(&article.text(), text("body"));
+        let title = article.title.clone().unwrap_or_default();
+        if same_words(&title, text("title")) {
+            tally.titles += 1;
+        } else {
+            tally.missing.push(format!("title {title:?} for {:?}", text("title")));
+        }
+        let expected = parse_date(text("publishing_date"));
+        tally.dates += usize::from(expected.map(|at| at.timestamp()) == article.published_at.map(|at| at.timestamp()));
+        if expected.map(|at| at.date_naive()) == article.published_at.map(|at| at.date_naive()) {
+            tally.days += 1;
+        } else {
+            tally.missing.push(format!("date {:?} for {expected:?} {}", article.published_at, text("url")));
+        }
+        let (precision, recall) = overlap(&article.text(), text("body"));
+        if f_score(precision, recall) < 0.8 {
+            tally.missing.push(format!("text P {precision:.2} R {recall:.2} by {:?} {}", article.method, text("url")));
+        }
+    }
+    tally.report("fundus_news");
+    let pages = tally.pages as f64;
+    assert!(tally.f / pages > 0.85 && tally.share(tally.titles) > 0.75 && tally.share(tally.days) > 0.85);
+}
+
+#[test]
+fn pages_of_readability() {
+    let Some(folder) = data("mozilla_readability") else { return };
+    let archive = folder.join("test-pages.tar.gz");
+    let unpacked = unpack(&archive, &["test-pages".to_owned()]);
+    let mut cases: Vec<PathBuf> =
+        std::fs::read_dir(unpacked.path().join("test-pages")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    let mut tally = Tally::default();
+    for case in cases.iter().step_by(step(cases.len(), 26)) {
+        let bytes = std::fs::read(case.join("source.html")).unwrap();
+        let expected = std::fs::read_to_string(case.join("expected.html")).unwrap();
+        let metadata: Value =
+            serde_json::from_slice(&std::fs::read(case.join("expected-metadata.json")).unwrap()).unwrap();
+        let article = tally.read(&bytes, "http://fakehost/test/page.html");
+        let expected = super::text::plain_paragraphs(&expected).join("\n");
+        tally.text(&article.text(), &expected);
+        let title = article.title.clone().unwrap_or_default();
+        if same_words(&title, metadata["title"].as_str().unwrap_or_default()) {
+            tally.titles += 1;
+        } else {
+            tally.missing.push(format!("title {title:?} for {}", metadata["title"]));
+        }
+        let (precision, recall) = overlap(&article.text(), &expected);
+        if f_score(precision, recall) < 0.8 {
+            tally.missing.push(format!(
+                "text P {precision:.2} R {recall:.2} by {:?} {}",
+                article.method,
+                case.display()
+            ));
+        }
+    }
+    tally.report("mozilla_readability");
+    assert!(tally.f / tally.pages as f64 > 0.8);
+}
+
+#[test]
+fn segments_of_trafilatura() {
+    let Some(folder) = data("trafilatura_eval") else { return };
+    let labels: Value = serde_json::from_slice(&std::fs::read(folder.join("evaldata.json")).unwrap()).unwrap();
+    let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
+    let picked: Vec<_> = rows.iter().step_by(step(rows.len(), 30)).collect();
+    let name = |row: &Value| row["file"].as_str().unwrap_or_default().to_owned();
+    let members: HashSet<String> =
+        picked.iter().flat_map(|(_, row)| ["cache", "eval"].map(|place| format!("{place}/{}", name(row)))).collect();
+    let unpacked = unpack(&folder.join("html_eval_cache.tar.gz"), &members.into_iter().collect::<Vec<_>>());
+    let mut tally = Tally::default();
+    let (mut hits, mut misses, mut wrong, mut right) = (0_usize, 0_usize, 0_usize, 0_usize);
+    for (url, row) in picked {
+        let file = ["cache", "eval"]
+            .map(|place| unpacked.path().join(place).join(name(row)))
+            .into_iter()
+            .find(|file| file.is_file());
+        let Some(file) = file else { continue };
+        let article = tally.read(&std::fs::read(file).unwrap(), url);
+        let text = article.paragraphs.join(" ");
+        let flat = super::text::collapse(&text);
+        let holds = |segment: &Value| flat.contains(&super::text::collapse(segment.as_str().unwrap_or_default()));
+        let before = (misses, wrong);
+        for segment in row["with"].as_array().into_iter().flatten() {
+            if holds(segment) { hits += 1 } else { misses += 1 }
+        }
+        for segment in row["without"].as_array().into_iter().flatten() {
+            if holds(segment) { wrong += 1 } else { right += 1 }
+        }
+        if misses + wrong > before.0 + before.1 + 1 {
+            tally.missing.push(format!(
+                "{} missed, {} wrong, {} chars by {:?} {url}",
+                misses - before.0,
+                wrong - before.1,
+                flat.len(),
+                article.method
+            ));
+        }
+    }
+    tally.report("trafilatura_eval");
+    let precision = hits as f64 / (hits + wrong).max(1) as f64;
+    let recall = hits as f64 / (hits + misses).max(1) as f64;
+    let accuracy = (hits + right) as f64 / (hits + misses + wrong + right).max(1) as f64;
+    eprintln!(
+        "trafilatura_eval segments: P {precision:.3} R {recall:.3} F {:.3} accuracy {accuracy:.3}",
+        f_score(precision, recall)
+    );
+    assert!(f_score(precision, recall) > 0.75);
+}
+
+#[test]
+fn dates_of_htmldate() {
+    let Some(folder) = data("htmldate_eval") else { return };
+    let labels: Value = serde_json::from_slice(&std::fs::read(folder.join("eval_default.json")).unwrap()).unwrap();
+    let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
+    let picked: Vec<_> = rows.iter().step_by(step(rows.len(), 40)).collect();
+    let places = ["cache", "test_set", "eval"];
+    let name = |row: &Value| row["file"].as_str().unwrap_or_default().to_owned();
+    let members: Vec<String> =
+        picked.iter().flat_map(|(_, row)| places.map(|place| format!("{place}/{}", name(row)))).collect();
+    let unpacked = unpack(&folder.join("html_tests.tar.gz"), &members);
+    let (mut right, mut wrong, mut none) = (0_usize, 0_usize, 0_usize);
+    let mut notes = Vec::new();
+    for (address, row) in picked {
+        let file =
+            places.map(|place| unpacked.path().join(place).join(name(row))).into_iter().find(|file| file.is_file());
+        let (Some(file), Ok(url)) = (file, Url::parse(address)) else { continue };
+        // A page may be too short for an article and still carry a date: only the metadata is asked here.
+        let found = super::published_of(&std::fs::read(file).unwrap(), &url);
+        let found = found.map(|at| at.format("%Y-%m-%d").to_string());
+        match found {
+            Some(day) if Some(day.as_str()) == row["date"].as_str() => right += 1,
+            Some(day) => {
+                wrong += 1;
+                notes.push(format!("{day} for {} {address}", row["date"]));
+            }
+            None => {
+                none += 1;
+                notes.push(format!("none for {} {address}", row["date"]));
+            }
+        }
+    }
+    let precision = right as f64 / (right + wrong).max(1) as f64;
+    let recall = right as f64 / (right + none).max(1) as f64;
+    eprintln!(
+        "htmldate_eval: {right} right, {wrong} wrong, {none} none; P {precision:.3} R {recall:.3} F {:.3} accuracy {:.3}\n  {}",
+        f_score(precision, recall),
+        right as f64 / (right + wrong + none).max(1) as f64,
+        notes.join("\n  ")
+    );
+    assert!(precision > 0.6 && recall > 0.6);
+}

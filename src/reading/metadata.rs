@@ -1,0 +1,442 @@
+//! Who says this, when, in which language, and from where: JSON-LD first, then meta tags, microdata, visible dates and
+//! the address.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::json_ld::{addresses, boolean, names, string, types};
+use super::page::{DateKind, Page, language_code};
+use super::{dates, text};
+
+/// Article types beside those whose name ends in `Article` or `Posting`.
+const ARTICLE_TYPES: [&str; 6] = ["Report", "TechArticle", "ClaimReview", "Review", "CreativeWork", "Analysis"];
+
+/// The tags a maintained extractor looks at for the publication date, the most trustworthy first.
+const PUBLISHED_TAGS: [&str; 34] = [
+    "article:published_time",
+    "article:published",
+    "article:published_date",
+    "article:post_date",
+    "article.published",
+    "og:published_time",
+    "og:article:published_time",
+    "og:pubdate",
+    "og:regdate",
+    "mediator_published_time",
+    "datepublished",
+    "rnews:datepublished",
+    "bt:pubdate",
+    "parsely-pub-date",
+    "sailthru.date",
+    "cxenseparse:recs:publishtime",
+    "cxenseparse:publishtime",
+    "pubdate",
+    "publishdate",
+    "publish_date",
+    "publish-date",
+    "publication_date",
+    "citation_date",
+    "citation_publication_date",
+    "dcterms.issued",
+    "dc.date.issued",
+    "dcterms.created",
+    "dc.date.created",
+    "dc.date",
+    "dcterms.date",
+    "date",
+    "video:release_date",
+    "created",
+    "timestamp",
+];
+const MODIFIED_TAGS: [&str; 9] = [
+    "article:modified_time",
+    "og:updated_time",
+    "og:modified_time",
+    "article:modified",
+    "datemodified",
+    "dcterms.modified",
+    "dc.date.modified",
+    "last-modified",
+    "lastmod",
+];
+
+/// Everything about a page but its text.
+#[derive(Debug, Default)]
+pub(super) struct Metadata {
+    pub(super) title: Option<String>,
+    pub(super) site_name: Option<String>,
+    pub(super) author: Option<String>,
+    pub(super) publisher: Option<String>,
+    pub(super) published_at: Option<DateTime<Utc>>,
+    pub(super) modified_at: Option<DateTime<Utc>>,
+    pub(super) language: Option<String>,
+    pub(super) canonical: Option<Url>,
+    pub(super) based_on: Vec<String>,
+    pub(super) description: Option<String>,
+    pub(super) article_type: Option<String>,
+    pub(super) accessible_for_free: Option<bool>,
+    /// `articleBody` as stated, still with its escapes.
+    pub(super) body: Option<String>,
+}
+
+/// Puts together what the walk and the JSON-LD nodes say.
+pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Metadata {
+    let canonical = canonical(page, url);
+    let article = article_node(nodes, url, canonical.as_ref());
+    let of_article = |key: &str| article.and_then(|node| string(node, key));
+    let site_name = page
+        .meta(&["og:site_name", "application-name", "al:android:app_name"])
+        .map(str::to_owned)
+        .or_else(|| nodes.iter().find(|node| types(node).contains(&"WebSite")).and_then(|node| string(node, "name")));
+    let publisher = of_article("publisher").or_else(|| of_article("sourceOrganization")).or_else(|| {
+        page.meta(&["article:publisher", "dc.publisher", "citation_publisher"])
+            .filter(|name| !is_address(name))
+            .map(str::to_owned)
+    });
+    let (published_at, modified_at) = published_and_modified(page, nodes, article, url);
+    Metadata {
+        title: title(page, article, &[site_name.as_deref(), publisher.as_deref()]),
+        author: author(page, article),
+        published_at,
+        modified_at,
+        language: language(page, nodes, article),
+        based_on: article.and_then(|node| node.get("isBasedOn")).map(addresses).unwrap_or_default(),
+        description: of_article("description")
+            .or_else(|| {
+                page.meta(&["og:description", "description", "twitter:description", "dc.description"])
+                    .map(str::to_owned)
+            })
+            .filter(|text| text.chars().count() >= 20),
+        article_type: article
+            .map(types)
+            .and_then(|types| types.first().map(|name| (*name).to_owned()))
+            .or_else(|| page.meta(&["og:type"]).map(str::to_owned)),
+        accessible_for_free: nodes
+            .iter()
+            .filter(|node| is_article(node))
+            .find_map(|node| boolean(node, "isAccessibleForFree")),
+        body: article
+            .and_then(|node| node.get("articleBody").or_else(|| node.get("text")))
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        site_name,
+        publisher,
+        canonical,
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://") || text.starts_with("www.")
+}
+
+fn is_article(node: &Map<String, Value>) -> bool {
+    types(node)
+        .iter()
+        .any(|name| name.ends_with("Article") || name.ends_with("Posting") || ARTICLE_TYPES.contains(name))
+}
+
+/// The node that describes this page's article: the one that names this address, else the one that says most.
+fn article_node<'a>(
+    nodes: &'a [Map<String, Value>],
+    url: &Url,
+    canonical: Option<&Url>,
+) -> Option<&'a Map<String, Value>> {
+    let here = |address: &str| {
+        let path = |url: &Url| url.path().trim_end_matches('/').to_owned();
+        url.join(address).is_ok_and(|stated| {
+            path(&stated).len() > 1
+                && (path(&stated) == path(url) || canonical.is_some_and(|other| path(&stated) == path(other)))
+        })
+    };
+    let weight = |node: &Map<String, Value>| {
+        let named = ["url", "mainEntityOfPage", "@id"]
+            .iter()
+            .filter_map(|key| node.get(*key))
+            .flat_map(addresses)
+            .any(|a| here(&a));
+        let strong = types(node).iter().any(|name| name.ends_with("Article") || name.ends_with("Posting"));
+        let said = ["headline", "datePublished", "articleBody", "author"]
+            .iter()
+            .filter(|key| node.contains_key(**key))
+            .count();
+        usize::from(named) * 8 + usize::from(strong) * 4 + said
+    };
+    // The first of equals: page order puts the page's own article before its teasers.
+    nodes.iter().filter(|node| is_article(node)).rev().max_by_key(|node| weight(node))
+}
+
+fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[Option<&str>]) -> Option<String> {
+    let headline = article.and_then(|node| string(node, "headline"));
+    // Some cut the headline for search engines; the page's own is then longer and begins the same.
+    let stated =
+        page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
+    let tag = page.title.as_deref().filter(|title| !title.is_empty()).map(|title| without_site(title, names));
+    let heading = page.headings.iter().find(|heading| heading.chars().count() >= 8);
+    if let (Some(headline), Some(full)) = (&headline, heading) {
+        let cut = headline.trim_end_matches(['.', '…']);
+        if headline.len() < full.len() && full.starts_with(cut) {
+            return Some(full.clone());
+        }
+    }
+    // A heading that the title tag repeats is the article's own wording.
+    let confirmed = heading.filter(|heading| {
+        page.title.as_deref().is_some_and(|title| title.contains(heading.as_str()))
+            || stated.as_deref().is_some_and(|title| title.contains(heading.as_str()))
+    });
+    headline
+        .or_else(|| confirmed.cloned())
+        .or(stated)
+        .or(tag)
+        .or_else(|| heading.cloned())
+        .filter(|title| !title.is_empty())
+}
+
+/// Takes the site's name off a title's end ("… | Reuters", "… - BBC News").
+fn without_site(title: &str, names: &[Option<&str>]) -> String {
+    for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
+        let Some((head, tail)) = title.rsplit_once(separator) else { continue };
+        let tail_lower = tail.trim().to_lowercase();
+        let is_name = names.iter().flatten().any(|name| {
+            let name = name.to_lowercase();
+            tail_lower == name || (tail_lower.len() > 3 && (name.contains(&tail_lower) || tail_lower.contains(&name)))
+        });
+        let is_domain = tail_lower.contains('.') && !tail_lower.contains(' ');
+        let bar_and_short =
+            separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;
+        if (is_name || is_domain || bar_and_short) && head.chars().count() >= 8 {
+            return text::collapse(head);
+        }
+    }
+    title.to_owned()
+}
+
+fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
+    let from_nodes = article
+        .map(|node| names(node, "author"))
+        .filter(|names| !names.is_empty())
+        .or_else(|| article.map(|node| names(node, "creator")))
+        .unwrap_or_default();
+    let listed: Vec<String> = if from_nodes.is_empty() {
+        let tags =
+            ["author", "article:author", "dc.creator", "citation_author", "parsely-author", "sailthru.author", "byl"];
+        let first = tags.iter().find(|tag| page.meta(&[**tag]).is_some_and(|name| !is_address(name)));
+        page.metas.iter().filter(|(key, _)| Some(&key.as_str()) == first).map(|(_, name)| name.clone()).collect()
+    } else {
+        from_nodes
+    };
+    let joined = listed.into_iter().filter(|name| !is_address(name) && !name.is_empty()).collect::<Vec<_>>().join(", ");
+    (!joined.is_empty() && joined.chars().count() <= 300).then_some(joined)
+}
+
+fn language(page: &Page, nodes: &[Map<String, Value>], article: Option<&Map<String, Value>>) -> Option<String> {
+    let stated = article.and_then(|node| string(node, "inLanguage"));
+    let of_page =
+        || nodes.iter().filter(|node| types(node).contains(&"WebPage")).find_map(|node| string(node, "inLanguage"));
+    stated
+        .and_then(|tag| language_code(&tag))
+        .or_else(|| page.lang.as_deref().and_then(language_code))
+        .or_else(|| of_page().and_then(|tag| language_code(&tag)))
+        .or_else(|| page.meta(&["og:locale", "content-language", "dc.language", "language"]).and_then(language_code))
+}
+
+/// `None` for a stated language whose script the text is not written in: templates ship with `lang="en"`.
+pub(super) fn language_that_fits(language: Option<String>, paragraphs: &[String]) -> Option<String> {
+    let language = language?;
+    let (mut latin, mut cyrillic) = (0_usize, 0_usize);
+    for character in paragraphs.iter().flat_map(|paragraph| paragraph.chars()).take(4_000) {
+        match character {
+            'a'..='z' | 'A'..='Z' | '\u{C0}'..='\u{24F}' => latin += 1,
+            '\u{400}'..='\u{52F}' => cyrillic += 1,
+            _ => {}
+        }
+    }
+    let is_cyrillic = matches!(language.as_str(), "ru" | "uk" | "be" | "bg" | "mk" | "kk" | "ky" | "mn" | "tg" | "tt");
+    // Serbian, Uzbek and others are written in both scripts: nothing to check.
+    let is_latin = matches!(
+        language.as_str(),
+        "en" | "de"
+            | "fr"
+            | "es"
+            | "pt"
+            | "it"
+            | "nl"
+            | "pl"
+            | "cs"
+            | "sk"
+            | "sv"
+            | "da"
+            | "no"
+            | "nb"
+            | "fi"
+            | "et"
+            | "lv"
+            | "lt"
+            | "tr"
+            | "hu"
+    );
+    let contradicted = (is_cyrillic && latin > cyrillic * 4) || (is_latin && cyrillic > latin * 2);
+    (!contradicted).then_some(language)
+}
+
+fn published_and_modified(
+    page: &Page,
+    nodes: &[Map<String, Value>],
+    article: Option<&Map<String, Value>>,
+    url: &Url,
+) -> (Option<DateTime<Utc>>, Option<DateTime<Utc>>) {
+    let stated = |node: &Map<String, Value>, key: &str| string(node, key).and_then(|text| dates::parse_date(&text));
+    let in_nodes = |key: &str| {
+        article.and_then(|node| stated(node, key)).or_else(|| {
+            let pages = nodes
+                .iter()
+                .filter(|node| types(node).iter().any(|name| matches!(*name, "WebPage" | "VideoObject" | "ItemPage")));
+            pages.into_iter().find_map(|node| stated(node, key))
+        })
+    };
+    let in_tags = |tags: &[&str]| tags.iter().find_map(|tag| page.meta(&[tag]).and_then(dates::parse_date));
+    let marked = |kind: DateKind, after_heading: bool| {
+        page.dates
+            .iter()
+            .filter(|mark| mark.kind == kind && (mark.after_heading || !after_heading))
+            .find_map(|mark| dates::parse_date(&mark.value))
+    };
+    let modified =
+        in_nodes("dateModified").or_else(|| in_tags(&MODIFIED_TAGS)).or_else(|| marked(DateKind::Modified, false));
+    let published = in_nodes("datePublished")
+        .or_else(|| in_nodes("uploadDate"))
+        .or_else(|| in_tags(&PUBLISHED_TAGS))
+        .or_else(|| marked(DateKind::Published, false))
+        .or_else(|| in_nodes("dateCreated"))
+        .or_else(|| marked(DateKind::Time, true))
+        .or_else(|| dates::date_in_path(url.path()))
+        .or_else(|| marked(DateKind::Labelled, true))
+        .or_else(|| marked(DateKind::Time, false))
+        .or_else(|| marked(DateKind::Labelled, false));
+    (published, modified)
+}
+
+/// The page's own word for its address: the canonical link, else `og:url`. A link to a home page from an inner page is
+/// a template's mistake and says nothing. Another host's address is kept: it names the origin of a copy.
+fn canonical(page: &Page, url: &Url) -> Option<Url> {
+    let usable = |address: &str| {
+        let stated = url.join(address.trim()).ok()?;
+        let is_web = matches!(stated.scheme(), "http" | "https") && stated.has_host();
+        let is_home = stated.path() == "/" && stated.query().is_none() && (url.path() != "/" || url.query().is_some());
+        (is_web && !is_home).then_some(stated)
+    };
+    page.canonical.as_deref().and_then(usable).or_else(|| page.meta(&["og:url"]).and_then(usable))
+}
+
+#[cfg(test)]
+mod tests {
+    use dom_query::Document;
+
+    use super::*;
+    use crate::reading::{json_ld, page};
+
+    fn metadata(html: &str, url: &str) -> Metadata {
+        let page = page::read(&Document::from(html));
+        let nodes = json_ld::read(&page.json_ld).nodes;
+        read(&page, &nodes, &Url::parse(url).unwrap())
+    }
+
+    fn day(at: Option<DateTime<Utc>>) -> String {
+        at.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn json_ld_comes_first() {
+        let found = metadata(
+            r#"<html lang=en><head><title>Short | Site</title><meta property="article:published_time" content="2020-01-01">
+            <script type="application/ld+json">[{"@type":"NewsArticle","headline":"Teaser","url":"https://a.example/other","datePublished":"2019-01-01"},
+            {"@type":["NewsArticle"],"headline":"Own story","mainEntityOfPage":{"@id":"https://a.example/story"},"datePublished":"2021-02-03",
+            "dateModified":"2021-02-04","author":[{"name":"Ann"},{"name":"Bob"}],"publisher":{"name":"A Paper"},"inLanguage":"uk",
+            "isBasedOn":"https://wire.example/1","isAccessibleForFree":"False","description":"What this is all about."}]</script></head></html>"#,
+            "https://a.example/story",
+        );
+        assert_eq!(found.title.as_deref(), Some("Own story"));
+        assert_eq!((day(found.published_at).as_str(), day(found.modified_at).as_str()), ("2021-02-03", "2021-02-04"));
+        assert_eq!(found.author.as_deref(), Some("Ann, Bob"));
+        assert_eq!(found.publisher.as_deref(), Some("A Paper"));
+        assert_eq!(found.language.as_deref(), Some("uk"));
+        assert_eq!(found.based_on, ["https://wire.example/1"]);
+        assert_eq!(found.accessible_for_free, Some(false));
+        assert_eq!(found.article_type.as_deref(), Some("NewsArticle"));
+    }
+
+    #[test]
+    fn every_date_tag_is_read_and_modified_stays_apart() {
+        for tag in PUBLISHED_TAGS {
+            let found = metadata(&format!(r#"<meta name="{tag}" content="2021-02-03">"#), "https://a.example/x");
+            assert_eq!((day(found.published_at).as_str(), found.modified_at), ("2021-02-03", None), "{tag}");
+        }
+        for tag in MODIFIED_TAGS {
+            let found = metadata(&format!(r#"<meta property="{tag}" content="2021-02-03">"#), "https://a.example/x");
+            assert_eq!((found.published_at, day(found.modified_at).as_str()), (None, "2021-02-03"), "{tag}");
+        }
+    }
+
+    #[test]
+    fn dates_fall_back_in_order() {
+        let path = "https://a.example/2020/05/06/x";
+        let day_of = |html: &str, url: &str| day(metadata(html, url).published_at);
+        assert_eq!(day_of(r#"<body><h1>T</h1><time datetime="2021-02-03">x</time>"#, path), "2021-02-03");
+        assert_eq!(day_of(r#"<body><span itemprop="datePublished" content="2021-02-03"></span>"#, path), "2021-02-03");
+        assert_eq!(day_of(r#"<body><span class="date">20.11.2026</span><h1>T</h1>"#, path), "2020-05-06");
+        assert_eq!(
+            day_of(
+                r#"<body><span class="date">20.11.2026</span><h1>T</h1><p class="post-date">3 мая 2021</p>"#,
+                "https://a.example/x"
+            ),
+            "2021-05-03"
+        );
+        assert_eq!(day_of(r#"<meta name="date" content="0000-00-00"><body>"#, "https://a.example/x"), "");
+    }
+
+    #[test]
+    fn titles_lose_the_site_and_keep_their_length() {
+        let title = |html: &str| metadata(html, "https://a.example/x").title.unwrap_or_default();
+        assert_eq!(
+            title(
+                r#"<meta property="og:site_name" content="The Paper"><title>Rain falls in Spain - The Paper</title>"#
+            ),
+            "Rain falls in Spain"
+        );
+        assert_eq!(
+            title("<title>Rain falls in Spain - and stays - for long</title>"),
+            "Rain falls in Spain - and stays - for long"
+        );
+        assert_eq!(title("<title>Rain | The Paper</title><body><h1>Rain falls in Spain</h1>"), "Rain | The Paper");
+        assert_eq!(
+            title("<title>The Paper: Rain falls in Spain</title><body><h1>Rain falls in Spain</h1>"),
+            "Rain falls in Spain"
+        );
+    }
+
+    #[test]
+    fn canonical_links_to_home_pages_say_nothing() {
+        let canonical =
+            |html: &str| metadata(html, "https://a.example/news/1").canonical.map(String::from).unwrap_or_default();
+        assert_eq!(canonical(r#"<link rel=canonical href="/news/one">"#), "https://a.example/news/one");
+        assert_eq!(
+            canonical(
+                r#"<link rel=canonical href="https://a.example/"><meta property="og:url" content="https://a.example/news/two">"#
+            ),
+            "https://a.example/news/two"
+        );
+        assert_eq!(
+            canonical(r#"<link rel=canonical href="https://wire.example/origin">"#),
+            "https://wire.example/origin"
+        );
+        assert_eq!(canonical(r#"<link rel=canonical href="javascript:x">"#), "");
+    }
+
+    #[test]
+    fn a_language_the_text_is_not_in_is_dropped() {
+        let russian = ["Это русский текст, хотя шаблон говорит иначе.".to_owned()];
+        assert_eq!(language_that_fits(Some("en".to_owned()), &russian), None);
+        assert_eq!(language_that_fits(Some("ru".to_owned()), &russian).as_deref(), Some("ru"));
+        assert_eq!(language_that_fits(Some("sr".to_owned()), &russian).as_deref(), Some("sr"));
+    }
+}

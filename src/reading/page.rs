@@ -1,0 +1,322 @@
+//! One walk over the document that notes everything the other readers ask for, so that a page is walked once and not
+//! once per question.
+
+use std::sync::LazyLock;
+
+use dom_query::{Document, NodeData, NodeId, NodeRef};
+use regex::Regex;
+
+use super::text;
+
+/// More of one kind than a written page has; the rest is noise or an attack.
+const MAX_ENTRIES: usize = 300;
+
+/// What the walk noted, in page order.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// `<html lang>`.
+    pub(super) lang: Option<String>,
+    /// `<title>`, collapsed.
+    pub(super) title: Option<String>,
+    /// The text of each `<h1>` (the first few).
+    pub(super) headings: Vec<String>,
+    /// (name, property or itemprop in lower case; content).
+    pub(super) metas: Vec<(String, String)>,
+    /// `<link rel=canonical href>`.
+    pub(super) canonical: Option<String>,
+    /// The text of each JSON-LD block.
+    pub(super) json_ld: Vec<String>,
+    /// Dates outside `<meta>`.
+    pub(super) dates: Vec<DateMark>,
+    /// Elements whose `itemtype` is `ClaimReview`.
+    pub(super) review_scopes: Vec<NodeId>,
+    /// The first element with `itemprop=articleBody`.
+    pub(super) body_scope: Option<NodeId>,
+    pub(super) has_password_field: bool,
+    /// Markers of bot walls and captchas in scripts and attributes.
+    pub(super) has_challenge: bool,
+}
+
+/// A date somewhere in the page and how far it can be trusted.
+#[derive(Debug, Clone)]
+pub(super) struct DateMark {
+    pub(super) kind: DateKind,
+    pub(super) value: String,
+    /// Whether the first heading stood before it: the header's "today" comes earlier.
+    pub(super) after_heading: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DateKind {
+    /// `itemprop=datePublished`, or `<time pubdate>`.
+    Published,
+    /// `itemprop=dateModified`, or a class that says so.
+    Modified,
+    /// `<time datetime>`.
+    Time,
+    /// Text of a small element whose class speaks of a date.
+    Labelled,
+}
+
+static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:^|[\s_-])(?:(?:post|entry|article|pub|news|item|story|content)?(?:date|datum|time|fecha|dato)|(?:date|time)stamp|published|posted|pubdate|dateline|byline|meta|postmeta|postinfo|dat)(?:$|[\s_-])").ok()
+});
+static MODIFIED_CLASS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)modif|updat|aktualis|lastchange|edited|maj\b|comment").ok());
+
+/// Walks the document once.
+pub(super) fn read(document: &Document) -> Page {
+    let mut page = Page::default();
+    let mut in_body = false;
+    for node in document.root().descendants_it() {
+        let Some(element) = node.element_ref() else { continue };
+        let attribute = |name: &str| -> Option<&str> {
+            element.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
+        };
+        match &*element.name.local {
+            "html" => page.lang = attribute("lang").or_else(|| attribute("xml:lang")).map(str::to_owned),
+            "body" => in_body = true,
+            "meta" => page.note_meta(&attribute),
+            "link" => page.note_link(attribute("rel"), attribute("href")),
+            // An icon inside the page may carry a title of its own.
+            "title" if !in_body && page.title.is_none() => page.title = Some(bounded_text(&node, 1_000)),
+            "script" => page.note_script(&node, attribute("type"), attribute("src")),
+            "h1" if page.headings.len() < 4 => page.headings.push(bounded_text(&node, 500)),
+            "input" if attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password")) => {
+                page.has_password_field = true;
+            }
+            "iframe" | "form" | "div" | "noscript" => {
+                let marks = [attribute("src"), attribute("action"), attribute("id"), attribute("class")];
+                page.has_challenge |= marks.into_iter().flatten().any(is_challenge);
+            }
+            _ => {}
+        }
+        if in_body && page.dates.len() < MAX_ENTRIES {
+            page.note_date(&node, &element.name.local, &attribute);
+        }
+        if let Some(kind) = attribute("itemtype")
+            && kind.contains("ClaimReview")
+            && page.review_scopes.len() < MAX_ENTRIES
+        {
+            page.review_scopes.push(node.id);
+        }
+        if page.body_scope.is_none() && attribute("itemprop").is_some_and(|property| property == "articleBody") {
+            page.body_scope = Some(node.id);
+        }
+    }
+    page
+}
+
+impl Page {
+    /// The first non-empty content under one of the names, in the order of the names.
+    pub(super) fn meta(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| {
+            self.metas.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
+        })
+    }
+
+    fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
+        let Some(content) = attribute("content").or_else(|| attribute("value")) else { return };
+        let content = text::plain(text::cut(content, 5_000));
+        // `property="og:title twitter:title"` names two things at once.
+        for names in [attribute("property"), attribute("name"), attribute("itemprop"), attribute("http-equiv")] {
+            for name in names.into_iter().flat_map(str::split_whitespace) {
+                if self.metas.len() < MAX_ENTRIES {
+                    self.metas.push((name.to_ascii_lowercase(), content.clone()));
+                }
+            }
+        }
+    }
+
+    fn note_link(&mut self, rel: Option<&str>, href: Option<&str>) {
+        let is_canonical =
+            rel.is_some_and(|rel| rel.split_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical")));
+        if is_canonical && self.canonical.is_none() {
+            self.canonical = href.map(str::to_owned);
+        }
+    }
+
+    fn note_script(&mut self, node: &NodeRef<'_>, kind: Option<&str>, source: Option<&str>) {
+        if kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("ld+json")) {
+            if self.json_ld.len() < 40 {
+                self.json_ld.push(node.text().to_string());
+            }
+        } else if !self.has_challenge {
+            self.has_challenge = source.is_some_and(is_challenge)
+                || node.first_child().is_some_and(|child| {
+                    child.query_or(false, |inner| match &inner.data {
+                        NodeData::Text { contents } => is_challenge(text::cut(contents, 4_000)),
+                        _ => false,
+                    })
+                });
+        }
+    }
+
+    fn note_date<'a>(&mut self, node: &NodeRef<'_>, name: &str, attribute: &impl Fn(&str) -> Option<&'a str>) {
+        let property = attribute("itemprop").unwrap_or_default();
+        let class = attribute("class").unwrap_or_default();
+        let id = attribute("id").unwrap_or_default();
+        let is_match =
+            |regex: &Option<Regex>, text: &str| !text.is_empty() && regex.as_ref().is_some_and(|r| r.is_match(text));
+        let says_modified = is_match(&MODIFIED_CLASS, class) || is_match(&MODIFIED_CLASS, id);
+        let kind = if property.contains("datePublished") || attribute("pubdate").is_some() || property == "dateCreated"
+        {
+            DateKind::Published
+        } else if property.contains("dateModified") {
+            DateKind::Modified
+        } else if name == "time" {
+            if says_modified { DateKind::Modified } else { DateKind::Time }
+        } else if matches!(
+            name,
+            "span" | "div" | "p" | "abbr" | "small" | "li" | "em" | "a" | "i" | "b" | "strong" | "h6" | "td"
+        ) && (is_match(&DATE_CLASS, class) || is_match(&DATE_CLASS, id))
+        {
+            if says_modified { DateKind::Modified } else { DateKind::Labelled }
+        } else {
+            return;
+        };
+        let stated = attribute("datetime")
+            .or_else(|| attribute("content"))
+            .or_else(|| (name == "abbr").then(|| attribute("title")).flatten());
+        let value = match stated.filter(|value| !value.trim().is_empty()) {
+            Some(value) => value.to_owned(),
+            None => bounded_text(node, 130),
+        };
+        // What fills the bound is a block of text, not a date line.
+        if value.len() < 130 && value.chars().any(|c| c.is_ascii_digit()) {
+            self.dates.push(DateMark { kind, value, after_heading: !self.headings.is_empty() });
+        }
+    }
+}
+
+fn is_challenge(text: &str) -> bool {
+    [
+        "cf_chl_opt",
+        "cf-chl-",
+        "challenge-platform/",
+        "challenges.cloudflare.com/turnstile/v0/api.js?onload=_cf",
+        "cf-challenge",
+        "_Incapsula_Resource",
+        "captcha-delivery.com",
+        "px-captcha",
+        "perimeterx.net",
+        "ddos-guard/",
+        "sucuri_cloudproxy",
+        "/_sec/cp_challenge",
+        "aws-waf-token",
+        "AwsWafIntegration",
+        "smartcaptcha.yandexcloud.net",
+        "distil_r_captcha",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
+}
+
+/// The element's text, collapsed, at most about `max` bytes of it; scripts and styles inside it are left out.
+pub(super) fn bounded_text(node: &NodeRef<'_>, max: usize) -> String {
+    let mut out = String::new();
+    let mut pending: Vec<NodeRef<'_>> = node.children().into_iter().rev().collect();
+    while let Some(next) = pending.pop() {
+        if out.len() >= max {
+            break;
+        }
+        let descend = next.query_or(false, |inner| match &inner.data {
+            NodeData::Text { contents } => {
+                text::push_collapsed(&mut out, text::cut(contents, max * 4));
+                false
+            }
+            NodeData::Element(element) => {
+                let name = &*element.name.local;
+                if text::is_block(name) {
+                    text::push_collapsed(&mut out, " ");
+                }
+                !matches!(name, "script" | "style" | "noscript" | "template" | "svg")
+            }
+            _ => false,
+        });
+        if descend {
+            pending.extend(next.children().into_iter().rev());
+        }
+    }
+    text::cut(out.trim_end(), max).to_owned()
+}
+
+/// ISO 639-1 of a language tag (`en-GB`, `ru_RU`, `ukr`); `None` for what is no language ("x-default", "und").
+pub(super) fn language_code(tag: &str) -> Option<String> {
+    let primary = tag.trim().split(['-', '_', ',', ';', ' ']).next()?.to_ascii_lowercase();
+    if primary.len() == 2 && primary.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        // "ua" is Ukraine's country code, often written for its language.
+        return Some(if primary == "ua" { "uk".to_owned() } else { primary });
+    }
+    let code = match primary.as_str() {
+        "eng" | "english" => "en",
+        "rus" | "russian" | "русский" => "ru",
+        "ukr" | "ukrainian" => "uk",
+        "deu" | "ger" | "german" => "de",
+        "fra" | "fre" | "french" => "fr",
+        "spa" | "spanish" => "es",
+        "por" | "portuguese" => "pt",
+        "ita" | "italian" => "it",
+        "pol" | "polish" => "pl",
+        "nld" | "dut" => "nl",
+        "bel" => "be",
+        "kaz" => "kk",
+        "tur" => "tr",
+        "ara" => "ar",
+        "heb" => "he",
+        "zho" | "chi" => "zh",
+        "jpn" => "ja",
+        "kor" => "ko",
+        _ => return None,
+    };
+    Some(code.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_walk_notes_what_the_readers_need() {
+        let page = read(&Document::from(
+            r#"<html lang="ru-RU"><head><title> A  title </title><meta property="og:title twitter:title" content="A &amp;amp; B">
+            <link rel="canonical" href="/a"><script type="application/ld+json">{"a":1}</script></head>
+            <body><div class="header-date">Today 20.11.2026</div><h1>A <b>title</b></h1><svg><title>Icon</title></svg>
+            <span class="post-date">18 Nov 2026</span><time datetime="2026-11-18">yesterday</time>
+            <div itemprop="articleBody"><p>x</p></div><input type=PASSWORD></body></html>"#,
+        ));
+        assert_eq!(page.lang.as_deref(), Some("ru-RU"));
+        assert_eq!(page.title.as_deref(), Some("A title"));
+        assert_eq!(page.headings, ["A title"]);
+        assert_eq!(page.meta(&["og:title"]), Some("A & B"));
+        assert_eq!(page.meta(&["missing", "twitter:title"]), Some("A & B"));
+        assert_eq!(page.canonical.as_deref(), Some("/a"));
+        assert_eq!(page.json_ld, [r#"{"a":1}"#]);
+        let marks: Vec<_> =
+            page.dates.iter().map(|mark| (mark.kind, mark.value.as_str(), mark.after_heading)).collect();
+        assert_eq!(
+            marks,
+            [
+                (DateKind::Labelled, "Today 20.11.2026", false),
+                (DateKind::Labelled, "18 Nov 2026", true),
+                (DateKind::Time, "2026-11-18", true)
+            ]
+        );
+        assert!(page.body_scope.is_some() && page.has_password_field && !page.has_challenge);
+    }
+
+    #[test]
+    fn language_tags_become_codes() {
+        for (tag, code) in [
+            ("en-GB", Some("en")),
+            ("ru_RU", Some("ru")),
+            ("UA", Some("uk")),
+            ("ukr", Some("uk")),
+            ("x-default", None),
+            ("", None),
+            ("und", None),
+        ] {
+            assert_eq!(language_code(tag).as_deref(), code, "{tag}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Cuts an article into passages a stance model can judge: a few sentences that belong together.
+
+use std::collections::HashSet;
+
+use super::{Article, text};
+
+/// Sentences in one passage: enough for a pronoun to find its name, few enough to be about one thing.
+const MAX_SENTENCES: usize = 3;
+/// Characters. Shorter ones hold no claim; longer ones dilute it and overrun the model's window.
+const MIN_CHARS: usize = 40;
+const MAX_CHARS: usize = 600;
+/// A passage that has reached this takes no further sentence.
+const FULL_CHARS: usize = 320;
+/// The longest reports have about 200; beyond this a page is a dump, and the best passage is rarely at its end.
+const MAX_PASSAGES: usize = 400;
+
+/// The article's passages in reading order: 40–600 characters each, one to three sentences of one paragraph, none twice.
+/// Title and description lead as one passage where they state something; lone headings and fragments are left out.
+pub fn passages(article: &Article) -> Vec<String> {
+    let mut out = Collected::default();
+    if let Some(lead) = lead(article) {
+        out.push(lead);
+    }
+    for paragraph in &article.paragraphs {
+        for passage in windows(paragraph) {
+            out.push(passage);
+        }
+        if out.passages.len() >= MAX_PASSAGES {
+            out.passages.truncate(MAX_PASSAGES);
+            break;
+        }
+    }
+    out.passages
+}
+
+/// Passages without repeats, compared by their letters and digits.
+#[derive(Default)]
+struct Collected {
+    passages: Vec<String>,
+    seen: HashSet<String>,
+}
+
+impl Collected {
+    fn push(&mut self, passage: String) {
+        if self.seen.insert(key(&passage)) {
+            self.passages.push(passage);
+        }
+    }
+}
+
+fn key(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Title and description as text, each only where it states something and the article does not say it again itself.
+fn lead(article: &Article) -> Option<String> {
+    let opening: String = article.paragraphs.iter().take(3).map(|paragraph| key(paragraph)).collect();
+    let mut lead = String::new();
+    let mut taken: Vec<String> = Vec::new();
+    for part in [&article.title, &article.description].into_iter().flatten() {
+        let part = text::collapse(part);
+        let letters = key(&part);
+        let is_said = opening.contains(&letters) || taken.iter().any(|other| other.contains(&letters));
+        if !is_statement(&part) || is_said || lead.len() + part.len() > MAX_CHARS {
+            continue;
+        }
+        if !lead.is_empty() {
+            lead.push(' ');
+        }
+        lead.push_str(&part);
+        if !ends_sentence(&part) {
+            lead.push('.');
+        }
+        taken.push(letters);
+    }
+    (lead.chars().count() >= MIN_CHARS).then_some(lead)
+}
+
+/// Long enough to say something, no question, not cut off.
+fn is_statement(text: &str) -> bool {
+    text.split_whitespace().count() >= 4 && !text.contains('?') && !text.ends_with(['…', ':']) && !text.ends_with("...")
+}
+
+fn ends_sentence(text: &str) -> bool {
+    text.trim_end_matches(['"', '\'', '”', '»', '“', '’', ')', ']'])
+        .ends_with(['.', '!', '?', '…', '。', '！', '？', '।', '؟', '۔'])
+}
+
+/// One paragraph's passages.
+fn windows(paragraph: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut current = String::new();
+    let (mut chars, mut count) = (0, 0);
+    for sentence in sentences(paragraph).into_iter().flat_map(pieces) {
+        let length = sentence.chars().count();
+        let is_full = count >= MAX_SENTENCES && chars >= MIN_CHARS;
+        if count > 0 && (is_full || chars >= FULL_CHARS || chars + 1 + length > MAX_CHARS) {
+            out.push(std::mem::take(&mut current));
+            (chars, count) = (0, 0);
+        }
+        if count > 0 {
+            current.push(' ');
+            chars += 1;
+        }
+        current.push_str(sentence);
+        chars += length;
+        count += 1;
+    }
+    // A short last sentence belongs to what it follows.
+    match out.last_mut() {
+        Some(last) if chars < MIN_CHARS && last.chars().count() + 1 + chars <= MAX_CHARS => {
+            if chars > 0 {
+                last.push(' ');
+                last.push_str(&current);
+            }
+        }
+        _ => out.push(current),
+    }
+    // What ends no sentence and is short is a heading, a caption or a list entry.
+    out.retain(|passage| {
+        let length = passage.chars().count();
+        length >= MIN_CHARS && (length >= 90 || ends_sentence(passage))
+    });
+    out
+}
+
+/// A sentence, or the pieces of one too long for a passage: cut at the last clause end, else at the last space.
+fn pieces(sentence: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = sentence.trim();
+    while let Some((limit, _)) = rest.char_indices().nth(MAX_CHARS) {
+        let window = rest.get(..limit).unwrap_or(rest);
+        let half = limit / 2;
+        let at = window
+            .rfind([';', ':', ',', '—'])
+            .filter(|at| *at > half)
+            .map(|at| at + window.get(at..).and_then(|tail| tail.chars().next()).map_or(1, char::len_utf8));
+        let at = at.or_else(|| window.rfind(' ').filter(|at| *at > half)).unwrap_or(limit);
+        let (piece, tail) = rest.split_at(at);
+        out.push(piece.trim());
+        rest = tail.trim_start();
+    }
+    if !rest.is_empty() {
+        out.push(rest);
+    }
+    out
+}
+
+/// The sentences of a paragraph. One place, so that another splitter is one line away.
+fn sentences(paragraph: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    let mut characters = paragraph.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        if !matches!(character, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '।') {
+            continue;
+        }
+        let mut end = at + character.len_utf8();
+        while let Some((next, closing)) = characters.peek().copied() {
+            if !matches!(closing, '.' | '!' | '?' | '…' | '"' | '”' | '»' | '’' | '\'' | ')' | ']') {
+                break;
+            }
+            end = next + closing.len_utf8();
+            characters.next();
+        }
+        let tail = paragraph.get(end..).unwrap_or_default();
+        let opens = tail.trim_start().trim_start_matches(['"', '“', '„', '«', '(', '—', '–', '-', ' ', '‘', '\'', '[']);
+        let starts_anew =
+            opens.chars().next().is_none_or(|next| next.is_uppercase() || next.is_numeric() || !(next.is_lowercase()));
+        let wide = matches!(character, '。' | '！' | '？');
+        let separated = wide || tail.is_empty() || tail.starts_with(char::is_whitespace);
+        let head = paragraph.get(start..at).unwrap_or_default();
+        if separated && starts_anew && !(character == '.' && is_abbreviation(head)) {
+            out.push(paragraph.get(start..end).unwrap_or_default().trim());
+            start = end;
+        }
+    }
+    out.push(paragraph.get(start..).unwrap_or_default().trim());
+    out.retain(|sentence| !sentence.is_empty());
+    out
+}
+
+/// Whether the word before a full stop is one that ends no sentence: an initial, a title, a unit.
+fn is_abbreviation(head: &str) -> bool {
+    let word = head.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '«')).next().unwrap_or_default();
+    let initials = word.split('.').all(|part| part.chars().count() <= 1) && word.chars().any(char::is_uppercase);
+    initials
+        || matches!(
+            word.to_lowercase().as_str(),
+            "mr" | "mrs"
+                | "ms"
+                | "dr"
+                | "prof"
+                | "st"
+                | "gen"
+                | "sen"
+                | "rep"
+                | "gov"
+                | "lt"
+                | "col"
+                | "jr"
+                | "no"
+                | "vs"
+                | "etc"
+                | "approx"
+                | "inc"
+                | "ltd"
+                | "co"
+                | "e.g"
+                | "i.e"
+                | "jan"
+                | "feb"
+                | "aug"
+                | "sept"
+                | "oct"
+                | "nov"
+                | "dec"
+                | "г"
+                | "гг"
+                | "им"
+                | "ул"
+                | "тыс"
+                | "млн"
+                | "млрд"
+                | "трлн"
+                | "руб"
+                | "т.е"
+                | "т.д"
+                | "т.п"
+                | "др"
+                | "см"
+                | "стр"
+                | "проф"
+                | "акад"
+                | "р"
+                | "грн"
+                | "тис"
+                | "вул"
+                | "bzw"
+                | "ca"
+                | "z.b"
+                | "u.a"
+                | "nr"
+                | "abs"
+                | "sr"
+                | "sra"
+                | "dra"
+                | "núm"
+                | "art"
+                | "op"
+                | "cit"
+                | "m"
+                | "mm"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn article(paragraphs: &[&str]) -> Article {
+        Article { paragraphs: paragraphs.iter().map(|p| (*p).to_owned()).collect(), ..Article::default() }
+    }
+
+    #[test]
+    fn up_to_three_sentences_of_one_paragraph() {
+        let found = passages(&article(&[
+            "The council met on Tuesday evening. It voted for the bridge by 7 to 3. Work begins in spring. The U.S. firm won the contract for $3.5 million.",
+            "Another paragraph speaks of something else entirely.",
+        ]));
+        assert_eq!(
+            found,
+            [
+                "The council met on Tuesday evening. It voted for the bridge by 7 to 3. Work begins in spring.",
+                "The U.S. firm won the contract for $3.5 million.",
+                "Another paragraph speaks of something else entirely."
+            ]
+        );
+    }
+
+    #[test]
+    fn headings_fragments_and_repeats_are_left_out() {
+        let text = "Президент подписал закон о бюджете на 2026 год, сообщил г. Иванов в 18 часов.";
+        assert_eq!(
+            passages(&article(&["Why it matters to all of us in the city now", "Photo: AP", text, text])),
+            [text]
+        );
+    }
+
+    #[test]
+    fn a_short_last_sentence_joins_what_it_follows() {
+        let found = passages(&article(&[
+            "One long sentence stands here first of all. Two follows it in the same breath. Three is here as well. Yes, four.",
+        ]));
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn title_and_description_lead_only_where_they_state_something() {
+        let mut with_lead = article(&["Body text which is long enough to be a passage by itself."]);
+        with_lead.title = Some("Council votes for the new bridge".to_owned());
+        with_lead.description = Some("Work begins in spring, the mayor said.".to_owned());
+        assert_eq!(passages(&with_lead)[0], "Council votes for the new bridge. Work begins in spring, the mayor said.");
+        with_lead.title = Some("Will the council ever build the bridge?".to_owned());
+        with_lead.description = Some("Body text which is long enough to be a passage by itself.".to_owned());
+        assert_eq!(passages(&with_lead).len(), 1, "a question and a repeat lead nothing");
+    }
+
+    #[test]
+    fn endless_sentences_are_cut_between_words() {
+        let endless = "слово за слово, ".repeat(200);
+        let found = passages(&article(&[&endless]));
+        assert!(found.iter().all(|passage| (MIN_CHARS..=MAX_CHARS).contains(&passage.chars().count())));
+        assert!(passages(&article(&[&"x".repeat(5_000)])).iter().all(|passage| passage.chars().count() <= MAX_CHARS));
+    }
+
+    proptest! {
+        #[test]
+        fn lengths_hold_for_any_text(paragraphs in proptest::collection::vec("(\\PC{0,9}[.!? ]{0,2}|[А-яa-z]{1,12}[., ]{1,2}){0,90}", 0..4)) {
+            let article = Article { paragraphs, ..Article::default() };
+            let found = passages(&article);
+            for passage in &found {
+                let chars = passage.chars().count();
+                prop_assert!((MIN_CHARS..=MAX_CHARS).contains(&chars), "{} {}", chars, passage);
+            }
+            let unique: HashSet<_> = found.iter().collect();
+            prop_assert_eq!(unique.len(), found.len());
+        }
+    }
+}
