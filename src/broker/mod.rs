@@ -1,1 +1,309 @@
-//! The only AMQP.
+//! The queue: where items come from and where results go. The only AMQP.
+//!
+//! [`Queue`] is the seam between two implementations: [`AmqpQueue`] here (RabbitMQ 3.10 or later), and the table queue of
+//! embedded mode in `store`. This room moves bytes and settles deliveries; it never reads an item, never decides whether
+//! something is retried (that is `worker::disposition`) and never touches the database.
+//!
+//! A delivery is settled only after what came of it is committed, so a crash at any moment delivers it again: whoever
+//! processes deliveries must bear doubles.
+//!
+//! To add a queue: a value of [`QueueName`], its name in [`AmqpNames`], its binding in `amqp::topology`, its phase in
+//! `worker`. To add another broker: implement [`Queue`] and run the promises of `tests/it/broker.rs` against it.
+
+use std::fmt;
+use std::fmt::Debug;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+
+mod amqp;
+mod observer;
+
+pub use amqp::{AmqpNames, AmqpQueue, AmqpReceipt, AmqpSettings};
+pub use observer::{NoObserver, Observer};
+
+/// The two queues that are consumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum QueueName {
+    /// Items for Phase 1 and Phase 2.
+    Enrichment,
+    /// Items for Phase 1 only.
+    Factcheck,
+}
+
+impl QueueName {
+    /// Both, in declaration order.
+    pub const ALL: [Self; 2] = [Self::Enrichment, Self::Factcheck];
+
+    /// The metric label. The broker's own name of the queue is configurable and may differ.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enrichment => "enrichment_queue",
+            Self::Factcheck => "factcheck",
+        }
+    }
+
+    /// The queue of that label; `None` for any other text.
+    pub fn parse(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.as_str() == label)
+    }
+}
+
+impl fmt::Display for QueueName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One message, as it was taken from a queue and not yet settled.
+pub struct Delivery {
+    pub queue: QueueName,
+    /// The message as upstream sent it; nothing has been checked.
+    pub body: Vec<u8>,
+    /// How often it was tried before and failed; 0 the first time. Deferrals and crashes do not count.
+    pub attempts: u32,
+    /// The queue has handed it out before: a crash, a lost connection or a hand-back.
+    pub redelivered: bool,
+    pub message_id: Option<String>,
+    /// Where a result is wanted besides the results exchange.
+    pub reply_to: Option<String>,
+    pub correlation_id: Option<String>,
+    /// Since when it could have been delivered: when upstream says it sent it, or when its retry fell due. `None` when
+    /// upstream gives no time, which makes the lag unknown.
+    pub enqueued_at: Option<DateTime<Utc>>,
+    pub receipt: Receipt,
+}
+
+/// What the queue needs to settle a delivery again.
+#[derive(Debug)]
+pub enum Receipt {
+    Amqp(Box<AmqpReceipt>),
+    /// The row's id in the table queue.
+    Table(i64),
+}
+
+impl Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The body is upstream's text and has no place in a log.
+        f.debug_struct("Delivery")
+            .field("queue", &self.queue)
+            .field("bytes", &self.body.len())
+            .field("attempts", &self.attempts)
+            .field("redelivered", &self.redelivered)
+            .field("message_id", &self.message_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a delivery ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settle {
+    /// Done; forget it.
+    Ack,
+    /// Failed for now: deliver it again after the delay, with one attempt more.
+    Retry {
+        /// A word from a closed set.
+        error_label: &'static str,
+        /// For a person.
+        error: String,
+        /// At least this long; a broker with fixed delays takes its next longer one.
+        delay: Duration,
+    },
+    /// Not now: deliver it again after the delay. No attempt is counted.
+    Defer { delay: Duration },
+    /// It can never succeed, or has failed too often: keep it for a person, with the reason.
+    Dead { label: String, error: String },
+    /// Hand it back as it is, to be delivered again at once, to anybody.
+    Requeue,
+}
+
+/// A result on its way out, as the outbox holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxMessage {
+    /// The outbox row.
+    pub id: i64,
+    /// `None`: the default exchange, which delivers to the queue named by the routing key (`reply_to`).
+    pub exchange: Option<String>,
+    pub routing_key: String,
+    /// JSON.
+    pub body: Vec<u8>,
+    pub correlation_id: Option<String>,
+    pub message_id: String,
+}
+
+/// Messages that wait to be delivered. Those being worked on, and those waiting for a retry, are not among them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueDepth {
+    pub enrichment: u64,
+    pub factcheck: u64,
+    /// Dead letters.
+    pub dead: u64,
+}
+
+impl QueueDepth {
+    /// The messages that wait in one of the consumed queues.
+    pub const fn of(&self, queue: QueueName) -> u64 {
+        match queue {
+            QueueName::Enrichment => self.enrichment,
+            QueueName::Factcheck => self.factcheck,
+        }
+    }
+}
+
+/// A message that was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// Names it in `dead show|requeue|drop`; stays the same while it lies there. Two wholly equal letters share it.
+    pub id: String,
+    /// The queue it came from; `None` when nothing tells.
+    pub origin: Option<QueueName>,
+    /// The reason as a word from a closed set; `None` for a letter the broker itself gave up (delivery limit).
+    pub label: Option<String>,
+    /// The reason for a person.
+    pub error: Option<String>,
+    pub attempts: Option<u32>,
+    pub failed_at: Option<DateTime<Utc>>,
+    pub message_id: Option<String>,
+    /// The message as upstream sent it.
+    pub body: Vec<u8>,
+}
+
+/// Which dead letters an operation is about.
+#[derive(Debug, Clone, Copy)]
+pub enum DeadSelection<'a> {
+    All,
+    Ids(&'a [String]),
+}
+
+impl DeadSelection<'_> {
+    /// Whether that letter is meant.
+    pub fn holds(&self, id: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Ids(ids) => ids.iter().any(|wanted| wanted == id),
+        }
+    }
+}
+
+/// What a queue could not do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    /// The broker is there and says no. Trying again does not help; somebody has to change something.
+    #[error("the broker at {address} refused {what}: {detail}; {mend}")]
+    Refused { address: String, what: String, detail: String, mend: String },
+    /// The settings make no sense.
+    #[error("{key}: {detail}")]
+    BadSettings { key: &'static str, detail: String },
+    /// Nobody answered.
+    #[error("the broker at {address} cannot be reached: {detail}; start it, or correct AMQP_URL")]
+    Unreachable { address: String, detail: String },
+    /// There is no connection at the moment; it is being rebuilt.
+    #[error("the broker is away ({detail}); it is being reconnected to")]
+    Away { detail: String },
+    /// A message was sent and the broker did not say that it has it.
+    #[error("a message to {target} was not confirmed: {detail}")]
+    NotConfirmed { target: String, detail: String },
+    /// Anything else, in the words of the queue.
+    #[error("{action} failed: {detail}")]
+    Failed { action: &'static str, detail: String },
+    /// `stop_receiving` was called, or the queue is closed.
+    #[error("the queue is closed")]
+    Closed,
+}
+
+impl QueueError {
+    /// A word from a closed set, for logs and metrics.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Refused { .. } => "refused",
+            Self::BadSettings { .. } => "bad_settings",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Away { .. } => "away",
+            Self::NotConfirmed { .. } => "not_confirmed",
+            Self::Failed { .. } => "failed",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// Whether waiting can mend it.
+    pub const fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Away { .. } | Self::NotConfirmed { .. } | Self::Failed { .. } => true,
+            Self::Refused { .. } | Self::BadSettings { .. } | Self::Closed => false,
+        }
+    }
+}
+
+/// A place that items are taken from and results are given to.
+///
+/// Every future may be dropped at any await without losing a message: at worst it is delivered twice.
+pub trait Queue: Send + Sync + Debug {
+    /// The next delivery of any queue; waits for one, and reconnects by itself meanwhile. `Err` only when there will
+    /// never be another one (`Closed`).
+    fn receive(&self) -> BoxFuture<'_, Result<Delivery, QueueError>>;
+
+    /// Ends a delivery. A delivery whose connection is gone is dropped silently: the broker hands it out again. On `Err`
+    /// it is still unsettled, and may be settled in another way.
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>>;
+
+    /// Puts messages into a queue; `Ok` when all of them are safe there. After `Err` some of them may be.
+    fn publish_items<'a>(&'a self, queue: QueueName, items: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>>;
+
+    /// Sends results out and says which of them (`OutboxMessage::id`) are safe; the others are to be sent again.
+    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>>;
+
+    /// How much is waiting.
+    fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>>;
+
+    /// Why items cannot be taken at the moment, for `/readyz`.
+    fn ready(&self) -> Result<(), String>;
+
+    /// The oldest dead letters, at most `limit` of them, without taking them away.
+    fn dead_list(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DeadLetter>, QueueError>>;
+
+    /// One dead letter; `None` when it is not there.
+    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>>;
+
+    /// Gives dead letters back to the queue they came from, with no attempts counted. Those of unknown origin stay.
+    /// Returns how many went.
+    fn dead_requeue<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>>;
+
+    /// Throws dead letters away. Returns how many.
+    fn dead_drop<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>>;
+
+    /// Takes no more deliveries: `receive` returns `Closed` from now on, what was fetched and not handed out goes back.
+    /// Settling and publishing go on.
+    fn stop_receiving(&self);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_leads_back_to_its_queue() {
+        for name in QueueName::ALL {
+            assert_eq!(QueueName::parse(name.as_str()), Some(name));
+        }
+        assert_eq!(QueueName::parse("other"), None);
+    }
+
+    #[test]
+    fn a_delivery_never_shows_its_body() {
+        let delivery = Delivery {
+            queue: QueueName::Factcheck,
+            body: b"private words".to_vec(),
+            attempts: 0,
+            redelivered: false,
+            message_id: None,
+            reply_to: None,
+            correlation_id: None,
+            enqueued_at: None,
+            receipt: Receipt::Table(1),
+        };
+        let shown = format!("{delivery:?}");
+        assert!(shown.contains("bytes: 13"), "{shown}");
+        assert!(!shown.contains("private") && !shown.contains("112"), "{shown}");
+    }
+}

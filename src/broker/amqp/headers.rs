@@ -1,0 +1,358 @@
+//! Between the protocol's properties and ours. Pure.
+
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use lapin::types::{AMQPValue, FieldTable, ShortString};
+use lapin::{Acker, BasicProperties};
+
+use super::names::short;
+use crate::broker::{Delivery, QueueName, Receipt};
+
+/// How often a message was tried and failed.
+pub(super) const ATTEMPTS: &str = "x-attempts";
+/// The reason as a word.
+pub(super) const ERROR_LABEL: &str = "x-error-label";
+/// The reason for a person.
+pub(super) const ERROR: &str = "x-error";
+/// The broker's name of the queue a dead letter came from.
+pub(super) const ORIGIN_QUEUE: &str = "x-origin-queue";
+/// When it was given up, RFC 3339.
+pub(super) const FAILED_AT: &str = "x-failed-at";
+/// When a retry falls due, milliseconds since 1970: the queue's lag counts from here.
+pub(super) const DUE_AT: &str = "x-due-at";
+/// The broker's own record of dead-lettering.
+pub(super) const DEATHS: &str = "x-death";
+/// The broker's interceptor plugin adds it: a timestamp in milliseconds, better than the property's seconds.
+const TIMESTAMP_IN_MS: &str = "timestamp_in_ms";
+
+/// Longest `x-error`, characters: a header has to fit into one frame with all the others.
+const MAX_ERROR_CHARS: usize = 1_000;
+
+/// Most bytes of upstream's own headers that are carried on. A frame holds 128 KiB by default and must hold ours as well;
+/// beyond this they are left behind rather than have the broker close the connection.
+const MAX_CARRIED_HEADER_BYTES: usize = 32 * 1024;
+
+/// Seconds would reach this in the year 5138; producers that write milliseconds here are common.
+const SURELY_MILLIS: u64 = 100_000_000_000;
+
+/// What settling a delivery takes.
+#[derive(Debug)]
+pub struct AmqpReceipt {
+    pub(super) acker: Acker,
+    pub(super) properties: BasicProperties,
+}
+
+/// A message of the protocol as ours.
+pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery) -> Delivery {
+    let properties = message.properties;
+    let text = |value: &Option<ShortString>| {
+        value.as_ref().map(|value| value.as_str().to_owned()).filter(|value| !value.is_empty())
+    };
+    Delivery {
+        queue,
+        body: message.data,
+        attempts: attempts(&properties).unwrap_or(0),
+        redelivered: message.redelivered,
+        message_id: text(properties.message_id()),
+        reply_to: text(properties.reply_to()),
+        correlation_id: text(properties.correlation_id()),
+        enqueued_at: enqueued_at(&properties),
+        receipt: Receipt::Amqp(Box::new(AmqpReceipt { acker: message.acker, properties })),
+    }
+}
+
+/// One header.
+pub(super) fn header<'a>(properties: &'a BasicProperties, name: &str) -> Option<&'a AMQPValue> {
+    properties.headers().as_ref()?.inner().get(name)
+}
+
+/// A header's text; `None` when it is absent, no text or not UTF-8.
+pub(super) fn text_header(properties: &BasicProperties, name: &str) -> Option<String> {
+    text(header(properties, name)?)
+}
+
+/// A value's text.
+pub(super) fn text(value: &AMQPValue) -> Option<String> {
+    match value {
+        AMQPValue::LongString(text) => String::from_utf8(text.as_bytes().to_vec()).ok(),
+        AMQPValue::ShortString(text) => Some(text.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+/// A value's whole number, whatever its width: client libraries choose differently.
+fn integer(value: &AMQPValue) -> Option<i64> {
+    match value {
+        AMQPValue::ShortShortInt(number) => Some(i64::from(*number)),
+        AMQPValue::ShortShortUInt(number) => Some(i64::from(*number)),
+        AMQPValue::ShortInt(number) => Some(i64::from(*number)),
+        AMQPValue::ShortUInt(number) => Some(i64::from(*number)),
+        AMQPValue::LongInt(number) => Some(i64::from(*number)),
+        AMQPValue::LongUInt(number) => Some(i64::from(*number)),
+        AMQPValue::LongLongInt(number) => Some(*number),
+        AMQPValue::Timestamp(number) => i64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// The attempts a message carries; `None` without the header or with nonsense in it.
+pub(super) fn attempts(properties: &BasicProperties) -> Option<u32> {
+    u32::try_from(integer(header(properties, ATTEMPTS)?)?).ok()
+}
+
+/// When a dead letter was given up: our header, else the broker's record.
+pub(super) fn failed_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
+    if let Some(text) = text_header(properties, FAILED_AT) {
+        return DateTime::parse_from_rfc3339(&text).ok().map(|time| time.with_timezone(&Utc));
+    }
+    deaths(properties).find_map(|death| DateTime::from_timestamp(integer(death.inner().get("time")?)?, 0))
+}
+
+/// The broker's records of dead-lettering, the latest first.
+pub(super) fn deaths(properties: &BasicProperties) -> impl Iterator<Item = &FieldTable> {
+    header(properties, DEATHS)
+        .and_then(AMQPValue::as_array)
+        .map(|records| records.as_slice())
+        .unwrap_or_default()
+        .iter()
+        .filter_map(AMQPValue::as_field_table)
+}
+
+fn enqueued_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
+    let millis = [DUE_AT, TIMESTAMP_IN_MS].iter().find_map(|name| integer(header(properties, name)?));
+    if let Some(millis) = millis {
+        return DateTime::from_timestamp_millis(millis);
+    }
+    let timestamp = (*properties.timestamp()).filter(|timestamp| *timestamp > 0)?;
+    let number = i64::try_from(timestamp).ok()?;
+    if timestamp >= SURELY_MILLIS {
+        DateTime::from_timestamp_millis(number)
+    } else {
+        DateTime::from_timestamp(number, 0)
+    }
+}
+
+/// What of a message's properties is carried on when it is published again. Left behind are those that would change its
+/// way: a per-message time to live, `CC` and `BCC` (copies to other queues), `user-id` (the broker checks it against our
+/// own user and closes the channel), and the broker's records of earlier dead-lettering.
+fn carried(properties: &BasicProperties) -> BasicProperties {
+    let mut kept = FieldTable::default();
+    let mut bytes = 0;
+    if let Some(headers) = properties.headers() {
+        for (name, value) in headers.inner() {
+            let word = name.as_str();
+            let rerouting = word == "CC" || word == "BCC";
+            let brokers = word == DEATHS
+                || word == "x-delivery-count"
+                || word.starts_with("x-first-death-")
+                || word.starts_with("x-last-death-");
+            let ours = [ATTEMPTS, ERROR_LABEL, ERROR, ORIGIN_QUEUE, FAILED_AT, DUE_AT].contains(&word);
+            if rerouting || brokers || ours {
+                continue;
+            }
+            bytes += word.len() + size(value);
+            if bytes <= MAX_CARRIED_HEADER_BYTES {
+                kept.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    type Set = fn(BasicProperties, ShortString) -> BasicProperties;
+    let texts: [(&Option<ShortString>, Set); 7] = [
+        (properties.content_type(), BasicProperties::with_content_type),
+        (properties.content_encoding(), BasicProperties::with_content_encoding),
+        (properties.correlation_id(), BasicProperties::with_correlation_id),
+        (properties.reply_to(), BasicProperties::with_reply_to),
+        (properties.message_id(), BasicProperties::with_message_id),
+        (properties.kind(), BasicProperties::with_type),
+        (properties.app_id(), BasicProperties::with_app_id),
+    ];
+    let mut carried = texts
+        .into_iter()
+        .filter_map(|(value, set)| Some((value.clone()?, set)))
+        // 2: written to disk.
+        .fold(BasicProperties::default().with_delivery_mode(2).with_headers(kept), |carried, (value, set)| {
+            set(carried, value)
+        });
+    if let Some(timestamp) = properties.timestamp() {
+        carried = carried.with_timestamp(*timestamp);
+    }
+    carried
+}
+
+/// Roughly how many bytes a header value takes in a frame.
+fn size(value: &AMQPValue) -> usize {
+    match value {
+        AMQPValue::LongString(text) => 5 + text.len(),
+        AMQPValue::ShortString(text) => 2 + text.as_str().len(),
+        AMQPValue::ByteArray(bytes) => 5 + bytes.len(),
+        AMQPValue::FieldArray(values) => 5 + values.as_slice().iter().map(size).sum::<usize>(),
+        AMQPValue::FieldTable(table) => {
+            5 + table.inner().iter().map(|(name, value)| 1 + name.as_str().len() + size(value)).sum::<usize>()
+        }
+        _ => 9,
+    }
+}
+
+fn with_headers(
+    properties: BasicProperties,
+    more: impl IntoIterator<Item = (&'static str, AMQPValue)>,
+) -> BasicProperties {
+    let mut headers = properties.headers().clone().unwrap_or_default();
+    for (name, value) in more {
+        headers.insert(short(name), value);
+    }
+    properties.with_headers(headers)
+}
+
+fn long(text: &str) -> AMQPValue {
+    AMQPValue::LongString(text.chars().take(MAX_ERROR_CHARS).collect::<String>().into())
+}
+
+/// Properties of a message that is tried again after `delay`. `error` is absent for a deferral.
+pub(super) fn for_retry(
+    properties: &BasicProperties,
+    attempts: u32,
+    error: Option<(&str, &str)>,
+    now: DateTime<Utc>,
+    delay: Duration,
+) -> BasicProperties {
+    let due = now.timestamp_millis().saturating_add(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX));
+    let mut more = vec![(ATTEMPTS, AMQPValue::LongLongInt(attempts.into())), (DUE_AT, AMQPValue::LongLongInt(due))];
+    if let Some((label, detail)) = error {
+        more.push((ERROR_LABEL, long(label)));
+        more.push((ERROR, long(detail)));
+    }
+    with_headers(carried(properties), more)
+}
+
+/// Properties of a dead letter, as the contract names them.
+pub(super) fn for_dead(
+    properties: &BasicProperties,
+    attempts: u32,
+    label: &str,
+    error: &str,
+    origin: &str,
+    now: DateTime<Utc>,
+) -> BasicProperties {
+    let more = [
+        (ATTEMPTS, AMQPValue::LongLongInt(attempts.into())),
+        (ERROR_LABEL, long(label)),
+        (ERROR, long(error)),
+        (ORIGIN_QUEUE, long(origin)),
+        (FAILED_AT, long(&now.to_rfc3339_opts(SecondsFormat::Millis, true))),
+    ];
+    with_headers(carried(properties), more)
+}
+
+/// Properties of a dead letter that is given back to its queue: as if it had never been tried. Its wait starts now.
+pub(super) fn for_requeue(properties: &BasicProperties, now: DateTime<Utc>) -> BasicProperties {
+    with_headers(carried(properties), [(DUE_AT, AMQPValue::LongLongInt(now.timestamp_millis()))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn upstream() -> BasicProperties {
+        let mut headers = FieldTable::default();
+        headers.insert("traceparent".into(), long("00-abc"));
+        headers.insert("CC".into(), AMQPValue::FieldArray(vec![long("other.key")].into()));
+        headers.insert(DEATHS.into(), AMQPValue::FieldArray(Vec::new().into()));
+        headers.insert("x-first-death-queue".into(), long("somewhere"));
+        headers.insert(ATTEMPTS.into(), AMQPValue::LongUInt(2));
+        BasicProperties::default()
+            .with_headers(headers)
+            .with_message_id("m1".into())
+            .with_reply_to("answers".into())
+            .with_correlation_id("c1".into())
+            .with_user_id("guest".into())
+            .with_expiration("1000".into())
+            .with_timestamp(1_795_000_000)
+    }
+
+    fn names(properties: &BasicProperties) -> Vec<String> {
+        properties.headers().as_ref().unwrap().inner().keys().map(|name| name.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_retry_keeps_what_identifies_the_message_and_drops_what_would_reroute_it() {
+        let now = DateTime::from_timestamp(1_795_000_100, 0).unwrap();
+        let retry = for_retry(&upstream(), 3, Some(("store_away", "no route to host")), now, Duration::from_secs(30));
+        assert_eq!(names(&retry), ["traceparent", ATTEMPTS, DUE_AT, ERROR, ERROR_LABEL]);
+        assert_eq!(attempts(&retry), Some(3));
+        assert_eq!(enqueued_at(&retry), DateTime::from_timestamp(1_795_000_130, 0));
+        assert_eq!(retry.message_id().as_ref().unwrap().as_str(), "m1");
+        assert_eq!(retry.reply_to().as_ref().unwrap().as_str(), "answers");
+        assert_eq!(retry.correlation_id().as_ref().unwrap().as_str(), "c1");
+        assert_eq!(*retry.timestamp(), Some(1_795_000_000));
+        assert_eq!(*retry.delivery_mode(), Some(2));
+        assert_eq!(*retry.user_id(), None);
+        assert_eq!(*retry.expiration(), None);
+    }
+
+    #[test]
+    fn a_dead_letter_says_why_where_from_and_when() {
+        let now = DateTime::from_timestamp_millis(1_795_000_100_250).unwrap();
+        let dead = for_dead(&upstream(), 1, "not_json", &"é".repeat(3_000), "factcheck", now);
+        assert_eq!(names(&dead), ["traceparent", ATTEMPTS, ERROR, ERROR_LABEL, FAILED_AT, ORIGIN_QUEUE]);
+        assert_eq!(text_header(&dead, ERROR_LABEL).unwrap(), "not_json");
+        assert_eq!(text_header(&dead, ERROR).unwrap().chars().count(), MAX_ERROR_CHARS);
+        assert_eq!(text_header(&dead, ORIGIN_QUEUE).unwrap(), "factcheck");
+        assert_eq!(failed_at(&dead), Some(now));
+        let back = for_requeue(&dead, now);
+        assert_eq!(names(&back), ["traceparent", DUE_AT]);
+    }
+
+    #[test]
+    fn headers_that_would_not_fit_a_frame_are_left_behind() {
+        let mut headers = FieldTable::default();
+        headers.insert("huge".into(), AMQPValue::LongString(vec![b'a'; 120_000].into()));
+        headers.insert("abc".into(), long("small"));
+        let retry = for_retry(
+            &BasicProperties::default().with_headers(headers),
+            1,
+            None,
+            DateTime::UNIX_EPOCH,
+            Duration::from_secs(5),
+        );
+        assert_eq!(names(&retry), ["abc", ATTEMPTS, DUE_AT]);
+    }
+
+    #[test]
+    fn attempts_are_read_whatever_their_width() {
+        let with = |value| {
+            let mut headers = FieldTable::default();
+            headers.insert(ATTEMPTS.into(), value);
+            attempts(&BasicProperties::default().with_headers(headers))
+        };
+        assert_eq!(with(AMQPValue::ShortShortInt(4)), Some(4));
+        assert_eq!(with(AMQPValue::LongUInt(4)), Some(4));
+        assert_eq!(with(AMQPValue::LongLongInt(4)), Some(4));
+        assert_eq!(with(AMQPValue::LongLongInt(-1)), None);
+        assert_eq!(with(long("many")), None);
+        assert_eq!(attempts(&BasicProperties::default()), None);
+    }
+
+    #[test]
+    fn a_timestamp_is_understood_in_seconds_and_in_milliseconds() {
+        let at = |timestamp| enqueued_at(&BasicProperties::default().with_timestamp(timestamp));
+        assert_eq!(at(1_795_000_000), DateTime::from_timestamp(1_795_000_000, 0));
+        assert_eq!(at(1_795_000_000_500), DateTime::from_timestamp_millis(1_795_000_000_500));
+        assert_eq!(at(0), None);
+        assert_eq!(at(u64::MAX), None);
+        assert_eq!(enqueued_at(&BasicProperties::default()), None);
+    }
+
+    #[test]
+    fn the_brokers_own_record_dates_a_letter_it_gave_up() {
+        let mut record = FieldTable::default();
+        record.insert("queue".into(), long("factcheck"));
+        record.insert("time".into(), AMQPValue::Timestamp(1_795_000_000));
+        let mut headers = FieldTable::default();
+        headers.insert(DEATHS.into(), AMQPValue::FieldArray(vec![AMQPValue::FieldTable(record)].into()));
+        let properties = BasicProperties::default().with_headers(headers);
+        assert_eq!(failed_at(&properties), DateTime::from_timestamp(1_795_000_000, 0));
+        assert_eq!(deaths(&properties).count(), 1);
+    }
+}

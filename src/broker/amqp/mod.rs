@@ -1,0 +1,498 @@
+//! The queue at RabbitMQ.
+//!
+//! `topology` says what is declared, `session` is one life of the connection, `driver` opens a new one for ever, `headers`
+//! translates properties, `publish` sends with confirms, `dead` looks after dead letters, `refusal` explains errors.
+//!
+//! What is retried or given up is published and confirmed before the original is acknowledged: a crash between the two
+//! makes a double, never a loss.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, join3};
+use futures::stream::StreamExt;
+use lapin::BasicProperties;
+use lapin::options::{BasicAckOptions, BasicNackOptions, QueueDeclareOptions};
+use lapin::types::FieldTable;
+use lapin::uri::AMQPUri;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use self::driver::{Shared, State};
+use self::names::short;
+use self::publish::{Outgoing, Sent, WINDOW, all_sent, publish};
+use self::session::{Plan, Session};
+use super::{
+    DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Queue, QueueDepth, QueueError, QueueName, Receipt,
+    Settle,
+};
+use crate::domain::Clock;
+
+mod dead;
+mod driver;
+mod headers;
+mod names;
+mod publish;
+mod refusal;
+mod session;
+mod topology;
+
+pub use self::headers::AmqpReceipt;
+pub use self::names::AmqpNames;
+
+/// Longest time to live of a quorum queue's messages RabbitMQ takes, milliseconds (an unsigned 32-bit number).
+const LONGEST_RETRY_DELAY: Duration = Duration::from_millis(4_294_967_295);
+
+/// Heartbeat unless the URL sets one, seconds. Two missed ones end a connection: a broker that vanished without a word is
+/// noticed within half a minute.
+const HEARTBEAT_SECONDS: u16 = 15;
+
+/// How to reach the broker and what to declare there.
+#[derive(Debug, Clone)]
+pub struct AmqpSettings {
+    /// `amqp://user:password@host:port/vhost` or `amqps://…`; the default vhost is `/%2f`, an empty one means the same.
+    pub url: SecretString,
+    pub names: AmqpNames,
+    /// Deliveries handed out ahead, per consumed queue; the worker's concurrency.
+    pub prefetch: u16,
+    /// The delays a retry can have, growing. Each is a queue at the broker for each consumed queue.
+    pub retry_delays: Vec<Duration>,
+    /// How long the broker may take to say that it has a message.
+    pub confirm_timeout: Duration,
+    /// How long opening a session may take.
+    pub connect_timeout: Duration,
+    /// How long the first connection is tried before [`AmqpQueue::connect`] gives up.
+    pub start_patience: Duration,
+}
+
+impl AmqpSettings {
+    /// The contract's names and sensible times.
+    pub fn new(url: SecretString, prefetch: u16) -> Self {
+        Self {
+            url,
+            names: AmqpNames::default(),
+            prefetch,
+            retry_delays: [5, 30, 120, 600].map(Duration::from_secs).to_vec(),
+            confirm_timeout: Duration::from_secs(20),
+            connect_timeout: Duration::from_secs(20),
+            start_patience: Duration::from_secs(15),
+        }
+    }
+
+    fn check(&self) -> Result<(), QueueError> {
+        self.names.check()?;
+        let bad = |key, detail: &str| Err(QueueError::BadSettings { key, detail: detail.to_owned() });
+        if self.prefetch == 0 {
+            return bad("prefetch", "0 means without limit; give 1 or more");
+        }
+        if self.retry_delays.is_empty() {
+            return bad("retry_delays", "it is empty; give at least one delay");
+        }
+        if !self.retry_delays.is_sorted_by(|earlier, later| earlier < later) {
+            return bad("retry_delays", "each delay must be longer than the one before");
+        }
+        let whole = |delay: &Duration| *delay == Duration::from_millis(delay.as_millis() as u64) && !delay.is_zero();
+        if !self.retry_delays.iter().all(|delay| whole(delay) && *delay <= LONGEST_RETRY_DELAY) {
+            return bad("retry_delays", "a delay must be whole milliseconds, more than 0 and less than 50 days");
+        }
+        Ok(())
+    }
+}
+
+/// Reads the URL. The error never holds the URL: it has a password in it.
+fn parse_url(url: &SecretString) -> Result<(AMQPUri, String), QueueError> {
+    let bad = |detail: &str| QueueError::BadSettings {
+        key: "AMQP_URL",
+        detail: format!("{detail}; write amqp://user:password@host:5672/%2f"),
+    };
+    let parsed = url::Url::parse(url.expose_secret()).map_err(|error| bad(&format!("it is no URL ({error})")))?;
+    if !["amqp", "amqps"].contains(&parsed.scheme()) {
+        return Err(bad("it does not start with amqp:// or amqps://"));
+    }
+    let mut uri: AMQPUri = url.expose_secret().parse().map_err(|_shows_the_url: String| bad("it cannot be read"))?;
+    // The client's own reading leaves IPv6 addresses out and connects to localhost instead.
+    if let Some(url::Host::Ipv6(address)) = parsed.host() {
+        uri.authority.host = address.to_string();
+    }
+    if uri.vhost.is_empty() {
+        // "amqp://host/" names the vhost "", which nobody has; people mean the default one.
+        "/".clone_into(&mut uri.vhost);
+    }
+    uri.query.heartbeat.get_or_insert(HEARTBEAT_SECONDS);
+    let address = format!("{}:{} (vhost {})", uri.authority.host, uri.authority.port, uri.vhost);
+    Ok((uri, address))
+}
+
+/// The queue at RabbitMQ. Dropping it closes the connections, politely if the task tracker is waited for.
+pub struct AmqpQueue {
+    shared: Arc<Shared>,
+    retry_delays: Vec<Duration>,
+    confirm_timeout: Duration,
+    clock: Arc<dyn Clock>,
+    /// One operation on dead letters at a time: each holds the letters it looks at.
+    dead: Mutex<()>,
+    _close_on_drop: DropGuard,
+}
+
+impl fmt::Debug for AmqpQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AmqpQueue").field("address", &self.shared.plan.address).finish_non_exhaustive()
+    }
+}
+
+impl AmqpQueue {
+    /// Connects, declares everything and starts to consume. The task that keeps the connection up runs on `tracker`.
+    ///
+    /// # Errors
+    /// `Refused` (wrong password, unknown vhost, a queue of other properties …) and `BadSettings` at once, `Unreachable`
+    /// when nobody answered for `start_patience`. After this it never fails for good.
+    pub async fn connect(
+        settings: AmqpSettings,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        tracker: &TaskTracker,
+    ) -> Result<Self, QueueError> {
+        settings.check()?;
+        let (uri, address) = parse_url(&settings.url)?;
+        let plan = Plan::new(&settings, uri, address);
+        let session = Arc::new(first_session(&plan, settings.start_patience).await?);
+        let closing = CancellationToken::new();
+        let shared = Arc::new(Shared {
+            plan,
+            state: watch::Sender::new(State::Up(Arc::clone(&session))),
+            stopping: CancellationToken::new(),
+            closing: closing.clone(),
+            observer,
+        });
+        tracker.spawn(driver::drive(Arc::clone(&shared), session));
+        Ok(Self {
+            shared,
+            retry_delays: settings.retry_delays,
+            confirm_timeout: settings.confirm_timeout,
+            clock,
+            dead: Mutex::new(()),
+            _close_on_drop: closing.drop_guard(),
+        })
+    }
+
+    /// Closes the connections; what was delivered and not settled goes back to its queue. Wait for the task tracker to know
+    /// that it is done.
+    pub fn close(&self) {
+        self.shared.stopping.cancel();
+        self.shared.closing.cancel();
+    }
+
+    async fn next_delivery(&self) -> Result<Delivery, QueueError> {
+        let mut states = self.shared.state.subscribe();
+        let stopping = &self.shared.stopping;
+        loop {
+            let state = states.borrow_and_update().clone();
+            if let State::Up(session) = state
+                && let Some(delivery) = next_of(&session, stopping).await
+            {
+                return Ok(delivery);
+            }
+            // Waiting only; the next session is another value of the watch.
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => return Err(QueueError::Closed),
+                changed = states.changed() => if changed.is_err() { return Err(QueueError::Closed) },
+            }
+        }
+    }
+
+    /// Publishes one message that must reach a queue. If no queue takes it, everything is declared again (somebody deleted
+    /// it) and it is tried once more.
+    async fn publish_surely(&self, session: &Session, message: Outgoing<'_>) -> Result<(), QueueError> {
+        let target = || message.routing_key.to_owned();
+        let channel = session.careful.lock().await;
+        let batch = std::slice::from_ref(&message);
+        let mut sent = publish(&channel, batch, true, self.confirm_timeout).await;
+        if sent.contains(&Sent::Returned) {
+            if let Err((step, error)) = topology::declare(&channel, &self.shared.plan.steps).await {
+                session.lose(|| format!("declaring {} again failed: {error}", step.describe()));
+            }
+            sent = publish(&channel, batch, true, self.confirm_timeout).await;
+        }
+        all_sent(sent, target)
+    }
+
+    /// The shortest retry queue that holds a message back at least so long; the longest one if none does.
+    fn retry_delay(&self, wanted: Duration) -> Duration {
+        let fitting = self.retry_delays.iter().find(|delay| **delay >= wanted);
+        fitting.or(self.retry_delays.last()).copied().unwrap_or(wanted)
+    }
+
+    async fn retry(
+        &self,
+        delivery: &Delivery,
+        receipt: &AmqpReceipt,
+        wanted: Duration,
+        error: Option<(&str, &str)>,
+    ) -> Result<(), QueueError> {
+        let session = self.shared.session()?;
+        let delay = self.retry_delay(wanted);
+        let queue = self.shared.plan.names.retry_queue(delivery.queue, delay);
+        let attempts = delivery.attempts.saturating_add(u32::from(error.is_some()));
+        let properties = headers::for_retry(&receipt.properties, attempts, error, self.clock.now(), delay);
+        let message = Outgoing { exchange: "", routing_key: &queue, body: &delivery.body, properties };
+        self.publish_surely(&session, message).await?;
+        self.ack(receipt).await;
+        Ok(())
+    }
+
+    async fn bury(
+        &self,
+        delivery: &Delivery,
+        receipt: &AmqpReceipt,
+        label: &str,
+        error: &str,
+    ) -> Result<(), QueueError> {
+        let session = self.shared.session()?;
+        let names = &self.shared.plan.names;
+        let origin = names.queue(delivery.queue);
+        let attempts = delivery.attempts.saturating_add(1);
+        let properties = headers::for_dead(&receipt.properties, attempts, label, error, origin, self.clock.now());
+        let message =
+            Outgoing { exchange: &names.dead_exchange, routing_key: origin, body: &delivery.body, properties };
+        self.publish_surely(&session, message).await?;
+        self.ack(receipt).await;
+        Ok(())
+    }
+
+    /// An acknowledgement that does not get through is no error: the broker delivers again.
+    async fn ack(&self, receipt: &AmqpReceipt) {
+        match timeout(self.confirm_timeout, receipt.acker.ack(BasicAckOptions::default())).await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => tracing::debug!("a delivery of a lost connection was acknowledged; it will come again"),
+            Ok(Err(error)) => tracing::debug!(%error, "an acknowledgement was lost; its delivery will come again"),
+            Err(_elapsed) => tracing::debug!("an acknowledgement got stuck; its delivery will come again"),
+        }
+    }
+
+    async fn hand_back(&self, receipt: &AmqpReceipt) {
+        let options = BasicNackOptions { requeue: true, multiple: false };
+        match timeout(self.confirm_timeout, receipt.acker.nack(options)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "handing back was lost with its connection"),
+            Err(_elapsed) => tracing::debug!("handing back got stuck"),
+        }
+    }
+
+    async fn end(&self, delivery: &Delivery, how: Settle) -> Result<(), QueueError> {
+        let Receipt::Amqp(receipt) = &delivery.receipt else {
+            return Err(QueueError::Failed {
+                action: "settling",
+                detail: "the delivery is of another queue".to_owned(),
+            });
+        };
+        if receipt.acker.poisoned() {
+            // Its connection is gone: the broker has it again and delivers it anew, to whomever.
+            return Ok(());
+        }
+        match how {
+            Settle::Ack => self.ack(receipt).await,
+            Settle::Requeue => self.hand_back(receipt).await,
+            Settle::Retry { error_label, error, delay } => {
+                self.retry(delivery, receipt, delay, Some((error_label, &error))).await?;
+            }
+            Settle::Defer { delay } => self.retry(delivery, receipt, delay, None).await?,
+            Settle::Dead { label, error } => self.bury(delivery, receipt, &label, &error).await?,
+        }
+        Ok(())
+    }
+
+    async fn enqueue(&self, queue: QueueName, items: &[Vec<u8>]) -> Result<(), QueueError> {
+        let session = self.shared.session()?;
+        let names = &self.shared.plan.names;
+        let key = match queue {
+            QueueName::Enrichment => "item.submitted",
+            QueueName::Factcheck => "factcheck.submitted",
+        };
+        for window in items.chunks(WINDOW) {
+            let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
+            let messages: Vec<Outgoing<'_>> = window
+                .iter()
+                .map(|body| Outgoing {
+                    exchange: &names.exchange,
+                    routing_key: key,
+                    body,
+                    properties: json(&format!("{:032x}", rand::random::<u128>())).with_timestamp(now),
+                })
+                .collect();
+            let channel = session.careful.lock().await;
+            let sent = publish(&channel, &messages, true, self.confirm_timeout).await;
+            all_sent(sent, || format!("the exchange {} with {key}", names.exchange))?;
+        }
+        Ok(())
+    }
+
+    async fn send_results(&self, messages: &[OutboxMessage]) -> Result<Vec<i64>, QueueError> {
+        let session = self.shared.session()?;
+        let mut confirmed = Vec::with_capacity(messages.len());
+        for window in messages.chunks(WINDOW) {
+            let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
+            let outgoing: Vec<Outgoing<'_>> = window
+                .iter()
+                .map(|message| {
+                    let properties = json(&message.message_id).with_timestamp(now);
+                    Outgoing {
+                        exchange: message.exchange.as_deref().unwrap_or(""),
+                        routing_key: &message.routing_key,
+                        body: &message.body,
+                        properties: match &message.correlation_id {
+                            Some(id) => properties.with_correlation_id(short(id)),
+                            None => properties,
+                        },
+                    }
+                })
+                .collect();
+            // Not mandatory: that nobody listens to a result is nobody's fault, and a reply queue may be gone.
+            let sent = publish(&session.results, &outgoing, false, self.confirm_timeout).await;
+            let mut failure = None;
+            for (message, sent) in window.iter().zip(sent) {
+                match sent {
+                    Sent::Confirmed | Sent::Returned => confirmed.push(message.id),
+                    Sent::Failed(error) => failure = Some(error),
+                }
+            }
+            if let Some(error) = failure {
+                // The rest would fare no better; what is confirmed need not be sent again.
+                return if confirmed.is_empty() { Err(error) } else { Ok(confirmed) };
+            }
+        }
+        Ok(confirmed)
+    }
+
+    async fn count(&self) -> Result<QueueDepth, QueueError> {
+        let session = self.shared.session()?;
+        let names = &self.shared.plan.names;
+        let channel = session.side_channel().await?;
+        let ready = |queue: &str| {
+            let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+            let asked = channel.queue_declare(short(queue), options, FieldTable::default());
+            let action = "counting what waits";
+            async move {
+                match timeout(self.confirm_timeout, asked).await {
+                    Ok(Ok(queue)) => Ok(u64::from(queue.message_count())),
+                    Ok(Err(error)) => Err(QueueError::Failed { action, detail: error.to_string() }),
+                    Err(_elapsed) => Err(QueueError::Failed { action, detail: "no answer from the broker".to_owned() }),
+                }
+            }
+        };
+        let counts =
+            join3(ready(&names.enrichment_queue), ready(&names.factcheck_queue), ready(&names.dead_queue)).await;
+        Ok(QueueDepth { enrichment: counts.0?, factcheck: counts.1?, dead: counts.2? })
+    }
+}
+
+/// Waits for the first session until `patience` is over. A refusal ends it at once.
+async fn first_session(plan: &Plan, patience: Duration) -> Result<Session, QueueError> {
+    let deadline = Instant::now() + patience;
+    let mut failures = 0;
+    loop {
+        match Session::open(plan, true).await {
+            Ok(session) => return Ok(session),
+            Err(error) => {
+                let delay = driver::reconnect_delay(failures, rand::random());
+                if !error.is_transient() || Instant::now() + delay >= deadline {
+                    return Err(error);
+                }
+                tracing::info!(%error, "waiting for the broker");
+                sleep(delay).await;
+                failures += 1;
+            }
+        }
+    }
+}
+
+/// The next delivery of one session; `None` when there will be none.
+async fn next_of(session: &Session, stopping: &CancellationToken) -> Option<Delivery> {
+    // A delivery leaves the stream only in the poll that returns it, so dropping this future at any await loses none.
+    let mut deliveries = tokio::select! {
+        biased;
+        () = stopping.cancelled() => return None,
+        guard = session.deliveries.lock() => guard,
+    };
+    loop {
+        let consumed = tokio::select! {
+            biased;
+            () = stopping.cancelled() => return None,
+            () = session.lost.cancelled() => return None,
+            consumed = deliveries.next() => consumed,
+        };
+        match consumed {
+            // One that was fetched before its channel closed is the broker's again.
+            Some((_, Ok(Some(message)))) if message.acker.poisoned() => {}
+            Some((queue, Ok(Some(message)))) => return Some(headers::delivery(queue, message)),
+            Some((queue, Ok(None))) => session.lose(|| format!("the broker ended the consumer of {queue}")),
+            Some((queue, Err(error))) => session.lose(|| format!("consuming {queue} failed: {error}")),
+            None => session.lose(|| "the consumers ended".to_owned()),
+        }
+    }
+}
+
+/// Properties of a message of ours.
+fn json(message_id: &str) -> BasicProperties {
+    BasicProperties::default()
+        .with_content_type(short("application/json"))
+        .with_app_id(short("corroborate"))
+        .with_message_id(short(message_id))
+        // 2: written to disk.
+        .with_delivery_mode(2)
+}
+
+impl Queue for AmqpQueue {
+    fn receive(&self) -> BoxFuture<'_, Result<Delivery, QueueError>> {
+        self.next_delivery().boxed()
+    }
+
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
+        self.end(delivery, how).boxed()
+    }
+
+    fn publish_items<'a>(&'a self, queue: QueueName, items: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>> {
+        self.enqueue(queue, items).boxed()
+    }
+
+    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>> {
+        self.send_results(messages).boxed()
+    }
+
+    fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>> {
+        self.count().boxed()
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        let session = self.shared.session().map_err(|error| error.to_string())?;
+        if session.is_blocked() {
+            return Err("the broker takes no messages (memory or disk alarm); free some or raise its limits".to_owned());
+        }
+        Ok(())
+    }
+
+    fn dead_list(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DeadLetter>, QueueError>> {
+        self.list_dead(limit).boxed()
+    }
+
+    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>> {
+        self.get_dead(id).boxed()
+    }
+
+    fn dead_requeue<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
+        self.requeue_dead(which).boxed()
+    }
+
+    fn dead_drop<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
+        self.drop_dead(which).boxed()
+    }
+
+    fn stop_receiving(&self) {
+        self.shared.stopping.cancel();
+    }
+}

@@ -1,0 +1,151 @@
+//! What the objects at the broker are called.
+
+use std::time::Duration;
+
+use lapin::types::ShortString;
+
+use crate::broker::{QueueError, QueueName};
+
+/// Names of everything the daemon declares. The defaults are the contract's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AmqpNames {
+    /// Topic exchange upstream publishes to.
+    pub exchange: String,
+    /// Bound with `item.#`.
+    pub enrichment_queue: String,
+    /// Bound with `factcheck.#`.
+    pub factcheck_queue: String,
+    /// Topic exchange for what was given up.
+    pub dead_exchange: String,
+    pub dead_queue: String,
+    /// Topic exchange for results and signals.
+    pub results_exchange: String,
+}
+
+impl Default for AmqpNames {
+    fn default() -> Self {
+        Self {
+            exchange: "enrichment".to_owned(),
+            enrichment_queue: "enrichment_queue".to_owned(),
+            factcheck_queue: "factcheck".to_owned(),
+            dead_exchange: "enrichment.dlx".to_owned(),
+            dead_queue: "enrichment.dead".to_owned(),
+            results_exchange: "enrichment.results".to_owned(),
+        }
+    }
+}
+
+/// Longest name the protocol carries, bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+/// Room kept for `.retry.<delay>`.
+const RETRY_SUFFIX_BYTES: usize = 40;
+
+impl AmqpNames {
+    /// The broker's name of a consumed queue.
+    pub fn queue(&self, name: QueueName) -> &str {
+        match name {
+            QueueName::Enrichment => &self.enrichment_queue,
+            QueueName::Factcheck => &self.factcheck_queue,
+        }
+    }
+
+    /// The consumed queue that bears this name at the broker.
+    pub(super) fn named(&self, queue: &str) -> Option<QueueName> {
+        QueueName::ALL.into_iter().find(|name| self.queue(*name) == queue)
+    }
+
+    /// The queue that holds messages of `name` back for `delay`.
+    pub(super) fn retry_queue(&self, name: QueueName, delay: Duration) -> String {
+        // "2m 30s" would be a poor queue name: the parts are joined.
+        let delay = humantime::format_duration(delay).to_string().replace(' ', "");
+        format!("{}.retry.{delay}", self.queue(name))
+    }
+
+    /// Refuses names the protocol cannot carry, and two queues of one name.
+    pub(super) fn check(&self) -> Result<(), QueueError> {
+        let names = [
+            ("exchange", &self.exchange),
+            ("enrichment_queue", &self.enrichment_queue),
+            ("factcheck_queue", &self.factcheck_queue),
+            ("dead_exchange", &self.dead_exchange),
+            ("dead_queue", &self.dead_queue),
+            ("results_exchange", &self.results_exchange),
+        ];
+        for (key, name) in names {
+            let detail = if name.is_empty() {
+                "it is empty; give a name".to_owned()
+            } else if name.len() > MAX_NAME_BYTES - RETRY_SUFFIX_BYTES {
+                format!("{name:?} is longer than {} bytes; shorten it", MAX_NAME_BYTES - RETRY_SUFFIX_BYTES)
+            } else if name.starts_with("amq.") {
+                format!("{name:?} starts with \"amq.\", which the broker keeps for itself; choose another name")
+            } else {
+                continue;
+            };
+            return Err(QueueError::BadSettings { key, detail });
+        }
+        let same = |left: &str, right: &str, key| {
+            (left == right).then(|| QueueError::BadSettings {
+                key,
+                detail: format!("{left:?} is used twice; every queue and exchange needs a name of its own"),
+            })
+        };
+        let doubled = same(&self.enrichment_queue, &self.factcheck_queue, "factcheck_queue")
+            .or_else(|| same(&self.enrichment_queue, &self.dead_queue, "dead_queue"))
+            .or_else(|| same(&self.factcheck_queue, &self.dead_queue, "dead_queue"))
+            .or_else(|| same(&self.exchange, &self.results_exchange, "results_exchange"))
+            .or_else(|| same(&self.exchange, &self.dead_exchange, "dead_exchange"))
+            .or_else(|| same(&self.results_exchange, &self.dead_exchange, "dead_exchange"));
+        doubled.map_or(Ok(()), Err)
+    }
+}
+
+/// A text as the protocol's short string, cut to what it can carry. For names that were checked and for texts where the
+/// beginning is good enough.
+pub(super) fn short(text: &str) -> ShortString {
+    let mut end = text.len().min(MAX_NAME_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    ShortString::try_new(text.get(..end).unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_queues_are_named_by_their_delay() {
+        let names = AmqpNames::default();
+        let cases = [(5_000, "enrichment_queue.retry.5s"), (150_000, "enrichment_queue.retry.2m30s")];
+        for (millis, name) in cases {
+            assert_eq!(names.retry_queue(QueueName::Enrichment, Duration::from_millis(millis)), name);
+        }
+        assert_eq!(names.retry_queue(QueueName::Factcheck, Duration::from_millis(200)), "factcheck.retry.200ms");
+    }
+
+    #[test]
+    fn names_that_cannot_work_are_refused_with_their_key() {
+        assert_eq!(AmqpNames::default().check(), Ok(()));
+        let bad = |change: fn(&mut AmqpNames)| {
+            let mut names = AmqpNames::default();
+            change(&mut names);
+            match names.check() {
+                Err(QueueError::BadSettings { key, .. }) => key,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(bad(|names| names.exchange = String::new()), "exchange");
+        assert_eq!(bad(|names| names.dead_queue = "amq.dead".to_owned()), "dead_queue");
+        assert_eq!(bad(|names| names.results_exchange = "r".repeat(300)), "results_exchange");
+        assert_eq!(bad(|names| names.factcheck_queue = "enrichment_queue".to_owned()), "factcheck_queue");
+        assert_eq!(bad(|names| names.results_exchange = "enrichment".to_owned()), "results_exchange");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character() {
+        let cut = short(&"я".repeat(200));
+        assert_eq!(cut.as_str().len(), 254);
+        assert_eq!(short("abc").as_str(), "abc");
+    }
+}

@@ -1,0 +1,112 @@
+//! Publishing with confirms.
+
+use std::time::Duration;
+
+use lapin::options::BasicPublishOptions;
+use lapin::{BasicProperties, Channel, Confirmation};
+use tokio::time::{Instant, timeout_at};
+
+use super::names::short;
+use crate::broker::QueueError;
+
+/// Messages sent before their confirms are awaited. Enough to hide the broker's disk, few enough to bound memory.
+pub(super) const WINDOW: usize = 256;
+
+/// One message on its way out.
+#[derive(Debug)]
+pub(super) struct Outgoing<'a> {
+    /// Empty: the default exchange.
+    pub(super) exchange: &'a str,
+    pub(super) routing_key: &'a str,
+    pub(super) body: &'a [u8],
+    pub(super) properties: BasicProperties,
+}
+
+impl Outgoing<'_> {
+    fn target(&self) -> String {
+        if self.exchange.is_empty() {
+            format!("the queue {}", self.routing_key)
+        } else {
+            format!("the exchange {} with {}", self.exchange, self.routing_key)
+        }
+    }
+}
+
+/// What became of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sent {
+    Confirmed,
+    /// The broker has it, and gave at least one message of the same batch back because no queue wanted it. Which one, the
+    /// protocol's client cannot be trusted to say: it hands returned messages to whichever confirm comes next.
+    Returned,
+    Failed(QueueError),
+}
+
+/// Sends one window of messages (at most [`WINDOW`]) and waits for every confirm until `patience` is over. One answer per
+/// message, in order.
+///
+/// With `mandatory` nobody else may publish on that channel meanwhile (see [`Sent::Returned`]).
+pub(super) async fn publish(
+    channel: &Channel,
+    messages: &[Outgoing<'_>],
+    mandatory: bool,
+    patience: Duration,
+) -> Vec<Sent> {
+    let deadline = Instant::now() + patience;
+    let options = BasicPublishOptions { mandatory, ..BasicPublishOptions::default() };
+    let mut confirms = Vec::with_capacity(messages.len());
+    for message in messages {
+        let sending = channel.basic_publish(
+            short(message.exchange),
+            short(message.routing_key),
+            options,
+            message.body,
+            message.properties.clone(),
+        );
+        confirms.push(match timeout_at(deadline, sending).await {
+            Ok(Ok(confirm)) => Ok(confirm),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_elapsed) => Err(format!("the broker took nothing for {patience:?}; look for its alarms")),
+        });
+    }
+    let mut sent = Vec::with_capacity(messages.len());
+    for (message, confirm) in messages.iter().zip(confirms) {
+        let failed = |detail| Sent::Failed(QueueError::NotConfirmed { target: message.target(), detail });
+        sent.push(match confirm {
+            Err(detail) => failed(detail),
+            Ok(confirm) => match timeout_at(deadline, confirm).await {
+                Ok(Ok(Confirmation::Ack(None))) => Sent::Confirmed,
+                Ok(Ok(Confirmation::Ack(Some(_returned)))) => Sent::Returned,
+                Ok(Ok(Confirmation::Nack(_))) => {
+                    failed("the broker refused it (its queue is full or has no leader)".into())
+                }
+                Ok(Ok(Confirmation::NotRequested)) => failed("the channel gives no confirms".into()),
+                Ok(Err(error)) => failed(error.to_string()),
+                Err(_elapsed) => failed(format!("no answer for {patience:?}; look for alarms at the broker")),
+            },
+        });
+    }
+    if mandatory && sent.contains(&Sent::Returned) {
+        for outcome in &mut sent {
+            if *outcome == Sent::Confirmed {
+                *outcome = Sent::Returned;
+            }
+        }
+    }
+    sent
+}
+
+/// All or nothing: the first thing that went wrong.
+pub(super) fn all_sent(sent: Vec<Sent>, target: impl Fn() -> String) -> Result<(), QueueError> {
+    for outcome in sent {
+        match outcome {
+            Sent::Confirmed => {}
+            Sent::Returned => {
+                let detail = "no queue takes it (deleted or unbound)".to_owned();
+                return Err(QueueError::NotConfirmed { target: target(), detail });
+            }
+            Sent::Failed(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

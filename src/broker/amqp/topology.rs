@@ -1,0 +1,148 @@
+//! What is declared at the broker: the contract's table, as data, and the one function that applies it.
+//!
+//! Declaring is idempotent: the same declaration again changes nothing. A queue that exists with other arguments is
+//! refused by the broker, and the error says what to do.
+
+use std::time::Duration;
+
+use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
+use lapin::types::{AMQPValue, FieldTable};
+use lapin::{Channel, ExchangeKind};
+
+use super::names::{AmqpNames, short};
+use crate::broker::QueueName;
+
+/// How often the broker hands a message out before it gives the message up itself. Retries do not count (they are new
+/// messages); crashes, lost connections and hand-backs do. High enough for a day of rolling restarts, low enough to stop an
+/// item that kills the process each time.
+const DELIVERY_LIMIT: i64 = 20;
+
+/// Looking at dead letters hands them out and takes them back. From RabbitMQ 4 on a quorum queue without a limit has one
+/// of 20, after which the letter would be gone.
+const DEAD_DELIVERY_LIMIT: i64 = 1_000_000;
+
+/// One declaration.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// A durable topic exchange.
+    Exchange(String),
+    /// A durable quorum queue.
+    Queue {
+        name: String,
+        arguments: FieldTable,
+    },
+    Bind {
+        queue: String,
+        exchange: String,
+        key: &'static str,
+    },
+}
+
+impl Step {
+    /// For an error message.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Exchange(name) => format!("the exchange {name}"),
+            Self::Queue { name, .. } => format!("the queue {name}"),
+            Self::Bind { queue, exchange, key } => format!("binding {queue} to {exchange} with {key}"),
+        }
+    }
+}
+
+/// Everything, in an order in which nothing points to what is not there yet.
+pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration]) -> Vec<Step> {
+    let text = |text: &str| AMQPValue::LongString(text.into());
+    let queue = |name: String, more: Vec<(&str, AMQPValue)>| {
+        let mut arguments = FieldTable::default();
+        arguments.insert(short("x-queue-type"), text("quorum"));
+        for (key, value) in more {
+            arguments.insert(short(key), value);
+        }
+        Step::Queue { name, arguments }
+    };
+    // At-least-once dead-lettering needs `reject-publish`: the broker refuses a message rather than drop one.
+    let surely = || vec![("x-dead-letter-strategy", text("at-least-once")), ("x-overflow", text("reject-publish"))];
+    let mut steps = vec![
+        Step::Exchange(names.exchange.clone()),
+        Step::Exchange(names.results_exchange.clone()),
+        Step::Exchange(names.dead_exchange.clone()),
+        queue(names.dead_queue.clone(), vec![("x-delivery-limit", AMQPValue::LongLongInt(DEAD_DELIVERY_LIMIT))]),
+        Step::Bind { queue: names.dead_queue.clone(), exchange: names.dead_exchange.clone(), key: "#" },
+    ];
+    for name in QueueName::ALL {
+        let mut arguments = surely();
+        arguments.push(("x-dead-letter-exchange", text(&names.dead_exchange)));
+        arguments.push(("x-delivery-limit", AMQPValue::LongLongInt(DELIVERY_LIMIT)));
+        steps.push(queue(names.queue(name).to_owned(), arguments));
+        let key = match name {
+            QueueName::Enrichment => "item.#",
+            QueueName::Factcheck => "factcheck.#",
+        };
+        steps.push(Step::Bind { queue: names.queue(name).to_owned(), exchange: names.exchange.clone(), key });
+        for delay in retry_delays {
+            let mut arguments = surely();
+            arguments.push(("x-dead-letter-exchange", text("")));
+            arguments.push(("x-dead-letter-routing-key", text(names.queue(name))));
+            let millis = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
+            arguments.push(("x-message-ttl", AMQPValue::LongLongInt(millis)));
+            steps.push(queue(names.retry_queue(name, *delay), arguments));
+        }
+    }
+    steps
+}
+
+/// Applies the declarations; on failure says which one it was.
+pub(super) async fn declare(channel: &Channel, steps: &[Step]) -> Result<(), (Step, lapin::Error)> {
+    for step in steps {
+        let done = match step {
+            Step::Exchange(name) => {
+                let options = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
+                channel.exchange_declare(short(name), ExchangeKind::Topic, options, FieldTable::default()).await
+            }
+            Step::Queue { name, arguments } => {
+                let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
+                channel.queue_declare(short(name), options, arguments.clone()).await.map(drop)
+            }
+            Step::Bind { queue, exchange, key } => {
+                let options = QueueBindOptions::default();
+                channel.queue_bind(short(queue), short(exchange), short(key), options, FieldTable::default()).await
+            }
+        };
+        done.map_err(|error| (step.clone(), error))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retry_queue_leads_back_to_its_queue_and_refuses_rather_than_drops() {
+        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5), Duration::from_secs(120)]);
+        let arguments = steps
+            .iter()
+            .find_map(|step| match step {
+                Step::Queue { name, arguments } if name == "factcheck.retry.2m" => Some(arguments),
+                _ => None,
+            })
+            .unwrap();
+        let text = |key: &str| super::super::headers::text(arguments.inner().get(key).unwrap()).unwrap();
+        assert_eq!(text("x-queue-type"), "quorum");
+        assert_eq!(text("x-dead-letter-exchange"), "");
+        assert_eq!(text("x-dead-letter-routing-key"), "factcheck");
+        assert_eq!(text("x-dead-letter-strategy"), "at-least-once");
+        assert_eq!(text("x-overflow"), "reject-publish");
+        assert_eq!(arguments.inner().get("x-message-ttl"), Some(&AMQPValue::LongLongInt(120_000)));
+    }
+
+    #[test]
+    fn what_is_pointed_to_is_declared_first() {
+        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5)]);
+        let place = |wanted: &str| steps.iter().position(|step| step.describe() == wanted).unwrap();
+        assert!(place("the exchange enrichment.dlx") < place("the queue enrichment_queue"));
+        assert!(place("the queue enrichment_queue") < place("binding enrichment_queue to enrichment with item.#"));
+        assert!(place("the queue factcheck") < place("the queue factcheck.retry.5s"));
+        assert_eq!(steps.len(), 11);
+    }
+}

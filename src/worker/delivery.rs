@@ -1,0 +1,167 @@
+//! One delivery, from the queue's hand to its end.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::disposition::{Outcome, disposition};
+use super::notice::{Notice, NoticeKind};
+use super::overload::{Admission, Load, Overload};
+use super::{Work, WorkerParts, WorkerSettings};
+use crate::broker::{Delivery, QueueName, Settle};
+use crate::domain::Item;
+use crate::domain::verdict::Phase;
+
+/// The wait before a delivery that could not be settled is handed back, so that a broker in trouble is not stormed.
+const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+
+/// What every delivery of one worker shares.
+#[derive(Debug)]
+pub(super) struct Bench {
+    pub(super) settings: WorkerSettings,
+    pub(super) parts: WorkerParts,
+    pub(super) overload: Overload,
+    /// The grace is over: what is not done goes back.
+    pub(super) hand_back: CancellationToken,
+    pub(super) in_flight: AtomicUsize,
+}
+
+impl Bench {
+    /// Works on one delivery and settles it. Never fails: what goes wrong decides how it is settled.
+    pub(super) async fn handle(&self, delivery: Delivery) {
+        let started = Instant::now();
+        let lag = delivery.enqueued_at.map(|time| (self.parts.clock.now() - time).to_std().unwrap_or_default());
+        self.parts.observer.received(delivery.queue, lag);
+        if let Some(lag) = lag {
+            self.overload.note_lag(delivery.queue, lag);
+        }
+        self.count(1);
+        let outcome = self.work_on(&delivery).await;
+        let how = disposition(&outcome, delivery.attempts, &self.settings.retry);
+        self.tell(&delivery, &outcome, &how);
+        self.end(&delivery, &outcome, how).await;
+        self.count(-1);
+        self.parts.observer.finished(delivery.queue, outcome.label(), started.elapsed());
+    }
+
+    fn count(&self, change: isize) {
+        let before = self.in_flight.fetch_add(change.cast_unsigned(), Ordering::Relaxed);
+        self.parts.observer.in_flight(before.wrapping_add_signed(change));
+    }
+
+    async fn work_on(&self, delivery: &Delivery) -> Outcome {
+        let item = match Item::parse(&delivery.body) {
+            Ok(item) => item,
+            Err(reject) => return Outcome::Rejected(reject),
+        };
+        let load = match self.overload.admit(delivery.queue) {
+            Admission::Process(load) => load,
+            Admission::Defer => return Outcome::Deferred,
+            Admission::Drop => return Outcome::Dropped,
+        };
+        if load == Load::Degrade && delivery.queue == QueueName::Enrichment {
+            self.parts.observer.shed("degraded");
+        }
+        let work = Work {
+            item,
+            phase: match delivery.queue {
+                QueueName::Enrichment => Phase::Two,
+                QueueName::Factcheck => Phase::One,
+            },
+            message_id: delivery.message_id.clone(),
+            reply_to: delivery.reply_to.clone(),
+            correlation_id: delivery.correlation_id.clone(),
+            attempts: delivery.attempts,
+            load,
+        };
+        // The call itself may panic as well as the future. Nothing of ours is shared with it but the function.
+        let process = &self.parts.process;
+        let processing = AssertUnwindSafe(async { process(work).await }).catch_unwind();
+        // Dropping the work is safe: it commits in one transaction or not at all.
+        tokio::select! {
+            biased;
+            done = processing => match done {
+                Ok(Ok(processed)) => Outcome::Processed(processed),
+                Ok(Err(error)) => Outcome::Failed(error),
+                Err(panic) => Outcome::Panicked(panic_message(&*panic)),
+            },
+            () = self.hand_back.cancelled() => Outcome::HandedBack,
+            () = sleep(self.settings.item_limit) => Outcome::Stuck(self.settings.item_limit),
+        }
+    }
+
+    /// Log and metrics.
+    fn tell(&self, delivery: &Delivery, outcome: &Outcome, how: &Settle) {
+        let (queue, message_id) = (delivery.queue.as_str(), delivery.message_id.as_deref());
+        match how {
+            Settle::Ack | Settle::Defer { .. } | Settle::Requeue => {
+                tracing::debug!(queue, message_id, outcome = outcome.label(), "delivery");
+            }
+            Settle::Retry { error_label, error, delay } => {
+                self.parts.observer.retried(error_label);
+                let attempt = delivery.attempts.saturating_add(1);
+                tracing::warn!(queue, message_id, attempt, reason = error_label, %error, ?delay, "an item is tried again later");
+            }
+            Settle::Dead { label, error } => {
+                self.parts.observer.dead(outcome.reason());
+                tracing::warn!(queue, message_id, reason = label, %error, "an item is given up; see `corroborate dead list`");
+            }
+        }
+        match outcome {
+            Outcome::Deferred => self.parts.observer.shed("deferred"),
+            Outcome::Dropped => self.parts.observer.shed("dropped"),
+            _ => {}
+        }
+    }
+
+    /// Tells upstream where there is something to tell, then settles.
+    async fn end(&self, delivery: &Delivery, outcome: &Outcome, how: Settle) {
+        let notice = match (&how, outcome) {
+            (Settle::Dead { label, error }, _) => Some((NoticeKind::Dead, label.as_str(), error.clone())),
+            (_, Outcome::Dropped) => {
+                let why = "the daemon is overloaded and set to drop the excess; send the item again later";
+                Some((NoticeKind::Dropped, "overload", why.to_owned()))
+            }
+            (Settle::Defer { delay }, _) => {
+                Some((NoticeKind::Deferred, "overload", format!("the daemon is overloaded; tried again in {delay:?}")))
+            }
+            _ => None,
+        };
+        if let Some((kind, label, detail)) = notice {
+            let notice = Notice::of(delivery, kind, label, detail);
+            if let Err(error) = (self.parts.announce)(notice).await {
+                tracing::warn!(%error, "upstream could not be told; the delivery is handed back");
+                return self.hand_back_later(delivery).await;
+            }
+        }
+        if let Err(error) = self.parts.queue.settle(delivery, how).await {
+            tracing::warn!(%error, "a delivery could not be settled; it is handed back");
+            self.hand_back_later(delivery).await;
+        }
+    }
+
+    async fn hand_back_later(&self, delivery: &Delivery) {
+        // Both arms only wait.
+        tokio::select! {
+            () = sleep(SETTLE_PAUSE) => {}
+            () = self.hand_back.cancelled() => {}
+        }
+        if let Err(error) = self.parts.queue.settle(delivery, Settle::Requeue).await {
+            // It stays unsettled: its queue takes it back when the connection or the lease ends.
+            tracing::warn!(%error, "a delivery could not be handed back");
+        }
+    }
+}
+
+/// What a panic said.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

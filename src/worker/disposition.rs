@@ -1,0 +1,178 @@
+//! What becomes of a delivery, once it is known how its item ended. Pure.
+
+use std::time::Duration;
+
+use super::{ProcessError, Processed};
+use crate::broker::Settle;
+use crate::domain::Reject;
+
+/// How one delivery ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Processed(Processed),
+    /// It can never be an item.
+    Rejected(Reject),
+    Failed(ProcessError),
+    /// The code that worked on it panicked.
+    Panicked(String),
+    /// It took longer than any item may.
+    Stuck(Duration),
+    /// The daemon stops and had no more time for it.
+    HandedBack,
+    /// Overload: later.
+    Deferred,
+    /// Overload: not at all.
+    Dropped,
+}
+
+impl Outcome {
+    /// A word from a closed set, for metrics and logs.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Processed(Processed::Committed) => "committed",
+            Self::Processed(Processed::AlreadyDone) => "already_done",
+            Self::Processed(Processed::Skipped) => "skipped",
+            Self::Rejected(_) => "rejected",
+            Self::Failed(ProcessError::Transient { .. }) => "transient",
+            Self::Failed(ProcessError::Permanent { .. }) => "permanent",
+            Self::Panicked(_) => "panic",
+            Self::Stuck(_) => "stuck",
+            Self::HandedBack => "handed_back",
+            Self::Deferred => "deferred",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Why it ended so, as a word from a closed set: the error's own where there is one.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Rejected(reject) => reject.label(),
+            Self::Failed(ProcessError::Transient { label, .. } | ProcessError::Permanent { label, .. }) => label,
+            _ => self.label(),
+        }
+    }
+}
+
+/// How often and how soon something is tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Tries in all, the first among them; after so many a message is given up.
+    pub max_attempts: u32,
+    /// The wait after the first failure, the second, …; the last one repeats.
+    pub delays: Vec<Duration>,
+    /// The wait of what is put off for overload.
+    pub defer_delay: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            max_attempts: 5,
+            delays: [5, 30, 120, 600].map(Duration::from_secs).to_vec(),
+            defer_delay: Duration::from_secs(120),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// The wait after a failure, when it had been tried `attempts` times before.
+    pub fn delay(&self, attempts: u32) -> Duration {
+        let place = usize::try_from(attempts).unwrap_or(usize::MAX);
+        self.delays.get(place).or(self.delays.last()).copied().unwrap_or(self.defer_delay)
+    }
+}
+
+/// Decides. `attempts` is how often the message was tried before this time.
+pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Settle {
+    let again = |label: &'static str, error: String| {
+        let tried = attempts.saturating_add(1);
+        if tried >= policy.max_attempts {
+            let error = format!("tried {tried} times, the last time: {error}");
+            return Settle::Dead { label: label.to_owned(), error };
+        }
+        Settle::Retry { error_label: label, error, delay: policy.delay(attempts) }
+    };
+    let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error };
+    match outcome {
+        Outcome::Processed(Processed::Committed | Processed::AlreadyDone | Processed::Skipped) | Outcome::Dropped => {
+            Settle::Ack
+        }
+        Outcome::Rejected(reject) => dead(reject.label(), reject.to_string()),
+        Outcome::Failed(ProcessError::Transient { label, detail }) => again(label, detail.clone()),
+        Outcome::Failed(ProcessError::Permanent { label, detail }) => dead(label, detail.clone()),
+        // The same text would most likely panic again, and take a worker's time each time.
+        Outcome::Panicked(message) => {
+            dead("panic", format!("this item makes the daemon fail, which is a defect; please report it: {message}"))
+        }
+        Outcome::Stuck(after) => again("stuck", format!("it was not done after {after:?}")),
+        Outcome::HandedBack => Settle::Requeue,
+        Outcome::Deferred => Settle::Defer { delay: policy.defer_delay },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn policy() -> RetryPolicy {
+        RetryPolicy { max_attempts: 4, delays: vec![seconds(1), seconds(2)], defer_delay: seconds(9) }
+    }
+
+    fn transient() -> Outcome {
+        Outcome::Failed(ProcessError::Transient { label: "store_away", detail: "no route".to_owned() })
+    }
+
+    fn short(settle: &Settle) -> String {
+        match settle {
+            Settle::Ack => "ack".to_owned(),
+            Settle::Retry { error_label, delay, .. } => format!("retry {error_label} {delay:?}"),
+            Settle::Defer { delay } => format!("defer {delay:?}"),
+            Settle::Dead { label, .. } => format!("dead {label}"),
+            Settle::Requeue => "requeue".to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_outcome_has_its_end() {
+        let permanent = Outcome::Failed(ProcessError::Permanent { label: "refused", detail: "no".to_owned() });
+        let table = [
+            (Outcome::Processed(Processed::Committed), 0, "committed", "ack"),
+            (Outcome::Processed(Processed::AlreadyDone), 3, "already_done", "ack"),
+            (Outcome::Processed(Processed::Skipped), 0, "skipped", "ack"),
+            (Outcome::Rejected(Reject::NoText), 0, "rejected", "dead no_text"),
+            (Outcome::Rejected(Reject::TooLarge { bytes: 2 }), 0, "rejected", "dead too_large"),
+            (transient(), 0, "transient", "retry store_away 1s"),
+            (transient(), 1, "transient", "retry store_away 2s"),
+            (transient(), 2, "transient", "retry store_away 2s"),
+            (transient(), 3, "transient", "dead store_away"),
+            (transient(), u32::MAX, "transient", "dead store_away"),
+            (permanent, 0, "permanent", "dead refused"),
+            (Outcome::Panicked("boom".to_owned()), 0, "panic", "dead panic"),
+            (Outcome::Stuck(seconds(60)), 0, "stuck", "retry stuck 1s"),
+            (Outcome::Stuck(seconds(60)), 3, "stuck", "dead stuck"),
+            (Outcome::HandedBack, 3, "handed_back", "requeue"),
+            (Outcome::Deferred, 3, "deferred", "defer 9s"),
+            (Outcome::Dropped, 0, "dropped", "ack"),
+        ];
+        for (outcome, attempts, label, end) in table {
+            assert_eq!(outcome.label(), label);
+            assert_eq!(short(&disposition(&outcome, attempts, &policy())), end, "{outcome:?} after {attempts}");
+        }
+    }
+
+    #[test]
+    fn a_dead_letter_says_how_often_it_was_tried_and_why() {
+        let Settle::Dead { error, .. } = disposition(&transient(), 3, &policy()) else { panic!("not dead") };
+        assert_eq!(error, "tried 4 times, the last time: no route");
+    }
+
+    #[test]
+    fn without_delays_there_is_still_a_wait() {
+        let bare = RetryPolicy { delays: Vec::new(), ..policy() };
+        assert_eq!(bare.delay(0), seconds(9));
+    }
+}

@@ -1,0 +1,369 @@
+//! The loop against a queue in memory. The promises of a real broker are in `tests/it/broker.rs`.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use futures::FutureExt;
+use tokio::sync::Notify;
+
+use super::*;
+use crate::broker::{DeadLetter, DeadSelection, NoObserver, OutboxMessage, QueueDepth, Receipt, Settle};
+use crate::domain::SystemClock;
+
+/// Hands out what was put in, and remembers how each was settled.
+#[derive(Debug, Default)]
+struct FakeQueue {
+    waiting: Mutex<VecDeque<Delivery>>,
+    added: Notify,
+    settled: Mutex<Vec<(i64, Settle)>>,
+    stopped: CancellationToken,
+    depth: Mutex<QueueDepth>,
+    /// Settling as anything but `Requeue` fails so often.
+    failures: Mutex<u32>,
+    /// Deliveries handed out.
+    received: AtomicUsize,
+}
+
+impl FakeQueue {
+    fn put(&self, id: i64, queue: QueueName, body: &[u8], attempts: u32) {
+        self.waiting.lock().unwrap().push_back(Delivery {
+            queue,
+            body: body.to_vec(),
+            attempts,
+            redelivered: false,
+            message_id: None,
+            reply_to: None,
+            correlation_id: None,
+            enqueued_at: None,
+            receipt: Receipt::Table(id),
+        });
+        self.added.notify_one();
+    }
+
+    fn settled(&self) -> Vec<(i64, Settle)> {
+        self.settled.lock().unwrap().clone()
+    }
+}
+
+impl Queue for FakeQueue {
+    fn receive(&self) -> BoxFuture<'_, Result<Delivery, QueueError>> {
+        async {
+            loop {
+                if self.stopped.is_cancelled() {
+                    return Err(QueueError::Closed);
+                }
+                if let Some(delivery) = self.waiting.lock().unwrap().pop_front() {
+                    self.received.fetch_add(1, Ordering::SeqCst);
+                    return Ok(delivery);
+                }
+                tokio::select! {
+                    () = self.added.notified() => {}
+                    () = self.stopped.cancelled() => {}
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
+        let Receipt::Table(id) = delivery.receipt else { panic!("a foreign delivery") };
+        let mut failures = self.failures.lock().unwrap();
+        if *failures > 0 && how != Settle::Requeue {
+            *failures -= 1;
+            return async { Err(QueueError::Away { detail: "test".to_owned() }) }.boxed();
+        }
+        self.settled.lock().unwrap().push((id, how));
+        async { Ok(()) }.boxed()
+    }
+
+    fn publish_items<'a>(&'a self, _: QueueName, _: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn publish_results<'a>(&'a self, _: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>> {
+        async { Ok(*self.depth.lock().unwrap()) }.boxed()
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn dead_list(&self, _: usize) -> BoxFuture<'_, Result<Vec<DeadLetter>, QueueError>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn dead_get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>> {
+        async { Ok(None) }.boxed()
+    }
+
+    fn dead_requeue<'a>(&'a self, _: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
+        async { Ok(0) }.boxed()
+    }
+
+    fn dead_drop<'a>(&'a self, _: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
+        async { Ok(0) }.boxed()
+    }
+
+    fn stop_receiving(&self) {
+        self.stopped.cancel();
+    }
+}
+
+/// A worker at work, its queue, and what upstream was told.
+struct Running {
+    queue: Arc<FakeQueue>,
+    notices: Arc<Mutex<Vec<Notice>>>,
+    shutdown: CancellationToken,
+    result: tokio::task::JoinHandle<Result<(), WorkerError>>,
+}
+
+impl Running {
+    fn start(queue: FakeQueue, settings: WorkerSettings, process: Process) -> Self {
+        let notices = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&notices);
+        let announce: Announce = Arc::new(move |notice| {
+            heard.lock().unwrap().push(notice);
+            async { Ok(()) }.boxed()
+        });
+        Self::start_announcing(queue, settings, process, announce, notices)
+    }
+
+    fn start_announcing(
+        queue: FakeQueue,
+        settings: WorkerSettings,
+        process: Process,
+        announce: Announce,
+        notices: Arc<Mutex<Vec<Notice>>>,
+    ) -> Self {
+        let queue = Arc::new(queue);
+        let parts = WorkerParts {
+            queue: Arc::clone(&queue) as Arc<dyn Queue>,
+            process,
+            announce,
+            clock: Arc::new(SystemClock),
+            observer: Arc::new(NoObserver),
+        };
+        let shutdown = CancellationToken::new();
+        let tracker = TaskTracker::new();
+        let result = tracker.spawn(run(settings, parts, shutdown.clone(), tracker.clone()));
+        Self { queue, notices, shutdown, result }
+    }
+
+    /// Waits until so many deliveries are settled.
+    async fn settled(&self, count: usize) -> Vec<(i64, Settle)> {
+        for _ in 0..500 {
+            let settled = self.queue.settled();
+            if settled.len() >= count {
+                return settled;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        panic!("only {:?} of {count} were settled", self.queue.settled());
+    }
+
+    async fn stop(self) -> (Vec<(i64, Settle)>, Result<(), WorkerError>) {
+        self.shutdown.cancel();
+        let result = self.result.await.unwrap();
+        (self.queue.settled(), result)
+    }
+}
+
+fn item(id: &str) -> Vec<u8> {
+    format!(r#"{{"schema":1,"item_id":"{id}","text":"Water boils at 100 degrees."}}"#).into_bytes()
+}
+
+fn processing(answer: fn(Work) -> Result<Processed, ProcessError>) -> Process {
+    Arc::new(move |work| async move { answer(work) }.boxed())
+}
+
+fn settings() -> WorkerSettings {
+    WorkerSettings { grace: Duration::from_secs(5), poll_every: Duration::from_millis(20), ..WorkerSettings::default() }
+}
+
+fn label(settle: &Settle) -> String {
+    match settle {
+        Settle::Dead { label, .. } => format!("dead {label}"),
+        Settle::Retry { error_label, .. } => format!("retry {error_label}"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn each_item_is_settled_by_what_came_of_it() {
+    let process = processing(|work| match work.item.item_id.as_str() {
+        "fine" => Ok(Processed::Committed),
+        "again" => Err(ProcessError::Transient { label: "store_away", detail: "gone".to_owned() }),
+        "never" => Err(ProcessError::Permanent { label: "refused", detail: "no".to_owned() }),
+        other => panic!("cannot bear {other}"),
+    });
+    let queue = FakeQueue::default();
+    for (id, name) in ["fine", "again", "never", "boom"].into_iter().enumerate() {
+        queue.put(id as i64, QueueName::Enrichment, &item(name), 0);
+    }
+    queue.put(4, QueueName::Factcheck, b"{not json", 0);
+    queue.put(5, QueueName::Factcheck, &item("again"), 4);
+    let running = Running::start(queue, settings(), process);
+    let mut settled = running.settled(6).await;
+    settled.sort_by_key(|(id, _)| *id);
+    let ends: Vec<String> = settled.iter().map(|(_, how)| label(how)).collect();
+    assert_eq!(ends, ["Ack", "retry store_away", "dead refused", "dead panic", "dead not_json", "dead store_away"]);
+    let Settle::Dead { error, .. } = &settled[3].1 else { panic!() };
+    assert!(error.ends_with("cannot bear boom"), "{error}");
+
+    let mut told: Vec<(String, String)> =
+        running.notices.lock().unwrap().iter().map(|notice| (notice.item_id.clone(), notice.label.clone())).collect();
+    told.sort();
+    let expected = [("", "not_json"), ("again", "store_away"), ("boom", "panic"), ("never", "refused")];
+    assert_eq!(told, expected.map(|(item, label)| (item.to_owned(), label.to_owned())));
+    assert!(running.stop().await.1.is_ok());
+}
+
+#[tokio::test]
+async fn the_queue_decides_the_phase() {
+    let process = processing(|work| {
+        let expected = if work.item.item_id == "enrich" { Phase::Two } else { Phase::One };
+        assert_eq!(work.phase, expected);
+        Ok(Processed::Committed)
+    });
+    let queue = FakeQueue::default();
+    queue.put(1, QueueName::Enrichment, &item("enrich"), 0);
+    queue.put(2, QueueName::Factcheck, &item("look up"), 0);
+    let running = Running::start(queue, settings(), process);
+    assert!(running.settled(2).await.iter().all(|(_, how)| *how == Settle::Ack));
+}
+
+#[tokio::test]
+async fn no_more_is_fetched_than_there_are_hands() {
+    let gate = CancellationToken::new();
+    let opened = gate.clone();
+    let process: Process = Arc::new(move |_| {
+        let opened = opened.clone();
+        async move {
+            opened.cancelled().await;
+            Ok(Processed::Committed)
+        }
+        .boxed()
+    });
+    let queue = FakeQueue::default();
+    for id in 0..10 {
+        queue.put(id, QueueName::Enrichment, &item("a"), 0);
+    }
+    let running = Running::start(queue, WorkerSettings { concurrency: 3, ..settings() }, process);
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(running.queue.received.load(Ordering::SeqCst), 3);
+    gate.cancel();
+    assert_eq!(running.settled(10).await.len(), 10);
+}
+
+/// Takes as long as the item's text says, in milliseconds.
+fn slow() -> Process {
+    Arc::new(|work| {
+        async move {
+            let millis = work.item.item_id.parse().unwrap();
+            sleep(Duration::from_millis(millis)).await;
+            Ok(Processed::Committed)
+        }
+        .boxed()
+    })
+}
+
+#[tokio::test]
+async fn a_stop_lets_finish_what_can_and_hands_back_the_rest() {
+    let queue = FakeQueue::default();
+    queue.put(1, QueueName::Enrichment, &item("100"), 0);
+    queue.put(2, QueueName::Enrichment, &item("60000"), 0);
+    let settings = WorkerSettings { grace: Duration::from_millis(400), ..settings() };
+    let running = Running::start(queue, settings, slow());
+    while running.queue.received.load(Ordering::SeqCst) < 2 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    running.shutdown.cancel();
+    running.queue.put(3, QueueName::Enrichment, &item("0"), 0);
+    let (settled, result) = running.stop().await;
+    assert!(result.is_ok());
+    assert_eq!(settled, [(1, Settle::Ack), (2, Settle::Requeue)], "and nothing more was taken");
+}
+
+#[tokio::test]
+async fn an_item_that_hangs_frees_its_hand() {
+    let queue = FakeQueue::default();
+    queue.put(1, QueueName::Enrichment, &item("60000"), 0);
+    let settings = WorkerSettings { item_limit: Duration::from_millis(50), ..settings() };
+    let running = Running::start(queue, settings, slow());
+    assert_eq!(label(&running.settled(1).await[0].1), "retry stuck");
+}
+
+#[tokio::test]
+async fn what_cannot_be_settled_is_handed_back() {
+    let queue = FakeQueue { failures: Mutex::new(1), ..FakeQueue::default() };
+    queue.put(1, QueueName::Enrichment, b"nonsense", 0);
+    let running = Running::start(queue, settings(), processing(|_| Ok(Processed::Committed)));
+    assert_eq!(running.settled(1).await, [(1, Settle::Requeue)]);
+}
+
+#[tokio::test]
+async fn nothing_is_given_up_unless_upstream_could_be_told() {
+    let queue = FakeQueue::default();
+    queue.put(1, QueueName::Enrichment, b"nonsense", 0);
+    let announce: Announce = Arc::new(|_| async { Err("the store is away".to_owned()) }.boxed());
+    let process = processing(|_| Ok(Processed::Committed));
+    let running = Running::start_announcing(queue, settings(), process, announce, Arc::default());
+    assert_eq!(running.settled(1).await, [(1, Settle::Requeue)]);
+}
+
+#[tokio::test]
+async fn a_crash_of_the_workers_own_code_ends_it_with_an_error() {
+    let queue = FakeQueue::default();
+    queue.put(1, QueueName::Enrichment, b"nonsense", 0);
+    let announce: Announce = Arc::new(|_| panic!("a defect outside of any item"));
+    let process = processing(|_| Ok(Processed::Committed));
+    let running = Running::start_announcing(queue, settings(), process, announce, Arc::default());
+    let ended = timeout(Duration::from_secs(5), running.result).await.unwrap().unwrap();
+    assert!(matches!(ended, Err(WorkerError::Crashed { .. })), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_queue_that_is_closed_by_somebody_else_ends_it_with_an_error() {
+    let running = Running::start(FakeQueue::default(), settings(), slow());
+    running.queue.stop_receiving();
+    let ended = timeout(Duration::from_secs(5), running.result).await.unwrap().unwrap();
+    assert!(matches!(ended, Err(WorkerError::Queue(QueueError::Closed))), "{ended:?}");
+}
+
+/// Starts a worker at a queue of 12 where 10 are allowed, and lets it take four items after it has looked.
+async fn overloaded(policy: OverloadPolicy) -> (Vec<String>, Vec<NoticeKind>) {
+    let process = processing(|work| match work.load {
+        Load::Normal => Ok(Processed::Committed),
+        // Marks the degraded ones in the settlement.
+        Load::Degrade => Err(ProcessError::Permanent { label: "degraded", detail: String::new() }),
+    });
+    let queue = FakeQueue::default();
+    *queue.depth.lock().unwrap() = QueueDepth { enrichment: 12, factcheck: 0, dead: 0 };
+    let limits = OverloadLimits { policy, max_queue_length: 10, ..OverloadLimits::default() };
+    let settings =
+        WorkerSettings { overload: limits, poll_every: Duration::from_secs(60), concurrency: 1, ..settings() };
+    let running = Running::start(queue, settings, process);
+    sleep(Duration::from_millis(100)).await;
+    for id in 0..4 {
+        running.queue.put(id, QueueName::Enrichment, &item("a"), 0);
+    }
+    let ends = running.settled(4).await.iter().map(|(_, how)| label(how)).collect();
+    let told = running.notices.lock().unwrap().iter().map(|notice| notice.kind).collect();
+    (ends, told)
+}
+
+#[tokio::test]
+async fn overload_degrades_defers_or_drops() {
+    let (ends, _) = overloaded(OverloadPolicy::Degrade).await;
+    assert_eq!(ends, ["dead degraded"; 4]);
+    let (ends, told) = overloaded(OverloadPolicy::Defer).await;
+    assert_eq!(ends, ["Defer { delay: 120s }", "Defer { delay: 120s }", "Ack", "Ack"]);
+    assert_eq!(told, [NoticeKind::Deferred; 2]);
+    let (ends, told) = overloaded(OverloadPolicy::Drop).await;
+    assert_eq!(ends, ["Ack"; 4]);
+    assert_eq!(told, [NoticeKind::Dropped; 2]);
+}
