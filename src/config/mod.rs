@@ -1,1 +1,71 @@
-//! config
+//! Configuration: three layers in, one typed tree out, or a list of everything that is wrong.
+//!
+//! The layers are `config/default.toml` (built in; every key with its reason and unit: it is the reference manual), the
+//! file of `--config` or `CORROBORATE_CONFIG`, and the environment. The only room that reads the environment. It never
+//! talks to a network, never prints, and never lets a secret into a message, a `Debug` or a list.
+//!
+//! To add a key: a commented line in `config/default.toml`, a row in `names.rs`, a field in `model.rs` (or `scoring.rs`).
+//! The tests name what is missing. A rule between keys goes into `checks.rs`, a new sort of value into `kind.rs`.
+
+mod checks;
+mod environment;
+mod kind;
+mod load;
+mod model;
+mod names;
+mod problem;
+mod schema;
+mod scoring;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use kind::{Bare, Kind, SecretKind};
+pub use load::{DEFAULT_TOML, LoadOptions, Loaded, Source, load};
+pub use model::{
+    AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
+    HttpConfig, InferenceConfig, JobsConfig, LlmConfig, LogConfig, LogFormat, OpenSearchBackend, Overload,
+    ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, SearchStage, TranslateConfig, WorkerConfig,
+};
+pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
+pub use problem::{ConfigError, Problem};
+pub use schema::{json_schema, reference_lines};
+pub use scoring::{
+    CredibilityByType, FeatureWeights, NumberTolerance, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds,
+};
+pub use show::{ShownKey, show};
+
+/// The exit code of a configuration that cannot be used.
+pub const EXIT_CODE: u8 = 64;
+
+impl Config {
+    /// The built-in defaults alone: no file, no environment. For the demo and for tests.
+    ///
+    /// # Panics
+    /// Never in a program that passed its tests: the defaults are part of it.
+    pub fn built_in() -> Self {
+        load(LoadOptions { file: None, env: [] }).expect("the built-in configuration is valid").config
+    }
+}
+
+/// The environment of this process. Text that is not UTF-8 is passed on with replacement characters, which every kind
+/// of value refuses. The one place that reads the environment.
+pub fn process_env() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+}
+
+/// The folder of the embedded database: the configured one, else the platform's data folder, else `.corroborate` in the
+/// current folder where the user has no home (some containers).
+pub fn data_dir(config: &Config) -> PathBuf {
+    config.data_dir.clone().unwrap_or_else(|| {
+        directories::ProjectDirs::from("", "", "corroborate")
+            .map_or_else(|| PathBuf::from(".corroborate"), |folders| folders.data_dir().to_path_buf())
+    })
+}
+
+/// The folder of model files: the configured one, else `models` in the data folder.
+pub fn models_dir(config: &Config) -> PathBuf {
+    config.models_dir.clone().unwrap_or_else(|| data_dir(config).join("models"))
+}

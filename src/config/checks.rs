@@ -1,0 +1,327 @@
+//! What holds between keys: contradictions stop the start, doubtful combinations are warned of.
+
+use std::net::IpAddr;
+
+use super::load::{Gathered, Source};
+use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
+use super::names::by_path;
+use super::problem::Problem;
+
+/// Shortest token that is not warned of on an open address, characters.
+const SHORT_TOKEN: usize = 16;
+
+/// Adds contradictions to what is gathered and returns the warnings.
+pub(super) fn check(config: &Config, gathered: &mut Gathered) -> Vec<String> {
+    let contradictions = contradictions(config, gathered);
+    for contradiction in contradictions {
+        // Of a key with a problem of its own the lower layer's value was judged: what is said of it would mislead.
+        if !contradiction.keys.iter().any(|key| gathered.bad.contains(key)) {
+            gathered.problems.push(contradiction.problem(gathered));
+        }
+    }
+    warnings(config, gathered)
+}
+
+/// Two or more settings that cannot hold at the same time. The first key is the one to name.
+struct Contradiction {
+    keys: Vec<&'static str>,
+    value: Option<String>,
+    what: String,
+    mend: String,
+}
+
+impl Contradiction {
+    fn problem(self, gathered: &Gathered) -> Problem {
+        let first = self.keys.first().copied().unwrap_or_default();
+        let problem = Problem::new(written_as(first, gathered), self.what, self.mend);
+        match self.value {
+            Some(value) => problem.with_value(&value),
+            None => problem,
+        }
+    }
+}
+
+/// A key as the user wrote it: the file's path where a file set it, else the variable.
+fn written_as(path: &str, gathered: &Gathered) -> String {
+    match gathered.sources.get(path) {
+        Some(Source::File(file)) => format!("{}: {path}", file.display()),
+        Some(Source::Environment(name) | Source::SecretFile(name)) => name.clone(),
+        _ => by_path(path).map_or_else(|| path.to_owned(), |key| key.env().into_owned()),
+    }
+}
+
+fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    let mut add = |is_wrong: bool, keys: &[&'static str], value: Option<String>, what: &str, mend: &str| {
+        if is_wrong {
+            found.push(Contradiction { keys: keys.to_vec(), value, what: what.to_owned(), mend: mend.to_owned() });
+        }
+    };
+    let enrichment = &config.enrichment;
+    add(
+        enrichment.queries_min > enrichment.queries_max,
+        &["enrichment.queries_min", "enrichment.queries_max"],
+        Some(enrichment.queries_min.to_string()),
+        &format!("is more than queries_max, {}", enrichment.queries_max),
+        "raise queries_max or lower queries_min",
+    );
+    add(
+        enrichment.passage_min_length >= enrichment.passage_max_length,
+        &["enrichment.passage_min_length", "enrichment.passage_max_length"],
+        Some(enrichment.passage_min_length.to_string()),
+        "is not below passage_max_length",
+        "leave room between the two",
+    );
+    add(
+        enrichment.judged_passages > enrichment.passages_per_claim,
+        &["enrichment.judged_passages", "enrichment.passages_per_claim"],
+        Some(enrichment.judged_passages.to_string()),
+        "is more than passages_per_claim, from which they are chosen",
+        "raise passages_per_claim",
+    );
+    add(
+        enrichment.max_sources > enrichment.candidate_pages,
+        &["enrichment.max_sources", "enrichment.candidate_pages"],
+        Some(enrichment.max_sources.to_string()),
+        "is more than candidate_pages, from which they are chosen",
+        "raise CORROBORATE_ENRICHMENT_CANDIDATE_PAGES",
+    );
+    add(
+        config.queue.lease <= enrichment.max_time,
+        &["queue.lease", "enrichment.max_time"],
+        Some(humantime::format_duration(config.queue.lease).to_string()),
+        "is not longer than ENRICHMENT_MAX_SECONDS: an item would be given to a second worker while in work",
+        "raise CORROBORATE_QUEUE_LEASE",
+    );
+    let opensearch_asked = enrichment.providers.contains(&SearchProvider::OpenSearch)
+        && gathered.sources.contains_key("enrichment.opensearch_backends");
+    add(
+        opensearch_asked && enrichment.opensearch_backends.is_empty(),
+        &["enrichment.opensearch_backends", "enrichment.providers"],
+        None,
+        "is empty while ENRICHMENT_PROVIDERS names opensearch",
+        "name a backend, or take opensearch out",
+    );
+    add(
+        config.llm.base_url.is_some() && config.llm.model.is_none(),
+        &["llm.base_url", "llm.model"],
+        None,
+        "is set and LLM_MODEL is not",
+        "set LLM_MODEL to a model of that server",
+    );
+    add(
+        config.llm.search_enabled && config.llm.base_url.is_none(),
+        &["llm.search_enabled", "llm.base_url"],
+        None,
+        "is true and LLM_BASE_URL is not set",
+        "set LLM_BASE_URL and LLM_MODEL, or switch it off",
+    );
+    found.extend(list_contradiction(config, gathered));
+    found.extend(name_contradictions(config));
+    found.extend(scoring_contradictions(config));
+    found
+}
+
+/// A domain that the user put on both lists. One that only the built-in allow list has is simply denied.
+fn list_contradiction(config: &Config, gathered: &Gathered) -> Option<Contradiction> {
+    let keys = ["enrichment.denylist_domains", "enrichment.allowlist_domains"];
+    if !keys.iter().all(|key| gathered.sources.contains_key(key)) {
+        return None;
+    }
+    let allowed = &config.enrichment.allowlist_domains;
+    let on_both = |entry: &&DomainEntry| allowed.iter().any(|other| other.domain == entry.domain);
+    let entry = config.enrichment.denylist_domains.iter().find(on_both)?;
+    Some(Contradiction {
+        keys: keys.to_vec(),
+        value: None,
+        what: format!("names {}, which ENRICHMENT_ALLOWLIST_DOMAINS names too", entry.domain),
+        mend: "keep it on one of the lists".to_owned(),
+    })
+}
+
+/// Queues that share a name would swallow each other's messages, and exchanges of one name each other's bindings.
+fn name_contradictions(config: &Config) -> Vec<Contradiction> {
+    let amqp = &config.amqp;
+    let queues = [
+        ("amqp.enrichment_queue", &amqp.enrichment_queue),
+        ("amqp.factcheck_queue", &amqp.factcheck_queue),
+        ("amqp.dead_queue", &amqp.dead_queue),
+    ];
+    let exchanges = [
+        ("amqp.exchange", &amqp.exchange),
+        ("amqp.dead_exchange", &amqp.dead_exchange),
+        ("amqp.results_exchange", &amqp.results_exchange),
+    ];
+    let mut found = Vec::new();
+    for names in [queues, exchanges] {
+        for (position, (key, name)) in names.iter().enumerate() {
+            if let Some((other, _)) = names.iter().take(position).find(|(_, earlier)| earlier == name) {
+                found.push(Contradiction {
+                    keys: vec![key, other],
+                    value: Some((*name).clone()),
+                    what: format!("is also the name of {other}"),
+                    mend: "give each a name of its own".to_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn scoring_contradictions(config: &Config) -> Vec<Contradiction> {
+    let quality = config.scoring.quality;
+    let sum = quality.credibility + quality.freshness + quality.relevance + quality.specificity;
+    let mut found = Vec::new();
+    if (sum - 1.0).abs() > 0.001 {
+        found.push(Contradiction {
+            keys: vec![
+                "scoring.quality.credibility",
+                "scoring.quality.freshness",
+                "scoring.quality.relevance",
+                "scoring.quality.specificity",
+            ],
+            value: Some(quality.credibility.to_string()),
+            what: format!("sums to {sum:.3} with the other three shares of scoring.quality"),
+            mend: "make the four sum to 1".to_owned(),
+        });
+    }
+    let verdict = config.scoring.verdict;
+    if verdict.conflict > verdict.contest {
+        found.push(Contradiction {
+            keys: vec!["scoring.verdict.conflict", "scoring.verdict.contest"],
+            value: Some(verdict.conflict.to_string()),
+            what: "is above contest: sources would be contested before they conflict".to_owned(),
+            mend: "keep conflict at or below contest".to_owned(),
+        });
+    }
+    found
+}
+
+fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut warn = |is_doubtful: bool, text: String| {
+        if is_doubtful {
+            found.push(text);
+        }
+    };
+    let http = &config.http;
+    let is_open = !http.bind.ip().is_loopback();
+    let token_length = http.admin_token.as_ref().map(|token| secrecy::ExposeSecret::expose_secret(token).len());
+    warn(
+        is_open && token_length.is_none(),
+        format!(
+            "HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: writes and admin reads are closed",
+            http.bind
+        ),
+    );
+    warn(
+        is_open && token_length.is_some_and(|length| length < SHORT_TOKEN),
+        format!(
+            "ADMIN_TOKEN is shorter than {SHORT_TOKEN} characters and HTTP_BIND {} is open to the network",
+            http.bind
+        ),
+    );
+    warn(
+        config.fetch.allow_private_addresses,
+        "FETCH_ALLOW_PRIVATE_ADDRESSES is true: links in items can reach your internal network; only for tests"
+            .to_owned(),
+    );
+    let enrichment = &config.enrichment;
+    warn(
+        http.request_timeout <= enrichment.max_time,
+        "CORROBORATE_HTTP_REQUEST_TIMEOUT is not longer than ENRICHMENT_MAX_SECONDS: long checks end without an answer"
+            .to_owned(),
+    );
+    warn(
+        enrichment.daily_budget_usd > enrichment.monthly_cap_usd,
+        format!(
+            "ENRICHMENT_DAILY_BUDGET_USD {} is above ENRICHMENT_MONTHLY_CAP_USD {}: the cap stops paid calls before the \
+             budget warns",
+            enrichment.daily_budget_usd, enrichment.monthly_cap_usd
+        ),
+    );
+    warn(
+        enrichment.allowlist_only && enrichment.allowlist_domains.is_empty(),
+        "ENRICHMENT_ALLOWLIST_ONLY is true and the allow list is empty: no page is used until a domain is added"
+            .to_owned(),
+    );
+    warn(
+        enrichment.enabled && enrichment.providers.is_empty(),
+        "ENRICHMENT_PROVIDERS is empty: only stored evidence and fact-checks are used".to_owned(),
+    );
+    warn(
+        enrichment.pilot_channels.is_empty(),
+        "ENRICHMENT_PILOT_CHANNELS is empty: no item gets evidence; write all for every channel".to_owned(),
+    );
+    warn(
+        config.llm.api_key.is_some() && config.llm.base_url.is_none(),
+        "LLM_API_KEY is set and LLM_BASE_URL is not: no model is asked".to_owned(),
+    );
+    warn(
+        config.translate.api_key.is_some() && config.translate.base_url.is_none(),
+        "TRANSLATE_API_KEY is set and TRANSLATE_BASE_URL is not: queries are not translated".to_owned(),
+    );
+    let google = &config.providers.google;
+    warn(
+        gathered.sources.contains_key("fact_check.google_enabled")
+            && config.fact_check.google_enabled
+            && google.api_key.is_none(),
+        "FACTCHECK_GOOGLE_ENABLED is true and FACTCHECK_GOOGLE_API_KEY is not set: fact-checks are not looked up"
+            .to_owned(),
+    );
+    found.extend(unused_backends(config, gathered));
+    found.extend(plain_text_keys(config));
+    found
+}
+
+/// A key or server somebody configured for a provider that is not in use.
+fn unused_backends(config: &Config, gathered: &Gathered) -> Vec<String> {
+    let enrichment = &config.enrichment;
+    let opensearch = |backend| {
+        enrichment.providers.contains(&SearchProvider::OpenSearch) && enrichment.opensearch_backends.contains(&backend)
+    };
+    let providers = [
+        ("providers.eventregistry.api_key", enrichment.providers.contains(&SearchProvider::EventRegistry)),
+        ("providers.newsapi.api_key", enrichment.providers.contains(&SearchProvider::NewsApi)),
+        ("providers.brave.api_key", opensearch(OpenSearchBackend::Brave)),
+        ("providers.serpapi.api_key", opensearch(OpenSearchBackend::SerpApi)),
+        ("providers.searxng.base_url", opensearch(OpenSearchBackend::Searxng)),
+    ];
+    providers
+        .iter()
+        .filter(|(key, in_use)| !in_use && gathered.sources.contains_key(key))
+        .map(|(key, _)| {
+            format!(
+                "{} is set, but ENRICHMENT_PROVIDERS or ENRICHMENT_OPENSEARCH_BACKENDS leaves its provider out",
+                written_as(key, gathered)
+            )
+        })
+        .collect()
+}
+
+/// Keys that would travel readable for everyone on the way.
+fn plain_text_keys(config: &Config) -> Vec<String> {
+    let mut servers: Vec<(&str, Option<&url::Url>, bool)> = config
+        .providers
+        .named()
+        .into_iter()
+        .map(|(name, provider)| (name, provider.base_url.as_ref(), provider.api_key.is_some()))
+        .collect();
+    servers.push(("llm", config.llm.base_url.as_ref(), config.llm.api_key.is_some()));
+    servers.push(("translate", config.translate.base_url.as_ref(), config.translate.api_key.is_some()));
+    servers
+        .into_iter()
+        .filter(|(_, url, has_key)| *has_key && url.is_some_and(|url| url.scheme() == "http" && !is_near(url)))
+        .map(|(name, ..)| format!("the base URL of {name} is http: its key travels unencrypted; use https"))
+        .collect()
+}
+
+/// Loopback, private networks and names without a dot (containers) are taken as the operator's own.
+fn is_near(url: &url::Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_private(),
+        Some(url::Host::Ipv6(address)) => IpAddr::V6(address).is_loopback() || address.is_unique_local(),
+        Some(url::Host::Domain(name)) => !name.contains('.'),
+        None => true,
+    }
+}

@@ -1,0 +1,156 @@
+//! The environment layer: known names, the `_FILE` twins of secrets, and names that look like ours and are not.
+
+use std::collections::BTreeMap;
+
+use figment::value::{Dict, Empty, Value};
+
+use super::load::{Gathered, Source, is_optional, put};
+use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
+use super::problem::{Problem, nearest_env, sounds_secret};
+
+/// Beginnings that are ours alone: an unknown name with one of them stops the start.
+const OUR_PREFIXES: [&str; 8] =
+    ["CORROBORATE_", "FACTCHECK_", "ENRICHMENT_", "FETCH_", "LLM_", "TRANSLATE_", "INFERENCE_", "WORKER_"];
+
+/// Beginnings that other programs use too (`HTTP_PROXY`, `DATABASE_HOST`, `LOG_LEVEL`): an unknown name with one of them
+/// is only ours when it is within two letters of a name of ours.
+const SHARED_PREFIXES: [&str; 6] = ["HTTP_", "DATABASE_", "AMQP_", "ADMIN_", "LOG_", "MODELS_"];
+
+/// Names for tests and measurements; the daemon does not read them.
+const RESERVED_PREFIXES: [&str; 3] = ["CORROBORATE_TEST_", "CORROBORATE_BENCH_", "CORROBORATE_SHARED_DATA"];
+
+/// Value that empties a list or unsets a key without default.
+const NONE: &str = "none";
+
+/// Largest file a `_FILE` name may point to, bytes: a secret is a line.
+const MAX_SECRET_FILE: u64 = 64 * 1024;
+
+/// The environment, reduced to what may be meant for us. Deliberately without `Debug`: it holds secrets.
+pub(super) struct Environment {
+    values: BTreeMap<String, String>,
+}
+
+impl Environment {
+    pub(super) fn new(env: impl IntoIterator<Item = (String, String)>) -> Self {
+        // An empty value is what a container file passes on for a variable that is not set.
+        Self { values: env.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect() }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Reads every known name into a layer, and notes unknown ones.
+    pub(super) fn read(&self, defaults: &Dict, gathered: &mut Gathered) -> Dict {
+        let mut layer = Dict::new();
+        for key in KEYS.iter() {
+            if key.is_secret() {
+                self.read_secret(key, &mut layer, gathered);
+            } else {
+                self.read_plain(key, defaults, &mut layer, gathered);
+            }
+        }
+        for (name, value) in &self.values {
+            if let Some(problem) = unknown_name(name, value) {
+                gathered.problems.push(problem);
+            }
+        }
+        layer
+    }
+
+    fn read_plain(&self, key: &'static Key, defaults: &Dict, layer: &mut Dict, gathered: &mut Gathered) {
+        let name = key.env();
+        let Some(text) = self.text(&name) else { return };
+        let source = Source::Environment(name.to_string());
+        if text.trim().eq_ignore_ascii_case(NONE) && (key.kind.is_list() || is_optional(key, defaults)) {
+            let nothing = if key.kind.is_list() { Value::from(Vec::<Value>::new()) } else { Value::from(Empty::None) };
+            put(layer, key.path, nothing);
+            gathered.sources.insert(key.path, source);
+            return;
+        }
+        gathered.take(key, key.kind.read_text(text), layer, source, |fault| {
+            Problem::new(name.clone(), fault.what.clone(), fault.mend.clone()).with_value(text)
+        });
+    }
+
+    fn read_secret(&self, key: &'static Key, layer: &mut Dict, gathered: &mut Gathered) {
+        let name = key.env().into_owned();
+        let twin = format!("{name}{FILE_TWIN}");
+        let (text, source) = match (self.text(&name), self.text(&twin)) {
+            (None, None) => return,
+            (Some(_), Some(_)) => {
+                let what = format!("is set, and {twin} too");
+                gathered.problems.push(Problem::new(name, what, "set one of the two"));
+                gathered.bad.push(key.path);
+                return;
+            }
+            (Some(text), None) => (text.to_owned(), Source::Environment(name.clone())),
+            (None, Some(path)) => match read_secret_file(path) {
+                Ok(text) => (text, Source::SecretFile(twin.clone())),
+                Err(what) => {
+                    let mend = "name a readable file that holds the value alone";
+                    gathered.problems.push(Problem::new(twin, what, mend).with_value(path));
+                    gathered.bad.push(key.path);
+                    return;
+                }
+            },
+        };
+        let written = if matches!(source, Source::SecretFile(_)) { twin } else { name };
+        // The value stays out of the message, also a wrong one.
+        gathered.take(key, key.kind.read_text(&text), layer, source, |fault| {
+            Problem::new(written, fault.what.clone(), fault.mend.clone())
+        });
+    }
+}
+
+fn read_secret_file(path: &str) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read ({error})"))?.len();
+    if size > MAX_SECRET_FILE {
+        return Err(format!("names a file of {size} bytes, which is no secret"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read ({error})"))?;
+    let text = text.trim();
+    if text.is_empty() { Err("names an empty file".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// The problem with a name that looks like ours and is not known.
+fn unknown_name(name: &str, value: &str) -> Option<Problem> {
+    let is_known = name == CONFIG_FILE_ENV
+        || KEYS.iter().any(|key| {
+            key.env() == name || (key.is_secret() && name.strip_suffix(FILE_TWIN) == Some(key.env().as_ref()))
+        });
+    if is_known || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_service_link(name, value) {
+        return None;
+    }
+    let ours = OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let shared = SHARED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    if !ours && !shared {
+        return None;
+    }
+    let suggestion = nearest_env(name);
+    if !ours && suggestion.as_ref().is_none_or(|found| found.distance > 2) {
+        return None;
+    }
+    let mend = suggestion.as_ref().map_or_else(
+        || "unset it; `corroborate config show` lists every name".to_owned(),
+        |found| format!("did you mean {}?", found.name),
+    );
+    let problem = Problem::new(name, "is not a known name", mend);
+    let hidden = sounds_secret(name) || suggestion.is_some_and(|found| found.secret);
+    Some(if hidden { problem } else { problem.with_value(value) })
+}
+
+/// Kubernetes puts `<SERVICE>_SERVICE_HOST`, `<SERVICE>_PORT=tcp://…` and `<SERVICE>_PORT_80_TCP_ADDR` into every
+/// container, for a service called `corroborate`, `llm` or `worker` too. They are nobody's mistake.
+fn is_service_link(name: &str, value: &str) -> bool {
+    let words: Vec<&str> = name.split('_').collect();
+    let after =
+        |word: &str| words.iter().position(|part| *part == word).map(|at| words.get(at + 1..).unwrap_or_default());
+    let service = name.ends_with("_SERVICE_HOST") || name.contains("_SERVICE_PORT");
+    let link = name.ends_with("_PORT") && (value.starts_with("tcp://") || value.starts_with("udp://"));
+    let linked_port = after("PORT").is_some_and(|rest| {
+        rest.first().is_some_and(|port| port.parse::<u16>().is_ok())
+            && rest.get(1).is_some_and(|protocol| matches!(*protocol, "TCP" | "UDP" | "SCTP"))
+    });
+    service || link || linked_port
+}

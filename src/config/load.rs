@@ -1,0 +1,319 @@
+//! The layers: built-in file, the user's file, the environment. Every problem of every layer is gathered before giving up.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use figment::providers::{Format, Toml};
+use figment::value::{Dict, Map, Value};
+use figment::{Figment, Metadata, Profile, Provider};
+
+use super::checks;
+use super::environment::Environment;
+use super::kind::{Fault, Kind, scalar_text};
+use super::model::{Config, DomainEntry};
+use super::names::{CONFIG_FILE_ENV, KEYS, Key, by_path};
+use super::problem::{ConfigError, Problem, nearest_path, sounds_secret};
+use super::show::{ShownKey, shown_value};
+
+/// The reference manual, and the lowest layer.
+pub const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
+
+/// What a configuration is read from.
+#[derive(Debug)]
+pub struct LoadOptions<E> {
+    /// The file of `--config`; it wins over `CORROBORATE_CONFIG`.
+    pub file: Option<PathBuf>,
+    /// The environment; [`super::process_env`] gives the real one.
+    pub env: E,
+}
+
+/// A configuration that may be used.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// What is allowed and may still not be meant, a line each.
+    pub warnings: Vec<String>,
+    /// Every key with the layer that set it.
+    pub(super) shown: Vec<ShownKey>,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    File(PathBuf),
+    /// The variable's name.
+    Environment(String),
+    /// The `_FILE` variable's name.
+    SecretFile(String),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::SecretFile(name) => write!(f, "secret file of {name}"),
+        }
+    }
+}
+
+/// What is being gathered.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) problems: Vec<Problem>,
+    /// The source of each key that a layer above the built-in one sets.
+    pub(super) sources: BTreeMap<&'static str, Source>,
+    /// Keys with a problem of their own: nothing further is said of them.
+    pub(super) bad: Vec<&'static str>,
+}
+
+impl Gathered {
+    /// Takes over a value that was read, or notes why it cannot be taken.
+    pub(super) fn take(
+        &mut self,
+        key: &'static Key,
+        read: Result<Value, Fault>,
+        layer: &mut Dict,
+        source: Source,
+        described: impl FnOnce(&Fault) -> Problem,
+    ) {
+        match read {
+            Ok(value) => {
+                put(layer, key.path, value);
+                self.sources.insert(key.path, source);
+            }
+            Err(fault) => {
+                self.problems.push(described(&fault));
+                self.bad.push(key.path);
+            }
+        }
+    }
+}
+
+/// Reads, checks and merges all layers. The error names everything that is wrong, not only the first thing.
+pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -> Result<Loaded, ConfigError> {
+    let mut gathered = Gathered::default();
+    let environment = Environment::new(options.env);
+    let file = options.file.or_else(|| environment.text(CONFIG_FILE_ENV).map(PathBuf::from));
+
+    let defaults = &*BUILT_IN;
+    let file_layer = file.as_deref().map(|path| read_file(path, &mut gathered)).unwrap_or_default();
+    let env_layer = environment.read(defaults, &mut gathered);
+
+    let figment = Figment::from(Layer::new("default", defaults.clone()))
+        .merge(Layer::new("file", file_layer))
+        .merge(Layer::new("environment", env_layer));
+    let extracted = extract(&figment).and_then(|config| {
+        let figment = figment.merge(Layer::new("followed", followed(&config, &gathered)));
+        extract(&figment).map(|config| (config, figment))
+    });
+    let (mut config, figment) = match extracted {
+        Ok(both) => both,
+        Err(problem) => {
+            gathered.problems.push(problem);
+            return Err(ConfigError { problems: gathered.problems });
+        }
+    };
+    known_source_types(&mut config.enrichment.allowlist_domains, defaults);
+
+    let warnings = checks::check(&config, &mut gathered);
+    if !gathered.problems.is_empty() {
+        return Err(ConfigError { problems: gathered.problems });
+    }
+    let shown = KEYS.iter().map(|key| shown_key(key, &figment, &gathered)).collect();
+    Ok(Loaded { config, warnings, shown })
+}
+
+/// Every value was read by its kind; what can still fail is a gap between the table of keys and the types.
+fn extract(figment: &Figment) -> Result<Config, Problem> {
+    figment.extract().map_err(|error| {
+        Problem::new("configuration", error.kind.to_string(), "report this as a defect of the program")
+    })
+}
+
+/// Defaults that follow another key: who raises `ENRICHMENT_MAX_SECONDS` should not have to know of the lease. A value
+/// that was set is left as it is, and judged by the checks.
+fn followed(config: &Config, gathered: &Gathered) -> Dict {
+    let mut layer = Dict::new();
+    let mut raise = |path: &'static str, present: u64, least: u64, written: Value| {
+        if present < least && !gathered.sources.contains_key(path) {
+            put(&mut layer, path, written);
+        }
+    };
+    let seconds = |span: u64| Value::from(format!("{span}s"));
+    let max_time = config.enrichment.max_time.as_secs();
+    let (lease, request) = (max_time + 60, max_time + 30);
+    raise("queue.lease", config.queue.lease.as_secs(), lease, seconds(lease));
+    raise("http.request_timeout", config.http.request_timeout.as_secs(), request, seconds(request));
+    let pages = config.enrichment.max_sources as u64;
+    raise("enrichment.candidate_pages", config.enrichment.candidate_pages as u64, pages, Value::from(pages));
+    layer
+}
+
+fn shown_key(key: &'static Key, figment: &Figment, gathered: &Gathered) -> ShownKey {
+    let value = figment.find_value(key.path).ok();
+    ShownKey {
+        key: key.path,
+        env: key.env(),
+        value: shown_value(key, value.as_ref()),
+        from: gathered.sources.get(key.path).cloned().unwrap_or(Source::Default),
+    }
+}
+
+/// The built-in layer, read once.
+pub(super) static BUILT_IN: LazyLock<Dict> = LazyLock::new(|| {
+    let raw = <Toml as Format>::from_str::<Dict>(DEFAULT_TOML).expect("config/default.toml is TOML");
+    let mut read = Dict::new();
+    for key in KEYS.iter() {
+        if let Some(value) = find(&raw, key.path) {
+            put(&mut read, key.path, key.kind.read_value(value).expect("config/default.toml fits its kinds"));
+        }
+    }
+    read
+});
+
+/// A layer of the merge. Holds no more than what was read and checked.
+struct Layer {
+    name: &'static str,
+    values: Dict,
+}
+
+impl Layer {
+    const fn new(name: &'static str, values: Dict) -> Self {
+        Self { name, values }
+    }
+}
+
+impl Provider for Layer {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.name)
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(Map::from([(Profile::Default, self.values.clone())]))
+    }
+}
+
+/// Reads the user's file. What cannot be read is left out and noted.
+fn read_file(path: &Path, gathered: &mut Gathered) -> Dict {
+    let name = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let mend = "give an existing TOML file with --config or CORROBORATE_CONFIG";
+            gathered.problems.push(Problem::new(name, format!("cannot be read ({error})"), mend));
+            return Dict::new();
+        }
+    };
+    match <Toml as Format>::from_str::<Dict>(&text) {
+        Ok(raw) => {
+            let mut layer = Dict::new();
+            read_table(&raw, "", path, &mut layer, gathered);
+            layer
+        }
+        Err(error) => {
+            // The parser's own text repeats the line, and the line may hold a secret: only its place is told.
+            let place = error.span().map(|span| place(&text, span.start)).unwrap_or_default();
+            let what = format!("is not TOML: {}{place}", error.message());
+            gathered.problems.push(Problem::new(name, what, "mend the line; texts need quotes"));
+            Dict::new()
+        }
+    }
+}
+
+/// ` (line 3, column 7)`
+fn place(text: &str, offset: usize) -> String {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+    format!(" (line {line}, column {column})")
+}
+
+fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathered: &mut Gathered) {
+    for (name, value) in table {
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        let written = format!("{}: {path}", file.display());
+        let is_table = KEYS.iter().any(|key| key.path.strip_prefix(&path).is_some_and(|rest| rest.starts_with('.')));
+        match (by_path(&path), value) {
+            (Some(key), _) if key.is_secret() => {
+                let env = key.env();
+                let mend = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
+                gathered.problems.push(Problem::new(written, "is a secret, and secrets stay out of this file", mend));
+                gathered.bad.push(key.path);
+            }
+            // An empty text leaves a key unset, so that templates can be filled in by halves.
+            (Some(_), Value::String(_, text)) if text.trim().is_empty() => {}
+            (Some(key), value) => {
+                let source = Source::File(file.to_path_buf());
+                gathered.take(key, key.kind.read_value(value), layer, source, |fault| {
+                    let problem = Problem::new(written, fault.what.clone(), fault.mend.clone());
+                    match value {
+                        Value::Dict(..) | Value::Array(..) => problem,
+                        scalar => problem.with_value(&scalar_text(scalar)),
+                    }
+                });
+            }
+            (None, Value::Dict(_, inner)) if is_table => read_table(inner, &path, file, layer, gathered),
+            (None, _) if is_table => {
+                let mend = format!("write [{path}] on a line of its own, and its keys below");
+                gathered.problems.push(Problem::new(written, "is a table, not a value", mend));
+            }
+            (None, value) => gathered.problems.push(unknown_in_file(written, &path, value)),
+        }
+    }
+}
+
+fn unknown_in_file(written: String, path: &str, value: &Value) -> Problem {
+    let suggestion = nearest_path(path);
+    let mend = suggestion.as_ref().map_or_else(
+        || "take it out; `corroborate config show` lists every key".to_owned(),
+        |found| format!("did you mean {}?", found.name),
+    );
+    let problem = Problem::new(written, "is not a known key", mend);
+    let hidden = sounds_secret(path) || suggestion.is_some_and(|found| found.secret);
+    match value {
+        Value::Dict(..) | Value::Array(..) => problem,
+        _ if hidden => problem,
+        scalar => problem.with_value(&scalar_text(scalar)),
+    }
+}
+
+/// Entries that name a domain of the built-in list without saying what it is are what the built-in list says.
+fn known_source_types(entries: &mut [DomainEntry], defaults: &Dict) {
+    let known: Vec<DomainEntry> =
+        find(defaults, "enrichment.allowlist_domains").and_then(|value| value.deserialize().ok()).unwrap_or_default();
+    for entry in entries.iter_mut().filter(|entry| entry.source_type.is_none()) {
+        entry.source_type = known.iter().find(|other| other.domain == entry.domain).and_then(|other| other.source_type);
+    }
+}
+
+/// The value at a path.
+pub(super) fn find<'a>(table: &'a Dict, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        None => table.get(path),
+        Some((first, rest)) => find(table.get(first)?.as_dict()?, rest),
+    }
+}
+
+/// Puts a value at a path, with the tables that are missing.
+pub(super) fn put(table: &mut Dict, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            table.insert(path.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let entry = table.entry(first.to_owned()).or_insert_with(|| Value::from(Dict::new()));
+            if let Value::Dict(_, inner) = entry {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// Whether a key can be unset: it has no default.
+pub(super) fn is_optional(key: &Key, defaults: &Dict) -> bool {
+    find(defaults, key.path).is_none() && !matches!(key.kind, Kind::Secret(_))
+}

@@ -1,0 +1,436 @@
+//! The typed tree: what the rest of the house reads. Durations are durations, secrets never print.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer, Serialize};
+use url::Url;
+
+use super::scoring::ScoringConfig;
+use crate::domain::rules::{DomainList, DomainRule};
+use crate::domain::verdict::{SourceType, words};
+
+/// All settings. `Debug` shows secrets as redacted; nothing here can be serialised.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// See [`super::data_dir`] for the folder that is meant when this is unset.
+    pub data_dir: Option<PathBuf>,
+    /// See [`super::models_dir`].
+    pub models_dir: Option<PathBuf>,
+    pub database: DatabaseConfig,
+    pub amqp: AmqpConfig,
+    pub queue: QueueConfig,
+    pub http: HttpConfig,
+    pub worker: WorkerConfig,
+    pub jobs: JobsConfig,
+    pub log: LogConfig,
+    pub fact_check: FactCheckConfig,
+    pub enrichment: EnrichmentConfig,
+    pub providers: ProvidersConfig,
+    pub fetch: FetchConfig,
+    pub cache: CacheConfig,
+    pub scoring: ScoringConfig,
+    pub llm: LlmConfig,
+    pub translate: TranslateConfig,
+    pub inference: InferenceConfig,
+}
+
+/// Where the store is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseConfig {
+    /// Unset: the embedded database.
+    #[serde(default, deserialize_with = "secret")]
+    pub url: Option<SecretString>,
+    /// Connections at most; the embedded database has one, whatever this says.
+    pub pool_size: u32,
+    #[serde(with = "humantime_serde")]
+    pub acquire_timeout: Duration,
+    #[serde(with = "humantime_serde")]
+    pub statement_timeout: Duration,
+}
+
+/// The broker and its names.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AmqpConfig {
+    /// Unset: the queue is a table in the store.
+    #[serde(default, deserialize_with = "secret")]
+    pub url: Option<SecretString>,
+    pub exchange: String,
+    pub enrichment_queue: String,
+    pub enrichment_binding: String,
+    pub factcheck_queue: String,
+    pub factcheck_binding: String,
+    pub dead_exchange: String,
+    pub dead_queue: String,
+    pub results_exchange: String,
+    #[serde(with = "humantime_serde")]
+    pub confirm_timeout: Duration,
+    #[serde(with = "humantime_serde")]
+    pub reconnect_max: Duration,
+}
+
+/// What holds for both kinds of queue.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueConfig {
+    /// One pause per further attempt, growing; after the last an item is dead-lettered.
+    #[serde(deserialize_with = "durations")]
+    pub retry_delays: Vec<Duration>,
+    pub delivery_limit: u32,
+    /// Of the table queue.
+    #[serde(with = "humantime_serde")]
+    pub poll_interval: Duration,
+    /// Of the table queue.
+    #[serde(with = "humantime_serde")]
+    pub lease: Duration,
+}
+
+/// The HTTP server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpConfig {
+    pub bind: SocketAddr,
+    /// Unset: writes and admin reads work on a loopback bind only.
+    #[serde(default, deserialize_with = "secret")]
+    pub admin_token: Option<SecretString>,
+    pub cors_origins: Vec<Url>,
+    /// Names without port.
+    pub allowed_hosts: Vec<String>,
+    /// Bytes.
+    pub max_body: usize,
+    pub requests_per_minute: NonZeroU32,
+    #[serde(with = "humantime_serde")]
+    pub request_timeout: Duration,
+}
+
+impl HttpConfig {
+    /// Whether writes and admin reads are served at all: with a token, or on loopback.
+    pub fn admin_open(&self) -> bool {
+        self.admin_token.is_some() || self.bind.ip().is_loopback()
+    }
+}
+
+/// The items in work.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerConfig {
+    /// Items at the same time, and the prefetch.
+    pub concurrency: usize,
+    #[serde(with = "humantime_serde")]
+    pub grace: Duration,
+}
+
+/// Background work.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobsConfig {
+    #[serde(with = "humantime_serde")]
+    pub cleanup_interval: Duration,
+    #[serde(with = "humantime_serde")]
+    pub outbox_interval: Duration,
+    pub outbox_batch: u32,
+    #[serde(with = "humantime_serde")]
+    pub domains_interval: Duration,
+}
+
+words! {
+    /// Form of the log lines.
+    LogFormat { Text => "text", Json => "json" }
+}
+
+/// What is logged and how.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogConfig {
+    pub format: LogFormat,
+    /// Tracing directives, already checked. Unset: `info` for the daemon, `warn` for other commands.
+    pub filter: Option<String>,
+}
+
+/// Phase 1.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FactCheckConfig {
+    pub google_enabled: bool,
+    /// Reviews per claim.
+    pub max_results: usize,
+    #[serde(with = "humantime_serde")]
+    pub cache_ttl: Duration,
+    /// Characters.
+    pub min_claim_length: usize,
+}
+
+words! {
+    /// A search provider as operators name it.
+    SearchProvider {
+        Gdelt => "gdelt",
+        EventRegistry => "eventregistry",
+        NewsApi => "newsapi",
+        /// The backends of `opensearch_backends`, in fallback order.
+        OpenSearch => "opensearch",
+    }
+}
+
+words! {
+    /// What `opensearch` stands for.
+    OpenSearchBackend { Searxng => "searxng", Brave => "brave", SerpApi => "serpapi" }
+}
+
+words! {
+    /// What happens to new items while the daemon is overloaded.
+    Overload {
+        /// The evidence search is left out and the result says so.
+        Degrade => "degrade",
+        /// The item is tried later.
+        Defer => "defer",
+        /// The item is given up; upstream is told.
+        Drop => "drop",
+    }
+}
+
+words! {
+    /// A place evidence is looked for.
+    SearchStage {
+        /// The own stored evidence.
+        Knowledge => "knowledge",
+        /// The allow list's domains.
+        Trusted => "trusted",
+        FactCheckers => "fact_checkers",
+        /// Everywhere.
+        Open => "open",
+    }
+}
+
+/// Phase 2.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnrichmentConfig {
+    pub enabled: bool,
+    /// `["all"]`, or the channels of a pilot; ask [`EnrichmentConfig::is_pilot`].
+    pub pilot_channels: Vec<String>,
+    pub min_importance: f64,
+    pub max_sources: usize,
+    #[serde(with = "humantime_serde")]
+    pub max_time: Duration,
+    pub min_agreement: f64,
+    /// For the first start; see [`EnrichmentConfig::first_rules`].
+    pub allowlist_domains: Vec<DomainEntry>,
+    /// For the first start; see [`EnrichmentConfig::first_rules`].
+    pub denylist_domains: Vec<DomainEntry>,
+    pub allowlist_only: bool,
+    pub query_translate: bool,
+    pub providers: Vec<SearchProvider>,
+    pub opensearch_backends: Vec<OpenSearchBackend>,
+    #[serde(with = "humantime_serde")]
+    pub evidence_ttl: Duration,
+    pub evidence_dedup_similarity: f64,
+    pub evidence_max_per_item: usize,
+    pub daily_budget_usd: f64,
+    pub monthly_cap_usd: f64,
+    #[serde(with = "humantime_serde")]
+    pub provider_cooldown: Duration,
+    #[serde(with = "humantime_serde")]
+    pub max_lag: Duration,
+    pub max_queue_length: u64,
+    pub overload: Overload,
+    pub claims_per_item: usize,
+    pub queries_min: usize,
+    pub queries_max: usize,
+    pub candidate_pages: usize,
+    pub passages_per_claim: usize,
+    pub judged_passages: usize,
+    pub passages_per_group: usize,
+    /// Characters.
+    pub passage_min_length: usize,
+    /// Characters.
+    pub passage_max_length: usize,
+    pub search_stages: Vec<SearchStage>,
+    #[serde(with = "humantime_serde")]
+    pub similar_window: Duration,
+    pub similar_threshold: f64,
+}
+
+/// A domain as written in a list.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DomainEntry {
+    /// Normalised: lower case, no scheme, `*.gov` for everything below gov.
+    pub domain: String,
+    #[serde(default)]
+    pub source_type: Option<SourceType>,
+    #[serde(default)]
+    pub credibility: Option<f64>,
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+impl EnrichmentConfig {
+    /// Whether items of a channel get evidence. `@name` and `name` are the same, case aside; an item without channel is
+    /// part of a pilot only when the pilot is all.
+    pub fn is_pilot(&self, channel: Option<&str>) -> bool {
+        let plain = |name: &str| name.trim().trim_start_matches('@').to_lowercase();
+        self.pilot_channels.iter().any(|pilot| pilot.eq_ignore_ascii_case("all"))
+            || channel.map(plain).is_some_and(|channel| self.pilot_channels.iter().any(|pilot| plain(pilot) == channel))
+    }
+
+    /// The rules of the first start. A domain on both lists is denied: whoever denies it has said so, while the allow
+    /// list may be the built-in one.
+    pub fn first_rules(&self) -> Vec<DomainRule> {
+        let rule = |entry: &DomainEntry, list| DomainRule {
+            domain: entry.domain.clone(),
+            list,
+            credibility: entry.credibility,
+            source_type: entry.source_type,
+            why: Some(entry.why.clone().unwrap_or_else(|| "from the configuration".to_owned())),
+        };
+        let denied = |entry: &DomainEntry| self.denylist_domains.iter().any(|other| other.domain == entry.domain);
+        let allowed = self.allowlist_domains.iter().filter(|entry| !denied(entry));
+        let mut rules: Vec<DomainRule> = allowed.map(|entry| rule(entry, DomainList::Allow)).collect();
+        rules.extend(self.denylist_domains.iter().map(|entry| rule(entry, DomainList::Deny)));
+        rules
+    }
+}
+
+/// Limits of all providers, and each provider's own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProvidersConfig {
+    pub breaker_failures: u32,
+    pub retries: u32,
+    #[serde(with = "humantime_serde")]
+    pub max_wait: Duration,
+    pub google: ProviderConfig,
+    pub gdelt: ProviderConfig,
+    pub eventregistry: ProviderConfig,
+    pub newsapi: ProviderConfig,
+    pub brave: ProviderConfig,
+    pub serpapi: ProviderConfig,
+    pub searxng: ProviderConfig,
+}
+
+impl ProvidersConfig {
+    /// Every provider with its name as used in metrics, tables and settings.
+    pub fn named(&self) -> [(&'static str, &ProviderConfig); 7] {
+        [
+            ("google", &self.google),
+            ("gdelt", &self.gdelt),
+            ("eventregistry", &self.eventregistry),
+            ("newsapi", &self.newsapi),
+            ("brave", &self.brave),
+            ("serpapi", &self.serpapi),
+            ("searxng", &self.searxng),
+        ]
+    }
+}
+
+/// One provider.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// Requests a minute.
+    pub rpm: NonZeroU32,
+    pub daily_limit: Option<u32>,
+    /// Origin with an optional prefix; the documented path is appended.
+    pub base_url: Option<Url>,
+    #[serde(default, deserialize_with = "secret")]
+    pub api_key: Option<SecretString>,
+    /// US dollars a call.
+    pub cost_usd: f64,
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    pub max_bytes: usize,
+    /// Unset: `enrichment.provider_cooldown`.
+    #[serde(default, with = "humantime_serde")]
+    pub cooldown: Option<Duration>,
+}
+
+/// Reading pages.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FetchConfig {
+    pub allow_private_addresses: bool,
+    /// Bytes, decompressed.
+    pub max_bytes: usize,
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    #[serde(with = "humantime_serde")]
+    pub connect_timeout: Duration,
+    pub max_redirects: usize,
+    pub concurrency: usize,
+    pub per_host: usize,
+    pub user_agent: String,
+}
+
+/// What is kept in memory, and for how long.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheConfig {
+    pub search_entries: u64,
+    #[serde(with = "humantime_serde")]
+    pub search_ttl: Duration,
+    pub page_entries: u64,
+    #[serde(with = "humantime_serde")]
+    pub page_ttl: Duration,
+    #[serde(with = "humantime_serde")]
+    pub page_failure_ttl: Duration,
+    /// Their time to live is `fact_check.cache_ttl`.
+    pub fact_check_entries: u64,
+    pub embedding_entries: u64,
+}
+
+/// An OpenAI-compatible server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LlmConfig {
+    /// `/v1` included. Unset: no language model.
+    pub base_url: Option<Url>,
+    #[serde(default, deserialize_with = "secret")]
+    pub api_key: Option<SecretString>,
+    pub model: Option<String>,
+    pub search_enabled: bool,
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    pub rpm: NonZeroU32,
+    pub max_output_tokens: u32,
+    pub usd_per_million_input: f64,
+    pub usd_per_million_output: f64,
+}
+
+/// A `LibreTranslate` server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TranslateConfig {
+    pub base_url: Option<Url>,
+    #[serde(default, deserialize_with = "secret")]
+    pub api_key: Option<SecretString>,
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+}
+
+/// Models.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceConfig {
+    /// A text-embeddings-inference server. Unset: in-process.
+    pub base_url: Option<Url>,
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    /// Numbers in one embedding.
+    pub embedding_dimension: usize,
+}
+
+fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
+}
+
+fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
+    let spans = Vec::<humantime_serde::Serde<Duration>>::deserialize(deserializer)?;
+    Ok(spans.into_iter().map(humantime_serde::Serde::into_inner).collect())
+}

@@ -1,0 +1,417 @@
+//! Every key there is: its path, its environment name, what it may hold, and a line of help.
+//!
+//! This one table drives reading, checking, `config show`, the JSON Schema and the search for misspelt names.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use super::kind::{Bare, Kind, SecretKind};
+
+/// The environment name of the configuration file, read before everything else.
+pub const CONFIG_FILE_ENV: &str = "CORROBORATE_CONFIG";
+
+/// Ending of the twin of a secret's name: the variable holds the path of a file with the value.
+pub const FILE_TWIN: &str = "_FILE";
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key {
+    /// Path in a configuration file, e.g. `fact_check.max_results`.
+    pub path: &'static str,
+    /// The name users rely on; `None` where the name is made from the path.
+    contract_env: Option<&'static str>,
+    pub kind: Kind,
+    /// What it is, in a line. `config/default.toml` gives the reason and the unit.
+    pub help: &'static str,
+}
+
+impl Key {
+    const fn named(path: &'static str, env: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self { path, contract_env: Some(env), kind, help }
+    }
+
+    const fn own(path: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self { path, contract_env: None, kind, help }
+    }
+
+    /// The environment variable that sets this key.
+    pub fn env(&self) -> Cow<'static, str> {
+        self.contract_env.map_or_else(
+            || Cow::Owned(format!("CORROBORATE_{}", self.path.replace('.', "_").to_uppercase())),
+            Cow::Borrowed,
+        )
+    }
+
+    /// Secrets come from the environment or a file it names, and are never shown.
+    pub const fn is_secret(&self) -> bool {
+        matches!(self.kind, Kind::Secret(_))
+    }
+}
+
+/// The key of a path.
+pub(super) fn by_path(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_hours(24);
+const YEAR: Duration = Duration::from_hours(365 * 24);
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+
+/// A probability, similarity or weight.
+const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
+/// US dollars.
+const MONEY: Kind = Kind::Number { min: 0.0, max: 1e9 };
+/// A time limit of one call.
+const CALL: Kind = Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
+/// How long something is kept or counts.
+const SPAN: Kind = Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: None };
+/// Pauses of background work.
+const PAUSE: Kind = Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
+/// Requests a minute; 0 would stop a provider without saying so.
+const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
+/// Size of one answer or page.
+const ANSWER: Kind = Kind::Bytes { min: KIB, max: 256 * MIB };
+
+const fn count(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max }
+}
+
+/// The settings every provider has. The last three have no name in the contract.
+macro_rules! provider {
+    ($name:literal, $prefix:literal) => {
+        [
+            Key::named(concat!("providers.", $name, ".rpm"), concat!($prefix, "_RPM"), RPM, "requests a minute"),
+            Key::named(
+                concat!("providers.", $name, ".daily_limit"),
+                concat!($prefix, "_DAILY_LIMIT"),
+                count(1, 1_000_000_000),
+                "requests a day at most",
+            ),
+            Key::named(
+                concat!("providers.", $name, ".base_url"),
+                concat!($prefix, "_BASE_URL"),
+                Kind::Url,
+                "origin with an optional prefix; the documented path is appended",
+            ),
+            Key::named(
+                concat!("providers.", $name, ".api_key"),
+                concat!($prefix, "_API_KEY"),
+                Kind::Secret(SecretKind::Header),
+                "key of the service",
+            ),
+            Key::named(
+                concat!("providers.", $name, ".cost_usd"),
+                concat!($prefix, "_COST_USD"),
+                MONEY,
+                "US dollars a call",
+            ),
+            Key::own(concat!("providers.", $name, ".timeout"), CALL, "longest time one call may take"),
+            Key::own(concat!("providers.", $name, ".max_bytes"), ANSWER, "largest answer"),
+            Key::own(concat!("providers.", $name, ".cooldown"), SPAN, "rest after too many failures"),
+        ]
+    };
+}
+
+/// Every key, in the order of `config/default.toml`.
+pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let mut keys = Vec::with_capacity(220);
+    keys.extend(service_keys());
+    keys.extend(http_and_work_keys());
+    keys.extend(fact_check_keys());
+    keys.extend(enrichment_keys());
+    keys.extend(enrichment_detail_keys());
+    keys.extend(provider_keys());
+    keys.extend(fetch_and_cache_keys());
+    keys.extend(scoring_keys());
+    keys.extend(model_keys());
+    keys
+});
+
+fn service_keys() -> Vec<Key> {
+    vec![
+        Key::named("data_dir", "CORROBORATE_DATA_DIR", Kind::Path, "folder of the embedded database"),
+        Key::named("models_dir", "MODELS_DIR", Kind::Path, "folder of model files"),
+        Key::named("database.url", "DATABASE_URL", Kind::Secret(SecretKind::Postgres), "Postgres; unset: embedded"),
+        Key::own("database.pool_size", count(1, 1000), "connections at most"),
+        Key::own("database.acquire_timeout", CALL, "longest wait for a connection"),
+        Key::own("database.statement_timeout", CALL, "longest time of one statement"),
+        Key::named("amqp.url", "AMQP_URL", Kind::Secret(SecretKind::Amqp), "RabbitMQ; unset: queue in the database"),
+        Key::own("amqp.exchange", Kind::Name, "exchange upstream publishes to"),
+        Key::own("amqp.enrichment_queue", Kind::Name, "queue of Phase 1 and Phase 2"),
+        Key::own("amqp.enrichment_binding", Kind::Name, "its binding key"),
+        Key::own("amqp.factcheck_queue", Kind::Name, "queue of Phase 1 alone"),
+        Key::own("amqp.factcheck_binding", Kind::Name, "its binding key"),
+        Key::own("amqp.dead_exchange", Kind::Name, "exchange of dead letters"),
+        Key::own("amqp.dead_queue", Kind::Name, "queue of dead letters"),
+        Key::own("amqp.results_exchange", Kind::Name, "exchange of results and signals"),
+        Key::own("amqp.confirm_timeout", CALL, "longest wait for a publisher confirm"),
+        Key::own("amqp.reconnect_max", CALL, "longest pause between attempts to connect"),
+        Key::own("queue.retry_delays", Kind::Durations { max: DAY }, "pauses before another attempt"),
+        Key::own("queue.delivery_limit", count(1, 10_000), "deliveries before the broker gives up"),
+        Key::own("queue.poll_interval", PAUSE, "pause between looks at the table queue"),
+        Key::own("queue.lease", PAUSE, "how long a worker owns a row of the table queue"),
+    ]
+}
+
+fn http_and_work_keys() -> Vec<Key> {
+    vec![
+        Key::named("http.bind", "HTTP_BIND", Kind::Address, "address and port of the HTTP server"),
+        Key::named("http.admin_token", "ADMIN_TOKEN", Kind::Secret(SecretKind::Header), "bearer token for writes"),
+        Key::own("http.cors_origins", Kind::Urls, "web origins that may call the API"),
+        Key::own("http.allowed_hosts", Kind::Texts, "further names in the Host header"),
+        Key::own("http.max_body", Kind::Bytes { min: KIB, max: 1024 * MIB }, "largest request body"),
+        Key::own("http.requests_per_minute", RPM, "requests a minute from one client"),
+        Key::own("http.request_timeout", CALL, "longest time of one request"),
+        Key::named("worker.concurrency", "WORKER_CONCURRENCY", count(1, 1024), "items in work at the same time"),
+        Key::own(
+            "worker.grace",
+            Kind::Duration { min: Duration::ZERO, max: Duration::from_hours(1), bare: None },
+            "time to finish after SIGTERM",
+        ),
+        Key::own("jobs.cleanup_interval", PAUSE, "pause between deletions of expired evidence"),
+        Key::own("jobs.outbox_interval", PAUSE, "pause between looks at the outbox"),
+        Key::own("jobs.outbox_batch", count(1, 10_000), "results sent in one round"),
+        Key::own("jobs.domains_interval", PAUSE, "pause between reads of the domain lists"),
+        Key::named("log.format", "LOG_FORMAT", Kind::Word(&["text", "json"]), "form of the log"),
+        Key::named("log.filter", "RUST_LOG", Kind::LogFilter, "what is logged, tracing directives"),
+    ]
+}
+
+fn fact_check_keys() -> Vec<Key> {
+    vec![
+        Key::named(
+            "fact_check.google_enabled",
+            "FACTCHECK_GOOGLE_ENABLED",
+            Kind::Flag,
+            "whether Google's fact-check search is asked",
+        ),
+        Key::named("fact_check.max_results", "FACTCHECK_GOOGLE_MAX_RESULTS", count(1, 100), "reviews taken per claim"),
+        Key::named(
+            "fact_check.cache_ttl",
+            "FACTCHECK_CACHE_TTL_HOURS",
+            Kind::Duration { min: SECOND, max: YEAR, bare: Some(Bare::Hours) },
+            "how long an answer is reused",
+        ),
+        Key::named(
+            "fact_check.min_claim_length",
+            "FACTCHECK_MIN_CLAIM_LENGTH",
+            count(0, 10_000),
+            "characters; shorter claims of queue items are not looked up",
+        ),
+    ]
+}
+
+fn enrichment_keys() -> Vec<Key> {
+    vec![
+        Key::named("enrichment.enabled", "ENRICHMENT_ENABLED", Kind::Flag, "whether evidence is searched"),
+        Key::named("enrichment.pilot_channels", "ENRICHMENT_PILOT_CHANNELS", Kind::Texts, "channels, or all"),
+        Key::named("enrichment.min_importance", "ENRICHMENT_MIN_IMPORTANCE", UNIT, "least importance for evidence"),
+        Key::named("enrichment.max_sources", "ENRICHMENT_MAX_SOURCES", count(1, 100), "pages read per item"),
+        Key::named(
+            "enrichment.max_time",
+            "ENRICHMENT_MAX_SECONDS",
+            Kind::Duration { min: SECOND, max: Duration::from_hours(1), bare: Some(Bare::Seconds) },
+            "time one item may take",
+        ),
+        Key::named("enrichment.min_agreement", "ENRICHMENT_MIN_AGREEMENT", UNIT, "agreement that counts as support"),
+        Key::named(
+            "enrichment.allowlist_domains",
+            "ENRICHMENT_ALLOWLIST_DOMAINS",
+            Kind::Domains,
+            "trusted domains, for the first start",
+        ),
+        Key::named(
+            "enrichment.denylist_domains",
+            "ENRICHMENT_DENYLIST_DOMAINS",
+            Kind::Domains,
+            "domains never used, for the first start",
+        ),
+        Key::named("enrichment.allowlist_only", "ENRICHMENT_ALLOWLIST_ONLY", Kind::Flag, "use nothing but the trusted"),
+        Key::named("enrichment.query_translate", "ENRICHMENT_QUERY_TRANSLATE", Kind::Flag, "also ask in English"),
+        Key::named(
+            "enrichment.providers",
+            "ENRICHMENT_PROVIDERS",
+            Kind::Words(&["gdelt", "eventregistry", "newsapi", "opensearch"]),
+            "search providers in use",
+        ),
+        Key::named(
+            "enrichment.opensearch_backends",
+            "ENRICHMENT_OPENSEARCH_BACKENDS",
+            Kind::Words(&["searxng", "brave", "serpapi"]),
+            "what opensearch stands for, in fallback order",
+        ),
+        Key::named(
+            "enrichment.evidence_ttl",
+            "ENRICHMENT_EVIDENCE_TTL_DAYS",
+            Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: Some(Bare::Days) },
+            "how long evidence is kept",
+        ),
+        Key::named(
+            "enrichment.evidence_dedup_similarity",
+            "ENRICHMENT_EVIDENCE_DEDUP_SIM",
+            UNIT,
+            "cosine from which an evidence claim is not stored again",
+        ),
+        Key::named(
+            "enrichment.evidence_max_per_item",
+            "ENRICHMENT_EVIDENCE_MAX_PER_ITEM",
+            count(1, 1000),
+            "evidence shown per item",
+        ),
+        Key::named("enrichment.daily_budget_usd", "ENRICHMENT_DAILY_BUDGET_USD", MONEY, "dollars a day, warns"),
+        Key::named(
+            "enrichment.monthly_cap_usd",
+            "ENRICHMENT_MONTHLY_CAP_USD",
+            MONEY,
+            "dollars a month, stops paid calls",
+        ),
+        Key::named("enrichment.provider_cooldown", "ENRICHMENT_PROVIDER_COOLDOWN", SPAN, "rest of a failing provider"),
+        Key::named("enrichment.max_lag", "ENRICHMENT_MAX_LAG", SPAN, "age of a message that means overload"),
+        Key::named(
+            "enrichment.max_queue_length",
+            "ENRICHMENT_MAX_QUEUE_LENGTH",
+            count(1, 1_000_000_000),
+            "waiting messages that mean overload",
+        ),
+        Key::named(
+            "enrichment.overload",
+            "ENRICHMENT_OVERLOAD",
+            Kind::Word(&["degrade", "defer", "drop"]),
+            "what happens to items under overload",
+        ),
+    ]
+}
+
+fn enrichment_detail_keys() -> Vec<Key> {
+    vec![
+        Key::own("enrichment.claims_per_item", count(1, 100), "claims taken from one item"),
+        Key::own("enrichment.queries_min", count(1, 20), "queries asked per item, at least"),
+        Key::own("enrichment.queries_max", count(1, 20), "queries asked per item, at most"),
+        Key::own("enrichment.candidate_pages", count(1, 1000), "search results considered per item"),
+        Key::own("enrichment.passages_per_claim", count(1, 1000), "passages looked at per claim"),
+        Key::own("enrichment.judged_passages", count(1, 100), "passages judged per claim"),
+        Key::own("enrichment.passages_per_group", count(1, 100), "passages of one independent group"),
+        Key::own("enrichment.passage_min_length", count(1, 10_000), "shortest passage judged, characters"),
+        Key::own("enrichment.passage_max_length", count(50, 100_000), "longest passage judged, characters"),
+        Key::own(
+            "enrichment.search_stages",
+            Kind::Words(&["knowledge", "trusted", "fact_checkers", "open"]),
+            "where evidence is looked for, in order",
+        ),
+        Key::own("enrichment.similar_window", SPAN, "how far apart items telling one story may be"),
+        Key::own("enrichment.similar_threshold", UNIT, "cosine from which items tell one story"),
+    ]
+}
+
+fn provider_keys() -> Vec<Key> {
+    let mut keys = vec![
+        Key::own("providers.breaker_failures", count(1, 1000), "failures in a row before a rest"),
+        Key::own("providers.retries", count(0, 10), "further attempts after a failed call"),
+        Key::own("providers.max_wait", CALL, "longest wait for a turn under the rate limit"),
+    ];
+    keys.extend(provider!("google", "FACTCHECK_GOOGLE"));
+    keys.extend(provider!("gdelt", "ENRICHMENT_GDELT"));
+    keys.extend(provider!("eventregistry", "ENRICHMENT_EVENTREGISTRY"));
+    keys.extend(provider!("newsapi", "ENRICHMENT_NEWSAPI"));
+    keys.extend(provider!("brave", "ENRICHMENT_BRAVE"));
+    keys.extend(provider!("serpapi", "ENRICHMENT_SERPAPI"));
+    keys.extend(provider!("searxng", "ENRICHMENT_SEARXNG"));
+    keys
+}
+
+fn fetch_and_cache_keys() -> Vec<Key> {
+    vec![
+        Key::named(
+            "fetch.allow_private_addresses",
+            "FETCH_ALLOW_PRIVATE_ADDRESSES",
+            Kind::Flag,
+            "read pages on private addresses; for tests",
+        ),
+        Key::named("fetch.max_bytes", "FETCH_MAX_BYTES", ANSWER, "largest page, decompressed"),
+        Key::named(
+            "fetch.timeout",
+            "FETCH_TIMEOUT",
+            Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: Some(Bare::Seconds) },
+            "longest time of one page",
+        ),
+        Key::own("fetch.connect_timeout", CALL, "longest time to connect"),
+        Key::own("fetch.max_redirects", count(0, 20), "redirects followed per page"),
+        Key::own("fetch.concurrency", count(1, 10_000), "pages fetched at the same time"),
+        Key::own("fetch.per_host", count(1, 100), "pages fetched from one host at the same time"),
+        Key::own("fetch.user_agent", Kind::Header, "how the daemon names itself"),
+        Key::own("cache.search_entries", count(0, 10_000_000), "search answers kept in memory"),
+        Key::own("cache.search_ttl", SPAN, "how long a search answer is reused"),
+        Key::own("cache.page_entries", count(0, 10_000_000), "read pages kept in memory"),
+        Key::own("cache.page_ttl", SPAN, "how long a stored page is not fetched again"),
+        Key::own("cache.page_failure_ttl", SPAN, "how long an unreadable page is left alone"),
+        Key::own("cache.fact_check_entries", count(0, 10_000_000), "fact-check answers kept in memory"),
+        Key::own("cache.embedding_entries", count(0, 10_000_000), "embeddings kept in memory"),
+    ]
+}
+
+fn scoring_keys() -> Vec<Key> {
+    vec![
+        Key::own("scoring.relevance_floor", UNIT, "relevance under which a passage decides nothing"),
+        Key::own("scoring.half_life", SPAN, "age at which a source is half as fresh"),
+        Key::own("scoring.half_life_breaking", SPAN, "the same for breaking news"),
+        Key::own("scoring.half_life_science", SPAN, "the same for science"),
+        Key::own("scoring.half_life_history", SPAN, "the same for history"),
+        Key::own("scoring.quality.credibility", UNIT, "share of credibility in quality"),
+        Key::own("scoring.quality.freshness", UNIT, "share of freshness in quality"),
+        Key::own("scoring.quality.relevance", UNIT, "share of relevance in quality"),
+        Key::own("scoring.quality.specificity", UNIT, "share of specificity in quality"),
+        Key::own("scoring.weights.e_max", UNIT, "weight of the strongest entailment"),
+        Key::own("scoring.weights.e_mean3", UNIT, "weight of the mean entailment"),
+        Key::own("scoring.weights.agree_dom", UNIT, "weight of independent support"),
+        Key::own("scoring.weights.agree_dom_full", count(1, 100), "groups from which more add nothing"),
+        Key::own("scoring.weights.rel_avg", UNIT, "weight of credibility"),
+        Key::own("scoring.weights.rec_max", UNIT, "weight of freshness"),
+        Key::own("scoring.weights.c_max", UNIT, "weight of the strongest contradiction, taken away"),
+        Key::own("scoring.weights.num_ok", UNIT, "weight of numbers that agree"),
+        Key::own("scoring.score.center", UNIT, "raw score that gives 50"),
+        Key::own("scoring.score.scale", Kind::Number { min: 0.001, max: 10.0 }, "steepness of the sigmoid"),
+        Key::own("scoring.score.cap_unsupported", count(0, 100), "highest score unless supported"),
+        Key::own("scoring.score.cap_refuted", count(0, 100), "highest score when refuted"),
+        Key::own("scoring.verdict.support", UNIT, "entailment that is support"),
+        Key::own("scoring.verdict.groups", count(1, 100), "independent groups for supported"),
+        Key::own("scoring.verdict.conflict", UNIT, "contradiction that forbids supported"),
+        Key::own("scoring.verdict.contest", UNIT, "contradiction that makes contested"),
+        Key::own("scoring.verdict.refute", UNIT, "contradiction that refutes"),
+        Key::own("scoring.verdict.single_source_credibility", UNIT, "credibility a single decisive source needs"),
+        Key::own("scoring.credibility.fact_checker", UNIT, "credibility of fact-checkers"),
+        Key::own("scoring.credibility.government", UNIT, "credibility of authorities"),
+        Key::own("scoring.credibility.academic", UNIT, "credibility of universities and journals"),
+        Key::own("scoring.credibility.reference", UNIT, "credibility of reference works"),
+        Key::own("scoring.credibility.news", UNIT, "credibility of unlisted news sites"),
+        Key::own("scoring.credibility.social", UNIT, "credibility of posts"),
+        Key::own("scoring.credibility.blog", UNIT, "credibility of anonymous blogs"),
+        Key::own("scoring.credibility.link_farm", UNIT, "credibility of link farms"),
+        Key::own("scoring.credibility.unknown", UNIT, "credibility of everything else"),
+        Key::own("scoring.numbers.tolerance", UNIT, "relative difference allowed between numbers"),
+        Key::own("scoring.numbers.exact_up_to", count(0, 1_000_000), "counts up to this must be equal"),
+    ]
+}
+
+fn model_keys() -> Vec<Key> {
+    vec![
+        Key::named("llm.base_url", "LLM_BASE_URL", Kind::Url, "OpenAI-compatible server, /v1 included"),
+        Key::named("llm.api_key", "LLM_API_KEY", Kind::Secret(SecretKind::Header), "its bearer token"),
+        Key::named("llm.model", "LLM_MODEL", Kind::Text, "model name"),
+        Key::named("llm.search_enabled", "LLM_SEARCH_ENABLED", Kind::Flag, "ask the model's own web search"),
+        Key::own("llm.timeout", CALL, "longest time of one call"),
+        Key::own("llm.rpm", RPM, "requests a minute"),
+        Key::own("llm.max_output_tokens", count(1, 1_000_000), "longest answer, tokens"),
+        Key::own("llm.usd_per_million_input", MONEY, "dollars for a million tokens read"),
+        Key::own("llm.usd_per_million_output", MONEY, "dollars for a million tokens written"),
+        Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate server"),
+        Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),
+        Key::own("translate.timeout", CALL, "longest time of one call"),
+        Key::named("inference.base_url", "INFERENCE_BASE_URL", Kind::Url, "text-embeddings-inference server"),
+        Key::own("inference.timeout", CALL, "longest time of one call"),
+        // pgvector indexes vectors of up to 2,000 numbers.
+        Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),
+    ]
+}

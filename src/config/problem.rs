@@ -1,0 +1,177 @@
+//! What is wrong with a configuration: one line each, all at once, never with a secret in it.
+
+use std::fmt;
+
+use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS};
+
+/// Longest part of a value that a message repeats, characters.
+const LONGEST_SHOWN: usize = 80;
+
+/// One thing to mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The name as the user wrote it: a variable, or a file and the path in it.
+    pub key: String,
+    /// The value as the user wrote it; `None` for secrets and what might be one.
+    pub value: Option<String>,
+    pub what: String,
+    pub mend: String,
+}
+
+impl Problem {
+    pub(super) fn new(key: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { key: key.into(), value: None, what: what.into(), mend: mend.into() }
+    }
+
+    /// Adds the value, unless it may hold a secret.
+    pub(super) fn with_value(mut self, value: &str) -> Self {
+        self.value = (!may_hold_secret(value)).then(|| shorten(value));
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.key)?;
+        if let Some(value) = &self.value {
+            write!(f, " = {value:?}")?;
+        }
+        // Parsers' words may span lines; a problem is one.
+        let what = self.what.split_whitespace().collect::<Vec<_>>().join(" ");
+        write!(f, ": {what}; {}", self.mend)
+    }
+}
+
+/// Everything that keeps the configuration from being used. Its text has one line per problem. Exit code 64.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, problem) in self.problems.iter().enumerate() {
+            if position > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Whether a name speaks of something secret, whoever made it up.
+pub(super) fn sounds_secret(name: &str) -> bool {
+    let name = name.to_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "AUTH", "DSN", "BEARER", "COOKIE"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// Whether a value may hold a secret: a URL with a user or a query, or a long text without spaces and dots that is made
+/// up of letters and digits, as keys are.
+fn may_hold_secret(value: &str) -> bool {
+    let url_like = value.contains("://") && (value.contains('@') || value.contains('?'));
+    let is_key_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '=' | '+');
+    let key_like = value.chars().count() >= 20
+        && value.chars().all(is_key_letter)
+        && value.chars().any(|c| c.is_ascii_digit())
+        && value.chars().any(|c| c.is_ascii_alphabetic());
+    url_like || key_like || value.contains("Bearer ")
+}
+
+fn shorten(value: &str) -> String {
+    if value.chars().count() <= LONGEST_SHOWN {
+        return value.to_owned();
+    }
+    let mut short: String = value.chars().take(LONGEST_SHOWN).collect();
+    short.push('…');
+    short
+}
+
+/// A known name close to an unknown one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Suggestion {
+    pub(super) name: String,
+    /// Number of letters to change.
+    pub(super) distance: usize,
+    /// Whether the known name holds a secret: then the unknown one's value is likely one too.
+    pub(super) secret: bool,
+}
+
+/// The environment name nearest to an unknown one, near enough to be meant.
+pub(super) fn nearest_env(unknown: &str) -> Option<Suggestion> {
+    let twins = KEYS.iter().filter(|key| key.is_secret()).map(|key| (format!("{}{FILE_TWIN}", key.env()), false));
+    let names = KEYS.iter().map(|key| (key.env().into_owned(), key.is_secret()));
+    nearest(unknown, names.chain(twins).chain([(CONFIG_FILE_ENV.to_owned(), false)]))
+}
+
+/// The path nearest to an unknown one of a file. The last part alone counts too: a key may stand in the wrong table.
+pub(super) fn nearest_path(unknown: &str) -> Option<Suggestion> {
+    let paths = KEYS.iter().map(|key| (key.path.to_owned(), key.is_secret()));
+    nearest(unknown, paths).or_else(|| {
+        let last = unknown.rsplit('.').next().unwrap_or(unknown);
+        let mut same_end = KEYS.iter().filter(|key| key.path.rsplit('.').next() == Some(last));
+        match (same_end.next(), same_end.next()) {
+            (Some(only), None) => {
+                Some(Suggestion { name: only.path.to_owned(), distance: 1, secret: only.is_secret() })
+            }
+            _ => None,
+        }
+    })
+}
+
+fn nearest(unknown: &str, names: impl Iterator<Item = (String, bool)>) -> Option<Suggestion> {
+    let furthest = (unknown.chars().count() / 6).clamp(2, 4);
+    names
+        .map(|(name, secret)| Suggestion { distance: distance(unknown, &name), name, secret })
+        .filter(|found| found.distance <= furthest)
+        .min_by_key(|found| found.distance)
+}
+
+/// Edits between two names: insertions, deletions, changes and swaps of neighbours, case aside.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().collect();
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, left) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, right) in b.iter().enumerate() {
+            let change = rows[i][j] + usize::from(left != right);
+            let mut best = change.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *left == b[j - 1] && a[i - 1] == *right {
+                best = best.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swaps_and_misses_are_one_edit() {
+        assert_eq!(distance("FETCH_TIMEOUT", "FECTH_TIMEOUT"), 1);
+        assert_eq!(distance("HTTP_BIND", "HTTP_BID"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("same", "SAME"), 0);
+    }
+
+    #[test]
+    fn what_might_be_a_secret_is_recognised() {
+        assert!(may_hold_secret("postgres://u:p@h/d"));
+        assert!(may_hold_secret("AIzaSyA1234567890abcdefghijk"));
+        assert!(may_hold_secret("https://x/?api_key=1"));
+        assert!(!may_hold_secret("127.0.0.1:8080"));
+        assert!(!may_hold_secret("gdelt,newsapi"));
+        assert!(sounds_secret("LLM_APIKEY"));
+        assert!(!sounds_secret("FETCH_TIMEOUT"));
+    }
+}

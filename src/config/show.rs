@@ -1,0 +1,43 @@
+//! `config show`: every key with its value and the layer that set it. Secrets are `set` or `unset`.
+
+use std::borrow::Cow;
+
+use figment::value::Value;
+
+use super::kind::{Kind, byte_text, scalar_text};
+use super::load::{Loaded, Source};
+use super::names::Key;
+
+/// One line of `config show`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownKey {
+    pub key: &'static str,
+    /// The environment variable that sets it.
+    pub env: Cow<'static, str>,
+    /// As people would write it; `set` or `unset` for secrets, `unset` for a key without value.
+    pub value: String,
+    pub from: Source,
+}
+
+/// Every key, in the order of the reference file.
+pub fn show(loaded: &Loaded) -> Vec<ShownKey> {
+    loaded.shown.clone()
+}
+
+/// A value as people would write it, and never a secret.
+pub(super) fn shown_value(key: &Key, value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Empty(..)) => "unset".to_owned(),
+        Some(_) if key.is_secret() => "set".to_owned(),
+        Some(Value::Array(_, elements)) if elements.is_empty() => "none".to_owned(),
+        Some(Value::Array(_, elements)) => elements.iter().map(shown_element).collect::<Vec<_>>().join(", "),
+        Some(number) if matches!(key.kind, Kind::Bytes { .. }) => {
+            scalar_text(number).parse().map(byte_text).unwrap_or_default()
+        }
+        Some(scalar) => scalar_text(scalar),
+    }
+}
+
+fn shown_element(element: &Value) -> String {
+    element.find_ref("domain").map_or_else(|| scalar_text(element), scalar_text)
+}

@@ -1,0 +1,488 @@
+//! Promises of the configuration as a whole.
+
+mod secrets;
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::rules::DomainList;
+use crate::domain::verdict::SourceType;
+
+/// The names of CONTRACT section 4, as users rely on them.
+const CONTRACT_NAMES: &str = "DATABASE_URL AMQP_URL CORROBORATE_DATA_DIR HTTP_BIND ADMIN_TOKEN WORKER_CONCURRENCY \
+    LOG_FORMAT RUST_LOG FACTCHECK_GOOGLE_ENABLED FACTCHECK_GOOGLE_API_KEY FACTCHECK_GOOGLE_BASE_URL \
+    FACTCHECK_GOOGLE_MAX_RESULTS FACTCHECK_GOOGLE_RPM FACTCHECK_CACHE_TTL_HOURS FACTCHECK_MIN_CLAIM_LENGTH \
+    ENRICHMENT_ENABLED ENRICHMENT_PILOT_CHANNELS ENRICHMENT_MIN_IMPORTANCE ENRICHMENT_MAX_SOURCES \
+    ENRICHMENT_MAX_SECONDS ENRICHMENT_MIN_AGREEMENT ENRICHMENT_ALLOWLIST_DOMAINS ENRICHMENT_DENYLIST_DOMAINS \
+    ENRICHMENT_ALLOWLIST_ONLY ENRICHMENT_QUERY_TRANSLATE ENRICHMENT_PROVIDERS ENRICHMENT_EVIDENCE_TTL_DAYS \
+    ENRICHMENT_EVIDENCE_DEDUP_SIM ENRICHMENT_EVIDENCE_MAX_PER_ITEM ENRICHMENT_DAILY_BUDGET_USD \
+    ENRICHMENT_MONTHLY_CAP_USD ENRICHMENT_PROVIDER_COOLDOWN ENRICHMENT_MAX_LAG ENRICHMENT_MAX_QUEUE_LENGTH \
+    ENRICHMENT_OVERLOAD ENRICHMENT_OPENSEARCH_BACKENDS FETCH_ALLOW_PRIVATE_ADDRESSES FETCH_MAX_BYTES FETCH_TIMEOUT \
+    LLM_BASE_URL LLM_API_KEY LLM_MODEL LLM_SEARCH_ENABLED TRANSLATE_BASE_URL TRANSLATE_API_KEY INFERENCE_BASE_URL \
+    MODELS_DIR";
+
+fn contract_names() -> Vec<String> {
+    let mut names: Vec<String> = CONTRACT_NAMES.split_whitespace().map(str::to_owned).collect();
+    for provider in ["GDELT", "EVENTREGISTRY", "NEWSAPI", "BRAVE", "SERPAPI", "SEARXNG"] {
+        for setting in ["RPM", "DAILY_LIMIT", "BASE_URL", "API_KEY", "COST_USD"] {
+            names.push(format!("ENRICHMENT_{provider}_{setting}"));
+        }
+    }
+    names
+}
+
+fn load_env(env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+    load(LoadOptions { file: None, env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())) })
+}
+
+fn config(env: &[(&str, &str)]) -> Config {
+    load_env(env).unwrap().config
+}
+
+fn error(env: &[(&str, &str)]) -> String {
+    load_env(env).unwrap_err().to_string()
+}
+
+fn file_with(text: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file
+}
+
+fn load_file(text: &str, env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+    let file = file_with(text);
+    let env: Vec<(String, String)> =
+        env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    load(LoadOptions { file: Some(file.path().to_path_buf()), env })
+}
+
+/// Values of each kind, one of which differs from whatever the default is.
+fn samples(kind: Kind) -> Vec<String> {
+    let texts: &[&str] = match kind {
+        Kind::Flag => &["true", "false"],
+        Kind::Integer { min, max } => {
+            return vec![(min + 9).min(max).to_string(), (min + 57).min(max).to_string()];
+        }
+        Kind::Number { min, max } => return vec![(min + 0.125_f64).min(max).to_string(), (min + 0.25).to_string()],
+        Kind::Duration { bare: None, .. } => &["7s", "9m"],
+        Kind::Duration { bare: Some(_), .. } => &["7", "9m"],
+        Kind::Durations { .. } => &["7s,11m"],
+        Kind::Bytes { .. } => &["77KiB", "100000"],
+        Kind::Word(words) => return words.iter().map(|word| (*word).to_owned()).collect(),
+        Kind::Words(words) => return vec![words.first().map(|word| (*word).to_owned()).unwrap_or_default()],
+        Kind::Texts => &["@one,two"],
+        Kind::Domains => &["Example.org,*.example.net"],
+        Kind::Text | Kind::Header | Kind::Name => &["another"],
+        Kind::Url | Kind::Urls => &["https://example.org/prefix"],
+        Kind::Address => &["127.0.0.2:9999"],
+        Kind::Path => &["/elsewhere"],
+        Kind::LogFilter => &["debug,corroborate=trace"],
+        Kind::Secret(SecretKind::Postgres) => &["postgres://u:5ecret@h/d"],
+        Kind::Secret(SecretKind::Amqp) => &["amqps://u:5ecret@h/%2f"],
+        Kind::Secret(SecretKind::Header) => &["5ecret-of-some-length"],
+    };
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// What a key needs beside it so that it contradicts nothing.
+fn company(key: &Key) -> Vec<(&'static str, &'static str)> {
+    match key.path {
+        "llm.base_url" => vec![("LLM_MODEL", "m")],
+        "llm.search_enabled" => vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")],
+        "enrichment.queries_min" => vec![("CORROBORATE_ENRICHMENT_QUERIES_MAX", "20")],
+        "enrichment.passage_min_length" => vec![("CORROBORATE_ENRICHMENT_PASSAGE_MAX_LENGTH", "99999")],
+        "enrichment.judged_passages" => vec![("CORROBORATE_ENRICHMENT_PASSAGES_PER_CLAIM", "1000")],
+        "enrichment.max_sources" => vec![("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "1000")],
+        "enrichment.max_time" => vec![("CORROBORATE_QUEUE_LEASE", "1d")],
+        "queue.lease" => vec![("ENRICHMENT_MAX_SECONDS", "1")],
+        "scoring.verdict.conflict" => vec![("CORROBORATE_SCORING_VERDICT_CONTEST", "1")],
+        "scoring.verdict.contest" => vec![("CORROBORATE_SCORING_VERDICT_CONFLICT", "0")],
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn every_name_of_the_contract_is_known() {
+    let known: BTreeSet<String> = KEYS.iter().map(|key| key.env().into_owned()).collect();
+    for name in contract_names() {
+        assert!(known.contains(&name), "{name} is not in the table");
+    }
+    assert_eq!(known.len(), KEYS.len(), "two keys share an environment name");
+}
+
+#[test]
+fn every_name_changes_its_key_and_only_its_key() {
+    for key in KEYS.iter().filter(|key| !key.path.starts_with("scoring.quality.")) {
+        let mut company: Vec<(String, String)> =
+            company(key).into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let base = load(LoadOptions { file: None, env: company.clone() });
+        // What only makes sense together may not load without it.
+        let base = base.unwrap_or_else(|_| load_env(&[]).unwrap());
+        let mut changed = false;
+        for sample in samples(key.kind) {
+            company.retain(|(name, _)| *name != key.env());
+            company.push((key.env().into_owned(), sample.clone()));
+            let loaded = load(LoadOptions { file: None, env: company.clone() })
+                .unwrap_or_else(|error| panic!("{} = {sample}: {error}", key.env()));
+            let at = |loaded: &Loaded| show(loaded).into_iter().find(|shown| shown.key == key.path).unwrap();
+            assert_eq!(at(&loaded).from, Source::Environment(key.env().into_owned()), "{}", key.path);
+            let typed_differs = format!("{:?}", loaded.config) != format!("{:?}", base.config);
+            changed |= typed_differs && at(&loaded).value != at(&base).value;
+        }
+        assert!(changed, "{} does not reach the typed configuration", key.env());
+    }
+}
+
+#[test]
+fn the_shares_of_quality_move_together() {
+    let moved = config(&[
+        ("CORROBORATE_SCORING_QUALITY_CREDIBILITY", "0.25"),
+        ("CORROBORATE_SCORING_QUALITY_SPECIFICITY", "0.25"),
+    ]);
+    assert!((moved.scoring.quality.credibility - 0.25).abs() < 1e-9);
+    assert!(error(&[("CORROBORATE_SCORING_QUALITY_CREDIBILITY", "0.9")]).contains("make the four sum to 1"));
+}
+
+#[test]
+fn the_defaults_are_those_of_the_contract() {
+    let config = Config::built_in();
+    assert_eq!(config.http.bind.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.fact_check.cache_ttl, Duration::from_hours(48));
+    assert_eq!((config.fact_check.max_results, config.fact_check.min_claim_length), (3, 40));
+    assert_eq!(config.enrichment.max_time, Duration::from_mins(1));
+    assert_eq!(config.enrichment.evidence_ttl, Duration::from_hours(30 * 24));
+    assert_eq!(config.enrichment.provider_cooldown, Duration::from_mins(10));
+    assert_eq!(config.enrichment.max_lag, Duration::from_mins(5));
+    assert_eq!(config.enrichment.overload, Overload::Degrade);
+    assert_eq!(config.enrichment.providers, SearchProvider::ALL);
+    assert_eq!(config.enrichment.opensearch_backends, OpenSearchBackend::ALL);
+    assert_eq!(config.enrichment.search_stages, SearchStage::ALL);
+    let rates: Vec<u32> = config.providers.named().iter().map(|(_, provider)| provider.rpm.get()).collect();
+    assert_eq!(rates, [60, 6, 30, 30, 60, 10, 20]);
+    assert!(config.providers.named().iter().all(|(_, provider)| provider.api_key.is_none()));
+    assert!(config.providers.searxng.base_url.is_none() && config.providers.gdelt.base_url.is_some());
+    assert!(!config.fetch.allow_private_addresses && !config.enrichment.allowlist_only);
+    assert!(show(&load_env(&[]).unwrap()).iter().any(|shown| shown.key == "http.max_body" && shown.value == "8MiB"));
+    assert!(load_env(&[]).unwrap().warnings.is_empty(), "the defaults warn of themselves");
+}
+
+#[test]
+fn the_reference_documents_every_key_and_names_its_variable() {
+    let mut table = String::new();
+    let mut comment = String::new();
+    let mut documented = BTreeSet::new();
+    for line in DEFAULT_TOML.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            name.clone_into(&mut table);
+            comment.clear();
+            continue;
+        }
+        let bare = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
+        let is_key = !line.starts_with(' ') && bare.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
+        if is_key && !line.starts_with("# ") {
+            let (name, _) = bare.split_once(" = ").unwrap();
+            let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
+            assert!(!comment.is_empty(), "{path} has no comment above it");
+            let key = KEYS.iter().find(|key| key.path == path).unwrap_or_else(|| panic!("{path} is not in the table"));
+            if !key.env().starts_with("CORROBORATE_") || key.path == "data_dir" {
+                assert!(
+                    path.starts_with("providers.google") || comment.contains(&format!("[{}]", key.env())),
+                    "{path}"
+                );
+            }
+            assert_eq!(comment.contains("Secret."), key.is_secret(), "{path}");
+            documented.insert(path);
+            comment.clear();
+        } else if let Some(text) = line.strip_prefix("# ") {
+            comment.push_str(text);
+        }
+    }
+    for key in KEYS.iter() {
+        assert!(documented.contains(key.path), "{} is not documented in config/default.toml", key.path);
+    }
+}
+
+#[test]
+fn the_layers_win_in_order_and_say_so() {
+    let file = "[fact_check]\nmax_results = 7\ncache_ttl = \"1h\"\n";
+    let loaded = load_file(file, &[("FACTCHECK_GOOGLE_MAX_RESULTS", "9")]).unwrap();
+    assert_eq!(loaded.config.fact_check.max_results, 9);
+    assert_eq!(loaded.config.fact_check.cache_ttl, Duration::from_hours(1));
+    assert_eq!(loaded.config.fact_check.min_claim_length, 40);
+    let from = |path: &str| show(&loaded).into_iter().find(|shown| shown.key == path).unwrap().from;
+    assert_eq!(from("fact_check.max_results"), Source::Environment("FACTCHECK_GOOGLE_MAX_RESULTS".into()));
+    assert!(matches!(from("fact_check.cache_ttl"), Source::File(_)));
+    assert_eq!(from("fact_check.min_claim_length"), Source::Default);
+}
+
+#[test]
+fn the_variable_names_the_file_and_the_option_wins() {
+    let (one, two) = (file_with("[worker]\nconcurrency = 3\n"), file_with("[worker]\nconcurrency = 4\n"));
+    let named = one.path().display().to_string();
+    assert_eq!(config(&[("CORROBORATE_CONFIG", &named)]).worker.concurrency, 3);
+    let options =
+        LoadOptions { file: Some(two.path().into()), env: [("CORROBORATE_CONFIG".to_owned(), named.clone())] };
+    assert_eq!(load(options).unwrap().config.worker.concurrency, 4);
+    let missing = error(&[("CORROBORATE_CONFIG", "/nowhere/corroborate.toml")]);
+    assert!(missing.starts_with("/nowhere/corroborate.toml: cannot be read"), "{missing}");
+}
+
+#[test]
+fn all_problems_are_told_at_once_a_line_each() {
+    let text = error(&[
+        ("ENRICHMENT_MIN_AGREEMENT", "1.5"),
+        ("ENRICHMENT_GDELT_RPM", "0"),
+        ("HTTP_BIND", "localhost"),
+        ("ENRICHMENT_OVERLOAD", "panic"),
+        ("ENRICHMENT_PROVIDER_COOLDOWN", "10"),
+        ("FACTCHECK_GOOGLE_RMP", "60"),
+        ("RUST_LOG", "corroborate=loud"),
+        ("LLM_BASE_URL", "localhost:11434"),
+    ]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 8, "{text}");
+    for expected in [
+        "ENRICHMENT_MIN_AGREEMENT = \"1.5\": is not within 0 and 1; write a number from 0 to 1, with a point",
+        "ENRICHMENT_GDELT_RPM = \"0\": is less than 1; write a whole number from 1 to 1000000",
+        "HTTP_BIND = \"localhost\": is not an address and port; write it like 127.0.0.1:8080 or [::1]:8080",
+        "ENRICHMENT_OVERLOAD = \"panic\": \"panic\" is not known; choose from degrade, defer, drop",
+        "ENRICHMENT_PROVIDER_COOLDOWN = \"10\": has no unit; write it like 500ms, 30s, 10m, 48h or 30d",
+        "FACTCHECK_GOOGLE_RMP = \"60\": is not a known name; did you mean FACTCHECK_GOOGLE_RPM?",
+    ] {
+        assert!(lines.contains(&expected), "{expected}\nis missing in\n{text}");
+    }
+}
+
+#[test]
+fn an_unknown_key_of_a_file_is_told_with_its_value_and_a_suggestion() {
+    let text = load_file(
+        "[fact_check]\nmax_result = 3\n[fetchh]\ntimeout = \"1s\"\n[providers.gdelt]\nmax_sources = 2\n[enrichment]\noverload = [\"drop\"]\nqueries_max = \"many\"\n[http]\nbind = 8080\n",
+        &[],
+    )
+    .unwrap_err()
+    .to_string();
+    for expected in [
+        "fact_check.max_result = \"3\": is not a known key; did you mean fact_check.max_results?",
+        "fetchh: is not a known key",
+        "providers.gdelt.max_sources = \"2\": is not a known key; did you mean enrichment.max_sources?",
+        "enrichment.overload: one value is expected, not a list",
+        "enrichment.queries_max = \"many\": is not a whole number",
+        "http.bind = \"8080\": is not an address and port",
+    ] {
+        assert!(text.contains(expected), "{expected}\nis missing in\n{text}");
+    }
+    assert!(load_file("database = 3\n", &[]).unwrap_err().to_string().contains("is a table, not a value"));
+}
+
+#[test]
+fn names_of_others_are_left_alone() {
+    let foreign = [
+        ("HTTP_PROXY", "http://proxy:3128"),
+        ("DATABASE_HOST", "db"),
+        ("LOG_LEVEL", "debug"),
+        ("ADMIN_EMAIL", "a@example.org"),
+        ("RUST_BACKTRACE", "1"),
+        ("PATH", "/bin"),
+        ("CORROBORATE_SERVICE_HOST", "10.0.0.1"),
+        ("CORROBORATE_SERVICE_PORT_HTTP", "80"),
+        ("CORROBORATE_PORT", "tcp://10.0.0.1:80"),
+        ("LLM_PORT_80_TCP_ADDR", "10.0.0.1"),
+        ("CORROBORATE_TEST_DATABASE", "x"),
+        ("CORROBORATE_SHARED_DATA", "/data"),
+    ];
+    assert!(load_env(&foreign).is_ok());
+    assert!(error(&[("HTTP_BINDS", "x")]).contains("did you mean HTTP_BIND?"));
+    assert!(error(&[("CORROBORATE_PORT", "8080")]).contains("CORROBORATE_PORT"));
+    assert!(error(&[("ENRICHMENT_SOMETHING_ELSE", "1")]).contains("config show"));
+}
+
+#[test]
+fn an_empty_value_counts_as_not_set_and_none_unsets() {
+    let plain = config(&[("ENRICHMENT_MAX_SOURCES", ""), ("FACTCHECK_GOOGLE_API_KEY", " "), ("LLM_MODEL", "")]);
+    assert_eq!(plain.enrichment.max_sources, 5);
+    assert!(plain.providers.google.api_key.is_none() && plain.llm.model.is_none());
+    let file =
+        "data_dir = \"/a\"\n[providers.brave]\ndaily_limit = 5\n[http]\ncors_origins = []\nallowed_hosts = [\"h\"]\n";
+    let emptied = load_file(
+        file,
+        &[
+            ("CORROBORATE_DATA_DIR", "none"),
+            ("ENRICHMENT_BRAVE_DAILY_LIMIT", "NONE"),
+            ("ENRICHMENT_ALLOWLIST_DOMAINS", "none"),
+        ],
+    )
+    .unwrap();
+    assert!(emptied.config.data_dir.is_none() && emptied.config.providers.brave.daily_limit.is_none());
+    assert!(emptied.config.enrichment.first_rules().is_empty());
+    assert_eq!(emptied.config.http.allowed_hosts, ["h"]);
+    assert!(show(&emptied).iter().any(|shown| shown.key == "data_dir" && shown.value == "unset"));
+    assert!(error(&[("ENRICHMENT_MAX_SOURCES", "none")]).contains("is not a whole number"));
+}
+
+#[test]
+fn contradictions_stop_the_start() {
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (&[("LLM_BASE_URL", "http://localhost/v1")], "LLM_BASE_URL: is set and LLM_MODEL is not"),
+        (&[("LLM_SEARCH_ENABLED", "true")], "LLM_SEARCH_ENABLED: is true and LLM_BASE_URL is not set"),
+        (
+            &[("ENRICHMENT_ALLOWLIST_DOMAINS", "a.org,b.org"), ("ENRICHMENT_DENYLIST_DOMAINS", "https://www.B.org/x")],
+            "ENRICHMENT_DENYLIST_DOMAINS: names b.org, which ENRICHMENT_ALLOWLIST_DOMAINS names too",
+        ),
+        (&[("ENRICHMENT_OPENSEARCH_BACKENDS", "none")], "is empty while ENRICHMENT_PROVIDERS names opensearch"),
+        (
+            &[("ENRICHMENT_MAX_SECONDS", "600"), ("CORROBORATE_QUEUE_LEASE", "5m")],
+            "CORROBORATE_QUEUE_LEASE = \"5m\": is not longer than",
+        ),
+        (
+            &[("ENRICHMENT_MAX_SOURCES", "20"), ("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "15")],
+            "ENRICHMENT_MAX_SOURCES = \"20\": is more than candidate_pages",
+        ),
+        (&[("CORROBORATE_AMQP_DEAD_QUEUE", "factcheck")], "is also the name of amqp.factcheck_queue"),
+        (&[("CORROBORATE_QUEUE_RETRY_DELAYS", "30s,5s")], "each pause must be longer than the one before"),
+        (&[("ENRICHMENT_PROVIDERS", "gdelt,gdelt")], "gdelt is in it twice"),
+    ];
+    for (env, expected) in cases {
+        let text = error(env);
+        assert!(text.contains(expected) && text.lines().count() == 1, "{expected}\nis not\n{text}");
+    }
+    // Of a key that could not be read nothing further is said.
+    let text = error(&[("LLM_BASE_URL", "http://localhost/v1"), ("LLM_MODEL", "\u{1}x")]);
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn defaults_follow_the_keys_they_depend_on() {
+    let loaded = load_env(&[("ENRICHMENT_MAX_SECONDS", "600"), ("ENRICHMENT_MAX_SOURCES", "20")]).unwrap();
+    assert_eq!(loaded.config.queue.lease, Duration::from_mins(11));
+    assert_eq!(loaded.config.http.request_timeout, Duration::from_secs(630));
+    assert_eq!(loaded.config.enrichment.candidate_pages, 20);
+    assert!(loaded.warnings.is_empty());
+    assert!(show(&loaded).iter().any(|shown| shown.key == "queue.lease" && shown.value == "660s"));
+}
+
+#[test]
+fn what_is_doubtful_is_warned_of() {
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (&[("HTTP_BIND", "0.0.0.0:8080")], "writes and admin reads are closed"),
+        (&[("HTTP_BIND", "[::]:8080"), ("ADMIN_TOKEN", "short")], "shorter than 16"),
+        (&[("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")], "internal network"),
+        (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
+        (&[("LLM_API_KEY", "k")], "no model is asked"),
+        (
+            &[("ENRICHMENT_BRAVE_API_KEY", "k"), ("ENRICHMENT_PROVIDERS", "gdelt")],
+            "ENRICHMENT_BRAVE_API_KEY is set, but",
+        ),
+        (
+            &[("ENRICHMENT_NEWSAPI_API_KEY", "k"), ("ENRICHMENT_NEWSAPI_BASE_URL", "http://news.example.org")],
+            "unencrypted",
+        ),
+    ];
+    for (env, expected) in cases {
+        let warnings = load_env(env).unwrap().warnings;
+        assert!(warnings.iter().any(|warning| warning.contains(expected)), "{expected}: {warnings:?}");
+    }
+    assert!(!config(&[("HTTP_BIND", "0.0.0.0:1")]).http.admin_open());
+    assert!(config(&[("HTTP_BIND", "localhost:1")]).http.admin_open());
+    assert!(
+        load_env(&[("ENRICHMENT_SEARXNG_API_KEY", "k"), ("ENRICHMENT_SEARXNG_BASE_URL", "http://searxng:8080")])
+            .unwrap()
+            .warnings
+            .is_empty()
+    );
+}
+
+#[test]
+fn the_first_rules_carry_types_and_deny_wins() {
+    let rules = config(&[("ENRICHMENT_DENYLIST_DOMAINS", "dw.com,spam.example")]).enrichment.first_rules();
+    let rule = |domain: &str| rules.iter().find(|rule| rule.domain == domain).unwrap();
+    assert_eq!(rules.len(), 23);
+    assert_eq!((rule("dw.com").list, rule("spam.example").list), (DomainList::Deny, DomainList::Deny));
+    assert_eq!(rule("*.gov").source_type, Some(SourceType::Government));
+    let own = config(&[("ENRICHMENT_ALLOWLIST_DOMAINS", "Nature.com, my.example.org")]).enrichment.first_rules();
+    assert_eq!(own.iter().map(|rule| rule.source_type).collect::<Vec<_>>(), [Some(SourceType::Academic), None]);
+    let file = "[enrichment]\ndenylist_domains = [\"a.org\", { domain = \"b.org\", why = \"link farm\" }]\n";
+    let rules = load_file(file, &[]).unwrap().config.enrichment.first_rules();
+    assert_eq!(rules.last().unwrap().why.as_deref(), Some("link farm"));
+    for bad in ["[\"no dot\"]", "[{ domain = \"a.org\", trust = 1 }]", "[{ domain = \"a.org\", credibility = 2 }]"] {
+        assert!(load_file(&format!("[enrichment]\nallowlist_domains = {bad}\n"), &[]).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_pilot_knows_its_channels() {
+    let pilot = config(&[("ENRICHMENT_PILOT_CHANNELS", "@One, two")]).enrichment;
+    assert!(pilot.is_pilot(Some("one")) && pilot.is_pilot(Some("@Two")));
+    assert!(!pilot.is_pilot(Some("three")) && !pilot.is_pilot(None));
+    assert!(Config::built_in().enrichment.is_pilot(None));
+}
+
+#[test]
+fn durations_and_sizes_are_read_in_every_form() {
+    let read = config(&[
+        ("FACTCHECK_CACHE_TTL_HOURS", "2d"),
+        ("ENRICHMENT_EVIDENCE_TTL_DAYS", "7"),
+        ("FETCH_TIMEOUT", "3"),
+        ("FETCH_MAX_BYTES", "2 MB"),
+        ("CORROBORATE_WORKER_GRACE", "0s"),
+    ]);
+    assert_eq!(read.fact_check.cache_ttl, Duration::from_hours(48));
+    assert_eq!(read.enrichment.evidence_ttl, Duration::from_hours(7 * 24));
+    assert_eq!(read.fetch.timeout, Duration::from_secs(3));
+    assert_eq!(read.fetch.max_bytes, 2_000_000);
+    assert_eq!(read.worker.grace, Duration::ZERO);
+    for (name, value) in [
+        ("FETCH_MAX_BYTES", "-1"),
+        ("FETCH_MAX_BYTES", "99999999999999999999GiB"),
+        ("FETCH_TIMEOUT", "0"),
+        ("FETCH_TIMEOUT", "18446744073709551616"),
+        ("ENRICHMENT_MIN_AGREEMENT", "NaN"),
+        ("ENRICHMENT_DAILY_BUDGET_USD", "-1"),
+        ("ENRICHMENT_DAILY_BUDGET_USD", "inf"),
+    ] {
+        assert!(load_env(&[(name, value)]).is_err(), "{name}={value}");
+    }
+}
+
+#[test]
+fn the_schema_knows_what_the_table_knows() {
+    let schema = json_schema();
+    let compiled = schema.to_string();
+    for key in KEYS.iter().filter(|key| !key.is_secret()) {
+        let pointer = format!("/properties/{}", key.path.replace('.', "/properties/"));
+        let property = schema.pointer(&pointer).unwrap_or_else(|| panic!("{} is not in the schema", key.path));
+        assert_eq!(property.get("x-env").unwrap(), key.env().as_ref());
+    }
+    assert_eq!(schema.pointer("/properties/fact_check/properties/max_results/default").unwrap(), 3);
+    assert_eq!(schema.pointer("/properties/http/additionalProperties").unwrap(), false);
+    assert!(!schema.pointer("/properties/http/properties").unwrap().as_object().unwrap().contains_key("admin_token"));
+    assert!(compiled.contains("ADMIN_TOKEN_FILE"));
+    assert_eq!(reference_lines().len(), KEYS.len());
+}
+
+#[test]
+fn the_folders_follow_the_configuration() {
+    let own = config(&[("CORROBORATE_DATA_DIR", "/srv/c")]);
+    assert_eq!(data_dir(&own), PathBuf::from("/srv/c"));
+    assert_eq!(models_dir(&own), PathBuf::from("/srv/c/models"));
+    assert_eq!(models_dir(&config(&[("MODELS_DIR", "/m")])), PathBuf::from("/m"));
+    assert!(data_dir(&Config::built_in()).components().count() > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Whatever stands in any variable, the answer is a configuration or a list of problems of one line each.
+    #[test]
+    fn no_value_breaks_the_reader(which in 0usize..1000, value in ".{0,60}") {
+        let key = KEYS.get(which % KEYS.len()).unwrap();
+        if let Err(error) = load_env(&[(&key.env(), &value)]) {
+            prop_assert!(!error.problems.is_empty());
+            prop_assert_eq!(error.to_string().lines().count(), error.problems.len(), "{}", error);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Secrets: where they may come from, and that nothing ever shows them.
+
+use proptest::prelude::*;
+use secrecy::ExposeSecret as _;
+
+use super::super::*;
+use super::{error, file_with, load_env, load_file};
+
+#[test]
+fn a_secret_may_come_from_a_file_and_only_from_one_place() {
+    let secret = file_with("amqp://u:pw@mq/%2f\n");
+    let path = secret.path().display().to_string();
+    let loaded = load_env(&[("AMQP_URL_FILE", &path)]).unwrap();
+    assert_eq!(loaded.config.amqp.url.as_ref().unwrap().expose_secret(), "amqp://u:pw@mq/%2f");
+    let shown = show(&loaded).into_iter().find(|shown| shown.key == "amqp.url").unwrap();
+    assert_eq!((shown.value.as_str(), shown.from), ("set", Source::SecretFile("AMQP_URL_FILE".into())));
+    for key in KEYS.iter().filter(|key| key.is_secret()) {
+        let (name, twin) = (key.env().into_owned(), format!("{}_FILE", key.env()));
+        let text = error(&[(&name, "amqp://x/"), (&twin, &path)]);
+        assert_eq!(text, format!("{name}: is set, and {twin} too; set one of the two"));
+    }
+    assert!(
+        error(&[("ADMIN_TOKEN_FILE", "/nowhere/token")]).starts_with("ADMIN_TOKEN_FILE = \"/nowhere/token\": cannot")
+    );
+    let empty = file_with("\n");
+    assert!(error(&[("LLM_API_KEY_FILE", &empty.path().display().to_string())]).contains("names an empty file"));
+    assert!(error(&[("FETCH_TIMEOUT_FILE", "/x")]).contains("is not a known name"), "only secrets have twins");
+}
+
+#[test]
+fn a_broken_file_tells_its_place_and_not_its_text() {
+    let text = load_file("[http]\nbind = \"127.0.0.1:1\"\napi_key = sk-5ecret5ecret\n", &[]).unwrap_err().to_string();
+    assert!(text.contains("line 3") && !text.contains("5ecret"), "{text}");
+    assert_eq!(text.lines().count(), 1);
+}
+
+/// Every place a secret could be written to, right or wrong.
+#[test]
+fn no_secret_is_ever_shown() {
+    const SECRET: &str = "5ecretVALUE77xyz";
+    for key in KEYS.iter().filter(|key| key.is_secret()) {
+        let value = match key.kind {
+            Kind::Secret(SecretKind::Postgres) => format!("postgres://u:{SECRET}@h/d"),
+            Kind::Secret(SecretKind::Amqp) => format!("amqp://u:{SECRET}@h/"),
+            _ => SECRET.to_owned(),
+        };
+        let loaded = load_env(&[(&key.env(), &value)]).unwrap();
+        let shown = format!("{loaded:?} {:?} {:?}", loaded.config, show(&loaded));
+        assert!(!shown.contains(SECRET), "{} shows itself", key.path);
+        assert!(show(&loaded).iter().any(|shown| shown.key == key.path && shown.value == "set"));
+
+        // In a file, under a misspelt name, malformed, and under a name that sounds like one.
+        let (table, last) = key.path.rsplit_once('.').unwrap();
+        let misspelt = format!("{}S", key.env());
+        let missing = key.env().replacen('_', "", 1);
+        let errors = [
+            load_file(&format!("[{table}]\n{last} = \"{value}\"\n"), &[]).map(|_| ()),
+            load_file(&format!("[{table}]\n{last}x = \"{value}\"\n"), &[]).map(|_| ()),
+            load_env(&[(&misspelt, &value)]).map(|_| ()),
+            load_env(&[(&key.env(), &format!("{SECRET} \u{7f}"))]).map(|_| ()),
+            load_env(&[("ENRICHMENT_MY_PASSWORD", &value), (&missing, &value)]).map(|_| ()),
+        ];
+        for result in errors {
+            let error = result.unwrap_err();
+            assert!(!format!("{error} {error:?}").contains(SECRET), "{}: {error}", key.path);
+        }
+    }
+    let text = error(&[("LLM_BASE_URL", &format!("https://u:{SECRET}@h/v1"))]);
+    assert!(text.contains("user name or password") && !text.contains(SECRET), "{text}");
+    let text = error(&[("ENRICHMENT_GDELT_BASE_URL", &format!("https://h/?key={SECRET}"))]);
+    assert!(!text.contains(SECRET), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// A header secret of any text is not told, neither taken nor refused.
+    #[test]
+    fn no_random_secret_is_told(secret in "[a-zA-Z0-9 ]{12,40}") {
+        let told = match load_env(&[("ENRICHMENT_BRAVE_API_KEY", &secret)]) {
+            Ok(loaded) => format!("{loaded:?}"),
+            Err(error) => format!("{error} {error:?}"),
+        };
+        prop_assert!(!told.contains(secret.trim()) || secret.trim().len() < 6);
+    }
+}
