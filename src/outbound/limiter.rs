@@ -134,8 +134,16 @@ mod tests {
     #[tokio::test]
     async fn a_long_queue_refuses_those_it_cannot_serve_in_time() {
         let limiter = Arc::new(Limiter::new(600));
-        let outcomes = join_all((0..50).map(|_| limiter.turn(soon(450)))).await;
-        let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        let start = Instant::now();
+        let outcomes = join_all((0..50).map(|_| async {
+            let outcome = limiter.turn(soon(450)).await;
+            (outcome, start.elapsed())
+        }))
+        .await;
+        let served = outcomes.iter().filter(|(outcome, _)| outcome.is_ok()).count();
+        let quickly = |(_, took): &&(_, Duration)| *took < Duration::from_millis(400);
+        let refused = outcomes.iter().filter(|(outcome, _)| outcome.is_err());
+        assert!(refused.filter(quickly).count() >= 40, "they do not stand in the queue for nothing");
         assert!((1..=5).contains(&served), "{served} in 450 ms at one each 100 ms");
         assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
     }
