@@ -72,6 +72,8 @@ pub struct GateStatus {
     pub state: GateState,
     /// When it is asked again; none while ready, and none when it is disabled for good.
     pub until: Option<DateTime<Utc>>,
+    /// Calls a minute it may get.
+    pub rpm: u32,
     pub calls_today: u64,
     pub errors_today: u64,
     pub usd_today: f64,
@@ -209,6 +211,7 @@ impl Gate {
             name: self.settings.name,
             state,
             until,
+            rpm: self.settings.rpm,
             calls_today: today.calls,
             errors_today: today.errors,
             usd_today: today.usd,
