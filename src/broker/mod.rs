@@ -1,6 +1,6 @@
 //! The queue: where items come from and where results go. The only AMQP.
 //!
-//! [`Queue`] is the seam between two implementations: [`AmqpQueue`] here (RabbitMQ 3.10 or later), and the table queue of
+//! [`Queue`] is the seam between two implementations: [`AmqpQueue`] here (`RabbitMQ` 3.10 or later), and the table queue of
 //! embedded mode in `store`. This room moves bytes and settles deliveries; it never reads an item, never decides whether
 //! something is retried (that is `worker::disposition`) and never touches the database.
 //!
@@ -265,8 +265,8 @@ pub trait Queue: Send + Sync + Debug {
     /// One dead letter; `None` when it is not there.
     fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>>;
 
-    /// Gives dead letters back to the queue they came from, with no attempts counted. Those of unknown origin stay.
-    /// Returns how many went.
+    /// Gives dead letters back to the queue they came from, with no attempts counted. Those of unknown origin stay,
+    /// and of wholly equal messages all but one. Returns how many went.
     fn dead_requeue<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>>;
 
     /// Throws dead letters away. Returns how many.

@@ -1,1 +1,113 @@
-//! cli
+//! The command line: one file per command. The only room that prints.
+//!
+//! People get text, with colour on a terminal; `--json` gives machines JSON. Errors are one line: what was wrong and what
+//! to do. Exit codes: 0 done, 1 failed, 2 usage, 64 configuration, 69 something needed is not to be had. To add a command,
+//! give it a variant in `arguments.rs`, a file here and an example in its help.
+
+mod arguments;
+mod check;
+mod cleanup;
+mod config;
+mod dead;
+mod demo;
+mod doctor;
+mod domains;
+mod enqueue;
+mod enrich;
+mod evidence;
+mod failure;
+mod lines;
+mod migrate;
+mod output;
+mod reach;
+mod render;
+mod schema;
+mod serve;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::CommandFactory as _;
+
+pub use arguments::{Cli, Command};
+use failure::Failure;
+use output::Output;
+
+use crate::config::{self as settings, Config, LoadOptions, Loaded};
+
+/// Runs the command and says how it ended.
+pub async fn run(cli: Cli) -> ExitCode {
+    let output = Output::new(cli.json, cli.quiet, settings::process_env().any(|(name, value)| name == "NO_COLOR" && !value.is_empty()));
+    match dispatch(cli, &output).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // A reader that went away wanted no more: no error, as with any other filter.
+            if failure.is_broken_pipe() {
+                return ExitCode::SUCCESS;
+            }
+            fatal(&failure.to_string(), failure.code())
+        }
+    }
+}
+
+/// One line on standard error, and the code.
+pub fn fatal(message: &str, code: u8) -> ExitCode {
+    use std::io::Write as _;
+    let text = message.lines().map(str::trim_end).collect::<Vec<_>>().join("\n       ");
+    // Nowhere is left to say that standard error is closed.
+    drop(writeln!(std::io::stderr(), "error: {text}"));
+    ExitCode::from(code)
+}
+
+async fn dispatch(cli: Cli, output: &Output) -> Result<(), Failure> {
+    // These need no configuration, and must work where it is wrong.
+    match &cli.command {
+        Command::Schema { what } => return schema::run(*what, output),
+        Command::Completions { shell } => return completions(*shell),
+        _ => {}
+    }
+    let loaded = load(&cli);
+    if let Command::Config { action } = &cli.command {
+        return config::run(*action, loaded, output);
+    }
+    if matches!(cli.command, Command::Doctor) {
+        return doctor::run(loaded, output).await;
+    }
+    let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
+    let daemon = matches!(cli.command, Command::Serve { .. });
+    crate::telemetry::start_logging(&loaded.config.log, daemon);
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    let config = Arc::new(loaded.config);
+    match cli.command {
+        Command::Serve { no_worker, no_http } => serve::run(config, !no_worker, !no_http, output).await,
+        Command::Demo => demo::run(&config, output).await,
+        Command::Check { claim, vocabulary, language } => {
+            check::run(config, &claim, vocabulary.into(), language.as_deref(), output).await
+        }
+        Command::Enrich { file, out } => enrich::run(config, &file, out.as_deref(), output).await,
+        Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
+        Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
+        Command::Domains { action } => domains::run(config, action, output).await,
+        Command::Dead { action } => dead::run(config, action, output).await,
+        Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,
+        Command::Migrate => migrate::run(&config, output).await,
+        Command::Config { .. } | Command::Doctor | Command::Schema { .. } | Command::Completions { .. } => Ok(()),
+    }
+}
+
+fn load(cli: &Cli) -> Result<Loaded, settings::ConfigError> {
+    settings::load(LoadOptions { file: cli.config.clone(), env: settings::process_env() })
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "corroborate", &mut script);
+    output::write_stdout(&script)
+}
+
+/// The concurrency of commands that work on many items.
+fn concurrency(config: &Config) -> usize {
+    config.worker.concurrency.max(1)
+}

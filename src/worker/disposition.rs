@@ -69,7 +69,7 @@ impl Default for RetryPolicy {
         Self {
             max_attempts: 5,
             delays: [5, 30, 120, 600].map(Duration::from_secs).to_vec(),
-            defer_delay: Duration::from_secs(120),
+            defer_delay: Duration::from_mins(2),
         }
     }
 }

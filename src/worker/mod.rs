@@ -102,7 +102,7 @@ impl Default for WorkerSettings {
         Self {
             concurrency: 16,
             grace: Duration::from_secs(30),
-            item_limit: Duration::from_secs(300),
+            item_limit: Duration::from_mins(5),
             retry: RetryPolicy::default(),
             overload: OverloadLimits::default(),
             poll_every: Duration::from_secs(2),

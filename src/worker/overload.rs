@@ -35,7 +35,7 @@ pub struct OverloadLimits {
 
 impl Default for OverloadLimits {
     fn default() -> Self {
-        Self { policy: OverloadPolicy::Degrade, max_lag: Duration::from_secs(300), max_queue_length: 5_000 }
+        Self { policy: OverloadPolicy::Degrade, max_lag: Duration::from_mins(5), max_queue_length: 5_000 }
     }
 }
 

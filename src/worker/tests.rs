@@ -201,8 +201,8 @@ async fn each_item_is_settled_by_what_came_of_it() {
         other => panic!("cannot bear {other}"),
     });
     let queue = FakeQueue::default();
-    for (id, name) in ["fine", "again", "never", "boom"].into_iter().enumerate() {
-        queue.put(id as i64, QueueName::Enrichment, &item(name), 0);
+    for (id, name) in (0..).zip(["fine", "again", "never", "boom"]) {
+        queue.put(id, QueueName::Enrichment, &item(name), 0);
     }
     queue.put(4, QueueName::Factcheck, b"{not json", 0);
     queue.put(5, QueueName::Factcheck, &item("again"), 4);
@@ -345,7 +345,7 @@ async fn overloaded(policy: OverloadPolicy) -> (Vec<String>, Vec<NoticeKind>) {
     *queue.depth.lock().unwrap() = QueueDepth { enrichment: 12, factcheck: 0, dead: 0 };
     let limits = OverloadLimits { policy, max_queue_length: 10, ..OverloadLimits::default() };
     let settings =
-        WorkerSettings { overload: limits, poll_every: Duration::from_secs(60), concurrency: 1, ..settings() };
+        WorkerSettings { overload: limits, poll_every: Duration::from_mins(1), concurrency: 1, ..settings() };
     let running = Running::start(queue, settings, process);
     sleep(Duration::from_millis(100)).await;
     for id in 0..4 {

@@ -4,8 +4,11 @@
 //! is over; a crash meanwhile hands them back as well. Another process that looks at the same moment does not see those
 //! held here.
 
-use lapin::options::{BasicAckOptions, BasicGetOptions, BasicNackOptions, QueueDeclareOptions};
-use lapin::types::{DeliveryTag, FieldTable};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use lapin::options::{BasicAckOptions, BasicGetOptions, BasicNackOptions};
+use lapin::types::DeliveryTag;
 use lapin::{BasicProperties, Channel};
 use sha2::{Digest, Sha256};
 
@@ -31,8 +34,8 @@ fn letter_id(body: &[u8], properties: &BasicProperties) -> String {
         hasher.update(part.as_bytes());
     }
     hasher.update(body);
-    let hex: String = hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("dl_{hex}")
+    let start = hasher.finalize().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("dl_{start:016x}")
 }
 
 /// The queue a letter came from: our header, else the broker's record.
@@ -60,12 +63,13 @@ fn failed(error: &lapin::Error) -> QueueError {
     QueueError::Failed { action: "looking at dead letters", detail: error.to_string() }
 }
 
-/// Walks over the letters, oldest first. Those that are not removed are held until [`Walk::end`]; dropping the walk hands
+/// Walks over the letters, all of them: what is handed back goes behind what was not looked at, so that only a whole walk
+/// keeps their order. Those that are not removed are held until [`Walk::end`]; dropping the walk hands
 /// them back too, with its channel.
 struct Walk<'a> {
     channel: Channel,
     names: &'a AmqpNames,
-    /// Letters still to be looked at. No more than lay there at the start: one that is given back may die again at once.
+    /// Letters that may still be looked at.
     left: usize,
     /// The latest letter held, and the latest one held before it.
     held: [Option<DeliveryTag>; 2],
@@ -77,14 +81,7 @@ struct Found {
     properties: BasicProperties,
 }
 
-impl<'a> Walk<'a> {
-    async fn start(channel: Channel, names: &'a AmqpNames, limit: usize) -> Result<Self, QueueError> {
-        let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-        let queue = channel.queue_declare(short(&names.dead_queue), options, FieldTable::default()).await;
-        let there = queue.map_err(|error| failed(&error))?.message_count() as usize;
-        Ok(Self { channel, names, left: there.min(limit).min(SCAN_LIMIT), held: [None; 2] })
-    }
-
+impl Walk<'_> {
     async fn next(&mut self) -> Result<Option<Found>, QueueError> {
         if self.left == 0 {
             return Ok(None);
@@ -116,31 +113,40 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Letters without a date are put first: the broker dates its own, so that these are somebody else's.
+fn keep_oldest(letters: &mut Vec<DeadLetter>, limit: usize) {
+    letters.sort_by_key(|letter| letter.failed_at);
+    letters.truncate(limit);
+}
+
 impl AmqpQueue {
-    async fn walk(&self, limit: usize) -> Result<Walk<'_>, QueueError> {
+    async fn walk(&self) -> Result<Walk<'_>, QueueError> {
         let channel = self.shared.session()?.side_channel().await?;
-        Walk::start(channel, &self.shared.plan.names, limit).await
+        Ok(Walk { channel, names: &self.shared.plan.names, left: SCAN_LIMIT, held: [None; 2] })
     }
 
     pub(super) async fn list_dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {
         let _one_at_a_time = self.dead.lock().await;
-        let mut walk = self.walk(limit).await?;
+        let mut walk = self.walk().await?;
         let mut letters = Vec::new();
         while let Some(found) = walk.next().await? {
             letters.push(found.letter);
+            if letters.len() >= limit.saturating_mul(2).max(64) {
+                keep_oldest(&mut letters, limit);
+            }
         }
         walk.end().await?;
+        keep_oldest(&mut letters, limit);
         Ok(letters)
     }
 
     pub(super) async fn get_dead(&self, id: &str) -> Result<Option<DeadLetter>, QueueError> {
         let _one_at_a_time = self.dead.lock().await;
-        let mut walk = self.walk(SCAN_LIMIT).await?;
+        let mut walk = self.walk().await?;
         let mut wanted = None;
         while let Some(found) = walk.next().await? {
             if found.letter.id == id {
                 wanted = Some(found.letter);
-                break;
             }
         }
         walk.end().await?;
@@ -149,24 +155,31 @@ impl AmqpQueue {
 
     pub(super) async fn requeue_dead(&self, which: DeadSelection<'_>) -> Result<usize, QueueError> {
         let _one_at_a_time = self.dead.lock().await;
-        let mut walk = self.walk(SCAN_LIMIT).await?;
-        let mut requeued = 0;
+        let mut walk = self.walk().await?;
+        // What is given back may die again at once and come into sight again: each message goes once.
+        let mut gone = HashSet::new();
         while let Some(found) = walk.next().await? {
             let Some(queue) = found.letter.origin.filter(|_| which.holds(&found.letter.id)) else { continue };
+            let mut once = DefaultHasher::new();
+            (queue, &found.letter.message_id, &found.letter.body).hash(&mut once);
+            let once = once.finish();
+            if gone.contains(&once) {
+                continue;
+            }
             let properties = headers::for_requeue(&found.properties, self.clock.now());
             let routing_key = self.shared.plan.names.queue(queue);
             let message = Outgoing { exchange: "", routing_key, body: &found.letter.body, properties };
             self.publish_surely(&*self.shared.session()?, message).await?;
             walk.remove().await?;
-            requeued += 1;
+            gone.insert(once);
         }
         walk.end().await?;
-        Ok(requeued)
+        Ok(gone.len())
     }
 
     pub(super) async fn drop_dead(&self, which: DeadSelection<'_>) -> Result<usize, QueueError> {
         let _one_at_a_time = self.dead.lock().await;
-        let mut walk = self.walk(SCAN_LIMIT).await?;
+        let mut walk = self.walk().await?;
         let mut dropped = 0;
         while let Some(found) = walk.next().await? {
             if which.holds(&found.letter.id) {

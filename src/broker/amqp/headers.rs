@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use lapin::types::{AMQPValue, FieldTable, ShortString};
+use lapin::types::{AMQPValue, FieldArray, FieldTable, ShortString};
 use lapin::{Acker, BasicProperties};
 
 use super::names::short;
@@ -113,7 +113,7 @@ pub(super) fn failed_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
 pub(super) fn deaths(properties: &BasicProperties) -> impl Iterator<Item = &FieldTable> {
     header(properties, DEATHS)
         .and_then(AMQPValue::as_array)
-        .map(|records| records.as_slice())
+        .map(FieldArray::as_slice)
         .unwrap_or_default()
         .iter()
         .filter_map(AMQPValue::as_field_table)
@@ -132,6 +132,9 @@ fn enqueued_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp(number, 0)
     }
 }
+
+/// Sets one of the text properties.
+type Set = fn(BasicProperties, ShortString) -> BasicProperties;
 
 /// What of a message's properties is carried on when it is published again. Left behind are those that would change its
 /// way: a per-message time to live, `CC` and `BCC` (copies to other queues), `user-id` (the broker checks it against our
@@ -157,7 +160,6 @@ fn carried(properties: &BasicProperties) -> BasicProperties {
             }
         }
     }
-    type Set = fn(BasicProperties, ShortString) -> BasicProperties;
     let texts: [(&Option<ShortString>, Set); 7] = [
         (properties.content_type(), BasicProperties::with_content_type),
         (properties.content_encoding(), BasicProperties::with_content_encoding),

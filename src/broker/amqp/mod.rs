@@ -1,4 +1,4 @@
-//! The queue at RabbitMQ.
+//! The queue at `RabbitMQ`.
 //!
 //! `topology` says what is declared, `session` is one life of the connection, `driver` opens a new one for ever, `headers`
 //! translates properties, `publish` sends with confirms, `dead` looks after dead letters, `refusal` explains errors.
@@ -45,7 +45,7 @@ mod topology;
 pub use self::headers::AmqpReceipt;
 pub use self::names::AmqpNames;
 
-/// Longest time to live of a quorum queue's messages RabbitMQ takes, milliseconds (an unsigned 32-bit number).
+/// Longest time to live of a quorum queue's messages `RabbitMQ` takes, milliseconds (an unsigned 32-bit number).
 const LONGEST_RETRY_DELAY: Duration = Duration::from_millis(4_294_967_295);
 
 /// Heartbeat unless the URL sets one, seconds. Two missed ones end a connection: a broker that vanished without a word is
@@ -128,7 +128,7 @@ fn parse_url(url: &SecretString) -> Result<(AMQPUri, String), QueueError> {
     Ok((uri, address))
 }
 
-/// The queue at RabbitMQ. Dropping it closes the connections, politely if the task tracker is waited for.
+/// The queue at `RabbitMQ`. Dropping it closes the connections, politely if the task tracker is waited for.
 pub struct AmqpQueue {
     shared: Arc<Shared>,
     retry_delays: Vec<Duration>,

@@ -17,7 +17,7 @@ use crate::broker::QueueName;
 /// item that kills the process each time.
 const DELIVERY_LIMIT: i64 = 20;
 
-/// Looking at dead letters hands them out and takes them back. From RabbitMQ 4 on a quorum queue without a limit has one
+/// Looking at dead letters hands them out and takes them back. From `RabbitMQ` 4 on a quorum queue without a limit has one
 /// of 20, after which the letter would be gone.
 const DEAD_DELIVERY_LIMIT: i64 = 1_000_000;
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_retry_queue_leads_back_to_its_queue_and_refuses_rather_than_drops() {
-        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5), Duration::from_secs(120)]);
+        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5), Duration::from_mins(2)]);
         let arguments = steps
             .iter()
             .find_map(|step| match step {

@@ -1,0 +1,265 @@
+//! The command line's shape and its help.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::judging::vocabularies::Vocabulary as Words;
+
+/// Evidence beside the news: looks claims up, reads the sources, and says how far they agree.
+#[derive(Debug, Parser)]
+#[command(name = "corroborate", version, max_term_width = 110)]
+#[command(
+    after_help = "First steps:\n  corroborate demo                       the main job on recorded items, offline\n  corroborate check \"The Eiffel Tower is 330 metres tall\"\n  corroborate serve                      the daemon\n  corroborate doctor                     what is configured, reachable and missing\n\nResults are confidence signals with their sources, never certificates of truth.\nExit codes: 0 done, 1 failed, 2 usage, 64 configuration, 69 something needed is not to be had."
+)]
+pub struct Cli {
+    /// Configuration file (TOML); its keys are explained by `corroborate config show`.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// JSON for machines instead of text for people.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress and no hints.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the daemon: workers, HTTP and jobs.
+    #[command(after_help = "Examples:\n  corroborate serve\n  DATABASE_URL=postgres://… AMQP_URL=amqp://… corroborate serve\n  corroborate serve --no-http        only /healthz, /readyz and /metrics are served")]
+    Serve {
+        /// Serve HTTP only; take nothing from the queues.
+        #[arg(long)]
+        no_worker: bool,
+        /// Serve only /healthz, /readyz and /metrics.
+        #[arg(long)]
+        no_http: bool,
+    },
+    /// The main job on real items, offline, without keys or servers.
+    #[command(after_help = "Example:\n  corroborate demo\n\nAnswers come from recordings that ship with the program; the store is an embedded one of its own. A second run\nuses what the first one stored.")]
+    Demo,
+    /// Check one claim and print what was found.
+    #[command(after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\"")]
+    Check {
+        /// The claim, in a sentence.
+        claim: String,
+        /// Words for the verdict.
+        #[arg(long, value_enum, default_value_t = Vocabulary::Ours)]
+        vocabulary: Vocabulary,
+        /// ISO 639-1 code; detected when absent.
+        #[arg(long)]
+        language: Option<String>,
+    },
+    /// Enrich items from a file: NDJSON in, NDJSON out.
+    #[command(after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nResults are written as they are done. A bad line is reported with its number and the others are done. Run again\nwith the same --out, items whose result stands there are skipped.")]
+    Enrich {
+        /// NDJSON file, or - for standard input.
+        file: PathBuf,
+        /// Where results go; standard output when absent.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Put items into the queue for a running daemon.
+    #[command(after_help = "Example:\n  corroborate enqueue items.ndjson\n  corroborate enqueue - --queue factcheck < items.ndjson")]
+    Enqueue {
+        /// NDJSON file, or - for standard input.
+        file: PathBuf,
+        /// Which queue: the whole pipeline, or the fact-check lookup alone.
+        #[arg(long, value_enum, default_value_t = QueueChoice::Enrichment)]
+        queue: QueueChoice,
+    },
+    /// Show the stored evidence of an item.
+    #[command(after_help = "Example:\n  corroborate evidence tg:channel1:48211")]
+    Evidence { item_id: String },
+    /// List and edit the allow and deny lists, while the daemon runs.
+    Domains {
+        #[command(subcommand)]
+        action: DomainsAction,
+    },
+    /// Look at messages that were given up, send them back or drop them.
+    Dead {
+        #[command(subcommand)]
+        action: DeadAction,
+    },
+    /// Remove what has expired (the daemon does it by itself).
+    #[command(after_help = "Example:\n  corroborate cleanup --dry-run")]
+    Cleanup {
+        /// Count only.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Bring the database's schema up to date.
+    #[command(after_help = "Example:\n  DATABASE_URL=postgres://… corroborate migrate")]
+    Migrate,
+    /// Check or show the configuration.
+    Config {
+        #[command(subcommand)]
+        action: ConfigAction,
+    },
+    /// Print a JSON Schema.
+    #[command(after_help = "Example:\n  corroborate schema item > item.schema.json")]
+    Schema {
+        #[arg(value_enum)]
+        what: SchemaChoice,
+    },
+    /// Check the installation: what is configured, reachable and missing.
+    #[command(after_help = "Example:\n  corroborate doctor")]
+    Doctor,
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:\n  corroborate completions bash > /etc/bash_completion.d/corroborate")]
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What to do with the lists.
+#[derive(Debug, Subcommand)]
+pub enum DomainsAction {
+    /// List the rules.
+    List,
+    /// Add or change a rule; every process takes it over within seconds.
+    #[command(after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run")]
+    Add {
+        /// example.org covers every host below it; *.gov only what is below gov.
+        domain: String,
+        /// Trusted: searched first, credibility at least 0.7.
+        #[arg(long, required_unless_present = "deny", conflicts_with = "deny")]
+        allow: bool,
+        /// Never fetched, never evidence.
+        #[arg(long)]
+        deny: bool,
+        /// 0 to 1.
+        #[arg(long)]
+        credibility: Option<f64>,
+        /// news, fact_checker, government, academic, reference, social, blog or link_farm.
+        #[arg(long)]
+        source_type: Option<String>,
+        /// For the record of changes.
+        #[arg(long)]
+        why: Option<String>,
+        /// Say what would change, and change nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Remove a rule.
+    Remove {
+        domain: String,
+        #[arg(long)]
+        why: Option<String>,
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// What to do with dead letters.
+#[derive(Debug, Subcommand)]
+pub enum DeadAction {
+    /// List them, oldest first.
+    List {
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+    },
+    /// Show one with its message.
+    Show { id: String },
+    /// Send messages back to the queue they came from.
+    Requeue {
+        #[arg(required_unless_present = "all")]
+        ids: Vec<String>,
+        #[arg(long)]
+        all: bool,
+    },
+    /// Throw messages away.
+    Drop {
+        #[arg(required_unless_present = "all")]
+        ids: Vec<String>,
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigAction {
+    /// Say whether it can be used, and what is wrong with it.
+    Check,
+    /// Every key with its value and where that comes from; secrets are never shown.
+    Show,
+}
+
+/// Which schema.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SchemaChoice {
+    /// What upstream sends.
+    Item,
+    /// What the daemon publishes.
+    Result,
+    /// The configuration file.
+    Config,
+}
+
+/// Which queue.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum QueueChoice {
+    Enrichment,
+    Factcheck,
+}
+
+/// Words for verdicts.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Vocabulary {
+    /// supported, refuted, contested, misleading, outdated, not_enough_evidence, not_verifiable
+    Ours,
+    /// Supported, Refuted, Contested, Not enough evidence
+    Module,
+    /// VERIFIED, CONTRADICTED, OUTDATED, PARTIAL, UNVERIFIABLE
+    Loop,
+    /// Verdadeiro, Falso, Fora de Contexto, …
+    Pipeline,
+    /// True, False, Partially True, Misleading, …
+    Rag,
+}
+
+impl From<Vocabulary> for Words {
+    fn from(choice: Vocabulary) -> Self {
+        match choice {
+            Vocabulary::Ours => Self::Ours,
+            Vocabulary::Module => Self::Module,
+            Vocabulary::Loop => Self::Loop,
+            Vocabulary::Pipeline => Self::Pipeline,
+            Vocabulary::Rag => Self::Rag,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_teaches_by_help() {
+        let command = Cli::command();
+        for sub in command.get_subcommands() {
+            assert!(sub.get_about().is_some(), "{} has no help", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn a_rule_is_allowed_or_denied_not_both_and_not_neither() {
+        let parse = |more: &[&str]| Cli::try_parse_from(["corroborate", "domains", "add", "a.example"].iter().chain(more));
+        assert!(parse(&["--allow"]).is_ok());
+        assert!(parse(&["--allow", "--deny"]).is_err());
+        assert!(parse(&[]).is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! `config`: check and show.
+
+use serde_json::json;
+
+use super::arguments::ConfigAction;
+use super::failure::Failure;
+use super::output::Output;
+use crate::config::{ConfigError, Loaded, show};
+
+pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: &Output) -> Result<(), Failure> {
+    let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
+    match action {
+        ConfigAction::Check => {
+            if output.json {
+                return output.value(&json!({ "ok": true, "warnings": loaded.warnings }));
+            }
+            for warning in &loaded.warnings {
+                output.text(&format!("warning: {warning}\n"))?;
+            }
+            output.text("the configuration can be used\n")
+        }
+        ConfigAction::Show => {
+            let keys = show(&loaded);
+            if output.json {
+                return output.value(&keys);
+            }
+            let mut text = String::new();
+            for key in keys {
+                let name = key.env.as_deref().map(|env| format!("  ({env})")).unwrap_or_default();
+                text.push_str(&format!("{} = {}  [{}]{name}\n", key.key, key.value, key.from));
+            }
+            output.text(&text)
+        }
+    }
+}

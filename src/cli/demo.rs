@@ -1,0 +1,85 @@
+//! `demo`: the main job, shown.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::failure::Failure;
+use super::output::{Colour, Output};
+use super::render;
+use crate::app::demo::{self, DemoItem, DemoReport};
+use crate::app::demo_data;
+use crate::config::Config;
+use crate::domain::{Tier, Verdict};
+
+pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure> {
+    output.hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
+    let bar = output.progress(0);
+    let report = demo::run(config, |done, of| {
+        bar.set_length(u64::try_from(of).unwrap_or(0));
+        bar.set_position(u64::try_from(done).unwrap_or(0));
+    })
+    .await;
+    bar.finish_and_clear();
+    let report = report?;
+    if output.json {
+        let results: Vec<_> = report.items.iter().map(|one| &one.result).collect();
+        return output.value(&results);
+    }
+    let mut text = String::new();
+    let made: BTreeMap<String, String> =
+        demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), row.to_string())).collect();
+    for (number, one) in report.items.iter().enumerate() {
+        let _infallible = write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
+        text.push_str(&render::result(&one.result, output));
+        if let Some(made) = made.get(&one.item.item_id) {
+            let _infallible = writeln!(text, "   {}", output.paint(&format!("item: {made}"), Colour::Dim));
+        }
+    }
+    text.push_str(&summary(&report, output));
+    output.text(&text)
+}
+
+fn summary(report: &DemoReport, output: &Output) -> String {
+    let mut text = String::new();
+    let reused = report.items.iter().filter(|one| one.reused).count();
+    let heading = output.paint("Summary", Colour::Bold);
+    let _infallible = writeln!(text, "\n{heading}");
+    let count = |wanted: &dyn Fn(&DemoItem) -> bool| report.items.iter().filter(|one| wanted(one)).count();
+    for verdict in Verdict::ALL {
+        let is = |one: &DemoItem| render::main_claim(&one.result).is_some_and(|claim| claim.verdict == *verdict);
+        let decisive = |one: &DemoItem| is(one) && render::main_claim(&one.result).is_some_and(|claim| claim.decisive);
+        let word = verdict.as_str().replace('_', " ");
+        let _infallible = writeln!(text, "  {word:<22}{:>3}   decisive {:>2}", count(&is), count(&decisive));
+    }
+    let tiers: Vec<String> = Tier::ALL
+        .iter()
+        .map(|tier| format!("{tier} {}", count(&|one| one.result.tier == Some(*tier))))
+        .collect();
+    let degraded = count(&|one| !one.result.degraded.is_empty());
+    let fact_checked = count(&|one| !one.result.fact_checks.is_empty());
+    let _infallible = write!(
+        text,
+        "  tiers: {}\n  degraded: {degraded}   with a related fact-check: {fact_checked}\n",
+        tiers.join(", "),
+    );
+    let _infallible = writeln!(
+        text,
+        "\n{} items in {:.1} s: {} judged now, {reused} stored by an earlier run and used again.",
+        report.items.len(),
+        report.took.as_secs_f64(),
+        report.items.len() - reused,
+    );
+    text.push_str(
+        "The items were picked to show every kind of answer, so shares of verdicts here are no measure of accuracy.\n\
+         Verdicts are confidence signals with their sources, not certificates of truth.\n\n",
+    );
+    let folder = report.folder.display();
+    let _infallible = write!(
+        text,
+        "How to go on:\n  corroborate check \"<claim>\"     look one claim up (GDELT needs no key; set others by environment)\n  \
+         corroborate serve               the daemon; upstream puts items on its queue\n  \
+         corroborate doctor              what is configured and what is missing\n  \
+         rm -r {folder}   forget what the demo stored\n",
+    );
+    text
+}

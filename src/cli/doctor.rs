@@ -1,0 +1,157 @@
+//! `doctor`: one line a check, with what to do about it.
+
+use serde::Serialize;
+
+use super::failure::{Failure, chain};
+use super::output::{Colour, Output};
+use crate::app::{App, AppError, Purpose};
+use crate::config::{self, Config, ConfigError, Loaded};
+
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Health {
+    Ok,
+    Warn,
+    Fail,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    health: Health,
+    detail: String,
+}
+
+fn finding(check: &'static str, health: Health, detail: impl Into<String>) -> Finding {
+    Finding { check, health, detail: detail.into() }
+}
+
+pub(super) async fn run(loaded: Result<Loaded, ConfigError>, output: &Output) -> Result<(), Failure> {
+    let mut findings = Vec::new();
+    let mut code = 1;
+    match loaded {
+        Err(error) => {
+            code = config::EXIT_CODE;
+            findings.push(finding("configuration", Health::Fail, error.to_string()));
+        }
+        Ok(loaded) => {
+            findings.push(finding("configuration", Health::Ok, "every key is known and in range"));
+            for warning in &loaded.warnings {
+                findings.push(finding("configuration", Health::Warn, warning.to_string()));
+            }
+            let config = std::sync::Arc::new(loaded.config);
+            http(&config, &mut findings).await;
+            if let Some(failed) = parts(&config, &mut findings).await {
+                code = failed;
+            }
+        }
+    }
+    show(&findings, output)?;
+    let failed = findings.iter().filter(|finding| finding.health == Health::Fail).count();
+    if failed > 0 {
+        return Err(Failure::new(code, format!("{failed} check(s) failed; each line says what to do")));
+    }
+    Ok(())
+}
+
+async fn http(config: &Config, findings: &mut Vec<Finding>) {
+    let bind = config.http.bind;
+    findings.push(match tokio::net::TcpListener::bind(bind).await {
+        Ok(_listener) => finding("http", Health::Ok, format!("{bind} is free")),
+        Err(error) => finding(
+            "http",
+            Health::Warn,
+            format!("{bind} cannot be listened on ({error}); fine if that is a running daemon, else set HTTP_BIND"),
+        ),
+    });
+    if config.http.admin_token.is_none() {
+        let (health, detail) = if bind.ip().is_loopback() {
+            (Health::Ok, "no ADMIN_TOKEN: admin calls work from this machine only")
+        } else {
+            (Health::Warn, "no ADMIN_TOKEN on a public address: admin calls are refused; set ADMIN_TOKEN to use them")
+        };
+        findings.push(finding("admin", health, detail));
+    }
+}
+
+/// Opens everything as a command would. `Some` is the exit code of what could not be had.
+async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> Option<u8> {
+    let place = if config.database.url.is_some() { "DATABASE_URL".to_owned() } else { config::data_dir(config).display().to_string() };
+    let app = match App::open(std::sync::Arc::clone(config), Purpose::Command).await {
+        Ok(app) => app,
+        Err(AppError::DataFolderBusy { path, pid, http }) => {
+            let at = http.map(|at| format!("; it serves http://{at}")).unwrap_or_default();
+            findings.push(finding("store", Health::Ok, format!("{path} is in use by process {pid}{at}")));
+            return None;
+        }
+        Err(error) => {
+            let check = if matches!(error, AppError::Queue(_)) { "broker" } else { "store" };
+            findings.push(finding(check, Health::Fail, chain(&error)));
+            return Some(error.exit_code());
+        }
+    };
+    match app.store.server_version().await {
+        Ok((server, vector)) => findings.push(finding(
+            "store",
+            Health::Ok,
+            format!("Postgres {server}, vector {}, {place}", vector.as_deref().unwrap_or("missing")),
+        )),
+        Err(error) => findings.push(finding("store", Health::Fail, chain(&error))),
+    }
+    match app.queue.depth().await {
+        Ok(depth) => {
+            let kind = if config.amqp.url.is_some() { "RabbitMQ" } else { "table in the store" };
+            let health = if depth.dead > 0 { Health::Warn } else { Health::Ok };
+            let hint = if depth.dead > 0 { "; see `corroborate dead list`" } else { "" };
+            findings.push(finding(
+                "queue",
+                health,
+                format!("{kind}: {} item(s) wait, {} dead{hint}", depth.enrichment + depth.factcheck, depth.dead),
+            ));
+        }
+        Err(error) => findings.push(finding("queue", Health::Fail, chain(&error))),
+    }
+    providers(&app, findings);
+    let models = &app.services.models;
+    findings.push(finding(
+        "models",
+        Health::Ok,
+        format!("embedder {}, stance {}, reranker {}", models.embedder.name(), models.stance.name(), models.reranker.name()),
+    ));
+    if let Err(error) = app.close().await {
+        findings.push(finding("store", Health::Warn, format!("it did not close cleanly: {}", chain(&error))));
+    }
+    None
+}
+
+fn providers(app: &App, findings: &mut Vec<Finding>) {
+    let providers = &app.services.providers;
+    for provider in providers.fact_check.iter().chain(&providers.search) {
+        findings.push(finding("provider", Health::Ok, format!("{} is configured", provider.name())));
+    }
+    for name in &providers.unconfigured {
+        let mend = match *name {
+            "google" => "set FACTCHECK_GOOGLE_API_KEY",
+            "searxng" => "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
+            "brave" => "set ENRICHMENT_BRAVE_API_KEY",
+            _ => "this build does not ask it",
+        };
+        findings.push(finding("provider", Health::Warn, format!("{name} is not configured; {mend}")));
+    }
+}
+
+fn show(findings: &[Finding], output: &Output) -> Result<(), Failure> {
+    if output.json {
+        return output.value(&findings);
+    }
+    let mut text = String::new();
+    for finding in findings {
+        let (word, colour) = match finding.health {
+            Health::Ok => ("ok  ", Colour::Green),
+            Health::Warn => ("warn", Colour::Yellow),
+            Health::Fail => ("FAIL", Colour::Red),
+        };
+        text.push_str(&format!("{}  {:<14} {}\n", output.paint(word, colour), finding.check, finding.detail));
+    }
+    output.text(&text)
+}

@@ -1,0 +1,84 @@
+//! NDJSON input: one item a line, good lines and bad lines told apart, none lost.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::Path;
+
+use super::failure::Failure;
+use super::output::Output;
+use crate::domain::item::MAX_MESSAGE_BYTES;
+use crate::domain::{Item, Reject};
+
+/// One line that is not blank.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Counted from 1, blank lines included, as editors count.
+    pub(super) number: usize,
+    pub(super) bytes: Vec<u8>,
+    pub(super) item: Result<Box<Item>, Reject>,
+}
+
+/// Reads all lines of a file, or of standard input for `-`.
+pub(super) fn read(file: &Path) -> Result<Vec<Line>, Failure> {
+    if file == Path::new("-") {
+        return split(std::io::stdin().lock());
+    }
+    let opened = std::fs::File::open(file)
+        .map_err(|error| Failure::failed(format!("{} cannot be read: {error}", file.display())))?;
+    split(opened)
+}
+
+fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
+    let mut lines = Vec::new();
+    let mut reader = BufReader::new(input);
+    let mut number = 0;
+    loop {
+        let mut bytes = Vec::new();
+        if reader.read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(lines);
+        }
+        number += 1;
+        while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            bytes.pop();
+        }
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let item = Item::parse(&bytes).map(Box::new);
+        // An oversized line is known by its length alone.
+        if bytes.len() > MAX_MESSAGE_BYTES {
+            bytes.clear();
+        }
+        lines.push(Line { number, bytes, item });
+    }
+}
+
+/// Says which lines are bad, and how many.
+pub(super) fn report_bad(lines: &[Line], output: &Output) -> usize {
+    let mut bad = 0;
+    for line in lines {
+        if let Err(reject) = &line.item {
+            bad += 1;
+            output.problem(&format!("line {}: {} ({})", line.number, reject, reject.label()));
+        }
+    }
+    bad
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_line_keeps_its_number_and_spares_the_others() {
+        let input = b"{\"schema\":1,\"item_id\":\"a\",\"text\":\"x\"}\r\n\n{broken\n{\"schema\":1,\"item_id\":\"b\",\"text\":\"y\"}";
+        let lines = split(input.as_slice()).unwrap();
+        let numbers: Vec<(usize, bool)> = lines.iter().map(|line| (line.number, line.item.is_ok())).collect();
+        assert_eq!(numbers, [(1, true), (3, false), (4, true)]);
+    }
+
+    #[test]
+    fn lines_that_are_not_text_are_reported_not_fatal() {
+        let lines = split([0xff, 0xfe, b'\n'].as_slice()).unwrap();
+        assert_eq!(lines[0].item.as_ref().unwrap_err().label(), "not_utf8");
+    }
+}

@@ -1,0 +1,75 @@
+//! A small JSON client for this product's own daemon on loopback: commands run beside it go through it.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::{BuildError, Method};
+
+/// How long the daemon may take: a check waits for providers.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A daemon that holds the data folder.
+#[derive(Debug, Clone)]
+pub struct LocalDaemon {
+    client: reqwest::Client,
+    /// `host:port`.
+    address: String,
+    token: Option<SecretString>,
+}
+
+/// What the daemon said no to, or that it said nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    #[error("the daemon at {address} does not answer: {detail}")]
+    Unreachable { address: String, detail: String },
+    /// Its own words.
+    #[error("the daemon at {address} answered {status}: {detail}")]
+    Refused { address: String, status: u16, detail: String },
+}
+
+impl LocalDaemon {
+    pub fn new(address: String, token: Option<SecretString>) -> Result<Self, BuildError> {
+        Ok(Self { client: super::client::plain_client(PATIENCE)?, address, token })
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// One call. `path` starts with a slash and is already encoded. Returns status and JSON (null for an empty body).
+    pub async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, LocalError> {
+        self.send(method, path, body.map(|value| (value.to_string().into_bytes(), "application/json"))).await
+    }
+
+    /// The same with a body of another type.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(Vec<u8>, &'static str)>,
+    ) -> Result<Value, LocalError> {
+        let mut request = self.client.request(method, format!("http://{}{path}", self.address));
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token.expose_secret());
+        }
+        if let Some((bytes, kind)) = body {
+            request = request.header(reqwest::header::CONTENT_TYPE, kind).body(bytes);
+        }
+        let unreachable =
+            |error: reqwest::Error| LocalError::Unreachable { address: self.address.clone(), detail: error.to_string() };
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(unreachable)?;
+        let value: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        if status.is_success() {
+            return Ok(value);
+        }
+        let detail = value.get("detail").and_then(Value::as_str).map_or_else(
+            || String::from_utf8_lossy(&bytes).chars().take(200).collect(),
+            str::to_owned,
+        );
+        Err(LocalError::Refused { address: self.address.clone(), status: status.as_u16(), detail })
+    }
+}

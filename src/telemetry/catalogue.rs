@@ -1,0 +1,307 @@
+//! Every metric there is: name, kind, unit, help, labels with their closed value sets.
+//!
+//! Names begin with `corroborate_`, are in base units (seconds, bytes, ratios, US dollars), and counters end in `_total`.
+//! A label value outside its set is recorded as `other`, so that no input can make new series.
+
+use MetricKind::{Counter, Gauge, Histogram};
+
+use crate::config::{OpenSearchBackend, SearchProvider};
+
+/// How a metric behaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MetricKind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counted into these upper bounds.
+    Histogram(&'static [f64]),
+}
+
+/// What one of it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Seconds,
+    Bytes,
+    Count,
+    /// US dollars.
+    Usd,
+}
+
+/// A label and everything it may hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Label {
+    pub name: &'static str,
+    pub values: &'static [&'static str],
+}
+
+/// One metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Metric {
+    pub name: &'static str,
+    pub kind: MetricKind,
+    pub unit: Unit,
+    pub help: &'static str,
+    pub labels: &'static [Label],
+}
+
+/// Millionths: what counters of money are kept in between recording and showing.
+pub(super) const MICROS: f64 = 1e6;
+
+/// The value for everything that is in no set.
+pub const OTHER: &str = "other";
+
+impl Metric {
+    /// The value itself where it is in the label's set, else `other`.
+    pub fn label_value(&self, label: &str, value: &str) -> &'static str {
+        self.labels
+            .iter()
+            .find(|known| known.name == label)
+            .and_then(|known| known.values.iter().find(|known| **known == value))
+            .copied()
+            .unwrap_or(OTHER)
+    }
+
+    /// How many series there can be.
+    pub fn series(&self) -> usize {
+        self.labels.iter().map(|label| label.values.len()).product()
+    }
+}
+
+/// Providers of evidence and every other server that is asked, as in settings, tables and `/api/providers`.
+pub const PROVIDERS: &[&str] = &[
+    "google",
+    SearchProvider::Gdelt.as_str(),
+    SearchProvider::EventRegistry.as_str(),
+    SearchProvider::NewsApi.as_str(),
+    OpenSearchBackend::Brave.as_str(),
+    OpenSearchBackend::SerpApi.as_str(),
+    OpenSearchBackend::Searxng.as_str(),
+    "page",
+    "llm",
+    "translate",
+    "inference",
+    OTHER,
+];
+
+/// How a call ended. `empty` is an answer; everything from `throttled` on means that nothing could be learnt.
+pub const PROVIDER_OUTCOMES: &[&str] = &[
+    "ok",
+    "empty",
+    "throttled",
+    "exhausted",
+    "bad_key",
+    "rejected",
+    "server_error",
+    "timeout",
+    "connect",
+    "malformed",
+    "too_large",
+    "refused_address",
+    "open",
+    "rate_limited",
+    "budget",
+    "deadline",
+    "replay_missing",
+    OTHER,
+];
+
+/// Why a breaker opened.
+pub const OPEN_REASONS: &[&str] = &["failures", "throttled", "exhausted", "bad_key", "probe_failed", OTHER];
+
+/// Where an item came from.
+pub const QUEUES: &[&str] = &["enrichment", "factcheck", "direct"];
+
+/// How an item left the worker.
+pub const ITEM_OUTCOMES: &[&str] =
+    &["complete", "degraded", "skipped", "duplicate", "deferred", "dropped", "retried", "dead", "failed"];
+
+/// Why an item is tried again.
+pub const RETRY_REASONS: &[&str] =
+    &["database", "broker", "inference", "timeout", "overload", "shutdown", "panic", "conflict", OTHER];
+
+/// Why an item will never succeed.
+pub const DEAD_REASONS: &[&str] = &[
+    "empty",
+    "too_large",
+    "not_utf8",
+    "not_json",
+    "wrong_schema",
+    "unknown_schema",
+    "no_text",
+    "attempts_exhausted",
+    "delivery_limit",
+    "panic",
+    "constraint",
+    "overload",
+    OTHER,
+];
+
+/// Why a result is less than it could be; the labels of the domain's degradations.
+pub const DEGRADED_REASONS: &[&str] = &[
+    "provider_open",
+    "provider_failed",
+    "provider_disabled",
+    "deadline",
+    "budget",
+    "overload",
+    "no_page_read",
+    "no_provider",
+    OTHER,
+];
+
+/// What is kept to spare a call.
+pub const CACHES: &[&str] = &["fact_check", "search", "page", "embedding", "domain_rules", "translation", OTHER];
+
+/// The stages of the pipeline, in the order the data flows.
+pub const STAGES: &[&str] = &[
+    "admit",
+    "normalise",
+    "claims",
+    "fact_check",
+    "corroborate",
+    "queries",
+    "retrieve",
+    "read",
+    "rank",
+    "judge",
+    "decide",
+    "correct",
+    "context",
+    "commit",
+    OTHER,
+];
+
+/// What background work there is.
+pub const JOBS: &[&str] = &["cleanup", "outbox", "domains", "usage", "upkeep", OTHER];
+
+/// What the language model is asked for.
+pub const LLM_PURPOSES: &[&str] =
+    &["claims", "classify", "adjudicate", "justify", "correct", "search", "translate", OTHER];
+
+const VERDICTS: &[&str] =
+    &["supported", "refuted", "contested", "misleading", "outdated", "not_enough_evidence", "not_verifiable"];
+const TIERS: &[&str] = &["high", "medium", "low"];
+
+/// 0.5 ms to two minutes: an item may take a minute by default, and p99 of one item alone is to stay below 150 ms, so the
+/// bounds are dense around that.
+const ITEM_SECONDS: &[f64] = &[
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0,
+    20.0, 30.0, 60.0, 120.0,
+];
+/// 1 ms (a local simulator) to a minute (the slowest provider's timeout and a retry).
+const CALL_SECONDS: &[f64] =
+    &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0];
+/// 50 µs to 2.5 s: one statement, one batch of a model, one stage.
+const SHORT_SECONDS: &[f64] =
+    &[0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5];
+/// Powers of two, as batches are.
+const BATCH: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+const QUEUE: Label = Label { name: "queue", values: QUEUES };
+const PROVIDER: Label = Label { name: "provider", values: PROVIDERS };
+
+macro_rules! metrics {
+    ($($constant:ident = $kind:expr, $unit:ident, $name:literal, [$($label:expr),*], $help:literal;)+) => {
+        $(
+            #[doc = $help]
+            pub const $constant: Metric = Metric {
+                name: concat!("corroborate_", $name),
+                kind: $kind,
+                unit: Unit::$unit,
+                help: $help,
+                labels: &[$($label),*],
+            };
+        )+
+
+        /// Every metric, in the order of the rooms that record them.
+        pub const ALL: &[Metric] = &[$($constant),+];
+    };
+}
+
+const fn label(name: &'static str, values: &'static [&'static str]) -> Label {
+    Label { name, values }
+}
+
+metrics! {
+    BUILD_INFO = Gauge, Count, "build_info", [label("version", &[env!("CARGO_PKG_VERSION")])],
+        "Always 1; the label version says which program this is.";
+
+    ITEM_DURATION = Histogram(ITEM_SECONDS), Seconds, "item_duration_seconds", [QUEUE, label("outcome", ITEM_OUTCOMES)],
+        "Time from taking an item to the end of its work, by queue and outcome.";
+    ITEMS_IN_FLIGHT = Gauge, Count, "items_in_flight", [], "Items in work now.";
+    ITEM_RETRIES = Counter, Count, "item_retries_total", [label("reason", RETRY_REASONS)],
+        "Items put back for another attempt, by reason.";
+    ITEMS_DEAD = Counter, Count, "items_dead_total", [label("reason", DEAD_REASONS)],
+        "Items that can never succeed and wait for a person, by reason.";
+    ITEMS_DEGRADED = Counter, Count, "items_degraded_total", [label("reason", DEGRADED_REASONS)],
+        "Results that are less than they could be, by reason; an item with two reasons counts under both.";
+    STAGE_DURATION = Histogram(SHORT_SECONDS), Seconds, "stage_duration_seconds", [label("stage", STAGES)],
+        "Time of one pipeline stage for one item.";
+
+    QUEUE_LAG = Gauge, Seconds, "queue_lag_seconds", [], "Age of the oldest message that waits, or of the last one taken.";
+    QUEUE_DEPTH = Gauge, Count, "queue_depth", [QUEUE], "Messages that wait, by queue.";
+    DEAD_LETTERS = Gauge, Count, "dead_letters", [], "Messages that wait for a person now.";
+    BROKER_RECONNECTS = Counter, Count, "broker_reconnects_total", [], "Connections to the broker made anew after a loss.";
+    BROKER_CONNECTED = Gauge, Count, "broker_connected", [], "1 while the queue can be reached, else 0.";
+    OUTBOX_PENDING = Gauge, Count, "outbox_pending", [], "Results stored and not yet confirmed by the broker.";
+    OUTBOX_AGE = Gauge, Seconds, "outbox_oldest_seconds", [], "Age of the oldest result not yet confirmed; 0 without one.";
+
+    PROVIDER_REQUESTS = Counter, Count, "provider_requests_total",
+        [PROVIDER, label("outcome", PROVIDER_OUTCOMES)], "Calls to providers and servers, by outcome.";
+    PROVIDER_REQUEST_DURATION = Histogram(CALL_SECONDS), Seconds, "provider_request_duration_seconds", [PROVIDER],
+        "Time of calls that reached the network, retries included.";
+    PROVIDER_RATE_LIMIT_WAIT = Histogram(CALL_SECONDS), Seconds, "provider_rate_limit_wait_seconds", [PROVIDER],
+        "Time calls waited for their turn under the rate limit.";
+    PROVIDER_CIRCUIT_STATE = Gauge, Count, "provider_circuit_state", [PROVIDER],
+        "0 closed, 1 half open (being tried), 2 open (not asked).";
+    PROVIDER_CIRCUIT_OPENS = Counter, Count, "provider_circuit_opens_total", [PROVIDER, label("reason", OPEN_REASONS)],
+        "Times a provider was put to rest, by reason.";
+    PROVIDER_COST = Counter, Usd, "provider_cost_usd_total", [PROVIDER], "US dollars spent on calls, by the configured prices.";
+    SPEND = Gauge, Usd, "spend_usd", [label("period", &["day", "month"])], "US dollars all processes spent today and this month.";
+    SPEND_LIMIT = Gauge, Usd, "spend_limit_usd", [label("period", &["day", "month"])],
+        "The daily budget, which warns, and the monthly cap, which stops paid calls.";
+    PAGE_BYTES = Counter, Bytes, "page_read_bytes_total", [], "Bytes of pages read, decompressed.";
+    CACHE_REQUESTS = Counter, Count, "cache_requests_total",
+        [label("cache", CACHES), label("result", &["hit", "miss", "expired", "joined"])],
+        "Looks into a cache; joined means that the answer of a call already under way was shared.";
+
+    FACT_CHECK_LOOKUPS = Counter, Count, "fact_check_lookups_total",
+        [label("result", &["matched", "unmatched", "none", "skipped", "failed"])],
+        "Claims looked up: matched one of the reviews, reviews but none of this claim, no review, not looked up, not askable.";
+    EVIDENCE_MATCHES = Counter, Count, "evidence_matches_total", [label("result", &["corroborated", "contradicted", "none"])],
+        "Items with at least one source that agrees, with none that agrees and one that contradicts, and without either.";
+    CHANNEL_CORROBORATION = Counter, Count, "channel_corroboration_total", [label("result", &["corroborated", "alone"])],
+        "Items that at least one other channel reported, and those that none did.";
+    VERDICTS_TOTAL = Counter, Count, "verdicts_total", [label("verdict", VERDICTS)], "Verdicts on claims, also those not decisive.";
+    TIERS_TOTAL = Counter, Count, "tiers_total", [label("tier", TIERS)], "Tiers of items: how well they are corroborated.";
+
+    MODEL_BATCH_SIZE = Histogram(BATCH), Count, "model_batch_size", [], "Texts or pairs a model was given at a time.";
+    MODEL_DURATION = Histogram(SHORT_SECONDS), Seconds, "model_duration_seconds",
+        [label("model", &["embedder", "stance", "reranker"])], "Time of one batch of a model.";
+    LLM_CALLS = Counter, Count, "llm_calls_total",
+        [
+            label("purpose", LLM_PURPOSES),
+            label("outcome", &["ok", "malformed", "unsupported", "timeout", "failed", OTHER])
+        ],
+        "Calls to the language model; unsupported means that it cited nothing and was not believed.";
+    LLM_TOKENS = Counter, Count, "llm_tokens_total",
+        [
+            label("purpose", LLM_PURPOSES),
+            label("direction", &["in", "out"])
+        ],
+        "Tokens read (in) and written (out) by the language model.";
+
+    EVIDENCE_ROWS_DELETED = Counter, Count, "evidence_rows_deleted_total", [], "Rows of expired evidence deleted.";
+    DB_POOL_CONNECTIONS = Gauge, Count, "db_pool_connections", [label("state", &["idle", "used", "max"])],
+        "Connections to the database of this process.";
+    DB_COMMIT_DURATION = Histogram(SHORT_SECONDS), Seconds, "db_commit_duration_seconds", [],
+        "Time of the transaction that stores an item's result.";
+    JOB_RUNS = Counter, Count, "job_runs_total", [label("job", JOBS), label("outcome", &["ok", "failed"])],
+        "Runs of background work, by outcome.";
+
+    HTTP_REQUESTS = Counter, Count, "http_requests_total",
+        [label("class", &["2xx", "3xx", "4xx", "5xx", OTHER])], "HTTP requests answered, by class of status.";
+    HTTP_REQUEST_DURATION = Histogram(CALL_SECONDS), Seconds, "http_request_duration_seconds", [],
+        "Time of answering an HTTP request.";
+}

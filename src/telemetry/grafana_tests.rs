@@ -1,0 +1,167 @@
+//! The dashboard and the alerts speak of metrics, labels and values that exist, and of every metric there is.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::catalogue::{ALL, Metric, MetricKind, Unit};
+
+const DASHBOARD: &str = include_str!("../../grafana/corroborate.json");
+const ALERTS: &str = include_str!("../../grafana/alerts.yml");
+
+/// Labels that Prometheus adds, and the bound of a bucket.
+const FOREIGN_LABELS: [&str; 3] = ["job", "instance", "le"];
+
+/// A metric's name with the matchers right behind it.
+static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(corroborate_[a-z0-9_]+)(?:\{([^}]*)\})?").unwrap());
+static MATCHER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"([a-z_]+)\s*(=~|!~|!=|=)\s*"([^"]*)""#).unwrap());
+static GROUPING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:by|ignoring|without|on)\s*\(([^)]*)\)").unwrap());
+
+/// The metric behind a name as it is used; histograms are used by their three series.
+fn metric_of(used: &str) -> Option<&'static Metric> {
+    ALL.iter().find(|metric| match metric.kind {
+        MetricKind::Histogram(_) => {
+            used.strip_prefix(metric.name).is_some_and(|series| matches!(series, "_bucket" | "_sum" | "_count"))
+        }
+        MetricKind::Counter | MetricKind::Gauge => metric.name == used,
+    })
+}
+
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(elements) => elements.iter().for_each(|element| strings(element, found)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Every text that names a metric: the dashboard's strings, and the alert file as it is, one rule each.
+fn expressions() -> Vec<String> {
+    let mut found = Vec::new();
+    strings(&serde_json::from_str(DASHBOARD).unwrap(), &mut found);
+    found.extend(ALERTS.split("- alert:").map(str::to_owned));
+    found.retain(|text| text.contains("corroborate_"));
+    found
+}
+
+#[test]
+fn every_metric_label_and_value_used_exists() {
+    for text in expressions() {
+        let mut labels: BTreeSet<&str> = FOREIGN_LABELS.into();
+        for used in USE.captures_iter(&text) {
+            let name = used.get(1).unwrap().as_str();
+            let metric = metric_of(name).unwrap_or_else(|| panic!("{name} is not in the catalogue, used in {text}"));
+            labels.extend(metric.labels.iter().map(|label| label.name));
+            let matchers = used.get(2).map_or("", |matchers| matchers.as_str());
+            for matcher in MATCHER.captures_iter(matchers) {
+                let (label, values) = (matcher.get(1).unwrap().as_str(), matcher.get(3).unwrap().as_str());
+                if FOREIGN_LABELS.contains(&label) {
+                    continue;
+                }
+                let known = metric.labels.iter().find(|known| known.name == label);
+                let known = known.unwrap_or_else(|| panic!("{name} has no label {label}, used in {text}"));
+                for value in values.split('|') {
+                    assert!(known.values.contains(&value), "{label} of {name} is never {value}, used in {text}");
+                }
+            }
+        }
+        for grouping in GROUPING.captures_iter(&text) {
+            for label in grouping.get(1).unwrap().as_str().split(',').map(str::trim) {
+                assert!(labels.contains(label), "nothing has the label {label} in {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_metric_of_the_catalogue_has_a_panel() {
+    let dashboard: Vec<String> = {
+        let mut found = Vec::new();
+        strings(&serde_json::from_str(DASHBOARD).unwrap(), &mut found);
+        found
+    };
+    let used: BTreeSet<&str> = dashboard
+        .iter()
+        .flat_map(|text| USE.captures_iter(text).filter_map(|used| metric_of(used.get(1)?.as_str())))
+        .map(|metric| metric.name)
+        .collect();
+    for metric in ALL {
+        assert!(used.contains(metric.name), "no panel shows {}", metric.name);
+    }
+}
+
+#[test]
+fn the_dashboard_can_be_imported() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let panels = dashboard.get("panels").unwrap().as_array().unwrap();
+    let ids: BTreeSet<u64> = panels.iter().map(|panel| panel.get("id").unwrap().as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len());
+    let first_variable = dashboard.pointer("/templating/list/0").unwrap();
+    assert_eq!(first_variable.get("type").unwrap(), "datasource");
+    for panel in panels.iter().filter(|panel| panel.get("type").unwrap() != "row") {
+        assert_eq!(panel.pointer("/datasource/uid").unwrap(), "${datasource}");
+        assert!(!panel.get("description").unwrap().as_str().unwrap().is_empty());
+        assert!(!panel.get("targets").unwrap().as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn an_unknown_name_would_be_found() {
+    assert!(metric_of("corroborate_items_total").is_none());
+    assert!(metric_of("corroborate_item_duration_seconds").is_none(), "a histogram has no series of its own name");
+    assert!(metric_of("corroborate_item_duration_seconds_bucket").is_some());
+}
+
+/// The names operators rely on, with their labels.
+const CONTRACT: &str = "item_duration_seconds{queue,outcome} items_in_flight item_retries_total{reason} \
+    items_dead_total{reason} items_degraded_total{reason} queue_lag_seconds provider_requests_total{provider,outcome} \
+    provider_request_duration_seconds{provider} provider_rate_limit_wait_seconds{provider} \
+    provider_circuit_state{provider} provider_circuit_opens_total{provider,reason} provider_cost_usd_total{provider} \
+    cache_requests_total{cache,result} fact_check_lookups_total{result} evidence_matches_total{result} \
+    channel_corroboration_total{result} verdicts_total{verdict} tiers_total{tier} model_batch_size \
+    model_duration_seconds{model} llm_calls_total{purpose,outcome} llm_tokens_total{purpose,direction} \
+    evidence_rows_deleted_total broker_reconnects_total outbox_pending db_pool_connections{state}";
+
+#[test]
+fn the_contract_is_kept_by_name_and_label() {
+    for entry in CONTRACT.split_whitespace() {
+        let (name, labels) = entry.split_once('{').unwrap_or((entry, "}"));
+        let name = format!("corroborate_{name}");
+        let metric = ALL.iter().find(|metric| metric.name == name).unwrap_or_else(|| panic!("{name} is missing"));
+        let known: Vec<&str> = metric.labels.iter().map(|label| label.name).collect();
+        let wanted: Vec<&str> = labels.trim_end_matches('}').split(',').filter(|label| !label.is_empty()).collect();
+        assert_eq!(known, wanted, "{name}");
+    }
+}
+
+#[test]
+fn names_follow_the_conventions() {
+    let mut names = BTreeSet::new();
+    for metric in ALL {
+        assert!(names.insert(metric.name), "{} is there twice", metric.name);
+        assert!(metric.name.starts_with("corroborate_"));
+        assert_eq!(metric.name.ends_with("_total"), metric.kind == MetricKind::Counter, "{}", metric.name);
+        let base = metric.name.trim_end_matches("_total");
+        match metric.unit {
+            Unit::Seconds => assert!(base.ends_with("_seconds"), "{} is in seconds", metric.name),
+            Unit::Bytes => assert!(base.ends_with("_bytes"), "{} is in bytes", metric.name),
+            Unit::Usd => assert!(base.ends_with("_usd"), "{} is in dollars", metric.name),
+            Unit::Count => {
+                let units = ["_seconds", "_bytes", "_usd", "_ms", "_millis", "_minutes", "_percent"];
+                assert!(!units.iter().any(|unit| base.ends_with(unit)), "{}", metric.name);
+            }
+        }
+        assert!(metric.help.ends_with('.') && metric.help.len() > 15, "{} needs a help sentence", metric.name);
+        for label in metric.labels {
+            assert!(!label.values.is_empty(), "{} of {}", label.name, metric.name);
+            let distinct: BTreeSet<&&str> = label.values.iter().collect();
+            assert_eq!(distinct.len(), label.values.len(), "{} of {}", label.name, metric.name);
+        }
+        if let MetricKind::Histogram(bounds) = metric.kind {
+            assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() <= 24, "{}", metric.name);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Recording: one function per metric of the catalogue, and no other way to record.
+//!
+//! Words of other rooms (`outcome`, `reason` …) are taken as text and held against the label's closed set; what is not in
+//! it is recorded as `other`.
+
+use std::time::Duration;
+
+use metrics::{Label, counter, gauge, histogram};
+
+use super::catalogue::{self as c, Metric, MetricKind};
+use crate::domain::degradation::Degradation;
+use crate::domain::verdict::{Tier, Verdict};
+
+/// Largest number of series that are written as 0 at the start. Rates of a counter that does not exist yet are lost with
+/// its first count; beyond this the page would be mostly zeros.
+const MOST_ZEROS: usize = 16;
+
+fn labels<const N: usize>(metric: &Metric, given: [(&'static str, &str); N]) -> Vec<Label> {
+    given.map(|(name, value)| Label::from_static_parts(name, metric.label_value(name, value))).into()
+}
+
+fn count<const N: usize>(metric: &Metric, given: [(&'static str, &str); N], by: u64) {
+    counter!(metric.name, labels(metric, given)).increment(by);
+}
+
+fn set<const N: usize>(metric: &Metric, given: [(&'static str, &str); N], value: f64) {
+    gauge!(metric.name, labels(metric, given)).set(value);
+}
+
+fn observe<const N: usize>(metric: &Metric, given: [(&'static str, &str); N], value: f64) {
+    histogram!(metric.name, labels(metric, given)).record(value);
+}
+
+/// Writes 0 for counters with few series, and what never changes.
+pub(super) fn record_zeros() {
+    for metric in c::ALL.iter().filter(|metric| metric.kind == MetricKind::Counter && metric.series() <= MOST_ZEROS) {
+        for combination in combinations(metric) {
+            counter!(metric.name, combination).increment(0);
+        }
+    }
+    set(&c::BUILD_INFO, [("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    set(&c::ITEMS_IN_FLIGHT, [], 0.0);
+}
+
+fn combinations(metric: &Metric) -> Vec<Vec<Label>> {
+    metric.labels.iter().fold(vec![Vec::new()], |so_far, label| {
+        so_far
+            .iter()
+            .flat_map(|labels| {
+                label.values.iter().map(|value| {
+                    let mut longer: Vec<Label> = labels.clone();
+                    longer.push(Label::from_static_parts(label.name, value));
+                    longer
+                })
+            })
+            .collect()
+    })
+}
+
+/// An item left the worker. `queue` is one of [`c::QUEUES`], `outcome` one of [`c::ITEM_OUTCOMES`].
+pub fn item_finished(queue: &str, outcome: &str, took: Duration) {
+    observe(&c::ITEM_DURATION, [("queue", queue), ("outcome", outcome)], took.as_secs_f64());
+}
+
+/// Counts an item as in work until it is dropped, also when its task panics.
+#[derive(Debug)]
+#[must_use = "the item counts as in work as long as this lives"]
+pub struct InFlight(());
+
+/// An item is in work from now on.
+pub fn item_in_flight() -> InFlight {
+    gauge!(c::ITEMS_IN_FLIGHT.name).increment(1.0);
+    InFlight(())
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        gauge!(c::ITEMS_IN_FLIGHT.name).decrement(1.0);
+    }
+}
+
+/// An item is put back; `reason` is one of [`c::RETRY_REASONS`].
+pub fn item_retried(reason: &str) {
+    count(&c::ITEM_RETRIES, [("reason", reason)], 1);
+}
+
+/// An item is dead-lettered; `reason` is one of [`c::DEAD_REASONS`].
+pub fn item_dead(reason: &str) {
+    count(&c::ITEMS_DEAD, [("reason", reason)], 1);
+}
+
+/// A result is degraded: each of its reasons once, however many providers share it.
+pub fn item_degraded(causes: &[Degradation]) {
+    let mut reasons: Vec<&str> = causes.iter().map(Degradation::label).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for reason in reasons {
+        count(&c::ITEMS_DEGRADED, [("reason", reason)], 1);
+    }
+}
+
+/// A stage is done; `stage` is one of [`c::STAGES`].
+pub fn stage(stage: &str, took: Duration) {
+    observe(&c::STAGE_DURATION, [("stage", stage)], took.as_secs_f64());
+}
+
+/// Age of the oldest message that waits, or of the one just taken.
+pub fn queue_lag(lag: Duration) {
+    set(&c::QUEUE_LAG, [], lag.as_secs_f64());
+}
+
+/// Messages that wait in a queue, one of [`c::QUEUES`].
+pub fn queue_depth(queue: &str, messages: u64) {
+    set(&c::QUEUE_DEPTH, [("queue", queue)], messages as f64);
+}
+
+/// Messages that wait for a person.
+pub fn dead_letters(messages: u64) {
+    set(&c::DEAD_LETTERS, [], messages as f64);
+}
+
+/// A connection to the broker was made anew.
+pub fn broker_reconnected() {
+    count(&c::BROKER_RECONNECTS, [], 1);
+}
+
+/// Whether the queue can be reached.
+pub fn broker_connected(connected: bool) {
+    set(&c::BROKER_CONNECTED, [], f64::from(u8::from(connected)));
+}
+
+/// Results not yet confirmed, and the age of the oldest.
+pub fn outbox(pending: u64, oldest: Option<Duration>) {
+    set(&c::OUTBOX_PENDING, [], pending as f64);
+    set(&c::OUTBOX_AGE, [], oldest.unwrap_or_default().as_secs_f64());
+}
+
+/// A call ended. `provider` is one of [`c::PROVIDERS`], `outcome` one of [`c::PROVIDER_OUTCOMES`].
+pub fn provider_request(provider: &str, outcome: &str, took: Duration) {
+    count(&c::PROVIDER_REQUESTS, [("provider", provider), ("outcome", outcome)], 1);
+    observe(&c::PROVIDER_REQUEST_DURATION, [("provider", provider)], took.as_secs_f64());
+}
+
+/// A call was not made: the breaker, the budget or the deadline stood against it. Counted without a time.
+pub fn provider_not_asked(provider: &str, outcome: &str) {
+    count(&c::PROVIDER_REQUESTS, [("provider", provider), ("outcome", outcome)], 1);
+}
+
+/// A call waited for its turn.
+pub fn provider_rate_limit_wait(provider: &str, waited: Duration) {
+    observe(&c::PROVIDER_RATE_LIMIT_WAIT, [("provider", provider)], waited.as_secs_f64());
+}
+
+/// State of a breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CircuitState {
+    Closed,
+    HalfOpen,
+    Open,
+}
+
+/// The breaker of a provider changed, or is reported again.
+pub fn provider_circuit_state(provider: &str, state: CircuitState) {
+    let value = match state {
+        CircuitState::Closed => 0.0,
+        CircuitState::HalfOpen => 1.0,
+        CircuitState::Open => 2.0,
+    };
+    set(&c::PROVIDER_CIRCUIT_STATE, [("provider", provider)], value);
+}
+
+/// A provider was put to rest; `reason` is one of [`c::OPEN_REASONS`].
+pub fn provider_circuit_opened(provider: &str, reason: &str) {
+    count(&c::PROVIDER_CIRCUIT_OPENS, [("provider", provider), ("reason", reason)], 1);
+}
+
+/// A call cost something. Kept in millionths of a dollar, since counters of the exporter are whole numbers; it shows dollars.
+pub fn provider_cost(provider: &str, usd: f64) {
+    if usd.is_finite() && usd > 0.0 {
+        count(&c::PROVIDER_COST, [("provider", provider)], (usd * c::MICROS).round() as u64);
+    }
+}
+
+/// Dollars spent, all processes together, and what was set for the day and the month.
+pub fn spend(day_usd: f64, month_usd: f64, daily_budget_usd: f64, monthly_cap_usd: f64) {
+    set(&c::SPEND, [("period", "day")], day_usd);
+    set(&c::SPEND, [("period", "month")], month_usd);
+    set(&c::SPEND_LIMIT, [("period", "day")], daily_budget_usd);
+    set(&c::SPEND_LIMIT, [("period", "month")], monthly_cap_usd);
+}
+
+/// A page was read.
+pub fn page_read(bytes: usize) {
+    count(&c::PAGE_BYTES, [], bytes as u64);
+}
+
+/// A cache was asked; `cache` is one of [`c::CACHES`], `result` is hit, miss, expired or joined.
+pub fn cache_request(cache: &str, result: &str) {
+    count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], 1);
+}
+
+/// A claim was looked up among reviews: matched, unmatched, none, skipped or failed.
+pub fn fact_check_lookup(result: &str) {
+    count(&c::FACT_CHECK_LOOKUPS, [("result", result)], 1);
+}
+
+/// What an item's evidence came to: corroborated, contradicted or none.
+pub fn evidence_match(result: &str) {
+    count(&c::EVIDENCE_MATCHES, [("result", result)], 1);
+}
+
+/// Whether another channel reported the item.
+pub fn channel_corroboration(corroborated: bool) {
+    count(&c::CHANNEL_CORROBORATION, [("result", if corroborated { "corroborated" } else { "alone" })], 1);
+}
+
+/// A claim was judged.
+pub fn verdict(verdict: Verdict) {
+    count(&c::VERDICTS_TOTAL, [("verdict", verdict.as_str())], 1);
+}
+
+/// An item was rated.
+pub fn tier(tier: Tier) {
+    count(&c::TIERS_TOTAL, [("tier", tier.as_str())], 1);
+}
+
+/// A model worked off a batch; `model` is embedder, stance or reranker.
+pub fn model_batch(model: &str, size: usize, took: Duration) {
+    observe(&c::MODEL_BATCH_SIZE, [], size as f64);
+    observe(&c::MODEL_DURATION, [("model", model)], took.as_secs_f64());
+}
+
+/// The language model was asked; `purpose` is one of [`c::LLM_PURPOSES`].
+pub fn llm_call(purpose: &str, outcome: &str, tokens_in: u64, tokens_out: u64) {
+    count(&c::LLM_CALLS, [("purpose", purpose), ("outcome", outcome)], 1);
+    count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "in")], tokens_in);
+    count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "out")], tokens_out);
+}
+
+/// Rows of expired evidence were deleted.
+pub fn evidence_rows_deleted(rows: u64) {
+    count(&c::EVIDENCE_ROWS_DELETED, [], rows);
+}
+
+/// Connections of this process to the database.
+pub fn db_pool(idle: usize, used: usize, max: usize) {
+    for (state, connections) in [("idle", idle), ("used", used), ("max", max)] {
+        set(&c::DB_POOL_CONNECTIONS, [("state", state)], connections as f64);
+    }
+}
+
+/// An item's result was stored.
+pub fn db_commit(took: Duration) {
+    observe(&c::DB_COMMIT_DURATION, [], took.as_secs_f64());
+}
+
+/// Background work ran; `job` is one of [`c::JOBS`].
+pub fn job_run(job: &str, succeeded: bool) {
+    count(&c::JOB_RUNS, [("job", job), ("outcome", if succeeded { "ok" } else { "failed" })], 1);
+}
+
+/// An HTTP request was answered.
+pub fn http_request(status: u16, took: Duration) {
+    let class = match status {
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        500..=599 => "5xx",
+        _ => c::OTHER,
+    };
+    count(&c::HTTP_REQUESTS, [("class", class)], 1);
+    observe(&c::HTTP_REQUEST_DURATION, [], took.as_secs_f64());
+}

@@ -1,0 +1,129 @@
+//! W3C Trace Context: the `traceparent` header that links our work to the producer's trace.
+
+use std::fmt;
+
+/// `00-<trace id>-<parent id>-<flags>`, read and checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceParent {
+    trace_id: String,
+    parent_id: String,
+    flags: u8,
+}
+
+impl TraceParent {
+    /// Reads a header. `None` for anything the standard calls invalid: it is then as if none was sent. Later versions are
+    /// read by the first version's fields, as the standard asks.
+    pub fn parse(header: &str) -> Option<Self> {
+        let mut fields = header.trim().split('-');
+        let (version, trace_id, parent_id, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let is_first_version = version == "00";
+        if !is_hex(version, 2) || version == "ff" || (is_first_version && fields.next().is_some()) {
+            return None;
+        }
+        if !is_hex(trace_id, 32) || !is_hex(parent_id, 16) || !is_hex(flags, 2) {
+            return None;
+        }
+        let is_zero = |id: &str| id.bytes().all(|digit| digit == b'0');
+        if is_zero(trace_id) || is_zero(parent_id) {
+            return None;
+        }
+        Some(Self {
+            trace_id: trace_id.to_owned(),
+            parent_id: parent_id.to_owned(),
+            flags: u8::from_str_radix(flags, 16).ok()?,
+        })
+    }
+
+    /// A trace of our own, for items that came without one. Zero ids are not valid, so they are made 1.
+    pub fn start(trace_id: u128, parent_id: u64, is_sampled: bool) -> Self {
+        Self {
+            trace_id: format!("{:032x}", trace_id.max(1)),
+            parent_id: format!("{:016x}", parent_id.max(1)),
+            flags: u8::from(is_sampled),
+        }
+    }
+
+    /// The same trace, with a step of ours as the parent of what follows (results, signals).
+    #[must_use]
+    pub fn child(&self, parent_id: u64) -> Self {
+        Self { parent_id: format!("{:016x}", parent_id.max(1)), ..self.clone() }
+    }
+
+    /// 32 hex digits.
+    pub fn trace_id(&self) -> &str {
+        &self.trace_id
+    }
+
+    /// 16 hex digits.
+    pub fn parent_id(&self) -> &str {
+        &self.parent_id
+    }
+
+    /// Whether the producer records this trace.
+    pub const fn is_sampled(&self) -> bool {
+        self.flags & 1 == 1
+    }
+}
+
+impl fmt::Display for TraceParent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "00-{}-{}-{:02x}", self.trace_id, self.parent_id, self.flags)
+    }
+}
+
+/// The standard wants lower case.
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[test]
+    fn a_valid_header_comes_back_as_it_was() {
+        let parsed = TraceParent::parse(VALID).unwrap();
+        assert_eq!(parsed.to_string(), VALID);
+        assert!(parsed.is_sampled());
+        assert_eq!(parsed.child(0xab).to_string(), "00-0af7651916cd43dd8448eb211c80319c-00000000000000ab-01");
+        let later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-what-comes";
+        assert_eq!(TraceParent::parse(later).unwrap().trace_id(), parsed.trace_id());
+    }
+
+    #[test]
+    fn invalid_headers_count_as_none() {
+        for header in [
+            "",
+            "00",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333é-01",
+        ] {
+            assert_eq!(TraceParent::parse(header), None, "{header}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_can_be_read(trace: u128, parent: u64, sampled: bool) {
+            let made = TraceParent::start(trace, parent, sampled);
+            prop_assert_eq!(TraceParent::parse(&made.to_string()), Some(made));
+        }
+
+        #[test]
+        fn no_header_breaks_the_reader(header in ".{0,80}") {
+            if let Some(parsed) = TraceParent::parse(&header) {
+                prop_assert_eq!(TraceParent::parse(&parsed.to_string()), Some(parsed));
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Losing things: connections, queues, the broker itself. Nothing may get lost with them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use corroborate::broker::{OutboxMessage, Queue, QueueError, QueueName, Settle};
+
+use super::bed::{Bed, amqp_url};
+use super::work::{Worker, item};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_queue_is_declared_again() {
+    let Some(bed) = Bed::new("deleted").await else { return };
+    let queue = bed.connect().await;
+    bed.publish("factcheck.a", b"held").await;
+    let held = bed.receive(&queue).await;
+    bed.delete_queue(&bed.names.enrichment_queue).await;
+    let receive = async || vec![bed.receive(&queue).await.body, bed.receive(&queue).await.body];
+    let publish = async || {
+        bed.until("it is noticed", async || bed.counts.reconnects.load(Ordering::SeqCst) == 1).await;
+        bed.publish("item.a", b"after").await;
+    };
+    let (mut bodies, ()) = tokio::join!(receive(), publish());
+    bodies.sort();
+    assert_eq!(bodies, [b"after".to_vec(), b"held".to_vec()]);
+    // Settling what came over the lost connection is no error: the broker delivered it again.
+    queue.settle(&held, Settle::Ack).await.unwrap();
+    let how = Settle::Dead { label: "late".to_owned(), error: String::new() };
+    queue.settle(&held, how).await.unwrap();
+    assert_eq!(queue.depth().await.unwrap().dead, 0, "a double would lie there");
+    bed.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_whose_queue_was_deleted_is_not_lost() {
+    let Some(bed) = Bed::new("no-retry-queue").await else { return };
+    let queue = bed.connect().await;
+    bed.publish("item.a", b"again").await;
+    let delivery = bed.receive(&queue).await;
+    bed.delete_queue(&format!("{}.retry.200ms", bed.names.enrichment_queue)).await;
+    let delay = Duration::from_millis(200);
+    let how = Settle::Retry { error_label: "store_away", error: "no route".to_owned(), delay };
+    queue.settle(&delivery, how).await.unwrap();
+    assert_eq!(bed.receive(&queue).await.attempts, 1);
+    bed.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_letter_queue_that_was_deleted_is_declared_again() {
+    let Some(bed) = Bed::new("no-dead-queue").await else { return };
+    let queue = bed.connect().await;
+    bed.publish("item.a", b"bad").await;
+    let delivery = bed.receive(&queue).await;
+    bed.delete_queue(&bed.names.dead_queue).await;
+    queue.settle(&delivery, Settle::Dead { label: "x".to_owned(), error: "y".to_owned() }).await.unwrap();
+    assert_eq!(queue.dead_list(10).await.unwrap()[0].body, b"bad");
+    bed.clear().await;
+}
+
+/// A broker of the test's own, ended with it.
+struct Node {
+    dir: tempfile::TempDir,
+}
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services/rabbitmq.sh")
+}
+
+impl Node {
+    async fn run(&self, command: &str, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut call = Command::new(script());
+        call.arg(command).arg(self.dir.path()).args(arguments);
+        let done = tokio::task::spawn_blocking(move || call.output()).await.unwrap().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    }
+
+    async fn done(&self, command: &str, arguments: &[&str]) {
+        let (code, said) = self.run(command, arguments).await;
+        assert_eq!(code, Some(0), "{command}: {said}");
+    }
+
+    /// `None` where `RabbitMQ` is not installed on this machine.
+    async fn start() -> Option<(Self, url::Url)> {
+        let node = Self { dir: tempfile::tempdir().unwrap() };
+        match node.run("start", &[]).await {
+            (Some(0), url) => Some((node, url.parse().unwrap())),
+            (Some(69), _) => {
+                println!("skipped broker::loss: RabbitMQ is not installed here");
+                None
+            }
+            other => panic!("the node did not start: {other:?}"),
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // Also when the test fails: a node left behind would hold memory until the machine ends.
+        let stopped = Command::new(script()).arg("stop").arg(self.dir.path()).status();
+        assert!(stopped.is_ok_and(|status| status.success()), "the node may still run");
+    }
+}
+
+/// The ids that were worked on, each once.
+fn done(worker: &Worker) -> BTreeSet<String> {
+    worker.seen().into_iter().collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_throws_us_out_restarts_or_crashes_loses_nothing() {
+    if amqp_url("loss").is_none() {
+        return;
+    }
+    let Some((node, url)) = Node::start().await else { return };
+    let bed = Bed::at(url, "loss").await;
+    let worker = Worker::start(&bed, Duration::from_secs(5)).await;
+    let queue = &worker.queue;
+    let mut expected = BTreeSet::new();
+    let mut publish = async |bed: &Bed, count: usize, text: &str| {
+        for _ in 0..count {
+            let id = expected.len().to_string();
+            bed.publish("item.a", &item(&id, text)).await;
+            expected.insert(id);
+        }
+        expected.clone()
+    };
+    let all = publish(&bed, 50, "fine").await;
+    bed.until("the first ones are done", async || done(&worker) == all).await;
+
+    // Thrown out, with everything in flight.
+    publish(&bed, 100, "fine").await;
+    node.done("ctl", &["close_all_connections", "the test says so"]).await;
+    let bed = bed.again().await;
+    let all = publish(&bed, 50, "fine").await;
+    bed.until("all are done after the connections were closed", async || done(&worker) == all).await;
+    assert!(bed.counts.reconnects.load(Ordering::SeqCst) >= 1);
+
+    // Restarted, and meanwhile away: said so, and nothing pretends to be safe.
+    let all = publish(&bed, 100, "fine").await;
+    node.done("stop", &[]).await;
+    assert!(queue.ready().is_err());
+    let message = OutboxMessage {
+        id: 1,
+        exchange: Some(bed.names.results_exchange.clone()),
+        routing_key: "item.enriched".to_owned(),
+        body: b"{}".to_vec(),
+        correlation_id: None,
+        message_id: "m".to_owned(),
+    };
+    let away = queue.publish_results(std::slice::from_ref(&message)).await;
+    assert!(matches!(away, Err(QueueError::Away { .. } | QueueError::NotConfirmed { .. })), "{away:?}");
+    assert!(queue.publish_items(QueueName::Enrichment, &[item("lost?", "x")]).await.is_err());
+    node.done("start", &[]).await;
+    bed.until("the broker is found again", async || queue.ready().is_ok()).await;
+    bed.until("all are done after the restart", async || done(&worker) == all).await;
+    assert_eq!(queue.publish_results(&[message]).await.unwrap(), [1]);
+
+    // Killed while retries wait and items are in flight.
+    let bed = bed.again().await;
+    publish(&bed, 5, "fail always").await;
+    let all = publish(&bed, 100, "fine").await;
+    node.done("kill", &[]).await;
+    node.done("start", &[]).await;
+    bed.until("all are done after the crash", async || done(&worker) == all).await;
+    bed.until("the failing ones are given up", async || {
+        queue.depth().await.is_ok_and(|depth| depth.dead >= 5 && depth.enrichment == 0)
+    })
+    .await;
+    worker.stop().await.unwrap();
+}
