@@ -1,1 +1,117 @@
-//! http
+//! The HTTP interface: what operators, admins and other programs ask the daemon.
+//!
+//! [`routes`] holds one file per resource; [`router`] puts the layers around them, [`auth`] decides who may come in,
+//! [`problem`] makes every error `application/problem+json`, [`openapi`] describes the whole from the same table the
+//! router is built from.
+//!
+//! What this room never does: know how a part was built, hold SQL, decide a verdict, trust a header that says who the
+//! client is, or show a secret.
+//!
+//! To add an endpoint: write its handler in the file of its resource and add a line to that file's `ROUTES`; the router,
+//! the guard, the timeout and `/openapi.json` follow from the line.
+
+mod auth;
+mod extract;
+mod limit;
+mod listener;
+mod openapi;
+mod problem;
+mod router;
+mod routes;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::Queue;
+use crate::pipeline::Services;
+
+pub use openapi::document as openapi_document;
+pub use router::router;
+pub use routes::verify::{VerifyAnswer, answer as verify_answer, check_item};
+
+/// How long answers that are being written may take after the stop.
+const LAST_ANSWERS: Duration = Duration::from_secs(20);
+
+/// What the endpoints work with. Cheap to clone.
+#[derive(Clone)]
+pub struct HttpState {
+    pub services: Arc<Services>,
+    pub queue: Arc<dyn Queue>,
+    pub settings: Arc<HttpSettings>,
+    /// The metrics in Prometheus' text format.
+    pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl fmt::Debug for HttpState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpState").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// How the server is set up. `Debug` shows the token as redacted.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// Needed for writes and admin reads when set; without it they work on a loopback bind only.
+    pub admin_token: Option<SecretString>,
+    /// The address listened on is of this machine only.
+    pub loopback: bool,
+    /// Web origins that may call the API, like `https://desk.example.org`; empty: CORS is off.
+    pub allowed_origins: Vec<String>,
+    /// Names besides the loopback ones that `Host` may hold on a loopback bind, without port.
+    pub allowed_hosts: Vec<String>,
+    /// Largest body, bytes.
+    pub max_body_bytes: usize,
+    /// Per client address, for `/api/`; 0: no limit.
+    pub requests_per_minute: u32,
+    /// The store is inside this process.
+    pub embedded: bool,
+    pub version: &'static str,
+    /// How long a request may take that has to wait for a check; longer than the pipeline's own limit.
+    pub request_timeout: Duration,
+    /// This process takes items from the queue.
+    pub worker: bool,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            admin_token: None,
+            loopback: true,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            max_body_bytes: 8 * 1024 * 1024,
+            requests_per_minute: 600,
+            embedded: true,
+            version: env!("CARGO_PKG_VERSION"),
+            request_timeout: Duration::from_secs(90),
+            worker: true,
+        }
+    }
+}
+
+/// Serves until `shutdown`, then finishes the requests that have begun, for a while at most.
+pub async fn serve(
+    listener: tokio::net::TcpListener,
+    router: axum::Router,
+    shutdown: CancellationToken,
+) -> std::io::Result<()> {
+    let service = router.into_make_service_with_connect_info::<listener::Peer>();
+    let server = axum::serve(listener::BoundedListener::new(listener), service)
+        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    let too_long = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(LAST_ANSWERS).await;
+    };
+    // Whichever ends first ends both: the requests that are cut off have committed nothing.
+    tokio::select! {
+        served = std::future::IntoFuture::into_future(server) => served,
+        () = too_long => {
+            tracing::warn!("requests were still being answered when the server stopped");
+            Ok(())
+        }
+    }
+}

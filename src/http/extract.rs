@@ -1,0 +1,201 @@
+//! Reading requests: bodies, queries and paths, with errors that say what is wrong and what would be right.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use super::problem::Problem;
+
+/// A body that trickles in for longer is given up; the largest one at 100 kB/s takes as long.
+const BODY_TIME: Duration = Duration::from_secs(80);
+
+/// What a body says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyKind {
+    Json,
+    /// One JSON document a line.
+    JsonLines,
+}
+
+impl BodyKind {
+    /// From `Content-Type`. It must be named: a web page may send any other type to a foreign server without being asked,
+    /// these only after a preflight, which is refused.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        let kind = value.split(';').next().unwrap_or_default().trim().to_lowercase();
+        match kind.as_str() {
+            "application/json" => Some(Self::Json),
+            "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/x-jsonlines" => {
+                Some(Self::JsonLines)
+            }
+            other => (other.starts_with("application/") && other.ends_with("+json")).then_some(Self::Json),
+        }
+    }
+}
+
+/// A body with its kind; nothing else is known of it.
+#[derive(Debug)]
+pub(crate) struct RawBody {
+    pub(crate) kind: BodyKind,
+    pub(crate) bytes: Bytes,
+}
+
+impl<S: Send + Sync> FromRequest<S> for RawBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let kind = BodyKind::of(request.headers()).ok_or_else(|| {
+            Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "media-type",
+                "send the header Content-Type: application/json (or application/x-ndjson for one item a line)",
+            )
+        })?;
+        let read = tokio::time::timeout(BODY_TIME, Bytes::from_request(request, state)).await;
+        let bytes = read
+            .map_err(|_elapsed| Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", "the body took too long to arrive"))?
+            .map_err(|rejection: BytesRejection| {
+                if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                    Problem::too_large()
+                } else {
+                    Problem::bad_request("the body could not be read to its end")
+                }
+            })?;
+        Ok(Self { kind, bytes })
+    }
+}
+
+/// A JSON body of a known shape: 400 when it is no JSON, 422 when it is another shape.
+#[derive(Debug)]
+pub(crate) struct ApiJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ApiJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body = RawBody::from_request(request, state).await?;
+        if body.bytes.trim_ascii().is_empty() {
+            return Err(Problem::bad_request("the body is empty; send a JSON object, /openapi.json shows it"));
+        }
+        let value: serde_json::Value = serde_json::from_slice(&body.bytes)
+            .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
+        let shaped = serde_json::from_value(value)
+            .map_err(|error| Problem::invalid(format!("the body has another shape than expected: {error}; see /openapi.json")))?;
+        Ok(Self(shaped))
+    }
+}
+
+/// A query string of a known shape.
+#[derive(Debug)]
+pub(crate) struct ApiQuery<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for ApiQuery<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Query(query) = Query::<T>::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| Problem::bad_request(format!("{}; see /openapi.json", rejection.body_text())))?;
+        Ok(Self(query))
+    }
+}
+
+/// The one variable part of a path, percent-decoded.
+#[derive(Debug)]
+pub(crate) struct ApiPath(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for ApiPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_rejection| Problem::bad_request("the path is not UTF-8 once its %-codes are decoded"))?;
+        // No identifier holds it, and no database compares with it.
+        if text.contains('\0') { Err(Problem::not_found("nothing has that name")) } else { Ok(Self(text)) }
+    }
+}
+
+/// Text of a query parameter: trimmed, `None` when blank, refused when no database could compare with it.
+pub(crate) fn query_text(name: &str, given: Option<String>, most_chars: usize) -> Result<Option<String>, Problem> {
+    let Some(text) = given.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else { return Ok(None) };
+    if text.contains('\0') || text.chars().nth(most_chars).is_some() {
+        return Err(Problem::bad_request(format!("{name} is longer than {most_chars} characters or holds the NUL character")));
+    }
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::extract::DefaultBodyLimit;
+    use axum::routing::{get, post};
+    use serde::Deserialize;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Shape {
+        #[expect(dead_code, reason = "only its presence is asked for")]
+        name: String,
+    }
+
+    async fn post_status(content_type: Option<&str>, body: impl Into<Body>) -> u16 {
+        let handler = post(|ApiJson(_): ApiJson<Shape>| async {});
+        let router: Router = Router::new().route("/", handler).layer(DefaultBodyLimit::max(64));
+        let mut request = Request::builder().method("POST").uri("/");
+        if let Some(kind) = content_type {
+            request = request.header(header::CONTENT_TYPE, kind);
+        }
+        router.oneshot(request.body(body.into()).unwrap()).await.unwrap().status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn every_bad_body_has_its_status() {
+        let good = r#"{"name":"a"}"#;
+        assert_eq!(post_status(Some("application/json"), good).await, 200);
+        assert_eq!(post_status(Some("Application/JSON; charset=utf-8"), good).await, 200);
+        assert_eq!(post_status(Some("application/merge+json"), good).await, 200);
+        assert_eq!(post_status(None, good).await, 415, "a page can send a body without a type unasked");
+        assert_eq!(post_status(Some("text/plain"), good).await, 415);
+        assert_eq!(post_status(Some("application/x-www-form-urlencoded"), good).await, 415);
+        assert_eq!(post_status(Some("application/json"), "").await, 400);
+        assert_eq!(post_status(Some("application/json"), "{").await, 400);
+        assert_eq!(post_status(Some("application/json"), vec![b'"', 0xff, b'"']).await, 400);
+        assert_eq!(post_status(Some("application/json"), "[1]").await, 422);
+        assert_eq!(post_status(Some("application/json"), r#"{"name":7}"#).await, 422);
+        assert_eq!(post_status(Some("application/json"), "x".repeat(65)).await, 413);
+    }
+
+    #[tokio::test]
+    async fn a_path_part_is_decoded() {
+        let handler = get(|ApiPath(id): ApiPath| async move { id });
+        let router: Router = Router::new().route("/i/{id}/e", handler);
+        let ask = |uri: &'static str| {
+            let router = router.clone();
+            async move {
+                let response = router.oneshot(Request::builder().uri(uri).body(Body::empty()).unwrap()).await.unwrap();
+                let status = response.status().as_u16();
+                (status, axum::body::to_bytes(response.into_body(), 1 << 16).await.unwrap())
+            }
+        };
+        assert_eq!(ask("/i/tg:a%2Fb%20%C3%A9/e").await, (200, Bytes::from_static("tg:a/b é".as_bytes())));
+        assert_eq!(ask("/i/%ff/e").await.0, 400);
+        assert_eq!(ask("/i/a%00b/e").await.0, 404);
+    }
+
+    #[test]
+    fn blank_query_texts_are_absent() {
+        assert_eq!(query_text("q", Some("  ".into()), 5).unwrap(), None);
+        assert_eq!(query_text("q", Some(" a ".into()), 5).unwrap().as_deref(), Some("a"));
+        assert!(query_text("q", Some("abcdef".into()), 5).is_err());
+        assert!(query_text("q", Some("a\0".into()), 5).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! How often one client may ask, and how long it may take.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use tokio::time::Instant;
+
+use super::listener::Peer;
+use super::problem::Problem;
+
+/// A page that opens asks several things at once, so a twelfth of a minute's share may come in one go, and never fewer
+/// than this.
+const SMALLEST_BURST: u32 = 10;
+
+/// Addresses that have been quiet long enough are forgotten every so many requests, so that the table stays as large as
+/// the number of clients of the last minute.
+const FORGET_EVERY: u32 = 1024;
+
+/// Paths below this one are counted; probes are not.
+const COUNTED: &str = "/api/";
+
+/// The runtime's clock: its tests can pause it.
+#[derive(Debug, Clone, Copy)]
+struct RuntimeClock(Instant);
+
+impl Clock for RuntimeClock {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        // 584 years fit.
+        Nanos::new(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Requests per client address. The address is the connection's: `X-Forwarded-For` is whatever a client writes, so behind
+/// a proxy all clients share one allowance and the proxy is the place to count them.
+#[derive(Debug)]
+pub(crate) struct PeerLimit {
+    limiter: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, RuntimeClock, NoOpMiddleware<Nanos>>,
+    clock: RuntimeClock,
+    seen: AtomicU32,
+}
+
+impl PeerLimit {
+    /// `None` for 0 requests a minute: no limit.
+    pub(crate) fn new(per_minute: u32) -> Option<Self> {
+        let rate = NonZeroU32::new(per_minute)?;
+        let burst = NonZeroU32::new((per_minute / 12).max(SMALLEST_BURST).min(per_minute)).unwrap_or(NonZeroU32::MIN);
+        let clock = RuntimeClock(Instant::now());
+        let quota = Quota::per_minute(rate).allow_burst(burst);
+        Some(Self { limiter: RateLimiter::hashmap_with_clock(quota, clock), clock, seen: AtomicU32::new(0) })
+    }
+
+    /// Takes one request of that client, or says how long it should wait.
+    fn take(&self, peer: IpAddr) -> Result<(), Duration> {
+        if self.seen.fetch_add(1, Ordering::Relaxed) % FORGET_EVERY == FORGET_EVERY - 1 {
+            self.limiter.retain_recent();
+            self.limiter.shrink_to_fit();
+        }
+        self.limiter.check_key(&client(peer)).map_err(|refused| refused.wait_time_from(self.clock.now()))
+    }
+}
+
+/// One client: an IPv4 address, or the /64 network that a household gets of IPv6.
+fn client(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() & (u128::MAX << 64);
+            // The loopback address is alone in its network.
+            IpAddr::V6(if address.is_loopback() { address } else { Ipv6Addr::from_bits(network) })
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// Who sent a request; the unspecified address where no connection stands behind it.
+pub(crate) fn peer(request: &Request) -> IpAddr {
+    request
+        .extensions()
+        .get::<ConnectInfo<Peer>>()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(Peer(address))| address.ip())
+}
+
+/// The layer that refuses a client in a hurry.
+pub(crate) async fn rate(State(limit): State<Arc<PeerLimit>>, request: Request, next: Next) -> Response {
+    if request.uri().path().starts_with(COUNTED)
+        && let Err(wait) = limit.take(peer(&request))
+    {
+        return Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too-many-requests",
+            "this address asks too often; wait as long as Retry-After says, or send many items in one request",
+        )
+        .retry_after(wait)
+        .into_response();
+    }
+    next.run(request).await
+}
+
+/// The layer that gives a request up after its time. What it was doing is dropped where it waits; transactions roll back.
+pub(crate) async fn patience(State(longest): State<Duration>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(longest, next.run(request)).await {
+        Ok(response) => response,
+        Err(_elapsed) => Problem::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "too-slow",
+            format!("no answer was ready within {} seconds; try again later", longest.as_secs()),
+        )
+        .into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_passes_then_the_rate_holds_and_others_are_unharmed() {
+        let limit = PeerLimit::new(120).unwrap();
+        let hasty = address("192.0.2.1");
+        for number in 0..10 {
+            assert!(limit.take(hasty).is_ok(), "request {number} is within the burst");
+        }
+        let wait = limit.take(hasty).unwrap_err();
+        assert!(wait > Duration::ZERO && wait <= Duration::from_millis(500), "{wait:?}");
+        assert!(limit.take(address("192.0.2.2")).is_ok());
+        tokio::time::advance(wait).await;
+        assert!(limit.take(hasty).is_ok(), "the wait that was named is enough");
+        assert!(limit.take(hasty).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn quiet_addresses_are_forgotten() {
+        let limit = PeerLimit::new(600).unwrap();
+        for number in 0..FORGET_EVERY - 1 {
+            assert!(limit.take(IpAddr::V4(Ipv4Addr::from_bits(number))).is_ok());
+        }
+        tokio::time::advance(Duration::from_mins(2)).await;
+        assert!(limit.take(address("198.51.100.7")).is_ok());
+        assert_eq!(limit.limiter.len(), 1);
+    }
+
+    #[test]
+    fn a_household_is_one_client() {
+        assert_eq!(client(address("2001:db8:1:2::1")), client(address("2001:db8:1:2:ffff::9")));
+        assert_ne!(client(address("2001:db8:1:2::1")), client(address("2001:db8:1:3::1")));
+        assert_eq!(client(address("::ffff:192.0.2.1")), address("192.0.2.1"));
+        assert_eq!(client(address("::1")), address("::1"));
+    }
+
+    #[test]
+    fn a_small_rate_is_its_own_burst_and_zero_is_none() {
+        assert!(PeerLimit::new(0).is_none());
+        let limit = PeerLimit::new(1).unwrap();
+        assert!(limit.take(address("::1")).is_ok());
+        assert!(limit.take(address("::1")).is_err());
+    }
+}

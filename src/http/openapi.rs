@@ -1,0 +1,208 @@
+//! `/openapi.json`: an OpenAPI 3.1 document, built from the table of routes and the schemas of the types themselves.
+
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::auth::Access;
+use super::problem::PROBLEM_JSON;
+use super::routes::{self, Parameter, Place, Route};
+
+/// The document for this version of the daemon.
+pub fn document(version: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let mut paths: Map<String, Value> = Map::new();
+    for route in routes::all() {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.verb.as_str()] = operation(route, &mut generator);
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.insert("Problem".to_owned(), problem());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "corroborate",
+            "version": version,
+            "description": "Evidence beside the news: looks the claims of news items up, reads the sources, and says \
+                            how far they agree.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"}
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {
+                "Problem": {
+                    "description": "An error, with what to do about it",
+                    "content": {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+                }
+            },
+            "securitySchemes": {
+                "admin": {
+                    "type": "http", "scheme": "bearer",
+                    "description": "The server's ADMIN_TOKEN. A server without one answers requests from its own machine only."
+                }
+            }
+        }
+    })
+}
+
+fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
+    let answer = &route.answer;
+    let mut operation = json!({
+        "operationId": route.operation,
+        "summary": route.summary,
+        "tags": [tag(route.path)],
+        "responses": {
+            answer.status.to_string(): {
+                "description": answer.about,
+                "content": {answer.content.media: {"schema": (answer.content.schema)(generator)}}
+            },
+            "default": {"$ref": "#/components/responses/Problem"}
+        }
+    });
+    if !route.parameters.is_empty() {
+        operation["parameters"] = route.parameters.iter().map(parameter).collect();
+    }
+    if let Some(body) = &route.body {
+        operation["requestBody"] =
+            json!({"required": true, "content": {body.media: {"schema": (body.schema)(generator)}}});
+    }
+    if route.access == Access::Admin {
+        // The second, empty alternative is the server without a token.
+        operation["security"] = json!([{"admin": []}, {}]);
+    }
+    operation
+}
+
+/// The resource a path belongs to.
+fn tag(path: &str) -> &str {
+    path.strip_prefix("/api/").and_then(|rest| rest.split('/').next()).unwrap_or("daemon")
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let (place, required) = match parameter.place {
+        Place::Path => ("path", true),
+        Place::Query => ("query", false),
+    };
+    json!({
+        "name": parameter.name,
+        "in": place,
+        "required": required,
+        "description": parameter.about,
+        "schema": Schema::to_value((parameter.schema)())
+    })
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "required": ["type", "title", "status", "detail"],
+        "properties": {
+            "type": {"type": "string", "description": "urn:corroborate:problem: and a word from a closed set"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string", "description": "What is wrong and what to do, for a person"},
+            "instance": {"type": "string", "description": "The path that was asked"}
+        }
+    })
+}
+
+/// Fails unless a schema written by hand names exactly the members that are sent.
+#[cfg(test)]
+pub(crate) fn assert_described(schema: routes::SchemaOf, sent: &Value) {
+    let schema = schema(&mut SchemaGenerator::default()).to_value();
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(names(&schema["properties"]), names(sent));
+    let required = schema["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
+    assert_eq!(required.collect::<std::collections::BTreeSet<_>>(), names(sent));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn described() -> BTreeSet<(String, String)> {
+        let document = document("1.2.3");
+        let paths = document["paths"].as_object().unwrap().clone();
+        paths
+            .iter()
+            .flat_map(|(path, verbs)| verbs.as_object().unwrap().keys().map(|verb| (path.clone(), verb.clone())))
+            .collect()
+    }
+
+    #[test]
+    fn every_route_is_described_and_nothing_else() {
+        let routed: BTreeSet<_> =
+            routes::all().map(|route| (route.path.to_owned(), route.verb.as_str().to_owned())).collect();
+        assert_eq!(described(), routed);
+        assert_eq!(routes::all().count(), routed.len(), "a route is in the table twice");
+    }
+
+    #[test]
+    fn the_contract_is_described() {
+        let described = described();
+        let contract = [
+            ("get", "/"), ("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics"), ("get", "/openapi.json"),
+            ("post", "/api/verify"), ("get", "/api/health"), ("post", "/api/items"), ("get", "/api/items"),
+            ("get", "/api/items/{id}"), ("get", "/api/items/{id}/evidence"), ("get", "/api/items/{id}/context"),
+            ("get", "/api/domains"), ("post", "/api/domains"), ("delete", "/api/domains/{domain}"),
+            ("post", "/api/domains/preview"), ("get", "/api/providers"), ("get", "/api/dead"), ("get", "/api/dead/{id}"),
+            ("post", "/api/dead/requeue"), ("post", "/api/dead/drop"), ("post", "/api/cleanup"),
+        ];
+        for (verb, path) in contract {
+            assert!(described.contains(&(path.to_owned(), verb.to_owned())), "{verb} {path} is missing");
+        }
+        assert_eq!(described.len(), contract.len());
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere_and_every_path_variable_is_a_parameter() {
+        let document = document("1.2.3");
+        let mut references = Vec::new();
+        collect(&document, &mut references);
+        assert!(references.len() > 20, "{}", references.len());
+        for reference in references {
+            let pointer = reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} leads outside"));
+            assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+        }
+        for route in routes::all() {
+            let variables = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+            let named = route.parameters.iter().filter(|one| one.place == Place::Path).map(|one| one.name);
+            assert_eq!(variables.collect::<Vec<_>>(), named.collect::<Vec<_>>(), "{}", route.path);
+        }
+        let operations: BTreeSet<_> = routes::all().map(|route| route.operation).collect();
+        assert_eq!(operations.len(), routes::all().count(), "two operations share a name");
+    }
+
+    fn collect(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match member.as_str() {
+                        Some(reference) if name == "$ref" => found.push(reference.to_owned()),
+                        _ => collect(member, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn admin_routes_say_that_they_need_the_token() {
+        let document = document("1.2.3");
+        for route in routes::all() {
+            let security = &document["paths"][route.path][route.verb.as_str()]["security"];
+            assert_eq!(security.is_array(), route.access == Access::Admin, "{}", route.path);
+        }
+        assert_eq!(document["info"]["version"], "1.2.3");
+    }
+}

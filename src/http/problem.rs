@@ -1,0 +1,306 @@
+//! Errors as `application/problem+json` (RFC 9457), with texts that say what to do.
+
+use std::error::Error;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::broker::QueueError;
+use crate::pipeline::PipelineError;
+use crate::store::StoreError;
+
+/// The media type of every error.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// What a client is asked to wait while the store or the queue is away: about as long as a restart takes.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// One error on its way to a client. Nothing in it may be secret.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    /// The last part of `type`, from a closed set.
+    label: &'static str,
+    detail: String,
+    retry_after: Option<Duration>,
+    challenge: Option<&'static str>,
+    /// Further members of the document.
+    members: Map<String, Value>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, label: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, label, detail: detail.into(), retry_after: None, challenge: None, members: Map::new() }
+    }
+
+    /// The request is malformed: it could not be read at all.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    /// The request was read, and a value in it makes no sense.
+    pub(crate) fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail)
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", detail)
+    }
+
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
+    /// Something the answer needs is away and will come back.
+    pub(crate) fn unavailable(label: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, label, detail).retry_after(AWAY)
+    }
+
+    /// Our own fault; what happened stands in the log only.
+    pub(crate) fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "something went wrong inside the server; its log says what. Please report it if it happens again",
+        )
+    }
+
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// `WWW-Authenticate`.
+    pub(crate) fn challenge(mut self, challenge: &'static str) -> Self {
+        self.challenge = Some(challenge);
+        self
+    }
+
+    pub(crate) fn with(mut self, member: &str, value: Value) -> Self {
+        self.members.insert(member.to_owned(), value);
+        self
+    }
+
+    fn document(&self, instance: Option<&str>) -> Value {
+        let mut document = Map::new();
+        document.insert("type".into(), json!(format!("urn:corroborate:problem:{}", self.label)));
+        document.insert("title".into(), json!(self.status.canonical_reason().unwrap_or("Error")));
+        document.insert("status".into(), json!(self.status.as_u16()));
+        document.insert("detail".into(), json!(self.detail));
+        if let Some(instance) = instance {
+            document.insert("instance".into(), json!(instance));
+        }
+        document.extend(self.members.clone());
+        Value::Object(document)
+    }
+
+    fn render(&self, instance: Option<&str>) -> Response {
+        let mut response = (self.status, self.document(instance).to_string()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some(wait) = self.retry_after {
+            // Rounded up: a client that waits exactly this long must not be refused again.
+            let seconds = wait.as_millis().div_ceil(1000).max(1);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
+        }
+        if let Some(challenge) = self.challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        response
+    }
+
+    /// For an error status that somebody else answered with (the router's 405, the body limit's 413).
+    fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
+        match status {
+            StatusCode::METHOD_NOT_ALLOWED => {
+                let allowed = headers.get(header::ALLOW).and_then(|value| value.to_str().ok()).unwrap_or("another one");
+                Self::new(status, "method-not-allowed", format!("this path does not take that method; use {allowed}"))
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(),
+            _ => Self::new(status, "error", "the request could not be answered; /openapi.json says what is expected"),
+        }
+    }
+
+    pub(crate) fn too_large() -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too-large",
+            "the body is larger than this server takes; send fewer items at a time, or raise http.max_body",
+        )
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.render(None);
+        // `finish` adds what only it knows: the path.
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let away = error.is_transient() || matches!(error, StoreError::WrongPassword(_) | StoreError::NoDatabase(_));
+        if away {
+            tracing::warn!(label = error.label(), error = %chain(&error), "the store could not answer a request");
+            Self::unavailable("store-away", "the store cannot be reached at the moment; try again, /readyz says when it is back")
+        } else {
+            tracing::error!(label = error.label(), error = %chain(&error), "the store failed a request");
+            Self::internal()
+        }
+    }
+}
+
+impl From<QueueError> for Problem {
+    fn from(error: QueueError) -> Self {
+        tracing::warn!(label = error.label(), error = %chain(&error), "the queue could not serve a request");
+        match error {
+            QueueError::Closed => Self::unavailable("shutting-down", "the server is stopping; try again when it is back"),
+            // A half-done batch may be sent again whole: the same item with the same text is done once.
+            _ => Self::unavailable(
+                "queue-away",
+                "the queue cannot be reached at the moment; send the same request again, what already arrived is not done twice",
+            ),
+        }
+    }
+}
+
+impl From<PipelineError> for Problem {
+    fn from(error: PipelineError) -> Self {
+        match error {
+            PipelineError::Store(error) => error.into(),
+            other => {
+                tracing::warn!(label = other.label(), error = %chain(&other), "a check could not be finished");
+                Self::unavailable("model-away", "a model this check needs cannot be used at the moment; try again")
+            }
+        }
+    }
+}
+
+/// An error and its causes in one line.
+fn chain(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line.push_str(": ");
+        line.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    line
+}
+
+/// What a caught panic answers. The panic hook has printed the place; the message goes to the log, never to the client.
+pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&'static str>().copied())
+        .unwrap_or("without a message");
+    tracing::error!(panic = message, "a request handler panicked");
+    Problem::internal().into_response()
+}
+
+/// The outermost layer: every error leaves as a problem document with the path in it, every request leaves one log line.
+/// Queries are not logged, nor bodies: they hold what people asked about.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let route = request.extensions().get::<MatchedPath>().map(|matched| matched.as_str().to_owned());
+    let mut response = next.run(request).await;
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        response = as_problem(response, &path, &method);
+    }
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let route = route.as_deref().unwrap_or("unknown");
+    tracing::debug!(%method, route, status = status.as_u16(), millis, "answered");
+    response
+}
+
+fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
+    let known = response.extensions_mut().remove::<Problem>();
+    let problem = known.unwrap_or_else(|| Problem::of_status(response.status(), response.headers()));
+    let (mut parts, _body) = response.into_parts();
+    let (whole, body) = problem.render(Some(path)).into_parts();
+    // What inner layers said beside the body stays (Allow, CORS), except what described the old body.
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.extend(whole.headers);
+    // The server drops the body of an answer to HEAD by itself, but tests see what is built here.
+    let body = if method == Method::HEAD { Body::empty() } else { body };
+    Response::from_parts(parts, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::to_bytes;
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn ask(router: Router, uri: &str) -> (StatusCode, HeaderMap, Value) {
+        let request = Request::builder().uri(uri).body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = to_bytes(body, 1 << 20).await.unwrap();
+        (parts.status, parts.headers, serde_json::from_slice(&body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_problem_has_the_members_of_the_standard_and_its_own() {
+        let problem = || async {
+            Problem::unavailable("store-away", "it is away")
+                .retry_after(Duration::from_millis(1200))
+                .with("reasons", json!(["x"]))
+        };
+        let router = Router::new().route("/a", get(problem)).layer(axum::middleware::from_fn(finish));
+        let (status, headers, body) = ask(router, "/a?secret=1").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(headers[header::CONTENT_TYPE], PROBLEM_JSON);
+        assert_eq!(headers[header::RETRY_AFTER], "2", "rounded up");
+        assert_eq!(
+            body,
+            json!({"type": "urn:corroborate:problem:store-away", "title": "Service Unavailable", "status": 503,
+                "detail": "it is away", "instance": "/a", "reasons": ["x"]})
+        );
+    }
+
+    #[tokio::test]
+    async fn errors_of_other_layers_become_problems_and_keep_their_headers() {
+        let router = Router::new()
+            .route("/a", axum::routing::post(|| async {}))
+            .route("/b", get(|| async { (StatusCode::PAYLOAD_TOO_LARGE, "length limit exceeded") }))
+            .layer(axum::middleware::from_fn(finish));
+        let (status, headers, body) = ask(router.clone(), "/a").await;
+        assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(headers[header::ALLOW], "POST");
+        assert_eq!(body["detail"], "this path does not take that method; use POST");
+        let (status, _, body) = ask(router, "/b").await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(body["type"], "urn:corroborate:problem:too-large");
+    }
+
+    #[test]
+    fn what_is_away_asks_to_come_back_and_what_is_broken_does_not() {
+        let away = Problem::from(StoreError::Unreachable(std::io::Error::other("gone").into()));
+        assert_eq!((away.status, away.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(AWAY)));
+        let broken = Problem::from(StoreError::Corrupt { detail: "phase x".into() });
+        assert_eq!((broken.status, broken.retry_after), (StatusCode::INTERNAL_SERVER_ERROR, None));
+        assert!(!broken.detail.contains("phase x"), "what is stored is no client's business");
+        let queue = Problem::from(QueueError::Away { detail: "amqp://user:word@host".into() });
+        assert_eq!(queue.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(!queue.detail.contains("word"));
+        assert_eq!(Problem::from(QueueError::Closed).label, "shutting-down");
+    }
+}

@@ -1,0 +1,98 @@
+//! The router: every route of the table, behind the layers that all of them share.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::Uri;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::MethodRouter;
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+
+use super::auth::{self, Access, Doorman};
+use super::limit::{self, PeerLimit};
+use super::problem::{self, Problem};
+use super::routes::{Patience, Route};
+use super::{HttpSettings, HttpState, openapi, routes};
+
+/// Checks that run at the same time. Each keeps several pages in memory and asks providers that allow a few calls a
+/// minute; a person who has to wait is better served than ten who time out together.
+const CHECKS_AT_ONCE: usize = 16;
+
+/// The longest an ordinary request may take.
+const SHORT: Duration = Duration::from_secs(30);
+
+/// The longest a removal of many rows may take. Shorter than the silence after which a connection is closed.
+const LONG: Duration = Duration::from_mins(5);
+
+/// What handlers see: the parts `app` gave, and what belongs to this router alone.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    state: HttpState,
+    pub(crate) checks: Arc<Semaphore>,
+    /// The document of `/openapi.json`.
+    pub(crate) openapi: Arc<str>,
+}
+
+impl Deref for App {
+    type Target = HttpState;
+
+    fn deref(&self) -> &HttpState {
+        &self.state
+    }
+}
+
+/// The router of the daemon; with `health_only` nothing but the probes and the metrics is there.
+pub fn router(state: HttpState, health_only: bool) -> Router {
+    let settings = Arc::clone(&state.settings);
+    let openapi = openapi::document(settings.version).to_string().into();
+    let app = App { state, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)), openapi };
+    let routes = routes::all()
+        .filter(|route| !health_only || route.access == Access::Health)
+        .map(|route| (route, (route.mount)(route.verb.filter()).with_state(app.clone())));
+    assemble(&settings, routes)
+}
+
+/// Puts the layers around the routes. From the outside in: errors become problems, panics become errors, CORS, the rate,
+/// the body's size; then for each route its time and its door.
+fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route, MethodRouter)>) -> Router {
+    let doorman = Arc::new(Doorman::new(settings));
+    let mut router = Router::new();
+    for (route, handler) in routes {
+        let longest = match route.patience {
+            Patience::Short => SHORT,
+            Patience::Check => settings.request_timeout,
+            Patience::Long => LONG,
+        };
+        let door = from_fn_with_state((Arc::clone(&doorman), route.access), auth::door);
+        let patience = from_fn_with_state(longest, limit::patience);
+        router = router.route(route.path, handler.route_layer(patience).route_layer(door));
+    }
+    let mut router = router
+        .fallback(unknown)
+        .layer(DefaultBodyLimit::disable())
+        .layer(RequestBodyLimitLayer::new(settings.max_body_bytes));
+    if let Some(limit) = PeerLimit::new(settings.requests_per_minute) {
+        router = router.layer(from_fn_with_state(Arc::new(limit), limit::rate));
+    }
+    router
+        .layer(from_fn_with_state(doorman, auth::cors))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(from_fn(problem::finish))
+}
+
+async fn unknown(uri: Uri) -> Problem {
+    let hint = if uri.path().starts_with("/api/items/") {
+        "; an id that holds a slash is written with %2F"
+    } else {
+        "; /openapi.json lists what there is"
+    };
+    Problem::not_found(format!("there is nothing at this path{hint}"))
+}
+
+#[cfg(test)]
+mod tests;

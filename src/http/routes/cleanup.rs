@@ -1,0 +1,85 @@
+//! Removal by age, on demand. The daemon also does it by itself from time to time.
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::on;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Content, Patience, Route, Verb};
+use crate::http::auth::Access;
+use crate::http::extract::ApiJson;
+use crate::http::problem::Problem;
+use crate::http::router::App;
+use crate::store::Cleaned;
+use crate::telemetry::metrics;
+
+pub(crate) const ROUTES: &[Route] = &[Route {
+    verb: Verb::Post,
+    path: "/api/cleanup",
+    access: Access::Admin,
+    patience: Patience::Long,
+    operation: "cleanUp",
+    summary: "Remove what has expired, or count it",
+    parameters: &[],
+    body: Some(Content::json(SchemaGenerator::subschema_for::<CleanupRequest>)),
+    answer: Answer::json("Rows removed, or to be removed", schema),
+    mount: |method| on(method, clean_up),
+}];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CleanupRequest {
+    /// Only count.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct CleanupAnswer {
+    dry_run: bool,
+    #[serde(flatten)]
+    rows: Cleaned,
+}
+
+fn schema(_generator: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": "object",
+        "required": ["dry_run", "items", "evidence_sources", "evidence_claims", "fact_check_cache"],
+        "properties": {
+            "dry_run": {"type": "boolean"},
+            "items": {"type": "integer"},
+            "evidence_sources": {"type": "integer"},
+            "evidence_claims": {"type": "integer"},
+            "fact_check_cache": {"type": "integer"}
+        }
+    })
+}
+
+async fn clean_up(
+    State(app): State<App>,
+    ApiJson(request): ApiJson<CleanupRequest>,
+) -> Result<Json<CleanupAnswer>, Problem> {
+    let services = &app.services;
+    let now = services.clock.now();
+    let rows = if request.dry_run {
+        services.store.cleanup_preview(now).await?
+    } else {
+        let removed = services.store.cleanup(now).await?;
+        metrics::evidence_rows_deleted(u64::try_from(removed.total()).unwrap_or(0));
+        removed
+    };
+    Ok(Json(CleanupAnswer { dry_run: request.dry_run, rows }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::openapi::assert_described;
+
+    #[test]
+    fn the_schema_names_what_is_sent() {
+        let sample = CleanupAnswer { dry_run: true, rows: Cleaned::default() };
+        assert_described(schema, &serde_json::to_value(sample).unwrap());
+    }
+}

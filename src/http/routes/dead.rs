@@ -1,0 +1,272 @@
+//! Dead letters: messages that were given up, kept for a person with the reason.
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::on;
+use chrono::{DateTime, Utc};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
+use crate::broker::{DeadLetter, DeadSelection, Queue};
+use crate::http::auth::Access;
+use crate::http::extract::{ApiJson, ApiPath, ApiQuery};
+use crate::http::problem::Problem;
+use crate::http::router::App;
+
+const SELECTION: Option<Content> = Some(Content::json(SchemaGenerator::subschema_for::<Selection>));
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Get,
+        path: "/api/dead",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "listDead",
+        summary: "The oldest dead letters",
+        parameters: &[Parameter { name: "limit", place: Place::Query, about: "how many; 50 when absent", schema: count }],
+        body: None,
+        answer: Answer::json("The letters, without their bodies", SchemaGenerator::subschema_for::<List<Letter>>),
+        mount: |method| on(method, list),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/dead/{id}",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "getDead",
+        summary: "One dead letter with the message as it came",
+        parameters: &[Parameter { name: "id", place: Place::Path, about: "as the list names it", schema: super::text }],
+        body: None,
+        answer: Answer::json("The letter", SchemaGenerator::subschema_for::<OpenLetter>),
+        mount: |method| on(method, get),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/dead/requeue",
+        access: Access::Admin,
+        patience: Patience::Check,
+        operation: "requeueDead",
+        summary: "Give dead letters back to the queue they came from",
+        parameters: &[],
+        body: SELECTION,
+        answer: Answer::json("How many went back", SchemaGenerator::subschema_for::<Requeued>),
+        mount: |method| on(method, requeue),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/dead/drop",
+        access: Access::Admin,
+        patience: Patience::Check,
+        operation: "dropDead",
+        summary: "Throw dead letters away for good",
+        parameters: &[],
+        body: SELECTION,
+        answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Dropped>),
+        mount: |method| on(method, throw_away),
+    },
+];
+
+/// Letters shown when nobody says how many.
+const LIMIT: usize = 50;
+
+/// Most letters in one answer: the broker holds each of them back while it is looked at.
+const MOST: usize = 200;
+
+/// What is said of a letter the daemon did not write itself.
+const NO_REASON: &str = "the broker gave it up: it was delivered again and again and never settled, as when a worker \
+                         crashes over it; no reason was recorded";
+
+/// A dead letter in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Letter {
+    id: String,
+    /// `enrichment_queue` or `factcheck`; null when nothing tells.
+    queue: Option<&'static str>,
+    /// The reason as a word; null when the broker itself gave it up.
+    label: Option<String>,
+    /// The reason for a person.
+    error: String,
+    attempts: Option<u32>,
+    failed_at: Option<DateTime<Utc>>,
+    message_id: Option<String>,
+    /// Of the message, where it can be read that far.
+    item_id: Option<String>,
+    /// Length of the message.
+    bytes: usize,
+}
+
+/// A dead letter with its message.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OpenLetter {
+    #[serde(flatten)]
+    letter: Letter,
+    /// The message; what is not UTF-8 in it shows as U+FFFD.
+    body: String,
+    /// Whether `body` is the message to the byte.
+    exact: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListQuery {
+    limit: Option<usize>,
+}
+
+/// Which letters: some by their ids, or `all`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Selection {
+    #[serde(default)]
+    ids: Vec<String>,
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Requeued {
+    requeued: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Dropped {
+    dropped: usize,
+}
+
+impl From<&DeadLetter> for Letter {
+    fn from(dead: &DeadLetter) -> Self {
+        let message: Option<serde_json::Value> = serde_json::from_slice(&dead.body).ok();
+        let item_id = message.as_ref().and_then(|message| message.get("item_id")?.as_str()).map(str::to_owned);
+        Self {
+            id: dead.id.clone(),
+            queue: dead.origin.map(crate::broker::QueueName::as_str),
+            label: dead.label.clone(),
+            error: dead.error.clone().unwrap_or_else(|| NO_REASON.to_owned()),
+            attempts: dead.attempts,
+            failed_at: dead.failed_at,
+            message_id: dead.message_id.clone(),
+            item_id,
+            bytes: dead.body.len(),
+        }
+    }
+}
+
+impl From<&DeadLetter> for OpenLetter {
+    fn from(dead: &DeadLetter) -> Self {
+        let body = String::from_utf8_lossy(&dead.body);
+        let exact = matches!(body, std::borrow::Cow::Borrowed(_));
+        Self { letter: dead.into(), body: body.into_owned(), exact }
+    }
+}
+
+impl Selection {
+    /// One of the two ways, never both and never neither: "nothing" must not turn into "everything".
+    fn check(&self) -> Result<DeadSelection<'_>, Problem> {
+        match (self.all, self.ids.is_empty()) {
+            (true, true) => Ok(DeadSelection::All),
+            (false, false) => Ok(DeadSelection::Ids(&self.ids)),
+            _ => Err(Problem::invalid("name the letters, {\"ids\": [\"…\"]}, or say {\"all\": true}")),
+        }
+    }
+
+    /// Letters that were named and are not there are an error, unless some of them were.
+    fn answer(&self, moved: usize) -> Result<usize, Problem> {
+        if moved == 0 && !self.all {
+            return Err(Problem::not_found("none of these dead letters is there any more, or can go back; see GET /api/dead"));
+        }
+        Ok(moved)
+    }
+}
+
+async fn letters(queue: &dyn Queue, limit: Option<usize>) -> Result<List<Letter>, Problem> {
+    let limit = limit.unwrap_or(LIMIT).clamp(1, MOST);
+    Ok(List::whole(queue.dead_list(limit).await?.iter().map(Letter::from).collect()))
+}
+
+async fn letter(queue: &dyn Queue, id: &str) -> Result<OpenLetter, Problem> {
+    let found = queue.dead_get(id).await?;
+    found.as_ref().map(OpenLetter::from).ok_or_else(|| Problem::not_found("there is no dead letter of that id; see GET /api/dead"))
+}
+
+async fn list(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<ListQuery>,
+) -> Result<Json<List<Letter>>, Problem> {
+    letters(app.queue.as_ref(), query.limit).await.map(Json)
+}
+
+async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<OpenLetter>, Problem> {
+    letter(app.queue.as_ref(), &id).await.map(Json)
+}
+
+async fn requeue(
+    State(app): State<App>,
+    ApiJson(selection): ApiJson<Selection>,
+) -> Result<Json<Requeued>, Problem> {
+    let moved = app.queue.dead_requeue(selection.check()?).await?;
+    Ok(Json(Requeued { requeued: selection.answer(moved)? }))
+}
+
+async fn throw_away(
+    State(app): State<App>,
+    ApiJson(selection): ApiJson<Selection>,
+) -> Result<Json<Dropped>, Problem> {
+    let moved = app.queue.dead_drop(selection.check()?).await?;
+    Ok(Json(Dropped { dropped: selection.answer(moved)? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::broker::QueueName;
+
+    fn dead(body: &[u8]) -> DeadLetter {
+        DeadLetter {
+            id: "dl_1".into(),
+            origin: Some(QueueName::Factcheck),
+            label: Some("not_json".into()),
+            error: Some("the message is not JSON".into()),
+            attempts: Some(2),
+            failed_at: None,
+            message_id: None,
+            body: body.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_letter_shows_its_reason_and_only_an_opened_one_its_message() {
+        let whole = dead(br#"{"item_id":"tg:a:1"}"#);
+        let shown = serde_json::to_value(Letter::from(&whole)).unwrap();
+        assert_eq!(
+            shown,
+            json!({"id": "dl_1", "queue": "factcheck", "label": "not_json", "error": "the message is not JSON",
+                "attempts": 2, "failed_at": null, "message_id": null, "item_id": "tg:a:1", "bytes": 20})
+        );
+        let opened = serde_json::to_value(OpenLetter::from(&whole)).unwrap();
+        assert_eq!((&opened["body"], &opened["exact"]), (&json!("{\"item_id\":\"tg:a:1\"}"), &json!(true)));
+        assert_eq!(opened["id"], "dl_1");
+        assert!(!OpenLetter::from(&dead(&[b'{', 0xff])).exact);
+    }
+
+    #[test]
+    fn a_letter_the_broker_gave_up_says_so() {
+        let letter = Letter::from(&DeadLetter { label: None, error: None, attempts: None, ..dead(b"x") });
+        assert!(letter.error.contains("the broker gave it up"), "{}", letter.error);
+        assert_eq!(letter.label, None);
+    }
+
+    #[test]
+    fn nothing_never_means_everything() {
+        let read = |value| serde_json::from_value::<Selection>(value).unwrap();
+        assert!(read(json!({})).check().is_err());
+        assert!(read(json!({"ids": []})).check().is_err());
+        assert!(read(json!({"ids": ["a"], "all": true})).check().is_err());
+        assert!(matches!(read(json!({"all": true})).check(), Ok(DeadSelection::All)));
+        assert!(matches!(read(json!({"ids": ["a"]})).check(), Ok(DeadSelection::Ids(ids)) if ids == ["a"]));
+        assert!(read(json!({"ids": ["a"]})).answer(0).is_err());
+        assert!(read(json!({"all": true})).answer(0).is_ok(), "an empty pile is no error");
+        assert!(serde_json::from_value::<Selection>(json!({"id": "a"})).is_err(), "a slip of the pen is told");
+    }
+}

@@ -1,0 +1,335 @@
+//! The live domain lists. An edit reaches every process within seconds and is recorded with who made it and why.
+
+use std::net::IpAddr;
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::StatusCode;
+use axum::routing::on;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Content, Parameter, Patience, Place, Route, Verb, text};
+use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRule, normalize_domain};
+use crate::domain::verdict::SourceType;
+use crate::http::auth::Access;
+use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
+use crate::http::limit::peer;
+use crate::http::problem::Problem;
+use crate::http::router::App;
+use crate::store::{RuleChange, RuleChangeAction};
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Get,
+        path: "/api/domains",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "listDomains",
+        summary: "Every rule of the allow and deny lists",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The rules", SchemaGenerator::subschema_for::<Rules>),
+        mount: |method| on(method, list),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/domains",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "putDomain",
+        summary: "Add a rule, or change the one the domain has (201 when it is new)",
+        parameters: &[],
+        body: Some(Content::json(SchemaGenerator::subschema_for::<RuleRequest>)),
+        answer: Answer::json("What was done", change_schema),
+        mount: |method| on(method, put),
+    },
+    Route {
+        verb: Verb::Delete,
+        path: "/api/domains/{domain}",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "removeDomain",
+        summary: "Remove a domain's rule",
+        parameters: &[
+            Parameter { name: "domain", place: Place::Path, about: "the domain, like example.org or *.gov", schema: text },
+            Parameter { name: "why", place: Place::Query, about: "the reason, for the record", schema: text },
+        ],
+        body: None,
+        answer: Answer::json("What was done", change_schema),
+        mount: |method| on(method, remove),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/domains/preview",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "previewDomain",
+        summary: "What an edit would change; nothing is kept",
+        parameters: &[],
+        body: Some(Content::json(SchemaGenerator::subschema_for::<PreviewRequest>)),
+        answer: Answer::json("What would be done", preview_schema),
+        mount: |method| on(method, preview),
+    },
+];
+
+/// Longest reason, characters.
+const MOST_WHY: usize = 1000;
+
+/// The lists.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Rules {
+    items: Vec<DomainRule>,
+    /// Always null: the lists come whole.
+    next: Option<String>,
+    /// Grows with every edit.
+    version: i64,
+    /// With it, nothing outside the allow list is used.
+    allowlist_only: bool,
+}
+
+/// A rule as an admin writes it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuleRequest {
+    /// `example.org` covers every host below it too; `*.gov` covers only those below. A URL is cut down to its host.
+    domain: String,
+    list: DomainList,
+    /// 0–1; an allowed domain has at least 0.7.
+    #[serde(default)]
+    credibility: Option<f64>,
+    #[serde(default)]
+    source_type: Option<SourceType>,
+    /// The reason, for the record.
+    #[serde(default)]
+    why: Option<String>,
+}
+
+/// The edit to look at: a rule, or with `remove` the end of one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PreviewRequest {
+    domain: String,
+    #[serde(default)]
+    list: Option<DomainList>,
+    #[serde(default)]
+    credibility: Option<f64>,
+    #[serde(default)]
+    source_type: Option<SourceType>,
+    #[serde(default)]
+    why: Option<String>,
+    #[serde(default)]
+    remove: bool,
+}
+
+/// What an edit would do.
+#[derive(Debug, Serialize)]
+struct Preview {
+    /// In the form it is kept.
+    domain: String,
+    /// Null when there is nothing to remove.
+    change: Option<RuleChange>,
+    /// Stored pages under the domain.
+    stored_pages: i64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RemoveQuery {
+    why: Option<String>,
+}
+
+fn change_schema(generator: &mut SchemaGenerator) -> Schema {
+    let rule = generator.subschema_for::<Option<DomainRule>>();
+    let action = generator.subschema_for::<RuleChangeAction>();
+    schemars::json_schema!({
+        "type": "object",
+        "required": ["action", "before", "after"],
+        "properties": {"action": action, "before": rule.clone(), "after": rule}
+    })
+}
+
+fn preview_schema(generator: &mut SchemaGenerator) -> Schema {
+    let change = change_schema(generator);
+    schemars::json_schema!({
+        "type": "object",
+        "required": ["domain", "change", "stored_pages"],
+        "properties": {
+            "domain": {"type": "string"},
+            "change": {"anyOf": [change, {"type": "null"}]},
+            "stored_pages": {"type": "integer"}
+        }
+    })
+}
+
+impl RuleRequest {
+    /// The rule as it is kept.
+    fn check(self) -> Result<DomainRule, Problem> {
+        let domain = domain_of(&self.domain)?;
+        if self.credibility.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
+            return Err(Problem::invalid("credibility is between 0 and 1"));
+        }
+        if self.list == DomainList::Allow && self.credibility.is_some_and(|value| value < ALLOW_MIN_CREDIBILITY) {
+            return Err(Problem::invalid(
+                "an allowed domain has a credibility of at least 0.7; leave it out, or do not put the domain on the list",
+            ));
+        }
+        let why = query_text("why", self.why, MOST_WHY)?;
+        Ok(DomainRule { domain, list: self.list, credibility: self.credibility, source_type: self.source_type, why })
+    }
+}
+
+fn domain_of(given: &str) -> Result<String, Problem> {
+    normalize_domain(given).map_err(|error| Problem::invalid(error.to_string()))
+}
+
+/// Who made an edit: an admin, known by the address only.
+#[derive(Debug)]
+pub(crate) struct Editor(String);
+
+impl Editor {
+    fn at(address: IpAddr) -> Self {
+        Self(format!("http {address}"))
+    }
+}
+
+/// A JSON body together with who sent it.
+#[derive(Debug)]
+pub(crate) struct Edit<T>(Editor, T);
+
+impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Edit<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let editor = Editor::at(peer(&request));
+        let ApiJson(body) = ApiJson::from_request(request, state).await?;
+        Ok(Self(editor, body))
+    }
+}
+
+async fn list(State(app): State<App>) -> Result<Json<Rules>, Problem> {
+    let (items, version) = app.services.store.domain_rules().await?;
+    let allowlist_only = app.services.rules.current().allowlist_only;
+    Ok(Json(Rules { items, next: None, version, allowlist_only }))
+}
+
+async fn put(
+    State(app): State<App>,
+    Edit(editor, request): Edit<RuleRequest>,
+) -> Result<(StatusCode, Json<RuleChange>), Problem> {
+    let rule = request.check()?;
+    let services = &app.services;
+    let change = services.store.put_domain_rule(&rule, &editor.0, services.clock.now(), false).await?;
+    let status = if change.before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
+    tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "a domain rule was edited");
+    Ok((status, Json(change)))
+}
+
+async fn remove(
+    State(app): State<App>,
+    ApiPath(domain): ApiPath,
+    ApiQuery(query): ApiQuery<RemoveQuery>,
+    request: Request,
+) -> Result<Json<RuleChange>, Problem> {
+    let domain = domain_of(&domain)?;
+    let why = query_text("why", query.why, MOST_WHY)?;
+    let editor = Editor::at(peer(&request));
+    let services = &app.services;
+    let now = services.clock.now();
+    let change = services.store.remove_domain_rule(&domain, &editor.0, why.as_deref(), now, false).await?;
+    let change =
+        change.ok_or_else(|| Problem::not_found(format!("{domain} has no rule; GET /api/domains lists those there are")))?;
+    tracing::info!(domain, editor = editor.0, "a domain rule was removed");
+    Ok(Json(change))
+}
+
+async fn preview(
+    State(app): State<App>,
+    Edit(editor, request): Edit<PreviewRequest>,
+) -> Result<Json<Preview>, Problem> {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    let (domain, change) = match planned(request)? {
+        Planned::Put(rule) => {
+            let change = store.put_domain_rule(&rule, &editor.0, now, true).await?;
+            (rule.domain, Some(change))
+        }
+        Planned::Remove(domain) => {
+            let change = store.remove_domain_rule(&domain, &editor.0, None, now, true).await?;
+            (domain, change)
+        }
+    };
+    let stored_pages = store.sources_under(&domain).await?;
+    Ok(Json(Preview { domain, change, stored_pages }))
+}
+
+#[derive(Debug, PartialEq)]
+enum Planned {
+    Put(DomainRule),
+    Remove(String),
+}
+
+fn planned(request: PreviewRequest) -> Result<Planned, Problem> {
+    let PreviewRequest { domain, list, credibility, source_type, why, remove } = request;
+    match (remove, list) {
+        (true, None) => Ok(Planned::Remove(domain_of(&domain)?)),
+        (false, Some(list)) => RuleRequest { domain, list, credibility, source_type, why }.check().map(Planned::Put),
+        _ => Err(Problem::invalid("give the list (allow or deny) of the rule, or {\"remove\": true}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::http::openapi::assert_described;
+
+    fn read(value: Value) -> Result<DomainRule, String> {
+        serde_json::from_value::<RuleRequest>(value)
+            .map_err(|error| error.to_string())?
+            .check()
+            .map_err(|problem| format!("{problem:?}"))
+    }
+
+    #[test]
+    fn what_people_paste_becomes_a_rule() {
+        let rule = read(json!({"domain": "https://www.Example.org/x", "list": "deny", "why": " spam "})).unwrap();
+        assert_eq!((rule.domain.as_str(), rule.list, rule.why.as_deref()), ("example.org", DomainList::Deny, Some("spam")));
+    }
+
+    #[test]
+    fn every_bad_rule_says_what_is_wrong() {
+        let rows = [
+            (json!({"domain": "localhost", "list": "deny"}), "is not a domain"),
+            (json!({"domain": "a.org", "list": "maybe"}), "maybe"),
+            (json!({"domain": "a.org"}), "list"),
+            (json!({"domain": "a.org", "list": "deny", "credibility": 2}), "between 0 and 1"),
+            (json!({"domain": "a.org", "list": "allow", "credibility": 0.2}), "at least 0.7"),
+            (json!({"domain": "a.org", "list": "deny", "source_type": "friend"}), "friend"),
+            (json!({"domain": "a.org", "list": "deny", "reason": "x"}), "reason"),
+            (json!({"domain": "a.org", "list": "deny", "why": "a\u{0}b"}), "why"),
+        ];
+        for (body, words) in rows {
+            let error = read(body.clone()).unwrap_err();
+            assert!(error.contains(words), "{body}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_preview_is_of_a_rule_or_of_a_removal() {
+        let plan = |value| serde_json::from_value(value).map(planned).unwrap();
+        assert_eq!(plan(json!({"domain": "*.gov", "remove": true})).unwrap(), Planned::Remove("*.gov".into()));
+        assert!(matches!(plan(json!({"domain": "a.org", "list": "allow"})), Ok(Planned::Put(_))));
+        assert!(plan(json!({"domain": "a.org"})).is_err());
+        assert!(plan(json!({"domain": "a.org", "list": "allow", "remove": true})).is_err());
+    }
+
+    #[test]
+    fn the_schemas_name_what_is_sent() {
+        let rule = read(json!({"domain": "a.org", "list": "deny"})).unwrap();
+        let change = RuleChange { action: RuleChangeAction::Add, before: None, after: Some(rule) };
+        assert_described(change_schema, &json!(change));
+        let preview = Preview { domain: "a.org".into(), change: Some(change), stored_pages: 3 };
+        assert_described(preview_schema, &json!(preview));
+    }
+}

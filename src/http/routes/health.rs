@@ -1,0 +1,228 @@
+//! Is it alive, is it ready, what does it count, what can it be asked.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::on;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Answer, Content, Patience, Route, Verb};
+use crate::http::auth::Access;
+use crate::http::problem::Problem;
+use crate::http::router::App;
+use crate::outbound::GateState;
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Get,
+        path: "/",
+        access: Access::Public,
+        patience: Patience::Short,
+        operation: "home",
+        summary: "A short page that says what this is",
+        parameters: &[],
+        body: None,
+        answer: Answer { status: 200, about: "The page", content: Content { media: "text/html", schema: plain } },
+        mount: |method| on(method, home),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/healthz",
+        access: Access::Health,
+        patience: Patience::Short,
+        operation: "isAlive",
+        summary: "Whether the process runs; asks nothing else",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("It runs", SchemaGenerator::subschema_for::<Alive>),
+        mount: |method| on(method, alive),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/readyz",
+        access: Access::Health,
+        patience: Patience::Short,
+        operation: "isReady",
+        summary: "Whether items can be worked on: 503 with the reasons while the store or the queue is away",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("It is ready; providers that cannot be asked are named", SchemaGenerator::subschema_for::<Ready>),
+        mount: |method| on(method, ready),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/metrics",
+        access: Access::Health,
+        patience: Patience::Short,
+        operation: "metrics",
+        summary: "Metrics in Prometheus' text format",
+        parameters: &[],
+        body: None,
+        answer: Answer { status: 200, about: "The metrics", content: Content { media: "text/plain", schema: plain } },
+        mount: |method| on(method, metrics),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/openapi.json",
+        access: Access::Public,
+        patience: Patience::Short,
+        operation: "describe",
+        summary: "This description",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("An OpenAPI 3.1 document", object),
+        mount: |method| on(method, describe),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/health",
+        access: Access::Public,
+        patience: Patience::Short,
+        operation: "health",
+        summary: "Status and the size of the knowledge base",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The store answers", SchemaGenerator::subschema_for::<Health>),
+        mount: |method| on(method, health),
+    },
+];
+
+/// How long the store may take for one round trip before it counts as away. The embedded store has one connection, and a
+/// commit under load holds it for some milliseconds.
+const PING: Duration = Duration::from_secs(2);
+
+const HOME: &str = include_str!("home.html");
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Alive {
+    /// `ok`.
+    status: &'static str,
+    version: &'static str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Ready {
+    /// `ready`.
+    status: &'static str,
+    version: &'static str,
+    /// `embedded` or `postgres`.
+    store: &'static str,
+    /// Whether this process takes items from the queue.
+    worker: bool,
+    providers: Unaskable,
+}
+
+/// Providers that cannot be asked at the moment. Results say so; the daemon stays ready.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Unaskable {
+    /// Failing; tried again by itself.
+    open: Vec<&'static str>,
+    /// The day's allowance is used up.
+    exhausted: Vec<&'static str>,
+    /// The key was refused.
+    disabled: Vec<&'static str>,
+    /// Without a key or an address.
+    unconfigured: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Health {
+    /// `ok`.
+    status: &'static str,
+    /// Evidence sentences stored.
+    kb_size: i64,
+}
+
+fn plain(_generator: &mut SchemaGenerator) -> Schema {
+    super::text()
+}
+
+fn object(_generator: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({"type": "object"})
+}
+
+async fn home() -> impl IntoResponse {
+    let headers: [(HeaderName, &str); 2] = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    ];
+    (headers, HOME)
+}
+
+async fn alive(State(app): State<App>) -> Json<Alive> {
+    Json(Alive { status: "ok", version: app.settings.version })
+}
+
+async fn ready(State(app): State<App>) -> Response {
+    let mut reasons = Vec::new();
+    match tokio::time::timeout(PING, app.services.store.ping()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => reasons.push(format!("store: {error}")),
+        Err(_elapsed) => reasons.push(format!("store: it did not answer within {} seconds", PING.as_secs())),
+    }
+    if let Err(reason) = app.queue.ready() {
+        reasons.push(format!("queue: {reason}"));
+    }
+    let providers = unaskable(&app);
+    if let Some(problem) = not_ready(&reasons) {
+        return problem.with("providers", json!(providers)).into_response();
+    }
+    let store = if app.settings.embedded { "embedded" } else { "postgres" };
+    let body = Ready { status: "ready", version: app.settings.version, store, worker: app.settings.worker, providers };
+    Json(body).into_response()
+}
+
+/// 503 with the reasons, `None` when there are none.
+fn not_ready(reasons: &[String]) -> Option<Problem> {
+    (!reasons.is_empty()).then(|| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", reasons.join("; "))
+            .with("reasons", json!(reasons))
+            .retry_after(PING)
+    })
+}
+
+fn unaskable(app: &App) -> Unaskable {
+    let mut found = Unaskable { unconfigured: app.services.providers.unconfigured.clone(), ..Unaskable::default() };
+    for provider in super::providers::configured(&app.services.providers) {
+        let status = provider.status();
+        match status.state {
+            GateState::Ready => {}
+            GateState::Open => found.open.push(status.name),
+            GateState::Exhausted => found.exhausted.push(status.name),
+            GateState::Disabled => found.disabled.push(status.name),
+        }
+    }
+    found
+}
+
+async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], (app.render_metrics)())
+}
+
+async fn describe(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], app.openapi.to_string())
+}
+
+async fn health(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    let kb_size = app.services.store.evidence_claim_count().await?;
+    Ok(Json(Health { status: "ok", kb_size }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_make_it_unready_and_are_all_named() {
+        assert!(not_ready(&[]).is_none());
+        let problem = not_ready(&["store: away".to_owned(), "queue: away".to_owned()]).unwrap();
+        let response = problem.into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key(header::RETRY_AFTER));
+    }
+}

@@ -1,0 +1,186 @@
+//! Items on their way in: one object, an array, or one a line. Every item is checked before any is queued.
+
+use serde_json::{Value, json};
+
+use crate::domain::{Item, Reject};
+use crate::http::extract::BodyKind;
+
+/// Rejections that are told one by one; of the others only the number is.
+const MOST_TOLD: usize = 100;
+
+/// An item that was not taken, with its place in the body.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rejected {
+    place: Place,
+    reject: Reject,
+}
+
+/// Where in the body something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In an array, from 0.
+    Index(usize),
+    /// From 1.
+    Line(usize),
+}
+
+/// What was found in a body.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Intake {
+    /// The good messages, as they are to be queued.
+    pub(crate) messages: Vec<Vec<u8>>,
+    rejected: Vec<Rejected>,
+}
+
+impl Intake {
+    /// Reads a body.
+    pub(crate) fn read(kind: BodyKind, bytes: &[u8]) -> Self {
+        if kind == BodyKind::JsonLines {
+            return Self::of_lines(bytes);
+        }
+        match serde_json::from_slice::<Value>(bytes) {
+            Ok(Value::Array(items)) => Self::of_array(&items),
+            // Lines sent under the type of a single document: whoever does that means lines.
+            Err(_) if starts_with_a_whole_line(bytes) => Self::of_lines(bytes),
+            // One message, or something wrong that the item's own checks put into words.
+            Ok(_) | Err(_) => {
+                let mut intake = Self::default();
+                intake.take(Place::Index(0), bytes);
+                intake
+            }
+        }
+    }
+
+    fn of_lines(bytes: &[u8]) -> Self {
+        let mut intake = Self::default();
+        for (position, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            if !line.is_empty() {
+                intake.take(Place::Line(position + 1), line);
+            }
+        }
+        intake
+    }
+
+    fn of_array(items: &[Value]) -> Self {
+        let mut intake = Self::default();
+        for (position, item) in items.iter().enumerate() {
+            // A parsed value is always written again without fail; an empty message would be rejected all the same.
+            let message = serde_json::to_vec(item).unwrap_or_default();
+            intake.take(Place::Index(position), &message);
+        }
+        intake
+    }
+
+    fn take(&mut self, place: Place, message: &[u8]) {
+        match Item::parse(message) {
+            Ok(_item) => self.messages.push(message.to_vec()),
+            Err(reject) => self.rejected.push(Rejected { place, reject }),
+        }
+    }
+
+    /// `[{"index"|"line", "error", "label"}]`, the first hundred.
+    pub(crate) fn rejections(&self) -> Vec<Value> {
+        let told = self.rejected.iter().take(MOST_TOLD);
+        told.map(|Rejected { place, reject }| {
+            let (key, number) = match place {
+                Place::Index(index) => ("index", index),
+                Place::Line(line) => ("line", line),
+            };
+            json!({key: number, "error": reject.to_string(), "label": reject.label()})
+        })
+        .collect()
+    }
+
+    pub(crate) fn rejected(&self) -> usize {
+        self.rejected.len()
+    }
+}
+
+/// Whether the first line that holds anything is a JSON object by itself, and is followed by more.
+fn starts_with_a_whole_line(bytes: &[u8]) -> bool {
+    let body = bytes.trim_ascii_start();
+    let Some(end) = body.iter().position(|byte| *byte == b'\n') else { return false };
+    body.get(..end).is_some_and(|line| serde_json::from_slice::<Value>(line).is_ok_and(|value| value.is_object()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GOOD: &str = r#"{"schema":1,"item_id":"a","text":"Water boils.","later":[1.50]}"#;
+
+    fn read(kind: BodyKind, body: &str) -> (usize, Vec<Value>) {
+        let intake = Intake::read(kind, body.as_bytes());
+        (intake.messages.len(), intake.rejections())
+    }
+
+    #[test]
+    fn one_object_is_queued_as_it_was_sent() {
+        let body = format!(" {GOOD} ");
+        let intake = Intake::read(BodyKind::Json, body.as_bytes());
+        assert_eq!(intake.messages, [body.into_bytes()]);
+        assert_eq!(intake.rejected(), 0);
+    }
+
+    #[test]
+    fn an_array_names_the_bad_ones_by_index_and_keeps_unknown_fields() {
+        let body = format!("[{GOOD}, 7, {{\"schema\":2,\"item_id\":\"b\",\"text\":\"x\"}}, {GOOD}]");
+        let intake = Intake::read(BodyKind::Json, body.as_bytes());
+        assert_eq!(intake.messages.len(), 2);
+        let kept: Value = serde_json::from_slice(&intake.messages[0]).unwrap();
+        assert_eq!(kept["later"], json!([1.5]));
+        let rejections = intake.rejections();
+        assert_eq!((&rejections[0]["index"], &rejections[0]["label"]), (&json!(1), &json!("wrong_schema")));
+        assert_eq!((&rejections[1]["index"], &rejections[1]["label"]), (&json!(2), &json!("unknown_schema")));
+    }
+
+    #[test]
+    fn lines_are_counted_from_one_blank_ones_included() {
+        let body = format!("{GOOD}\r\n\n{{bad\n{GOOD}");
+        let (taken, rejections) = read(BodyKind::JsonLines, &body);
+        assert_eq!(taken, 2);
+        assert_eq!(rejections.len(), 1);
+        assert_eq!((&rejections[0]["line"], &rejections[0]["label"]), (&json!(3), &json!("not_json")));
+        assert!(rejections[0]["error"].as_str().unwrap().starts_with("the message is not JSON"));
+        assert_eq!(read(BodyKind::Json, &body), (taken, rejections), "lines under the plain type are lines");
+    }
+
+    #[test]
+    fn a_line_that_is_not_utf8_is_rejected_alone() {
+        let mut body = GOOD.as_bytes().to_vec();
+        body.extend_from_slice(b"\n{\"\xff\":1}\n");
+        let intake = Intake::read(BodyKind::JsonLines, &body);
+        assert_eq!((intake.messages.len(), intake.rejected()), (1, 1));
+        assert_eq!(intake.rejections()[0]["label"], "not_utf8");
+    }
+
+    #[test]
+    fn a_body_that_is_nothing_is_rejected_with_words() {
+        assert_eq!(read(BodyKind::Json, "").1[0]["label"], "empty");
+        assert_eq!(read(BodyKind::Json, "{").1[0]["label"], "not_json");
+        assert_eq!(read(BodyKind::Json, "7").1[0]["label"], "wrong_schema");
+        assert_eq!(read(BodyKind::Json, "[]"), (0, Vec::new()));
+        assert_eq!(read(BodyKind::JsonLines, "\n\n"), (0, Vec::new()));
+        let large = format!("{{\"schema\":1,\"item_id\":\"a\",\"text\":\"{}\"}}", "x".repeat(1 << 20));
+        assert_eq!(read(BodyKind::Json, &large).1[0]["label"], "too_large");
+    }
+
+    #[test]
+    fn endless_rejections_are_counted_and_not_all_told() {
+        let intake = Intake::read(BodyKind::JsonLines, "x\n".repeat(5000).as_bytes());
+        assert_eq!((intake.rejections().len(), intake.rejected()), (MOST_TOLD, 5000));
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_breaks_it_and_no_line_is_lost(body in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+            let intake = Intake::read(BodyKind::JsonLines, &body);
+            prop_assert_eq!(intake.messages.len() + intake.rejected(), lines);
+            let _ = Intake::read(BodyKind::Json, &body);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Items: sending them in, and reading what came of them.
+
+pub(crate) mod intake;
+mod reported;
+mod schemas;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::on;
+use chrono::DateTime;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count, text};
+use crate::broker::{Queue, QueueName};
+use crate::domain::verdict::{Status, Tier};
+use crate::domain::{Item, ItemResult};
+use crate::http::auth::Access;
+use crate::http::extract::{ApiPath, ApiQuery, RawBody, query_text};
+use crate::http::problem::Problem;
+use crate::http::router::App;
+use crate::pipeline::digest_also_reported;
+use crate::store::{ItemFilter, Page, StoredEvidence, StoredItem};
+use intake::Intake;
+
+const ID: Parameter = Parameter {
+    name: "id",
+    place: Place::Path,
+    about: "the item_id, percent-encoded: a slash is %2F",
+    schema: text,
+};
+
+const fn query(name: &'static str, about: &'static str, schema: fn() -> Schema) -> Parameter {
+    Parameter { name, place: Place::Query, about, schema }
+}
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Post,
+        path: "/api/items",
+        access: Access::Admin,
+        patience: Patience::Check,
+        operation: "sendItems",
+        summary: "Queue one item, an array of them, or one a line (application/x-ndjson)",
+        parameters: &[query("queue", "factcheck for Phase 1 only; enrichment_queue when absent", schemas::queue)],
+        body: Some(Content::json(items_schema)),
+        answer: Answer {
+            status: 202,
+            about: "What was queued, and what was not and why",
+            content: Content::json(SchemaGenerator::subschema_for::<Accepted>),
+        },
+        mount: |method| on(method, send),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/items",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "listItems",
+        summary: "Items, the newest first",
+        parameters: &[
+            query("status", "only items that ended like this", schemas::status),
+            query("tier", "only items of this tier", schemas::tier),
+            query("q", "words that occur in the text or title", text),
+            query("cursor", "next of the page before", text),
+            query("limit", "how many; 50 when absent", count),
+        ],
+        body: None,
+        answer: Answer::json("A page", schemas::page),
+        mount: |method| on(method, list),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/items/{id}",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "getItem",
+        summary: "An item's result",
+        parameters: &[ID],
+        body: None,
+        answer: Answer::json("The result as it was published", SchemaGenerator::subschema_for::<ItemResult>),
+        mount: |method| on(method, get),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/items/{id}/evidence",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "getEvidence",
+        summary: "Every passage that was judged for an item, shown in its result or not",
+        parameters: &[ID],
+        body: None,
+        answer: Answer::json("The passages, best first within each claim", schemas::evidence),
+        mount: |method| on(method, evidence),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/items/{id}/context",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "getContext",
+        summary: "Lines for digests and prompts; who else reported it is found when this is read",
+        parameters: &[ID],
+        body: None,
+        answer: Answer::json("The lines", SchemaGenerator::subschema_for::<ItemContext>),
+        mount: |method| on(method, context),
+    },
+];
+
+/// Items on a page when nobody says how many.
+const LIMIT: i64 = 50;
+
+/// Longest text that is searched for, characters.
+const MOST_WORDS: usize = 200;
+
+/// An item or an array of items.
+fn items_schema(generator: &mut SchemaGenerator) -> Schema {
+    let one = generator.subschema_for::<Item>();
+    schemars::json_schema!({"oneOf": [one.clone(), {"type": "array", "items": one}]})
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendQuery {
+    queue: Option<String>,
+}
+
+/// What became of the items that were sent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Accepted {
+    /// Queued.
+    accepted: usize,
+    /// The first hundred that were not, each with `index` (from 0) or `line` (from 1), `error` and `label`.
+    rejected: Vec<Value>,
+    /// How many were not.
+    rejected_count: usize,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListQuery {
+    status: Option<String>,
+    tier: Option<String>,
+    q: Option<String>,
+    cursor: Option<String>,
+    limit: Option<i64>,
+}
+
+/// What a digest or a prompt takes over.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ItemContext {
+    item_id: String,
+    status: Status,
+    degraded: Vec<String>,
+    tier: Option<Tier>,
+    score: Option<u32>,
+    /// Channels that tell the same story, three at most.
+    also_reported_by: Vec<String>,
+    evidence: Vec<String>,
+    background: Vec<String>,
+    digest_lines: Vec<String>,
+}
+
+async fn send(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<SendQuery>,
+    body: RawBody,
+) -> Result<(StatusCode, Json<Accepted>), Problem> {
+    let name = queue_of(query.queue.as_deref())?;
+    let intake = Intake::read(body.kind, &body.bytes);
+    accept(app.queue.as_ref(), name, intake).await.map(|accepted| (StatusCode::ACCEPTED, Json(accepted)))
+}
+
+fn queue_of(given: Option<&str>) -> Result<QueueName, Problem> {
+    let Some(given) = given else { return Ok(QueueName::Enrichment) };
+    QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is enrichment_queue or factcheck"))
+}
+
+/// Queues the good ones; an error when there are none.
+async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Accepted, Problem> {
+    let (rejected, rejected_count) = (intake.rejections(), intake.rejected());
+    if intake.messages.is_empty() {
+        let detail = match rejected.first().and_then(|first| first["error"].as_str()) {
+            None => "the body holds no item; send one object, an array, or one object a line".to_owned(),
+            Some(reason) if rejected_count == 1 => reason.to_owned(),
+            Some(reason) => format!("none of the {rejected_count} items can be taken; the first because {reason}"),
+        };
+        return Err(Problem::bad_request(detail)
+            .with("rejected", json!(rejected))
+            .with("rejected_count", json!(rejected_count)));
+    }
+    queue.publish_items(name, &intake.messages).await?;
+    Ok(Accepted { accepted: intake.messages.len(), rejected, rejected_count })
+}
+
+async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Json<Value>, Problem> {
+    let filter = filter_of(query)?;
+    let Page { items, next } = app.services.store.items(&filter).await?;
+    Ok(Json(json!(List { items, next })))
+}
+
+fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
+    let status = query_text("status", query.status, 20)?;
+    if status.as_deref().is_some_and(|word| Status::parse(word).is_none()) {
+        return Err(Problem::bad_request(format!("status is one of {}", words(Status::ALL.iter().map(|one| one.as_str())))));
+    }
+    let tier = query_text("tier", query.tier, 20)?
+        .map(|word| {
+            Tier::parse(&word).ok_or_else(|| {
+                Problem::bad_request(format!("tier is one of {}", words(Tier::ALL.iter().map(|one| one.as_str()))))
+            })
+        })
+        .transpose()?;
+    let cursor = query_text("cursor", query.cursor, 600)?;
+    if cursor.as_deref().is_some_and(|cursor| !looks_like_cursor(cursor)) {
+        return Err(Problem::bad_request("the cursor is not one this server gave; leave it out to begin at the first page"));
+    }
+    let limit = query.limit.unwrap_or(LIMIT);
+    if !(1..=200).contains(&limit) {
+        return Err(Problem::bad_request("limit is between 1 and 200"));
+    }
+    Ok(ItemFilter { status, tier, q: query_text("q", query.q, MOST_WORDS)?, cursor, limit })
+}
+
+fn words(all: impl Iterator<Item = &'static str>) -> String {
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// The store's cursors begin with a moment in microseconds.
+fn looks_like_cursor(cursor: &str) -> bool {
+    let micros = cursor.split_once('.').and_then(|(micros, _)| micros.parse().ok());
+    micros.and_then(DateTime::from_timestamp_micros).is_some()
+}
+
+fn unknown_item() -> Problem {
+    Problem::not_found("no item of that id has been done; it may still be waiting, GET /api/items lists the finished ones")
+}
+
+async fn stored(app: &App, id: &str) -> Result<StoredItem, Problem> {
+    app.services.store.item(id).await?.ok_or_else(unknown_item)
+}
+
+async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<ItemResult>, Problem> {
+    Ok(Json(stored(&app, &id).await?.result))
+}
+
+async fn evidence(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<List<StoredEvidence>>, Problem> {
+    let passages = app.services.store.item_evidence(&id).await?;
+    if passages.is_empty() {
+        // Nothing found is an answer, an unknown item is none.
+        stored(&app, &id).await?;
+    }
+    Ok(Json(List::whole(passages)))
+}
+
+async fn context(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<ItemContext>, Problem> {
+    let item = stored(&app, &id).await?;
+    let cluster = match &item.cluster_id {
+        Some(cluster) => app.services.store.cluster_channels(cluster, &item.item_id).await?,
+        None => Vec::new(),
+    };
+    Ok(Json(context_of(item, cluster)))
+}
+
+/// Clusters grow after an item was done, so who else reported it is put together anew.
+fn context_of(item: StoredItem, cluster: Vec<String>) -> ItemContext {
+    let channels = reported::channels(&item, cluster);
+    let result = item.result;
+    let stale = digest_also_reported(&result.also_reported_by);
+    let mut digest_lines: Vec<String> = digest_also_reported(&channels).into_iter().collect();
+    digest_lines.extend(result.context.digest_lines.into_iter().filter(|line| Some(line) != stale.as_ref()));
+    ItemContext {
+        item_id: item.item_id,
+        status: result.status,
+        degraded: result.degraded,
+        tier: result.tier,
+        score: result.score,
+        also_reported_by: channels,
+        evidence: result.context.evidence,
+        background: result.context.background,
+        digest_lines,
+    }
+}
+
+#[cfg(test)]
+mod tests;

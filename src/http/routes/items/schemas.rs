@@ -1,0 +1,88 @@
+//! Schemas of rows that the store makes, and of the words that queries take.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use crate::broker::QueueName;
+use crate::domain::verdict::{Status, Tier};
+
+fn one_of(words: impl Iterator<Item = &'static str>) -> Schema {
+    json_schema!({"type": "string", "enum": words.collect::<Vec<_>>()})
+}
+
+pub(super) fn queue() -> Schema {
+    one_of(QueueName::ALL.iter().map(|name| name.as_str()))
+}
+
+pub(super) fn status() -> Schema {
+    one_of(Status::ALL.iter().map(|status| status.as_str()))
+}
+
+pub(super) fn tier() -> Schema {
+    one_of(Tier::ALL.iter().map(|tier| tier.as_str()))
+}
+
+/// `{"items": […], "next": …}` of rows that are described by a name and a type each; a name with `?` may be null.
+fn list_of(columns: &[(&str, &str)]) -> Schema {
+    let mut properties = serde_json::Map::new();
+    for (name, kind) in columns {
+        let schema = match *kind {
+            "time" => json_schema!({"type": "string", "format": "date-time"}),
+            "texts" => json_schema!({"type": "array", "items": {"type": "string"}}),
+            "time?" => json_schema!({"type": ["string", "null"], "format": "date-time"}),
+            other => match other.strip_suffix('?') {
+                Some(kind) => json_schema!({"type": [kind, "null"]}),
+                None => json_schema!({"type": other}),
+            },
+        };
+        properties.insert((*name).to_owned(), schema.to_value());
+    }
+    let required: Vec<Value> = columns.iter().map(|(name, _)| Value::from(*name)).collect();
+    json_schema!({
+        "type": "object",
+        "required": ["items", "next"],
+        "properties": {
+            "items": {"type": "array", "items": {"type": "object", "required": required, "properties": properties}},
+            "next": {"type": ["string", "null"], "description": "Give it back as cursor; null on the last page."}
+        }
+    })
+}
+
+pub(super) fn page(_generator: &mut SchemaGenerator) -> Schema {
+    list_of(&[
+        ("item_id", "string"),
+        ("channel", "string?"),
+        ("title", "string?"),
+        ("text", "string"),
+        ("status", "string"),
+        ("degraded", "texts"),
+        ("tier", "string?"),
+        ("score", "number?"),
+        ("enriched_at", "time"),
+    ])
+}
+
+pub(super) fn evidence(_generator: &mut SchemaGenerator) -> Schema {
+    list_of(&[
+        ("claim_id", "string"),
+        ("claim", "string"),
+        ("evidence_id", "string"),
+        ("url", "string"),
+        ("domain", "string"),
+        ("title", "string?"),
+        ("published_at", "time?"),
+        ("passage", "string"),
+        ("stance", "string"),
+        ("entail", "number"),
+        ("contradict", "number"),
+        ("neutral", "number"),
+        ("agreement", "number"),
+        ("relevance", "number"),
+        ("quality", "number"),
+        ("credibility", "number"),
+        ("independent_group", "string"),
+        ("provider", "string"),
+        ("rank", "integer"),
+        ("extraction_failed", "boolean"),
+    ])
+}

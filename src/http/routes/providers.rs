@@ -1,0 +1,154 @@
+//! Providers: who can be asked, how often, and what it has cost.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::on;
+use chrono::{DateTime, Utc};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+
+use super::{Answer, Patience, Route, Verb};
+use crate::http::auth::Access;
+use crate::http::problem::Problem;
+use crate::http::router::App;
+use crate::outbound::GateStatus;
+use crate::pipeline::SearchProviders;
+use crate::providers::Provider;
+use crate::store::ProviderUsage;
+
+pub(crate) const ROUTES: &[Route] = &[Route {
+    verb: Verb::Get,
+    path: "/api/providers",
+    access: Access::Admin,
+    patience: Patience::Short,
+    operation: "listProviders",
+    summary: "Every known provider with its state and today's figures",
+    parameters: &[],
+    body: None,
+    answer: Answer::json("The providers in the order they are asked", SchemaGenerator::subschema_for::<Vec<ProviderRow>>),
+    mount: |method| on(method, list),
+}];
+
+/// A provider as shown.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct ProviderRow {
+    name: &'static str,
+    /// `fact_check` or `search`.
+    kind: &'static str,
+    /// `ready`, `open` (failing, tried again by itself), `exhausted` (the day's allowance is used up), `disabled` (the key
+    /// was refused) or `unconfigured` (without a key or an address).
+    status: &'static str,
+    /// When it is asked again; null while ready, and when only a person can mend it.
+    until: Option<DateTime<Utc>>,
+    /// Calls a minute it may get; null when unconfigured.
+    rpm: Option<u32>,
+    /// Of all processes, UTC day.
+    calls_today: u64,
+    errors_today: u64,
+    usd_today: f64,
+    /// Of all processes, since the first of the month.
+    usd_month: f64,
+}
+
+/// The providers that can be asked, fact-checkers first.
+pub(crate) fn configured(providers: &SearchProviders) -> impl Iterator<Item = &Arc<dyn Provider>> {
+    providers.fact_check.iter().chain(&providers.search)
+}
+
+async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderRow>>, Problem> {
+    let services = &app.services;
+    let usage = services.store.usage(services.clock.now()).await?;
+    let statuses: Vec<(&'static str, GateStatus)> = services
+        .providers
+        .fact_check
+        .iter()
+        .map(|provider| (FACT_CHECK, provider.status()))
+        .chain(services.providers.search.iter().map(|provider| (SEARCH, provider.status())))
+        .collect();
+    Ok(Json(rows(statuses, &services.providers.unconfigured, &usage)))
+}
+
+const FACT_CHECK: &str = "fact_check";
+const SEARCH: &str = "search";
+
+/// The store has the figures of all processes, but this one writes its own down only from time to time: the larger figure
+/// is the nearer one.
+fn rows(
+    statuses: Vec<(&'static str, GateStatus)>,
+    unconfigured: &[&'static str],
+    usage: &[ProviderUsage],
+) -> Vec<ProviderRow> {
+    let usage: HashMap<&str, &ProviderUsage> = usage.iter().map(|row| (row.provider.as_str(), row)).collect();
+    let stored = |name: &str| usage.get(name).copied().cloned().unwrap_or_default();
+    let unsigned = |count: i64| u64::try_from(count).unwrap_or(0);
+    let asked = statuses.into_iter().map(|(kind, status)| {
+        let stored = stored(status.name);
+        let usd_today = stored.usd_today.max(status.usd_today);
+        ProviderRow {
+            name: status.name,
+            kind,
+            status: status.state.as_str(),
+            until: status.until,
+            rpm: Some(status.rpm),
+            calls_today: unsigned(stored.calls_today).max(status.calls_today),
+            errors_today: unsigned(stored.errors_today).max(status.errors_today),
+            usd_today,
+            // The day's part of the month that is not written down yet belongs to the month as well.
+            usd_month: stored.usd_month + (usd_today - stored.usd_today),
+        }
+    });
+    let left_out = unconfigured.iter().map(|name| {
+        let stored = stored(name);
+        ProviderRow {
+            name,
+            kind: if *name == "google" { FACT_CHECK } else { SEARCH },
+            status: "unconfigured",
+            until: None,
+            rpm: None,
+            calls_today: unsigned(stored.calls_today),
+            errors_today: unsigned(stored.errors_today),
+            usd_today: stored.usd_today,
+            usd_month: stored.usd_month,
+        }
+    });
+    asked.chain(left_out).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outbound::GateState;
+
+    fn status(name: &'static str, calls: u64, usd: f64) -> GateStatus {
+        let state = GateState::Open;
+        GateStatus { name, state, until: None, rpm: 6, calls_today: calls, errors_today: 1, usd_today: usd }
+    }
+
+    fn usage(name: &str, calls: i64, usd_today: f64, usd_month: f64) -> ProviderUsage {
+        ProviderUsage { provider: name.into(), calls_today: calls, errors_today: 0, usd_today, usd_month }
+    }
+
+    #[test]
+    fn the_fleet_and_this_process_are_counted_once() {
+        let statuses = vec![(SEARCH, status("gdelt", 3, 0.5)), (SEARCH, status("brave", 7, 0.25))];
+        let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
+        let rows = rows(statuses, &["google", "newsapi"], &usage);
+        let brief: Vec<_> = rows
+            .iter()
+            .map(|row| (row.name, row.kind, row.status, row.calls_today, row.usd_today, row.usd_month))
+            .collect();
+        assert_eq!(
+            brief,
+            [
+                ("gdelt", "search", "open", 10, 0.75, 9.0),
+                ("brave", "search", "open", 7, 0.25, 1.25),
+                ("google", "fact_check", "unconfigured", 0, 0.0, 0.0),
+                ("newsapi", "search", "unconfigured", 0, 0.0, 4.0),
+            ]
+        );
+        assert_eq!((rows[0].rpm, rows[2].rpm), (Some(6), None));
+    }
+}

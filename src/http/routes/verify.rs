@@ -1,0 +1,362 @@
+//! A person's own check of one claim, in the shape and words of the fifth seed document.
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::on;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Content, Parameter, Patience, Place, Route, Verb};
+use crate::domain::result::ClaimResult;
+use crate::domain::verdict::{ClaimKind, Relation, Verdict};
+use crate::domain::{Item, ItemResult, ids};
+use crate::http::auth::Access;
+use crate::http::extract::{ApiJson, ApiQuery};
+use crate::http::problem::Problem;
+use crate::http::router::App;
+use crate::judging::vocabularies::{Vocabulary, word};
+use crate::pipeline::{self, Outcome, Request};
+
+pub(crate) const ROUTES: &[Route] = &[Route {
+    verb: Verb::Post,
+    path: "/api/verify",
+    access: Access::Public,
+    patience: Patience::Check,
+    operation: "verify",
+    summary: "Check one claim now; a claim that was checked before is answered from the store",
+    parameters: &[Parameter {
+        name: "vocabulary",
+        place: Place::Query,
+        about: "the words of the verdict, where the body names none; rag when absent",
+        schema: vocabularies,
+    }],
+    body: Some(Content::json(SchemaGenerator::subschema_for::<VerifyRequest>)),
+    answer: Answer::json("What was found", SchemaGenerator::subschema_for::<VerifyAnswer>),
+    mount: |method| on(method, verify),
+}];
+
+/// Longest claim, characters. Longer texts are items.
+const MOST_CHARS: usize = 5_000;
+
+fn vocabularies() -> Schema {
+    schemars::json_schema!({"type": "string", "enum": names()})
+}
+
+fn names() -> Vec<&'static str> {
+    Vocabulary::ALL.iter().map(|vocabulary| vocabulary.as_str()).collect()
+}
+
+/// What is asked. Unknown fields are ignored: other programs send more.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct VerifyRequest {
+    /// The statement to be checked, up to 5,000 characters.
+    claim: String,
+    /// ISO 639-1; found out from the claim when absent.
+    #[serde(default)]
+    language: Option<String>,
+    /// Whose words the verdict is given in: ours, module, loop, pipeline or rag.
+    #[serde(default)]
+    vocabulary: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct VerifyQuery {
+    vocabulary: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VerifyAnswer {
+    /// The claim as it was checked: taken out of the text and made to stand alone.
+    pub claim: String,
+    /// In the words of the vocabulary.
+    pub verdict: &'static str,
+    /// 0–1.
+    pub confidence: f64,
+    /// With `[N]` citations.
+    pub reasoning: String,
+    /// Fact-checks that decide, then passages, best first.
+    pub evidence: Vec<VerifyEvidence>,
+    /// What each stage did, in a line each.
+    pub steps: Vec<String>,
+    /// `FACTUAL`, `OPINION`, `MIXED` or `AMBIGUOUS`.
+    pub claim_type: &'static str,
+    /// What was asked, word for word.
+    pub original_claim: String,
+    /// A UUID of its own for every answer.
+    pub session_id: String,
+    /// The whole result, in our own words.
+    pub result: ItemResult,
+}
+
+/// One piece of evidence.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub struct VerifyEvidence {
+    pub text: String,
+    /// URL.
+    pub source: String,
+    /// Relevance of a passage, or similarity of a reviewed claim, 0–1.
+    pub score: f64,
+    /// `kb`, `web`, `fact_check`, `corpus`, `api` or `database`.
+    pub origin: &'static str,
+}
+
+/// The item a person's claim is checked as. The same claim in the same language is the same item, however often and
+/// wherever it is asked, so that a second question is answered from the store.
+pub fn check_item(claim: &str, language: Option<&str>) -> Item {
+    let claim = claim.trim();
+    let id = format!("check:{}", ids::content_hash(&[claim, language.unwrap_or_default()]));
+    let mut item = Item::from_claim(id, claim);
+    item.language = language.map(str::to_owned);
+    item
+}
+
+async fn verify(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<VerifyQuery>,
+    ApiJson(request): ApiJson<VerifyRequest>,
+) -> Result<Json<VerifyAnswer>, Problem> {
+    let vocabulary = vocabulary_of(request.vocabulary.as_deref().or(query.vocabulary.as_deref()))?;
+    let item = item_of(&request)?;
+    // Never closed; and without a place the check would merely go uncounted.
+    let _place = app.checks.acquire().await;
+    let result = check(&app, item).await?;
+    Ok(Json(answer(result, &request.claim, vocabulary, session_id(rand::random()))))
+}
+
+async fn check(app: &App, item: Item) -> Result<ItemResult, Problem> {
+    let request = Request::personal(item);
+    // Twice at most: a stored answer can be cleaned away between being found and being read.
+    for _ in 0..2 {
+        match pipeline::run(&app.services, &request).await? {
+            Outcome::Done(result) => return Ok(*result),
+            Outcome::AlreadyDone => {
+                if let Some(stored) = app.services.store.item(&request.item.item_id).await? {
+                    return Ok(stored.result);
+                }
+            }
+        }
+    }
+    Err(Problem::unavailable("store-away", "the stored answer vanished while it was read; ask again"))
+}
+
+fn vocabulary_of(given: Option<&str>) -> Result<Vocabulary, Problem> {
+    let Some(given) = given else { return Ok(Vocabulary::Rag) };
+    Vocabulary::parse(given).ok_or_else(|| Problem::invalid(format!("vocabulary is one of {}", names().join(", "))))
+}
+
+fn item_of(request: &VerifyRequest) -> Result<Item, Problem> {
+    let claim = request.claim.trim();
+    if claim.is_empty() {
+        return Err(Problem::invalid("the claim is empty; send the statement that is to be checked"));
+    }
+    if claim.chars().nth(MOST_CHARS).is_some() {
+        return Err(Problem::invalid("the claim is longer than 5000 characters; send a text like that to /api/items"));
+    }
+    if claim.contains('\0') {
+        return Err(Problem::invalid("the claim holds the NUL character; send plain text"));
+    }
+    let language = request.language.as_deref().map(language_of).transpose()?;
+    Ok(check_item(claim, language.as_deref()))
+}
+
+/// `pt-BR` and `PT` are `pt`.
+fn language_of(given: &str) -> Result<String, Problem> {
+    let code = given.trim().split(['-', '_']).next().unwrap_or_default().to_lowercase();
+    if matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        Ok(code)
+    } else {
+        Err(Problem::invalid("language is a code of two letters, like en or ru; leave it out to have it found out"))
+    }
+}
+
+/// A result in the fifth seed's shape.
+pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_id: String) -> VerifyAnswer {
+    let main = main_claim(&result);
+    let (verdict, decisive) = main.map_or((Verdict::NotVerifiable, false), |claim| (claim.verdict, claim.decisive));
+    let justification = main.map(|claim| claim.justification.clone()).filter(|text| !text.is_empty());
+    let reasoning = justification
+        .or_else(|| result.explanation.clone())
+        .unwrap_or_else(|| "Nothing in the text could be checked.".to_owned());
+    VerifyAnswer {
+        claim: main.map_or_else(|| asked.trim().to_owned(), |claim| claim.text.clone()),
+        verdict: word(vocabulary, verdict, decisive),
+        confidence: main.map_or(0.0, |claim| claim.confidence),
+        reasoning,
+        evidence: main.map_or_else(Vec::new, |claim| evidence(&result, claim)),
+        steps: result.trace.clone(),
+        claim_type: capitals(main.map_or(ClaimKind::Ambiguous, |claim| claim.kind)),
+        original_claim: asked.to_owned(),
+        session_id,
+        result,
+    }
+}
+
+/// The claim whose figures the item's are; the result does not name it.
+fn main_claim(result: &ItemResult) -> Option<&ClaimResult> {
+    let figures = |claim: &&ClaimResult| {
+        Some(claim.tier) == result.tier
+            && claim.score == result.score
+            && claim.contradiction == result.contradiction
+            && (claim.agreement - result.agreement).abs() < 1e-9
+    };
+    result.claims.iter().find(figures).or_else(|| result.claims.first())
+}
+
+/// Reviews of the same or the opposite claim decide before passages do, so they come first.
+fn evidence(result: &ItemResult, claim: &ClaimResult) -> Vec<VerifyEvidence> {
+    let reviews = result
+        .fact_checks
+        .iter()
+        .filter(|check| check.claim_id == claim.claim_id)
+        .filter(|check| matches!(check.relation, Relation::Same | Relation::Opposite))
+        .map(|check| VerifyEvidence {
+            text: format!("{}: {} ({})", check.publisher, check.rating, check.claim),
+            source: check.url.clone(),
+            score: check.similarity,
+            origin: "fact_check",
+        });
+    let passages = claim.evidence.iter().map(|row| VerifyEvidence {
+        text: row.passage.clone(),
+        source: row.url.clone(),
+        score: row.relevance,
+        origin: row.origin.as_str(),
+    });
+    reviews.chain(passages).collect()
+}
+
+const fn capitals(kind: ClaimKind) -> &'static str {
+    match kind {
+        ClaimKind::Factual => "FACTUAL",
+        ClaimKind::Opinion => "OPINION",
+        ClaimKind::Mixed => "MIXED",
+        ClaimKind::Ambiguous => "AMBIGUOUS",
+    }
+}
+
+/// A random UUID (version 4) of these bytes.
+fn session_id(random: u128) -> String {
+    let bits = (random & !(0xf << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62);
+    let hex = format!("{bits:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn result() -> ItemResult {
+        let claim = |id: &str, score: u32, verdict: &str, decisive: bool| {
+            json!({"claim_id": id, "text": format!("claim {id}"), "kind": "factual", "source": 0, "judge": "rules",
+                "verdict": verdict, "decisive": decisive, "confidence": 0.8, "score": score, "tier": "low",
+                "agreement": 0.5, "contradiction": true, "notes": [], "features": {"e_max": 0.0, "e_mean3": 0.0,
+                "c_max": 0.9, "agree_dom": 0, "rel_avg": 0.5, "rec_max": 0.5, "num_ok": null},
+                "justification": "They disagree [1].", "citations": [1], "correction": null, "evidence": [{
+                "n": 1, "evidence_id": "ev_1", "url": "https://a.example/1", "domain": "a.example", "title": null,
+                "published_at": null, "language": "en", "passage": "It is not so.", "stance": "contradicts",
+                "entail": 0.0, "contradict": 0.9, "neutral": 0.1, "agreement": 0.5, "relevance": 0.75, "quality": 0.5,
+                "credibility": 0.5, "origin": "web", "provider": "gdelt", "independent_group": "g",
+                "extraction_failed": false}]})
+        };
+        let check = |claim_id: &str, relation: &str| {
+            json!({"claim": "It is so", "url": "https://check.example/1", "publisher": "Check", "rating": "False",
+                "rating_class": "false", "review_date": null, "similarity": 0.95, "claim_id": claim_id,
+                "relation": relation, "language": "en"})
+        };
+        serde_json::from_value(json!({
+            "schema": 1, "item_id": "check:1", "message_id": null, "enriched_at": "2026-11-18T07:15:00Z",
+            "status": "complete", "degraded": [], "language": "en", "tier": "low", "score": 12, "agreement": 0.5,
+            "contradiction": true, "notes": [], "also_reported_by": [], "explanation": null, "overall_summary": null,
+            "sources_checked": [], "fact_checks": [check("b", "same"), check("b", "related"), check("a", "same")],
+            "claims": [claim("a", 40, "supported", false), claim("b", 12, "refuted", false)],
+            "context": {"evidence": [], "background": [], "digest_lines": []},
+            "cost": {"usd": 0.0, "provider_calls": {}, "llm_calls": 0, "llm_tokens": 0, "millis": 1},
+            "trace": ["search: 1 page(s) to read"]
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_answer_has_the_shape_of_the_contract() {
+        let answer = answer(result(), " It is so. ", Vocabulary::Rag, "s".into());
+        let value = serde_json::to_value(&answer).unwrap();
+        let names: Vec<&String> = value.as_object().unwrap().keys().collect();
+        for name in [
+            "claim", "verdict", "confidence", "reasoning", "evidence", "steps", "claim_type", "original_claim",
+            "session_id", "result",
+        ] {
+            assert!(names.iter().any(|known| *known == name), "{name} is missing");
+        }
+        assert_eq!(names.len(), 10);
+        assert_eq!(value["claim"], "claim b", "the claim whose figures are the item's");
+        assert_eq!((&value["verdict"], &value["claim_type"]), (&json!("False"), &json!("FACTUAL")));
+        assert_eq!(value["original_claim"], " It is so. ");
+        assert_eq!(
+            value["evidence"],
+            json!([
+                {"text": "Check: False (It is so)", "source": "https://check.example/1", "score": 0.95, "origin": "fact_check"},
+                {"text": "It is not so.", "source": "https://a.example/1", "score": 0.75, "origin": "web"}
+            ])
+        );
+        assert_eq!(value["steps"], json!(["search: 1 page(s) to read"]));
+        assert_eq!(value["result"]["claims"][1]["verdict"], "refuted", "the result keeps our words");
+    }
+
+    #[test]
+    fn the_vocabulary_chooses_the_word() {
+        let said = |vocabulary| answer(result(), "x", vocabulary, String::new()).verdict;
+        assert_eq!(said(Vocabulary::Loop), "PARTIAL");
+        assert_eq!(said(Vocabulary::Pipeline), "Falso");
+        assert_eq!(said(Vocabulary::Ours), "refuted");
+        assert_eq!(vocabulary_of(None).unwrap(), Vocabulary::Rag);
+        assert!(format!("{:?}", vocabulary_of(Some("RAG")).unwrap_err()).contains("ours, module, loop, pipeline, rag"));
+    }
+
+    #[test]
+    fn a_text_without_a_claim_is_answered_with_the_reason() {
+        let mut empty = result();
+        empty.claims.clear();
+        empty.explanation = Some("It is a question.".into());
+        let answer = answer(empty, "Why? ", Vocabulary::Rag, String::new());
+        assert_eq!((answer.verdict, answer.claim_type, answer.confidence), ("Not Verifiable", "AMBIGUOUS", 0.0));
+        assert_eq!((answer.reasoning.as_str(), answer.claim.as_str()), ("It is a question.", "Why?"));
+        assert_eq!(answer.evidence, []);
+    }
+
+    #[test]
+    fn the_same_question_is_the_same_item() {
+        assert_eq!(check_item(" A b. ", None), check_item("A b.", None));
+        assert_ne!(check_item("A b.", None).item_id, check_item("A c.", None).item_id);
+        assert_ne!(check_item("A b.", Some("en")).item_id, check_item("A b.", Some("pt")).item_id);
+        assert!(check_item("A b.", None).item_id.starts_with("check:"));
+    }
+
+    #[test]
+    fn every_bad_question_says_what_is_wrong() {
+        let rows = [
+            (json!({"claim": "  "}), "empty"),
+            (json!({"claim": "x".repeat(5001)}), "/api/items"),
+            (json!({"claim": "a\u{0}b"}), "NUL"),
+            (json!({"claim": "a", "language": "English"}), "two letters"),
+            (json!({"claim": "a", "language": ""}), "two letters"),
+        ];
+        for (body, words) in rows {
+            let request: VerifyRequest = serde_json::from_value(body.clone()).unwrap();
+            let error = format!("{:?}", item_of(&request).unwrap_err());
+            assert!(error.contains(words), "{body}: {error}");
+        }
+        let request: VerifyRequest =
+            serde_json::from_value(json!({"claim": "a", "language": "pt_BR", "session": 1})).unwrap();
+        assert_eq!(item_of(&request).unwrap().language.as_deref(), Some("pt"));
+        assert!(serde_json::from_value::<VerifyRequest>(Value::Null).is_err());
+    }
+
+    #[test]
+    fn a_session_is_a_uuid() {
+        assert_eq!(session_id(0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(session_id(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    }
+}
