@@ -1,5 +1,7 @@
 //! The integration tests, in one binary: it links once, and they share what is in `support`.
 
+mod broker;
 mod simulator;
+mod store;
 mod support;
 mod tidy;
