@@ -44,7 +44,7 @@ pub(crate) const ROUTES: &[Route] = &[
         patience: Patience::Check,
         operation: "sendItems",
         summary: "Queue one item, an array of them, or one a line (application/x-ndjson)",
-        parameters: &[query("queue", "factcheck for Phase 1 only; enrichment_queue when absent", schemas::queue)],
+        parameters: &[query("queue", "factcheck for Phase 1 only; enrichment when absent", schemas::queue)],
         body: Some(Content::json(items_schema)),
         answer: Answer {
             status: 202,
@@ -174,8 +174,10 @@ async fn send(
 }
 
 fn queue_of(given: Option<&str>) -> Result<QueueName, Problem> {
-    let Some(given) = given else { return Ok(QueueName::Enrichment) };
-    QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is enrichment_queue or factcheck"))
+    match given {
+        None | Some("enrichment") => Ok(QueueName::Enrichment),
+        Some(given) => QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is enrichment or factcheck")),
+    }
 }
 
 /// Queues the good ones; an error when there are none.

@@ -108,6 +108,8 @@ async fn a_queue_that_is_away_takes_nothing() {
 #[test]
 fn only_the_two_queues_are_taken() {
     assert_eq!(queue_of(None).unwrap(), QueueName::Enrichment);
+    assert_eq!(queue_of(Some("enrichment")).unwrap(), QueueName::Enrichment);
+    assert_eq!(queue_of(Some("enrichment_queue")).unwrap(), QueueName::Enrichment);
     assert_eq!(queue_of(Some("factcheck")).unwrap(), QueueName::Factcheck);
     assert!(queue_of(Some("enrichment.dead")).is_err());
 }
