@@ -1,6 +1,11 @@
 //! Models behind traits: what a text means, what a passage says of a claim, how near they are.
 //!
 //! Rule-based backends live beside learned ones and say so in their name. Nothing here searches, stores or decides.
+//! To add a backend: a file that implements one of the traits, a name that says what it is, and its place in
+//! [`Models`], which only `app` builds.
+
+pub mod hashed;
+pub mod rules;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -47,4 +52,24 @@ pub trait Reranker: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Relevance in [0, 1] per pair, in order.
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>>;
+}
+
+/// The models a process works with, chosen once at start.
+#[derive(Debug, Clone)]
+pub struct Models {
+    pub embedder: Arc<dyn Embedder>,
+    pub stance: Arc<dyn StanceModel>,
+    pub reranker: Arc<dyn Reranker>,
+}
+
+impl Models {
+    /// No model at all: hashed words of that dimension, stance and relevance by rule. `min_agreement` is the agreement
+    /// under which nothing supports (`ENRICHMENT_MIN_AGREEMENT`).
+    pub fn rules(dimension: usize, min_agreement: f64) -> Self {
+        Self {
+            embedder: Arc::new(hashed::HashedEmbedder::new(dimension)),
+            stance: Arc::new(rules::RuleStance { min_agreement }),
+            reranker: Arc::new(rules::LexicalReranker),
+        }
+    }
 }

@@ -1,3 +1,35 @@
-//! Judging: evidence in, assessment out. Pure: no I/O, no async, no clock.
+//! Judging: evidence in, assessment out. Pure: no I/O, no async, no clock, no model.
+//!
+//! The law is SCORING: each of its rules is one function here, with a table test and a property test. Files in the
+//! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
+//! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`verdicts`], [`citations`],
+//! [`justification`], [`correction`], [`vocabularies`].
+//!
+//! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
+//! pure function in the file of its subject, its constant with the reason and the source beside it, a row in that
+//! file's table test, and a property it must never break.
 
+pub mod agreement;
+pub mod citations;
+pub mod correction;
+pub mod credibility;
+pub mod fact_checks;
+pub mod features;
+pub mod independence;
+pub mod justification;
+pub mod numbers;
 pub mod profile;
+pub mod quality;
+pub mod ratings;
+pub mod stance;
+pub mod verdicts;
+pub mod vocabularies;
+
+#[cfg(test)]
+mod measured;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+pub(crate) mod shared_data;
+#[cfg(test)]
+mod worked_examples;

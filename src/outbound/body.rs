@@ -63,9 +63,9 @@ fn body_error(error: &reqwest::Error) -> BodyError {
     let detail = innermost(error);
     // A cut connection is reported through the decoder too, as an I/O error of its source.
     let cut = chain(error).any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|io| {
-            matches!(io.kind(), std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe)
-        })
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| matches!(io.kind(), std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe))
     });
     if error.is_decode() && !cut && !detail.contains("end of file before message") && !detail.contains("connection") {
         BodyError::Encoding(detail)

@@ -21,12 +21,12 @@ const SHORTEST_THROTTLE: Duration = Duration::from_secs(1);
 const JITTER: f64 = 0.1;
 /// How long a quota is believed to be gone when the provider does not say until when: till the next UTC midnight,
 /// though not shorter than this.
-const SHORTEST_EXHAUSTION: Duration = Duration::from_secs(60 * 60);
+const SHORTEST_EXHAUSTION: Duration = Duration::from_hours(1);
 /// No quota window is longer than a month.
-const LONGEST_EXHAUSTION: Duration = Duration::from_secs(32 * 24 * 60 * 60);
+const LONGEST_EXHAUSTION: Duration = Duration::from_hours(32 * 24);
 /// A provider whose API was switched off for us is asked again this often: it may be mended at its side, without a
 /// restart of ours. (A refused key needs a new configuration, hence a restart.)
-const DISABLED_RECHECK: Duration = Duration::from_secs(60 * 60);
+const DISABLED_RECHECK: Duration = Duration::from_hours(1);
 
 /// What a call that is let through must hand back with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    const COOLDOWN: Duration = Duration::from_secs(600);
+    const COOLDOWN: Duration = Duration::from_mins(10);
 
     fn noon() -> DateTime<Utc> {
         Utc.with_ymd_and_hms(2026, 11, 18, 12, 0, 0).unwrap()
@@ -314,7 +314,7 @@ mod tests {
         let refusal = breaker.admit(now + Duration::from_secs(10_000_000)).unwrap_err();
         assert_eq!(refusal, Refusal { kind: GateState::Disabled, until: None });
 
-        let mut breaker = super::Breaker::new(COOLDOWN, 3, Duration::from_secs(10));
+        let mut breaker = Breaker::new(COOLDOWN, 3, Duration::from_secs(10));
         fail(&mut breaker, &AskError::Disabled { detail: String::new() }, now);
         assert_eq!(breaker.state(now), (GateState::Disabled, Some(now + DISABLED_RECHECK)));
         assert!(breaker.admit(now + DISABLED_RECHECK).is_ok());

@@ -302,7 +302,8 @@ mod tests {
     #[test]
     fn a_key_no_header_can_carry_is_a_bad_key_and_not_quoted() {
         let request = ApiRequest::get(Url::parse("https://api.example/").unwrap());
-        let error = request.secret_header(HeaderName::from_static("x-key"), &SecretString::from("s3c\nret")).unwrap_err();
+        let error =
+            request.secret_header(HeaderName::from_static("x-key"), &SecretString::from("s3c\nret")).unwrap_err();
         assert_eq!(error.label(), "bad_key");
         assert!(!error.to_string().contains("s3c"));
     }

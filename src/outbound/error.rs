@@ -108,7 +108,10 @@ impl AskError {
 
     /// Whether the provider may have charged for the call: when in doubt, yes, so that a budget is never overrun.
     pub const fn may_be_billed(&self) -> bool {
-        matches!(self, Self::Timeout | Self::Malformed { .. } | Self::CouldNotAsk { .. } | Self::TooLarge | Self::Deadline)
+        matches!(
+            self,
+            Self::Timeout | Self::Malformed { .. } | Self::CouldNotAsk { .. } | Self::TooLarge | Self::Deadline
+        )
     }
 
     /// What a result that lacks this provider's answer says about it.

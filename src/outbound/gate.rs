@@ -100,6 +100,8 @@ struct Inner {
     today: DayUsage,
     /// The state last reported, so that each change is reported once.
     reported: GateState,
+    /// The error that opened the breaker last.
+    reason: Option<String>,
 }
 
 /// Guards one provider (with one key). Share it, do not build two.
@@ -139,7 +141,7 @@ impl Gate {
         let today = DayUsage::of(clock.now().date_naive());
         let limiter = Limiter::new(settings.rpm);
         observer.circuit(settings.name, GateState::Ready.as_str());
-        let inner = Mutex::new(Inner { breaker, today, reported: GateState::Ready });
+        let inner = Mutex::new(Inner { breaker, today, reported: GateState::Ready, reason: None });
         Self { settings, http, clock, observer, limiter, inner }
     }
 
@@ -201,10 +203,12 @@ impl Gate {
         roll_over(&mut inner.today, utc);
         let today = inner.today;
         let (mut state, until) = inner.breaker.state(now);
+        let mut reason = inner.reason.clone().filter(|_| state != GateState::Ready);
         drop(inner);
         let mut until = until.map(|until| to_utc(until, now, utc));
         if state == GateState::Ready && self.is_daily_limit_reached(today.calls) {
             state = GateState::Exhausted;
+            reason = Some(AskError::DailyLimit.to_string());
             until = utc.date_naive().succ_opt().and_then(|day| day.and_hms_opt(0, 0, 0)).map(|time| time.and_utc());
         }
         GateStatus {
@@ -250,7 +254,10 @@ impl Gate {
         if self.is_daily_limit_reached(inner.today.calls) {
             return Err(AskError::DailyLimit);
         }
-        let admission = inner.breaker.admit(now).map_err(|refusal| refusal_error(refusal, now, utc))?;
+        let admission = match inner.breaker.admit(now) {
+            Ok(admission) => admission,
+            Err(refusal) => return Err(refusal_error(refusal, inner.reason.as_deref(), now, utc)),
+        };
         inner.today.calls += 1;
         Ok(Permit { gate: self, admission: Some(admission) })
     }
@@ -260,7 +267,7 @@ impl Gate {
         let mut inner = self.lock();
         roll_over(&mut inner.today, utc);
         if let Some(refusal) = inner.breaker.refusal(now) {
-            return Err(refusal_error(refusal, now, utc));
+            return Err(refusal_error(refusal, inner.reason.as_deref(), now, utc));
         }
         if self.is_daily_limit_reached(inner.today.calls) { Err(AskError::DailyLimit) } else { Ok(()) }
     }
@@ -304,7 +311,11 @@ impl Gate {
             }
             Err(error) => {
                 inner.today.errors += 1;
-                inner.breaker.failed(admission, error, now, utc, rand::random())
+                let opened = inner.breaker.failed(admission, error, now, utc, rand::random());
+                if opened {
+                    inner.reason = Some(error.to_string());
+                }
+                opened
             }
         };
         if billed {
@@ -341,7 +352,8 @@ impl Gate {
             AskError::Throttled { retry_after } => {
                 // The breaker knows the moment, jitter included; another call may have made it later.
                 let now = Instant::now();
-                let wait = self.lock().breaker.refusal(now).and_then(|refusal| refusal.until).map(|until| until - now)?;
+                let wait =
+                    self.lock().breaker.refusal(now).and_then(|refusal| refusal.until).map(|until| until - now)?;
                 (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
             }
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
@@ -372,10 +384,10 @@ fn to_utc(moment: Instant, now: Instant, utc: DateTime<Utc>) -> DateTime<Utc> {
     utc.checked_add_signed(ahead).unwrap_or(utc)
 }
 
-fn refusal_error(refusal: Refusal, now: Instant, utc: DateTime<Utc>) -> AskError {
+fn refusal_error(refusal: Refusal, reason: Option<&str>, now: Instant, utc: DateTime<Utc>) -> AskError {
     let until = refusal.until.map(|until| to_utc(until, now, utc));
     match (refusal.kind, until) {
-        (GateState::Disabled, _) => AskError::Disabled { detail: "it was refused before, see the log".to_owned() },
+        (GateState::Disabled, _) => AskError::Disabled { detail: reason.unwrap_or("it refused us before").to_owned() },
         (GateState::Exhausted, until) => AskError::QuotaGone { until },
         (_, until) => AskError::Open { until: until.unwrap_or(utc) },
     }

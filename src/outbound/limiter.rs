@@ -38,7 +38,7 @@ pub(super) struct TooLate {
 /// One provider's limiter.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    limiter: RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Nanos>>,
+    cells: RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Nanos>>,
     clock: RuntimeClock,
     period: Duration,
     /// Held by the one whose turn is next; the lock is fair, so callers are served as they came.
@@ -59,13 +59,13 @@ impl Limiter {
     /// `rpm` calls a minute; 0 is read as 1.
     pub(super) fn new(rpm: u32) -> Self {
         let rpm = rpm.max(1);
-        let period = Duration::from_secs(60) / rpm;
+        let period = Duration::from_mins(1) / rpm;
         let burst = NonZeroU32::new(rpm / EVENLY_SPACED_RPM).unwrap_or(NonZeroU32::MIN);
         let clock = RuntimeClock(Instant::now());
         // The period is never zero: a minute holds more nanoseconds than `rpm` can count.
         let quota = Quota::with_period(period).unwrap_or_else(|| Quota::per_minute(NonZeroU32::MIN)).allow_burst(burst);
         Self {
-            limiter: RateLimiter::direct_with_clock(quota, clock),
+            cells: RateLimiter::direct_with_clock(quota, clock),
             clock,
             period,
             turn: Mutex::new(()),
@@ -79,7 +79,7 @@ impl Limiter {
         let arrived = Instant::now();
         let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(&self.waiting);
-        if ahead == 0 && self.limiter.check().is_ok() {
+        if ahead == 0 && self.cells.check().is_ok() {
             return Ok(Duration::ZERO);
         }
         let estimate = self.period.saturating_mul(ahead);
@@ -88,7 +88,7 @@ impl Limiter {
         }
         let _turn = timeout_at(deadline, self.turn.lock()).await.map_err(|_elapsed| TooLate { after: estimate })?;
         loop {
-            let Err(not_until) = self.limiter.check() else { return Ok(arrived.elapsed()) };
+            let Err(not_until) = self.cells.check() else { return Ok(arrived.elapsed()) };
             let wait = not_until.wait_time_from(self.clock.now());
             if Instant::now() + wait > deadline {
                 return Err(TooLate { after: wait });
@@ -134,8 +134,16 @@ mod tests {
     #[tokio::test]
     async fn a_long_queue_refuses_those_it_cannot_serve_in_time() {
         let limiter = Arc::new(Limiter::new(600));
-        let outcomes = join_all((0..50).map(|_| limiter.turn(soon(450)))).await;
-        let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        let start = Instant::now();
+        let outcomes = join_all((0..50).map(|_| async {
+            let outcome = limiter.turn(soon(450)).await;
+            (outcome, start.elapsed())
+        }))
+        .await;
+        let served = outcomes.iter().filter(|(outcome, _)| outcome.is_ok()).count();
+        let quickly = |(_, took): &&(_, Duration)| *took < Duration::from_millis(400);
+        let refused = outcomes.iter().filter(|(outcome, _)| outcome.is_err());
+        assert!(refused.filter(quickly).count() >= 40, "they do not stand in the queue for nothing");
         assert!((1..=5).contains(&served), "{served} in 450 ms at one each 100 ms");
         assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
     }

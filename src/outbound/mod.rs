@@ -16,16 +16,16 @@ mod breaker;
 mod client;
 mod error;
 mod gate;
+#[cfg(test)]
+mod gate_tests;
 pub mod guard;
 mod limiter;
 mod observer;
+#[cfg(test)]
+mod page_tests;
 pub mod pages;
 pub mod replay;
 pub mod retry_after;
-#[cfg(test)]
-mod gate_tests;
-#[cfg(test)]
-mod page_tests;
 #[cfg(test)]
 mod script;
 #[cfg(test)]
@@ -35,5 +35,6 @@ pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
 pub use error::{AskError, excerpt};
 pub use gate::{DayUsage, Gate, GateSettings, GateState, GateStatus};
 pub use observer::{NoObserver, Observer};
+pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};

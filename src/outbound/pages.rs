@@ -385,10 +385,10 @@ fn classify(error: &reqwest::Error) -> FetchError {
     }
 }
 
-/// TLS errors travel inside I/O errors, which do not show them as their source.
+/// TLS errors travel inside I/O errors, one or more deep, which do not show them as their source.
 fn tls_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
-    cause.downcast_ref::<rustls::Error>().or_else(|| {
-        let inner = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
-        inner.downcast_ref::<rustls::Error>()
-    })
+    if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
+        return Some(tls);
+    }
+    tls_error(cause.downcast_ref::<std::io::Error>()?.get_ref()?)
 }

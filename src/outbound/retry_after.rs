@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 /// The longest wait that is believed. A header that says more (years have been seen) is read as this: the provider is
 /// asked again the next day, and says so again if it means it.
-pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+pub const LONGEST: Duration = Duration::from_hours(24);
 
 /// Reads a `Retry-After` value: delta-seconds, also fractional or negative, or an HTTP date.
 ///

@@ -1,6 +1,7 @@
 //! An HTTP server for tests that can misbehave in every way a real one does. Raw TCP: a well-behaved server library
 //! could not cut a body in half.
 
+use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,7 +30,7 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8
     let body = body.as_ref();
     let mut raw = format!("HTTP/1.1 {status} Test\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
     for (name, value) in headers {
-        raw.push_str(&format!("{name}: {value}\r\n"));
+        write!(raw, "{name}: {value}\r\n").unwrap();
     }
     raw.push_str("\r\n");
     let mut raw = raw.into_bytes();
@@ -76,9 +77,10 @@ impl Seen {
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().filter_map(|line| line.split_once(':')).find_map(|(key, value)| {
-            key.eq_ignore_ascii_case(name).then(|| value.trim())
-        })
+        self.head
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find_map(|(key, value)| key.eq_ignore_ascii_case(name).then(|| value.trim()))
     }
 }
 

@@ -16,8 +16,8 @@ use crate::judging::credibility::credibility;
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 use crate::outbound::pages::FetchError;
-use crate::reading::canonical::registered_domain;
-use crate::reading::passages::{passages, sentence_windows};
+use crate::reading::registered_domain;
+use crate::reading::passages;
 use crate::reading::{self, Article};
 use crate::store::{SourceRow, StoredSource};
 
@@ -304,7 +304,11 @@ fn from_store(
     services: &Services,
 ) -> PreparedPage {
     let language = source.language.clone();
-    let paragraphs: Vec<&str> = source.raw_text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
+    let article = Article {
+        title: source.title.clone(),
+        paragraphs: source.raw_text.split("\n\n").map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
+        ..Article::default()
+    };
     PreparedPage {
         id: source.id.clone(),
         url: candidate.url.clone(),
@@ -316,7 +320,7 @@ fn from_store(
         based_on: source.based_on.clone(),
         publisher: source.publisher.clone(),
         failure: source.failure.clone().filter(|_| source.extraction_failed),
-        passages: sentence_windows(&paragraphs)
+        passages: passages(&article)
             .into_iter()
             .map(|piece| Passage::new(piece, language.as_deref()))
             .collect(),

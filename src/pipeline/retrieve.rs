@@ -16,7 +16,7 @@ use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
 use crate::outbound::AskError;
 use crate::providers::{Answer, Hit, Provider, Query};
-use crate::reading::canonical::{canonical_url, registered_domain};
+use crate::reading::{canonical_url, registered_domain};
 
 /// A page worth reading.
 #[derive(Debug, Clone)]

@@ -359,7 +359,7 @@ mod tests {
     fn a_cut_utf8_page_stays_utf8() {
         let text = "Слово ".repeat(100);
         let bytes = text.as_bytes().split_last().map(|(_, head)| head).unwrap();
-        let bytes = bytes.get(..bytes.len() - 2).unwrap();
+        let bytes = &bytes[..bytes.len() - 2];
         let (_, name, from) = decode(bytes, Some("text/html; charset=utf-8"));
         assert_eq!((name, from), ("UTF-8", CharsetFrom::Header));
     }

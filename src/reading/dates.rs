@@ -67,7 +67,7 @@ static YEAR_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static YEAR_LAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(
-        r"^(?:\p{{L}}+[.,]*\s+)?(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})[-/.](?P<y>\d{{4}}){TIME}{ZONE}"
+        r"^(?:\p{{L}}+[.,:]*\s+){{0,3}}[(\[|–-]?\s*(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})[-/.](?P<y>\d{{4}}){TIME}{ZONE}"
     ))
     .ok()
 });
@@ -91,7 +91,7 @@ fn numeric(text: &str) -> Option<ParsedDate> {
             if continues_with_digit(text, &found) {
                 return None;
             }
-            let day = NaiveDate::from_ymd_opt(number(&found, "y")? as i32, number(&found, "m")?, number(&found, "d")?)?;
+            let day = NaiveDate::from_ymd_opt(year_of(&found)?, number(&found, "m")?, number(&found, "d")?)?;
             return with_clock(day, &found);
         }
     }
@@ -107,7 +107,7 @@ fn numeric(text: &str) -> Option<ParsedDate> {
         _ if second > 12 => (second, first),
         _ => return None,
     };
-    with_clock(NaiveDate::from_ymd_opt(number(&found, "y")? as i32, month, day)?, &found)
+    with_clock(NaiveDate::from_ymd_opt(year_of(&found)?, month, day)?, &found)
 }
 
 /// `2026-11-181` or `18.11.20261` are numbers of something else.
@@ -118,6 +118,10 @@ fn continues_with_digit(text: &str, found: &Captures<'_>) -> bool {
 
 fn number(found: &Captures<'_>, name: &str) -> Option<u32> {
     found.name(name)?.as_str().parse().ok()
+}
+
+fn year_of(found: &Captures<'_>) -> Option<i32> {
+    found.name("y")?.as_str().parse().ok()
 }
 
 fn with_clock(day: NaiveDate, found: &Captures<'_>) -> Option<ParsedDate> {
@@ -210,7 +214,7 @@ fn month_of(word: &str) -> Option<u32> {
         word.strip_prefix(*name)
             .is_some_and(|rest| rest.is_empty() || name.chars().count() > 3 && rest.chars().count() <= 7)
     };
-    let month = MONTHS.iter().position(|names| names.iter().any(|name| fits(&name)))?;
+    let month = MONTHS.iter().position(|names| names.iter().any(&fits))?;
     u32::try_from(month + 1).ok()
 }
 
@@ -245,7 +249,7 @@ fn spelled(text: &str) -> Option<ParsedDate> {
     if words > 6 {
         return None;
     }
-    let date = NaiveDate::from_ymd_opt(year? as i32, month?, day?)?;
+    let date = NaiveDate::from_ymd_opt(i32::try_from(year?).ok()?, month?, day?)?;
     match &clock {
         Some(found) => with_clock(date, found),
         None => assemble(date, None, None),
@@ -273,12 +277,24 @@ static IN_PATH_COMPACT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[/_\-.]|$)").ok()
 });
 
+/// Day first, as in `/29-10-2021` and `_22.04.2020_`; dashes only where the day cannot be a month.
+static IN_PATH_DAY_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?:^|[/_~\-])(?P<d>0[1-9]|[12]\d|3[01])(?P<sep>[.\-])(?P<m>0[1-9]|1[0-2])[.\-](?P<y>20\d{2})(?:[/_\-.]|$)",
+    )
+    .ok()
+});
+
 /// The day in an address (`/2024/05/03/`, `/20240503/`, `-2024-05-03`): publishers put the day of publication there.
 pub(super) fn date_in_path(path: &str) -> Option<DateTime<Utc>> {
-    let found = [&IN_PATH, &IN_PATH_COMPACT]
+    let found = [&IN_PATH, &IN_PATH_COMPACT, &IN_PATH_DAY_FIRST]
         .into_iter()
         .find_map(|regex| regex.as_ref().and_then(|regex| regex.captures(path)))?;
-    let day = NaiveDate::from_ymd_opt(number(&found, "y")? as i32, number(&found, "m")?, number(&found, "d")?)?;
+    let ambiguous = found.name("sep").is_some_and(|sep| sep.as_str() == "-") && number(&found, "d")? <= 12;
+    if ambiguous {
+        return None;
+    }
+    let day = NaiveDate::from_ymd_opt(year_of(&found)?, number(&found, "m")?, number(&found, "d")?)?;
     assemble(day, None, None).map(|parsed| parsed.at).filter(|at| is_plausible(*at))
 }
 
@@ -399,6 +415,9 @@ mod tests {
         assert_eq!(day("/world/2024/05/03/title").as_deref(), Some("2024-05-03"));
         assert_eq!(day("/news/title-2024-05-03").as_deref(), Some("2024-05-03"));
         assert_eq!(day("/20240503/title.html").as_deref(), Some("2024-05-03"));
+        assert_eq!(day("/news/29-10-2021").as_deref(), Some("2021-10-29"));
+        assert_eq!(day("/bericht_vom_02.04.2020_x").as_deref(), Some("2020-04-02"));
+        assert_eq!(day("/news/02-04-2020"), None, "either order");
         assert_eq!(day("/doc/7715044"), None);
         assert_eq!(day("/2024/13/40/"), None);
         assert_eq!(day("/story/3000000218734/"), None);

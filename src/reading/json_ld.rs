@@ -165,7 +165,16 @@ fn push_escape(out: &mut String, rest: &[char]) -> usize {
                     5
                 }
                 (Some(value), _) => {
-                    out.push_str(&format!("\\u{value:04x}"));
+                    // Not a surrogate, so a character by itself; control characters keep their escape.
+                    match char::from_u32(u32::from(value)) {
+                        Some(character) if !character.is_control() && !matches!(character, '"' | '\\') => {
+                            out.push(character);
+                        }
+                        _ => {
+                            out.push_str("\\u");
+                            out.extend(rest.iter().skip(1).take(4));
+                        }
+                    }
                     5
                 }
                 (None, _) => 0,

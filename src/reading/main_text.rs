@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use dom_query::{Document, NodeData, NodeId, NodeRef};
+use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
 use dom_smoothie::{Config, ParsePolicy, Readability};
 use regex::Regex;
 
@@ -14,6 +14,8 @@ use super::{Method, text};
 const MAX_ELEMENTS: usize = 40_000;
 /// Under this many characters a stricter pass has cut too much and the next, laxer one is tried.
 const ENOUGH: usize = 400;
+/// Under this many bytes the article may have been missed, and the page's prose is weighed against it.
+const SPARSE: usize = 1_200;
 
 /// Paragraphs and the way they were found.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId
     if is_better(&stated, &found.paragraphs) {
         found = MainText { paragraphs: stated, method: Method::JsonLdBody };
     }
-    if length(&found.paragraphs) < ENOUGH {
+    if length(&found.paragraphs) < SPARSE {
         let plain = fallback(document);
         if length(&plain) > length(&found.paragraphs) * 2 {
             found = MainText { paragraphs: plain, method: Method::Fallback };
@@ -60,7 +62,12 @@ fn is_better(stated: &[String], found: &[String]) -> bool {
 fn readable(document: &Document) -> Vec<String> {
     let mut best: Vec<String> = Vec::new();
     for policy in [ParsePolicy::Strict, ParsePolicy::Moderate, ParsePolicy::Clean] {
-        let config = Config { disable_json_ld: true, max_elements_to_parse: MAX_ELEMENTS, ..Config::default() };
+        let config = Config {
+            disable_json_ld: true,
+            keep_classes: true,
+            max_elements_to_parse: MAX_ELEMENTS,
+            ..Config::default()
+        };
         let Ok(mut reader) = Readability::with_document(document.clone(), None, Some(config)) else { break };
         if reader.parse_with_policy(policy).is_err() {
             continue;
@@ -77,51 +84,145 @@ fn readable(document: &Document) -> Vec<String> {
     best
 }
 
-/// The text under a node, one entry for each block.
+/// The text under a node, one entry for each block. Blocks that are links for the most part, and subtrees that name
+/// themselves as surroundings, are left out.
 fn paragraphs_of(root: &NodeRef<'_>) -> Vec<String> {
-    enum Step<'a> {
-        Enter(NodeRef<'a>),
-        EndOfBlock,
-    }
-    let mut paragraphs = Vec::new();
-    let mut current = String::new();
+    let strict = blocks_of(root, true);
+    // A page that names its own article "related" or makes it of links is taken at its text, not at its names.
+    if strict.dropped > length(&strict.paragraphs) { blocks_of(root, false).paragraphs } else { strict.paragraphs }
+}
+
+fn blocks_of(root: &NodeRef<'_>, strict: bool) -> Blocks {
+    let mut blocks = Blocks { strict, ..Blocks::default() };
     let mut pending: Vec<Step<'_>> = root.children().into_iter().rev().map(Step::Enter).collect();
-    let flush = |current: &mut String, paragraphs: &mut Vec<String>| {
-        let paragraph = current.trim();
-        if !paragraph.is_empty() {
-            paragraphs.push(paragraph.to_owned());
-        }
-        current.clear();
-    };
     while let Some(step) = pending.pop() {
-        let Step::Enter(node) = step else {
-            flush(&mut current, &mut paragraphs);
-            continue;
+        let node = match step {
+            Step::Enter(node) => node,
+            Step::EndOfBlock => {
+                blocks.flush();
+                continue;
+            }
+            Step::EndOfLink => {
+                blocks.in_links = blocks.in_links.saturating_sub(1);
+                continue;
+            }
         };
-        let (descend, block) = node.query_or((false, false), |inner| match &inner.data {
+        match node.query_or(Next::Leave, |inner| blocks.enter(&inner.data)) {
+            Next::Leave => continue,
+            Next::Drop => {
+                blocks.dropped += node.normalized_char_count();
+                continue;
+            }
+            Next::Descend => {}
+            Next::Block => {
+                blocks.flush();
+                pending.push(Step::EndOfBlock);
+            }
+            Next::Link => {
+                blocks.in_links += 1;
+                pending.push(Step::EndOfLink);
+            }
+        }
+        pending.extend(node.children().into_iter().rev().map(Step::Enter));
+    }
+    blocks.flush();
+    blocks
+}
+
+enum Step<'a> {
+    Enter(NodeRef<'a>),
+    EndOfBlock,
+    EndOfLink,
+}
+
+/// What to do with a node: leave it with all it holds, or go on inside it.
+enum Next {
+    Leave,
+    /// The same, and its text counts as dropped.
+    Drop,
+    Descend,
+    Block,
+    Link,
+}
+
+/// The blocks gathered so far, and the one being gathered.
+#[derive(Default)]
+struct Blocks {
+    paragraphs: Vec<String>,
+    current: String,
+    in_links: usize,
+    linked: usize,
+    /// Whether surroundings and lists of links are left out.
+    strict: bool,
+    /// Characters left out so.
+    dropped: usize,
+}
+
+impl Blocks {
+    fn enter(&mut self, data: &NodeData) -> Next {
+        match data {
             NodeData::Text { contents } => {
-                text::push_collapsed(&mut current, contents);
-                (false, false)
+                let before = self.current.len();
+                text::push_collapsed(&mut self.current, contents);
+                if self.in_links > 0 {
+                    self.linked += self.current.len() - before;
+                }
+                Next::Leave
             }
             NodeData::Element(element) => {
                 let name = &*element.name.local;
                 if matches!(name, "br" | "td" | "th") {
-                    text::push_collapsed(&mut current, " ");
+                    text::push_collapsed(&mut self.current, " ");
                 }
-                (!is_silent(name), name != "br" && text::is_block(name))
+                if is_silent(name) {
+                    Next::Leave
+                } else if self.strict && is_surrounding(element) {
+                    Next::Drop
+                } else if name == "a" {
+                    Next::Link
+                } else if name != "br" && text::is_block(name) {
+                    Next::Block
+                } else {
+                    Next::Descend
+                }
             }
-            _ => (false, false),
-        });
-        if block {
-            flush(&mut current, &mut paragraphs);
-            pending.push(Step::EndOfBlock);
-        }
-        if descend {
-            pending.extend(node.children().into_iter().rev().map(Step::Enter));
+            _ => Next::Leave,
         }
     }
-    flush(&mut current, &mut paragraphs);
-    paragraphs
+
+    fn flush(&mut self) {
+        let paragraph = self.current.trim();
+        // Prose holds links; a list of other articles is nothing else.
+        if self.strict && self.linked * 10 > paragraph.len() * 8 {
+            self.dropped += paragraph.chars().count();
+        } else if !paragraph.is_empty() {
+            self.paragraphs.push(paragraph.to_owned());
+        }
+        self.current.clear();
+        self.linked = 0;
+    }
+}
+
+static SURROUNDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:^|[\s_-])(?:comments?|commentlist|disqus|related|recommend(?:ed|ations?)?|newsletter|sharing|share(?:-?buttons?|-?bar|-?tools)?|",
+        r"outbrain|taboola|read-?more|also-?read|most-?read|author-?(?:bio|box|info)|about-?author|breadcrumbs?|post-?tags|",
+        r"cookie|gdpr|consent|advert(?:isement)?s?|jp-relatedposts|sharedaddy)(?:$|[\s_-])"
+    ))
+    .ok()
+});
+
+/// Whether a block's own class or id says that it is not the article.
+fn is_surrounding(element: &Element) -> bool {
+    let Some(regex) = SURROUNDING.as_ref() else { return false };
+    // Each of the two may wrap a whole page; then what it holds is no surrounding (see `paragraphs_of`).
+    matches!(&*element.name.local, "form" | "noscript")
+        || text::is_block(&element.name.local)
+            && element
+                .attrs
+                .iter()
+                .filter(|attribute| matches!(&*attribute.name.local, "class" | "id"))
+                .any(|attribute| attribute.value.len() < 200 && regex.is_match(&attribute.value))
 }
 
 /// Elements whose text is not part of what an article says.
@@ -130,7 +231,6 @@ fn is_silent(name: &str) -> bool {
         name,
         "script"
             | "style"
-            | "noscript"
             | "template"
             | "svg"
             | "button"
@@ -145,7 +245,6 @@ fn is_silent(name: &str) -> bool {
             | "math"
             | "aside"
             | "footer"
-            | "form"
             | "dialog"
             | "head"
     )
@@ -238,7 +337,8 @@ mod tests {
 
     #[test]
     fn pages_without_an_article_give_their_prose() {
-        let items: String = (0..12).map(|n| format!("<tr><td><font>{SENTENCE}{n}</font></td></tr>")).collect();
+        let items: String =
+            (0..12).map(|n| format!("<tr><td><font>{SENTENCE}{n}</font></td></tr>")).collect::<Vec<_>>().concat();
         let found = read(&page(&format!("<table>{items}</table>")), None, None);
         assert!(length(&found.paragraphs) > 800, "{:?}", found.method);
     }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::json_ld::{addresses, boolean, names, string, types};
+use super::json_ld::{self, addresses, boolean, string, types};
 use super::page::{DateKind, Page, language_code};
 use super::{dates, text};
 
@@ -94,9 +94,16 @@ pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Meta
             .filter(|name| !is_address(name))
             .map(str::to_owned)
     });
+    let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
+    let label = domain.split('.').next().unwrap_or_default();
+    let names: Vec<&str> = [site_name.as_deref(), publisher.as_deref(), Some(label)]
+        .into_iter()
+        .flatten()
+        .filter(|name| !name.is_empty())
+        .collect();
     let (published_at, modified_at) = published_and_modified(page, nodes, article, url);
     Metadata {
-        title: title(page, article, &[site_name.as_deref(), publisher.as_deref()]),
+        title: title(page, article, &names),
         author: author(page, article),
         published_at,
         modified_at,
@@ -166,13 +173,21 @@ fn article_node<'a>(
     nodes.iter().filter(|node| is_article(node)).rev().max_by_key(|node| weight(node))
 }
 
-fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[Option<&str>]) -> Option<String> {
-    let headline = article.and_then(|node| string(node, "headline"));
-    // Some cut the headline for search engines; the page's own is then longer and begins the same.
+fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[&str]) -> Option<String> {
+    let tag = page.title.as_deref().unwrap_or_default();
+    let headline = article.and_then(|node| {
+        let (headline, name) = (string(node, "headline"), string(node, "name"));
+        // Wikipedia puts a short description where the headline belongs and the title under `name`.
+        match (&headline, &name) {
+            (Some(stated), Some(other)) if !tag.contains(stated.as_str()) && tag.contains(other.as_str()) => name,
+            _ => headline.or(name.filter(|name| tag.contains(name.as_str()))),
+        }
+    });
+    let headline = headline.map(|title| without_site(&title, names));
     let stated =
         page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
-    let tag = page.title.as_deref().filter(|title| !title.is_empty()).map(|title| without_site(title, names));
     let heading = page.headings.iter().find(|heading| heading.chars().count() >= 8);
+    // Some cut the headline for search engines; the page's own is then longer and begins the same.
     if let (Some(headline), Some(full)) = (&headline, heading) {
         let cut = headline.trim_end_matches(['.', '…']);
         if headline.len() < full.len() && full.starts_with(cut) {
@@ -181,27 +196,32 @@ fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[Option<&str
     }
     // A heading that the title tag repeats is the article's own wording.
     let confirmed = heading.filter(|heading| {
-        page.title.as_deref().is_some_and(|title| title.contains(heading.as_str()))
-            || stated.as_deref().is_some_and(|title| title.contains(heading.as_str()))
+        tag.contains(heading.as_str()) || stated.as_deref().is_some_and(|title| title.contains(heading.as_str()))
     });
+    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
     headline
         .or_else(|| confirmed.cloned())
         .or(stated)
-        .or(tag)
+        .or(of_tag)
         .or_else(|| heading.cloned())
         .filter(|title| !title.is_empty())
 }
 
-/// Takes the site's name off a title's end ("… | Reuters", "… - BBC News").
-fn without_site(title: &str, names: &[Option<&str>]) -> String {
+/// Takes the site's name off a title's end ("… | Reuters", "… - BBC News"). `names` are the site's names as stated, and
+/// the label of its domain.
+fn without_site(title: &str, names: &[&str]) -> String {
+    let letters =
+        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
         let Some((head, tail)) = title.rsplit_once(separator) else { continue };
-        let tail_lower = tail.trim().to_lowercase();
-        let is_name = names.iter().flatten().any(|name| {
-            let name = name.to_lowercase();
-            tail_lower == name || (tail_lower.len() > 3 && (name.contains(&tail_lower) || tail_lower.contains(&name)))
+        let tail_letters = letters(tail);
+        let is_name = names.iter().map(|name| letters(name)).any(|name| {
+            tail_letters == name
+                || (tail_letters.len() > 3
+                    && name.len() > 3
+                    && (name.contains(&tail_letters) || tail_letters.contains(&name)))
         });
-        let is_domain = tail_lower.contains('.') && !tail_lower.contains(' ');
+        let is_domain = tail.contains('.') && !tail.trim().contains(' ');
         let bar_and_short =
             separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;
         if (is_name || is_domain || bar_and_short) && head.chars().count() >= 8 {
@@ -213,9 +233,9 @@ fn without_site(title: &str, names: &[Option<&str>]) -> String {
 
 fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
     let from_nodes = article
-        .map(|node| names(node, "author"))
+        .map(|node| json_ld::names(node, "author"))
         .filter(|names| !names.is_empty())
-        .or_else(|| article.map(|node| names(node, "creator")))
+        .or_else(|| article.map(|node| json_ld::names(node, "creator")))
         .unwrap_or_default();
     let listed: Vec<String> = if from_nodes.is_empty() {
         let tags =
@@ -312,7 +332,8 @@ fn published_and_modified(
         .or_else(|| dates::date_in_path(url.path()))
         .or_else(|| marked(DateKind::Labelled, true))
         .or_else(|| marked(DateKind::Time, false))
-        .or_else(|| marked(DateKind::Labelled, false));
+        .or_else(|| marked(DateKind::Labelled, false))
+        .or_else(|| marked(DateKind::Line, true));
     (published, modified)
 }
 

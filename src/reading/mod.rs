@@ -110,6 +110,8 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
         return plain_text(&decoded, charset, url);
     }
     let document = Document::from(nesting::limit(&decoded).as_ref());
+    // Nobody asks for the parser's complaints, and every copy of the document would carry them.
+    document.errors.borrow_mut().clear();
     let page = page::read(&document);
     let markup = json_ld::read(&page.json_ld);
     let stated = metadata::read(&page, &markup.nodes, url);

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 const MAX_DEPTH: usize = 256;
 /// Formatting tags left open in a closed block are opened again by the parser in every later block.
 const MAX_DANGLING: usize = 24;
+/// Old pages leave `<font>` and `<b>` open by the hundred; their blocks must not pay for it.
+const MAX_FORMATTING: usize = 64;
 /// The parser compares every attribute of a tag with every other.
 const MAX_ATTRIBUTES: usize = 200;
 
@@ -22,7 +24,7 @@ pub(super) fn limit(html: &str) -> Cow<'_, str> {
         let Some(from_tag) = html.get(tag_start..) else { break };
         let tag = tag_at(from_tag);
         let (length, keep) = match &tag {
-            Tag::NotATag => (1, true),
+            Tag::Text => (1, true),
             Tag::Skip(length) => (*length, true),
             Tag::Element(element) => (element.length, scan.keep(element)),
         };
@@ -43,7 +45,7 @@ pub(super) fn limit(html: &str) -> Cow<'_, str> {
 }
 
 enum Tag<'a> {
-    NotATag,
+    Text,
     /// Comments, declarations, and elements whose content is not markup; the length in bytes.
     Skip(usize),
     Element(Element<'a>),
@@ -69,7 +71,7 @@ fn tag_at(text: &str) -> Tag<'_> {
     let closes = bytes.get(1) == Some(&b'/');
     let name_start = if closes { 2 } else { 1 };
     if !bytes.get(name_start).is_some_and(u8::is_ascii_alphabetic) {
-        return Tag::NotATag;
+        return Tag::Text;
     }
     let is_name_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
     let name_end = bytes.iter().skip(name_start).position(is_name_end).map_or(bytes.len(), |at| name_start + at);
@@ -90,13 +92,12 @@ fn tag_end(bytes: &[u8], name_end: usize) -> (usize, usize, bool) {
     for (at, byte) in bytes.iter().copied().enumerate().skip(name_end) {
         match quote {
             Some(open) if byte == open => quote = None,
-            Some(_) => {}
             None if matches!(byte, b'"' | b'\'') && previous == b'=' => quote = Some(byte),
             None if byte == b'>' => return (at + 1, attributes, previous == b'/'),
             None if (previous.is_ascii_whitespace() || previous == b'/') && !byte.is_ascii_whitespace() => {
-                attributes += 1
+                attributes += 1;
             }
-            None => {}
+            Some(_) | None => {}
         }
         if quote.is_none() && !(byte.is_ascii_whitespace() && previous == b'=') {
             previous = byte;
@@ -126,6 +127,8 @@ struct Scan {
     open: Vec<Open>,
     /// Formatting tags whose block closed before they did.
     dangling: usize,
+    /// Formatting tags now open.
+    formatting: usize,
     foreign: usize,
 }
 
@@ -139,6 +142,8 @@ struct Open {
 #[derive(PartialEq, Clone, Copy)]
 enum Kind {
     Formatting,
+    /// Opening one closes the one before.
+    Alone,
     Foreign,
     Other,
 }
@@ -163,13 +168,23 @@ impl Scan {
             self.open.pop();
         }
         let kind = kind(lower);
-        let keep = self.open.len() < MAX_DEPTH && !(kind == Kind::Formatting && self.dangling >= MAX_DANGLING);
+        if kind == Kind::Formatting && (self.dangling >= MAX_DANGLING || self.formatting >= MAX_FORMATTING) {
+            return false;
+        }
+        let hash = name_hash(element.name);
+        if kind == Kind::Alone
+            && let Some(position) = self.open.iter().rposition(|open| open.hash == hash)
+        {
+            self.open.remove(position);
+        }
+        let keep = self.open.len() < MAX_DEPTH;
+        self.formatting += usize::from(keep && kind == Kind::Formatting);
         if keep && kind == Kind::Foreign {
             self.foreign += 1;
         }
         // Beyond the limit only as many are remembered as a closing tag looks back.
         if self.open.len() < MAX_DEPTH * 2 {
-            self.open.push(Open { hash: name_hash(element.name), rank, kind, kept: keep });
+            self.open.push(Open { hash, rank, kind, kept: keep });
         }
         keep
     }
@@ -182,10 +197,11 @@ impl Scan {
             // Without its opening tag a closing one does nothing, but for these two, which then open one.
             return !matches!(lower, "p" | "br") || self.open.len() < MAX_DEPTH;
         };
-        let is_formatting = self.open.get(position).is_some_and(|open| open.kind == Kind::Formatting);
-        if is_formatting {
+        if self.open.get(position).is_some_and(|open| matches!(open.kind, Kind::Formatting | Kind::Alone)) {
             // Misnested formatting closes alone.
-            return self.open.remove(position).kept;
+            let closed = self.open.remove(position);
+            self.formatting -= usize::from(closed.kept && closed.kind == Kind::Formatting).min(self.formatting);
+            return closed.kept;
         }
         let mut kept = true;
         for (nth, open) in self.open.drain(position..).enumerate() {
@@ -193,6 +209,7 @@ impl Scan {
                 kept = open.kept;
             } else if open.kept && open.kind == Kind::Formatting {
                 self.dangling += 1;
+                self.formatting = self.formatting.saturating_sub(1);
             }
             if open.kept && open.kind == Kind::Foreign {
                 self.foreign = self.foreign.saturating_sub(1);
@@ -254,7 +271,8 @@ fn rank(name: &str) -> u8 {
 
 fn kind(name: &str) -> Kind {
     match name {
-        "b" | "big" | "code" | "em" | "font" | "i" | "nobr" | "s" | "small" | "strike" | "strong" | "tt" | "u" => {
+        "a" | "button" | "nobr" | "select" => Kind::Alone,
+        "b" | "big" | "code" | "em" | "font" | "i" | "s" | "small" | "strike" | "strong" | "tt" | "u" => {
             Kind::Formatting
         }
         "svg" | "math" => Kind::Foreign,
@@ -281,6 +299,14 @@ mod tests {
     }
 
     #[test]
+    fn unclosed_anchors_and_fonts_cost_no_block() {
+        let page = format!("{}<div><p>text</p></div>", "<a name=x>y<p>z</p>".repeat(1_000));
+        assert!(matches!(limit(&page), Cow::Borrowed(_)), "an anchor closes the one before");
+        let page = format!("{}<div><p>text</p></div>", "<font size=1>y<p>z</p>".repeat(1_000));
+        assert!(limit(&page).ends_with("<p>z</p><div><p>text</p></div>"));
+    }
+
+    #[test]
     fn deep_nesting_is_cut_and_the_text_stays() {
         let page = format!("{}deep text{}", "<div>".repeat(100_000), "</div>".repeat(100_000));
         let limited = limit(&page);
@@ -298,7 +324,7 @@ mod tests {
 
     #[test]
     fn tags_with_absurd_attributes_go() {
-        let attributes: String = (0..1_000).map(|n| format!(" a{n}=1")).collect();
+        let attributes: String = (0..1_000).map(|n| format!(" a{n}=1")).collect::<Vec<_>>().concat();
         assert_eq!(limit(&format!("<p>a<div{attributes}>b</p>")), "<p>ab</p>");
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Page {
     pub(super) review_scopes: Vec<NodeId>,
     /// The first element with `itemprop=articleBody`.
     pub(super) body_scope: Option<NodeId>,
+    /// Short lines seen behind the first heading.
+    lines: usize,
     pub(super) has_password_field: bool,
     /// Markers of bot walls and captchas in scripts and attributes.
     pub(super) has_challenge: bool,
@@ -56,6 +58,8 @@ pub(super) enum DateKind {
     Time,
     /// Text of a small element whose class speaks of a date.
     Labelled,
+    /// A short line behind the heading that may be a date.
+    Line,
 }
 
 static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -69,7 +73,10 @@ pub(super) fn read(document: &Document) -> Page {
     let mut page = Page::default();
     let mut in_body = false;
     for node in document.root().descendants_it() {
-        let Some(element) = node.element_ref() else { continue };
+        let Some(element) = node.element_ref() else {
+            page.note_line(&node);
+            continue;
+        };
         let attribute = |name: &str| -> Option<&str> {
             element.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
         };
@@ -152,6 +159,24 @@ impl Page {
         }
     }
 
+    /// Short text behind the first heading that holds a year: only lines in the article's head, not lists of others.
+    fn note_line(&mut self, node: &NodeRef<'_>) {
+        if self.headings.is_empty() || self.lines >= 40 {
+            return;
+        }
+        let line = node.query_or(None, |inner| match &inner.data {
+            NodeData::Text { contents } if (8..=80).contains(&contents.trim().len()) => Some(text::collapse(contents)),
+            _ => None,
+        });
+        let Some(value) = line else { return };
+        self.lines += 1;
+        if value.bytes().filter(u8::is_ascii_digit).count() >= 5
+            && value.bytes().filter(u8::is_ascii_digit).count() <= 14
+        {
+            self.dates.push(DateMark { kind: DateKind::Line, value, after_heading: true });
+        }
+    }
+
     fn note_date<'a>(&mut self, node: &NodeRef<'_>, name: &str, attribute: &impl Fn(&str) -> Option<&'a str>) {
         let property = attribute("itemprop").unwrap_or_default();
         let class = attribute("class").unwrap_or_default();
@@ -168,7 +193,27 @@ impl Page {
             if says_modified { DateKind::Modified } else { DateKind::Time }
         } else if matches!(
             name,
-            "span" | "div" | "p" | "abbr" | "small" | "li" | "em" | "a" | "i" | "b" | "strong" | "h6" | "td"
+            "h2" | "h3"
+                | "h4"
+                | "h5"
+                | "dd"
+                | "dt"
+                | "header"
+                | "footer"
+                | "section"
+                | "span"
+                | "div"
+                | "p"
+                | "abbr"
+                | "small"
+                | "li"
+                | "em"
+                | "a"
+                | "i"
+                | "b"
+                | "strong"
+                | "h6"
+                | "td"
         ) && (is_match(&DATE_CLASS, class) || is_match(&DATE_CLASS, id))
         {
             if says_modified { DateKind::Modified } else { DateKind::Labelled }
@@ -299,6 +344,7 @@ mod tests {
             [
                 (DateKind::Labelled, "Today 20.11.2026", false),
                 (DateKind::Labelled, "18 Nov 2026", true),
+                (DateKind::Line, "18 Nov 2026", true),
                 (DateKind::Time, "2026-11-18", true)
             ]
         );

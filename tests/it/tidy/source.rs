@@ -67,12 +67,12 @@ impl Source {
         Self { tokens: kept }
     }
 
-    /// First parts of paths that begin at the crate's root: `crate::a::b`, `crate::{a, b::c}` and `corroborate::a`.
-    pub(super) fn crate_paths(&self) -> Vec<(usize, String)> {
+    /// First parts of paths that begin at the crate's root, by the name the crate has here: `crate::a::b`,
+    /// `crate::{a, b::c}`; in the binary `corroborate::a`.
+    pub(super) fn crate_paths(&self, name: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for at in 0..self.tokens.len() {
-            let begins = matches!(self.text(at), "crate" | "corroborate") && self.matches(at + 1, &[":", ":"]);
-            if !begins || (at > 0 && self.text(at - 1) == ":") {
+            if !self.matches(at, &[name, ":", ":"]) || self.is_inner_part(at) {
                 continue;
             }
             let next = at + 3;
@@ -94,14 +94,57 @@ impl Source {
         found
     }
 
-    /// Lines where a path begins with this crate's name.
+    /// Lines where a path begins with this crate's name. A file that imports something of that name from elsewhere, as
+    /// in `use crate::telemetry::metrics`, means that.
     pub(super) fn uses_of(&self, library: &str) -> Vec<usize> {
+        let imports = |at: &usize| {
+            let ends =
+                matches!(self.text(at + 1), ";" | "," | "}" | "as") || self.matches(at + 1, &[":", ":", "{", "self"]);
+            self.text(*at) == library && ends && (self.is_inner_part(*at) || self.is_in_group(*at))
+        };
+        if (0..self.tokens.len()).any(|at| imports(&at)) {
+            return Vec::new();
+        }
         let is_use = |at: &usize| {
             let imported = *at > 0 && self.text(at - 1) == "use" && matches!(self.text(at + 1), ";" | "as");
             let path = self.matches(at + 1, &[":", ":"]) && !self.is_inner_part(*at);
             self.text(*at) == library && (imported || path)
         };
         (0..self.tokens.len()).filter(is_use).map(|at| self.tokens[at].line).collect()
+    }
+
+    /// Whether the name is a part of `use a::{…}`: the bracket that holds it follows `::`.
+    fn is_in_group(&self, at: usize) -> bool {
+        let mut depth = 0_usize;
+        for position in (0..at).rev() {
+            match self.text(position) {
+                "}" => depth += 1,
+                "{" if depth > 0 => depth -= 1,
+                "{" => return position >= 2 && self.matches(position - 2, &[":", ":"]),
+                ";" => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Files that exist for tests alone: names of `#[cfg(test)] mod name;`.
+    pub(super) fn test_modules(&self) -> Vec<String> {
+        let attribute = ["#", "[", "cfg", "(", "test", ")", "]"];
+        let mut found = Vec::new();
+        for at in 0..self.tokens.len() {
+            if !self.matches(at, &attribute) {
+                continue;
+            }
+            let mut module = at + attribute.len();
+            while matches!(self.text(module), "pub" | "(") {
+                module = if self.text(module) == "(" { self.behind(module) } else { module + 1 };
+            }
+            if self.text(module) == "mod" && self.text(module + 2) == ";" {
+                found.push(self.text(module + 1).to_owned());
+            }
+        }
+        found
     }
 
     /// Whether the name belongs to a path that began before it. `::name` begins a path, and so does the type behind the
@@ -290,16 +333,25 @@ fn uses_of_a_library_are_told_from_modules_of_that_name() {
     ] {
         assert_eq!(Source::read(text).uses_of("sqlx").len(), 1, "{text}");
     }
-    for text in ["use crate::store::sqlx::Row;", "mod sqlx;", "let sqlx = 1;", "use self::sqlx::Row;"] {
+    let others = [
+        "use crate::store::sqlx::Row;",
+        "mod sqlx;",
+        "let sqlx = 1;",
+        "use self::sqlx::Row;",
+        "use crate::telemetry::sqlx; fn f() { sqlx::count() }",
+        "use crate::telemetry::{other, sqlx}; fn f() { sqlx::count() }",
+    ];
+    for text in others {
         assert_eq!(Source::read(text).uses_of("sqlx"), Vec::<usize>::new(), "{text}");
     }
 }
 
 #[test]
 fn every_way_to_name_a_room_is_seen() {
-    let text = "use crate::{store::{self, a::B}, domain::c, cache};\npub(crate) use crate::http::x; fn f() { crate::worker::run(); corroborate::cli::go() }";
-    let rooms: Vec<String> = Source::read(text).crate_paths().into_iter().map(|(_, room)| room).collect();
-    assert_eq!(rooms, ["store", "domain", "cache", "http", "worker", "cli"]);
+    let text = "use crate::{store::{self, a::B}, domain::c, cache};\npub(crate) use crate::http::x; fn f() { crate::worker::run(); corroborate::go() }";
+    let rooms: Vec<String> = Source::read(text).crate_paths("crate").into_iter().map(|(_, room)| room).collect();
+    assert_eq!(rooms, ["store", "domain", "cache", "http", "worker"]);
+    assert_eq!(Source::read("corroborate::cli::go()").crate_paths("corroborate"), vec![(1, "cli".to_owned())]);
     assert_eq!(Source::read("use std::{fs, env};\nstd::env::var(1)").paths(&["std", "env"]).len(), 2);
 }
 
@@ -307,6 +359,12 @@ fn every_way_to_name_a_room_is_seen() {
 fn tests_are_left_out_and_what_follows_them_is_not() {
     let text = "use a::b;\n#[cfg(test)]\nmod tests { use sqlx::x; fn f() { if a { b } } }\n#[cfg(test)]\nmod more;\nuse sqlx::y;";
     assert_eq!(Source::read(text).without_tests().uses_of("sqlx"), vec![6]);
+}
+
+#[test]
+fn files_for_tests_alone_are_known() {
+    let text = "mod a;\n#[cfg(test)]\nmod b;\n#[cfg(test)]\npub(crate) mod c;\n#[cfg(test)]\nmod tests { mod d; }";
+    assert_eq!(Source::read(text).test_modules(), ["b", "c"]);
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! Which passages a verdict is shown with: two or three, the strongest for it, from different groups, the newest first
+//! among equals.
+
+use std::collections::BTreeSet;
+
+use crate::domain::evidence::JudgedPassage;
+use crate::domain::verdict::{Stance, Verdict};
+
+/// A reader looks at two or three sources, not at eight (seed 1, section 6).
+const MOST: usize = 3;
+
+/// Passages whose probability differs by less than this are equals: no judge is surer than that.
+const EQUAL_WITHIN: f64 = 0.05;
+
+/// Indices into `passages`, the strongest first. Off-topic and social passages are never cited.
+pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64) -> Vec<usize> {
+    let sides: &[Stance] = match verdict {
+        Verdict::Supported | Verdict::Misleading => &[Stance::Supports],
+        Verdict::Refuted => &[Stance::Contradicts],
+        // The new state of things first, then what was true before.
+        Verdict::Outdated => &[Stance::Contradicts, Stance::Supports],
+        Verdict::Contested | Verdict::NotEnoughEvidence => &[Stance::Supports, Stance::Contradicts],
+        Verdict::NotVerifiable => &[],
+    };
+    let mut queues: Vec<std::vec::IntoIter<usize>> =
+        sides.iter().map(|side| strongest(*side, passages, relevance_floor).into_iter()).collect();
+    let mut groups = BTreeSet::new();
+    let mut chosen = Vec::new();
+    // The sides take turns, so that both are heard before either is heard twice.
+    loop {
+        let mut moved = false;
+        for queue in &mut queues {
+            let next = queue.find(|index| {
+                passages.get(*index).is_some_and(|passage| groups.insert(passage.independent_group.as_str()))
+            });
+            if let Some(index) = next {
+                chosen.push(index);
+                moved = true;
+            }
+            if chosen.len() == MOST {
+                return chosen;
+            }
+        }
+        if !moved {
+            return chosen;
+        }
+    }
+}
+
+/// The on-topic passages of a stance, strongest first.
+fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64) -> Vec<usize> {
+    let mut of_side: Vec<(usize, &JudgedPassage)> = passages
+        .iter()
+        .enumerate()
+        .filter(|(_, passage)| passage.relevance >= relevance_floor && !passage.is_social() && passage.stance() == side)
+        .collect();
+    let step = |passage: &JudgedPassage| {
+        let strength = if side == Stance::Contradicts { passage.contradict } else { passage.entail };
+        (strength / EQUAL_WITHIN).round() as i64
+    };
+    of_side.sort_by(|(_, a), (_, b)| {
+        step(b)
+            .cmp(&step(a))
+            .then_with(|| b.published_at.cmp(&a.published_at))
+            .then_with(|| b.quality.total_cmp(&a.quality))
+            .then_with(|| super::features::by_rank(a, b))
+    });
+    of_side.into_iter().map(|(index, _)| index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use proptest::prelude::*;
+
+    use super::super::samples::{any_passages, passage};
+    use super::*;
+
+    #[test]
+    fn the_strongest_of_different_groups_the_newest_first_among_equals() {
+        let mut old = passage("old", 0.90, 0.0);
+        old.published_at = DateTime::from_timestamp(1_000_000, 0);
+        let mut new = passage("new", 0.91, 0.0);
+        new.published_at = DateTime::from_timestamp(2_000_000, 0);
+        let mut copy = passage("copy", 0.99, 0.0);
+        copy.independent_group = "strong".into();
+        let strong = passage("strong", 1.0, 0.0);
+        let weak = passage("weak", 0.65, 0.0);
+        let against = passage("against", 0.0, 0.9);
+        let cited = choose(Verdict::Supported, &[old, weak, copy, new, against, strong], 0.3);
+        assert_eq!(cited, vec![2, 3, 0], "copy and strong are one group; copy ranks first of the two by its id");
+    }
+
+    #[test]
+    fn both_sides_are_heard_where_sources_disagree() {
+        let sources = [passage("a", 0.9, 0.0), passage("b", 0.8, 0.0), passage("c", 0.7, 0.0), passage("d", 0.0, 0.9)];
+        assert_eq!(choose(Verdict::Contested, &sources, 0.3), vec![0, 3, 1]);
+        assert_eq!(choose(Verdict::Outdated, &sources, 0.3), vec![3, 0, 1]);
+        assert_eq!(choose(Verdict::Refuted, &sources, 0.3), vec![3]);
+        assert!(choose(Verdict::NotVerifiable, &sources, 0.3).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn citations_are_few_different_and_on_topic(passages in any_passages(), which in 0..Verdict::ALL.len()) {
+            let cited = choose(Verdict::ALL[which], &passages, 0.3);
+            prop_assert!(cited.len() <= 3);
+            let groups: BTreeSet<_> = cited.iter().map(|index| &passages[*index].independent_group).collect();
+            prop_assert_eq!(groups.len(), cited.len());
+            prop_assert!(cited.iter().all(|index| passages[*index].relevance >= 0.3 && !passages[*index].is_social()));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Which sources are one source: reprints, copies of one wire story, pages of one owner. Agreement is counted over the
+//! groups found here, never over URLs or domains.
+
+mod origin;
+mod sketch;
+
+use std::collections::{BTreeMap, HashMap};
+
+use self::sketch::Sketch;
+
+/// What is known of a source when its independence is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceText<'a> {
+    pub evidence_id: &'a str,
+    pub url: &'a str,
+    /// The registered domain (`example.co.uk`).
+    pub domain: &'a str,
+    /// The body, or the passage where the body is not at hand.
+    pub text: &'a str,
+    /// The page's own canonical URL.
+    pub canonical: Option<&'a str>,
+    /// URLs of what the page says it is based on, or quotes as its source.
+    pub based_on: &'a [String],
+    /// The publisher the page names.
+    pub publisher: Option<&'a str>,
+    /// A reference work counts by article, not by owner.
+    pub reference_work: bool,
+}
+
+/// One group id per source, in the order given. Sources share an id when their texts are near-identical, they state
+/// the same wire or origin, share a canonical address or a page they are based on, or belong to the same owner.
+///
+/// The id says why (`wire:tass`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a reference work), so
+/// that evidence stored at another time falls into the same group. The order of the sources changes nothing.
+pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
+    let mut union = Union::new(sources.len());
+    let keys: Vec<Vec<String>> = sources.iter().map(keys_of).collect();
+    let mut first_with: HashMap<&str, usize> = HashMap::new();
+    for (index, of_source) in keys.iter().enumerate() {
+        for key in of_source {
+            match first_with.get(key.as_str()) {
+                Some(other) => union.join(index, *other),
+                None => {
+                    first_with.insert(key, index);
+                }
+            }
+        }
+    }
+    let sketches: Vec<Sketch> = sources.iter().map(|source| Sketch::new(source.text)).collect();
+    for (index, sketch) in sketches.iter().enumerate() {
+        for (other, earlier) in sketches.iter().enumerate().take(index) {
+            if union.root(index) != union.root(other) && sketch.is_copy_of(earlier) {
+                union.join(index, other);
+            }
+        }
+    }
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    for (index, of_source) in keys.iter().enumerate() {
+        let root = union.root(index);
+        for key in of_source.iter().filter(|key| names_group(key)) {
+            let better = names.get(&root).is_none_or(|name| (priority(key), key) < (priority(name), name));
+            if better {
+                names.insert(root, key.clone());
+            }
+        }
+    }
+    (0..sources.len()).map(|index| names.get(&union.root(index)).cloned().unwrap_or_default()).collect()
+}
+
+/// What a source shares with others of its group.
+fn keys_of(source: &SourceText<'_>) -> Vec<String> {
+    let mut keys = Vec::new();
+    let page = address(source.canonical.filter(|url| !url.trim().is_empty()).unwrap_or(source.url));
+    keys.push(format!("page:{page}"));
+    let own = address(source.url);
+    if own != page {
+        keys.push(format!("page:{own}"));
+    }
+    // Two pages made from a third are one source with it.
+    keys.extend(source.based_on.iter().map(|url| format!("page:{}", address(url))));
+    if source.reference_work {
+        return keys;
+    }
+    let domain = source.domain.trim().trim_start_matches("www.").to_lowercase();
+    if let Some(wire) = origin::wire_of(&domain, source.text) {
+        keys.push(format!("wire:{wire}"));
+    }
+    let owner = origin::owner_of_domain(&domain);
+    if let Some(owner) = owner {
+        keys.push(format!("owner:{owner}"));
+    }
+    if let Some(publisher) = source.publisher.map(origin::publisher_key).filter(|key| !key.is_empty()) {
+        keys.push(format!("publisher:{publisher}"));
+    }
+    if !domain.is_empty() {
+        keys.push(format!("domain:{domain}"));
+    }
+    keys
+}
+
+/// The kinds of key a group may be named by, best first: the wider the reason, the steadier the name.
+fn priority(key: &str) -> u8 {
+    match key.split_once(':').map(|(kind, _)| kind) {
+        Some("wire") => 0,
+        Some("owner") => 1,
+        Some("domain") => 2,
+        _ => 3,
+    }
+}
+
+/// A publisher's spelling varies from page to page; its domain does not.
+fn names_group(key: &str) -> bool {
+    !key.starts_with("publisher:")
+}
+
+/// An address without what varies between links to one page: scheme, `www.`, `m.`, fragment, tracking, last slash.
+fn address(url: &str) -> String {
+    let lower = url.trim();
+    let rest = lower.split_once("://").map_or(lower, |(_, rest)| rest);
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (host, path) = path.split_once('/').unwrap_or((path, ""));
+    let host = host.to_lowercase();
+    let host = ["www.", "m.", "amp."].iter().find_map(|prefix| host.strip_prefix(prefix)).unwrap_or(&host);
+    let mut kept: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty() && !is_tracking(pair)).collect();
+    kept.sort_unstable();
+    let mut address = format!("{host}/{}", path.trim_end_matches('/'));
+    if !kept.is_empty() {
+        address.push('?');
+        address.push_str(&kept.join("&"));
+    }
+    address
+}
+
+fn is_tracking(pair: &str) -> bool {
+    let name = pair.split('=').next().unwrap_or_default();
+    name.starts_with("utm_") || matches!(name, "fbclid" | "gclid" | "yclid" | "ref" | "amp" | "output")
+}
+
+/// Disjoint sets over positions.
+struct Union {
+    parent: Vec<usize>,
+}
+
+impl Union {
+    fn new(size: usize) -> Self {
+        Self { parent: (0..size).collect() }
+    }
+
+    fn root(&self, mut at: usize) -> usize {
+        while let Some(up) = self.parent.get(at).copied().filter(|up| *up != at) {
+            at = up;
+        }
+        at
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        if let Some(slot) = self.parent.get_mut(a.max(b)) {
+            *slot = a.min(b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn source<'a>(id: &'a str, url: &'a str, domain: &'a str, text: &'a str) -> SourceText<'a> {
+        SourceText {
+            evidence_id: id,
+            url,
+            domain,
+            text,
+            canonical: None,
+            based_on: &[],
+            publisher: None,
+            reference_work: false,
+        }
+    }
+
+    const STORY: &str = "A bridge over the river Dnipro reopened on Monday after two years of repairs, the city \
+        council said. The mayor thanked the engineers and promised that tolls would not rise before the end of next \
+        year. Traffic is expected to double within a month, according to the ministry of transport.";
+
+    #[test]
+    fn a_reprint_with_a_new_headline_is_the_same_source() {
+        let reprint = format!("Good news for drivers! {STORY} Read more on our site.");
+        let found = groups(&[
+            source("1", "https://one.example/a", "one.example", STORY),
+            source("2", "https://two.example/b", "two.example", &reprint),
+            source(
+                "3",
+                "https://three.example/c",
+                "three.example",
+                "Our reporter saw the first cars cross the repaired bridge at dawn; drivers hooted and waved flags \
+                 while officials watched from the bank and drank tea.",
+            ),
+        ]);
+        assert_eq!(found[0], found[1]);
+        assert_ne!(found[0], found[2]);
+    }
+
+    #[test]
+    fn a_snippet_of_a_story_is_that_story() {
+        let snippet =
+            "The mayor thanked the engineers and promised that tolls would not rise before the end of next year.";
+        let found = groups(&[
+            source("1", "https://one.example/a", "one.example", STORY),
+            source("2", "https://two.example/b", "two.example", snippet),
+        ]);
+        assert_eq!(found[0], found[1]);
+    }
+
+    #[test]
+    fn a_stated_wire_makes_one_source_of_many() {
+        let texts = [
+            ("a.example", "МОСКВА, 3 мая. /ТАСС/. Суд вынес приговор по делу о хищении."),
+            ("b.example", "Приговор по делу вынесен, по данным ТАСС. Подсудимый вину не признал."),
+            ("c.example", "Как сообщает ТАСС, обвиняемый получил семь лет."),
+            ("tass.ru", "Приговор объявили утром в понедельник."),
+            ("d.example", "LONDON (Reuters) - A court sentenced the man on Monday."),
+            ("e.example", "The court sentenced him to seven years, Reuters reported."),
+            ("f.example", "Суд виніс вирок, повідомляє Інтерфакс-Україна."),
+            ("g.example", "Our own correspondent watched the trial for the whole week."),
+        ];
+        let urls: Vec<String> = texts.iter().map(|(domain, _)| format!("https://{domain}/x")).collect();
+        let sources: Vec<_> =
+            texts.iter().zip(&urls).map(|((domain, text), url)| source(domain, url, domain, text)).collect();
+        let found = groups(&sources);
+        assert_eq!(found[..4], ["wire:tass", "wire:tass", "wire:tass", "wire:tass"]);
+        assert_eq!(found[4..], ["wire:reuters", "wire:reuters", "wire:interfax-ukraine", "domain:g.example"]);
+    }
+
+    #[test]
+    fn a_photo_credit_is_no_origin() {
+        let found = groups(&[
+            source(
+                "1",
+                "https://one.example/a",
+                "one.example",
+                "Photo: Reuters. The minister resigned, our reporter learned.",
+            ),
+            source(
+                "2",
+                "https://two.example/b",
+                "two.example",
+                "An official told this newspaper of the resignation on Friday.",
+            ),
+        ]);
+        assert_eq!(found, ["domain:one.example", "domain:two.example"]);
+    }
+
+    #[test]
+    fn owners_canonicals_and_third_pages_tie_sources_together() {
+        let based = ["https://origin.example/report?utm_source=x".to_owned()];
+        let mut first = source("1", "https://one.example/a", "one.example", "First text of some sort.");
+        first.based_on = &based;
+        let origin =
+            source("2", "https://www.origin.example/report/", "origin.example", "Second text, quite different.");
+        let mut mirror = source("3", "https://mirror.example/z", "mirror.example", "Third text with other words.");
+        mirror.canonical = Some("https://one.example/a#top");
+        let bbc = source("4", "https://www.bbc.co.uk/n/1", "bbc.co.uk", "Fourth text on a subject.");
+        let world = source("5", "https://bbc.com/n/2", "bbc.com", "Fifth text, elsewhere entirely.");
+        let found = groups(&[first, origin, mirror, bbc, world]);
+        assert_eq!(found[0], found[1]);
+        assert_eq!(found[0], found[2]);
+        assert_eq!(found[3..], ["owner:bbc", "owner:bbc"]);
+    }
+
+    #[test]
+    fn reference_works_count_by_article() {
+        let article = |id, url| SourceText { reference_work: true, ..source(id, url, "wikipedia.org", "") };
+        let found = groups(&[
+            article("1", "https://en.wikipedia.org/wiki/Kyiv"),
+            article("2", "https://en.wikipedia.org/wiki/Dnipro"),
+            article("3", "https://en.m.wikipedia.org/wiki/Dnipro#History"),
+        ]);
+        assert_ne!(found[0], found[1]);
+        assert_eq!(found[1], "page:en.wikipedia.org/wiki/Dnipro");
+    }
+
+    #[test]
+    fn empty_texts_are_not_copies_of_each_other() {
+        let found = groups(&[
+            source("1", "https://one.example/a", "one.example", ""),
+            source("2", "https://two.example/b", "two.example", ""),
+        ]);
+        assert_ne!(found[0], found[1]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_sources_changes_no_group(
+            rows in prop::collection::vec((0..4usize, 0..4usize, prop::option::of(0..3usize)), 0..8),
+            turn in any::<prop::sample::Index>(),
+        ) {
+            let domains = ["one.example", "two.example", "bbc.com", "bbc.co.uk"];
+            let texts = [STORY, "По данным ТАСС, суд вынес приговор.", "Something else altogether was said here today.", ""];
+            let pages = ["https://one.example/0", "https://third.example/p", "https://two.example/1"];
+            let urls: Vec<String> =
+                rows.iter().enumerate().map(|(n, (domain, ..))| format!("https://{}/{n}", domains[*domain])).collect();
+            let sources: Vec<SourceText<'_>> = rows
+                .iter()
+                .zip(&urls)
+                .map(|((domain, text, canonical), url)| SourceText {
+                    canonical: canonical.map(|page| pages[page]),
+                    ..source(url, url, domains[*domain], texts[*text])
+                })
+                .collect();
+            let by_id = |sources: &[SourceText<'_>]| -> BTreeMap<String, String> {
+                sources.iter().map(|s| s.evidence_id.to_owned()).zip(groups(sources)).collect()
+            };
+            let straight = by_id(&sources);
+            let mut turned = sources.clone();
+            if !turned.is_empty() {
+                let by = turn.index(turned.len());
+                turned.rotate_left(by);
+                turned.reverse();
+            }
+            prop_assert_eq!(straight, by_id(&turned));
+        }
+    }
+}

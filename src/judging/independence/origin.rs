@@ -1,0 +1,243 @@
+//! Where a story says it comes from, and who owns the site it stands on.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+/// A news agency: its key, its domains, and its name as a pattern (case matters for Latin acronyms, so `(?i:…)` is set
+/// where it does not).
+struct Wire {
+    key: &'static str,
+    domains: &'static [&'static str],
+    name: &'static str,
+}
+
+/// Agencies whose stories others reprint. The pattern matches the name alone; what has to stand around it is below.
+const WIRES: &[Wire] = &[
+    Wire { key: "reuters", domains: &["reuters.com"], name: r"(?i:reuters|рейтер\p{L}*)" },
+    Wire {
+        key: "ap",
+        domains: &["apnews.com", "ap.org"],
+        name: r"(?:AP|(?i:the associated press|associated press|ассошиэйтед пресс))",
+    },
+    Wire { key: "afp", domains: &["afp.com"], name: r"(?:AFP|АФП|(?i:agence france-presse|франс пресс))" },
+    Wire { key: "tass", domains: &["tass.ru", "tass.com"], name: r"(?:TASS|ТАСС|Tass)" },
+    Wire {
+        key: "ria",
+        domains: &["ria.ru"],
+        name: r"(?:RIA|РИА|РІА)(?: (?i:novosti|новости|новостей|новостям|новості|новини))?",
+    },
+    Wire {
+        key: "interfax-ukraine",
+        domains: &["interfax.com.ua"],
+        name: r"(?i:interfax[- ]ukraine|интерфакс[у]?[-–]украин\p{L}+|інтерфакс[у]?[-–]україн\p{L}+)",
+    },
+    Wire {
+        key: "interfax",
+        domains: &["interfax.ru", "interfax.com"],
+        name: r"(?i:interfax|интерфакс\p{L}*|інтерфакс\p{L}*)",
+    },
+    Wire {
+        key: "ukrinform",
+        domains: &["ukrinform.net", "ukrinform.ua"],
+        name: r"(?i:ukrinform|укринформ\p{L}*|укрінформ\p{L}*)",
+    },
+    Wire { key: "unian", domains: &["unian.net", "unian.ua", "unian.info"], name: r"(?:UNIAN|УНИАН|УНІАН)" },
+    Wire { key: "dpa", domains: &["dpa.com"], name: r"(?:DPA|dpa|ДПА)" },
+    Wire { key: "efe", domains: &["efe.com"], name: r"(?:EFE|Efe|ЭФЭ)" },
+    Wire { key: "ansa", domains: &["ansa.it"], name: r"(?:ANSA|Ansa|АНСА)" },
+    Wire { key: "lusa", domains: &["lusa.pt"], name: r"(?:LUSA|Lusa)" },
+    Wire { key: "xinhua", domains: &["xinhuanet.com", "news.cn"], name: r"(?i:xinhua|синьхуа|сіньхуа)" },
+    Wire { key: "anadolu", domains: &["aa.com.tr"], name: r"(?i:anadolu|анадолу)" },
+    Wire { key: "belta", domains: &["belta.by"], name: r"(?:BelTA|BELTA|БелТА|БЕЛТА)" },
+    Wire { key: "bloomberg", domains: &["bloomberg.com"], name: r"(?i:bloomberg|блумберг\p{L}*)" },
+];
+
+/// Words between which an agency's name states an origin. `N` stands for the name. A photo credit or a bare mention
+/// states none.
+const FRAMES: &[&str] = &[
+    // Datelines: "LONDON (Reuters) -", "МОСКВА, 3 мая. /ТАСС/.", "КИЕВ, 3 мая - РИА Новости."
+    r"[(/\[]\s*N\s*[)/\]]",
+    r"(?m:^[\p{Lu}][^\n.!?]{0,60}[-–—]\s*N\s*[.,:;-])",
+    // "according to Reuters", "Reuters reported", "as Reuters reports".
+    r"(?i:according to|citing|cited by|reported by|source\s*:|via|with reference to)\s+(?i:the )?(?i:news agency |agency )?N\b",
+    r"N\b(?i: news agency)?(?i:,? (?:reports|reported|said|has learned|writes))\b",
+    // "по данным ТАСС", "сообщает РИА Новости", "ТАСС сообщает", "со ссылкой на …", "передаёт …".
+    r"(?i:по (?:данным|сообщению|информации)|со ссылкой на|сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|источник\s*:)\s+(?i:агентств\p{L}+ |информагентств\p{L}+ )?[«]?N",
+    r"[«]?N[»]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пишет)",
+    // Ukrainian.
+    r"(?i:за (?:даними|повідомленням|інформацією)|з посиланням на|повідомля[єю]\p{L}*|повідоми(?:в|ла|ло|ли)|переда[єю]\p{L}*|пише|джерело\s*:)\s+(?i:агентств\p{L}+ |агенці\p{L}+ )?[«]?N",
+    r"[«]?N[»]?\s+(?i:повідомля[єю]|повідоми(?:в|ла|ло|ли)|переда[єю]|пише)",
+    // Portuguese, Spanish, French, German.
+    r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d'après|laut|nach angaben (?:von|der)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |l'|der |die )?(?i:agência |agencia |agence |nachrichtenagentur )?N\b",
+];
+
+/// An origin is stated at the head or the foot of a story; what stands between is quotation. Characters.
+const HEAD: usize = 700;
+const FOOT: usize = 300;
+
+/// One pattern per agency, in the order of [`WIRES`].
+static STATED: LazyLock<Vec<Option<Regex>>> =
+    LazyLock::new(|| WIRES.iter().map(|wire| Regex::new(&pattern(wire)).ok()).collect());
+
+/// Which agencies are named at all: the cheap question that nearly every page answers with none.
+static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(WIRES.iter().map(|wire| wire.name)).ok());
+
+fn pattern(wire: &Wire) -> String {
+    FRAMES.iter().map(|frame| format!("(?:{})", frame.replace('N', wire.name))).collect::<Vec<_>>().join("|")
+}
+
+/// The agency a source is of: by its own domain, else by the first origin its text states.
+pub(super) fn wire_of(domain: &str, text: &str) -> Option<&'static str> {
+    if let Some(wire) = WIRES.iter().find(|wire| wire.domains.contains(&domain)) {
+        return Some(wire.key);
+    }
+    let count = text.chars().count();
+    let head: String = text.chars().take(HEAD).collect();
+    let foot: String =
+        if count > HEAD { text.chars().skip(HEAD.max(count - FOOT.min(count))).collect() } else { String::new() };
+    [head, foot].iter().find_map(|part| first_stated(part))
+}
+
+/// The agency stated first in a part; of two at one place the more specific one, which stands earlier in the list.
+fn first_stated(part: &str) -> Option<&'static str> {
+    let named = NAMED.as_ref()?.matches(part);
+    named
+        .iter()
+        .filter_map(|index| {
+            let start = STATED.get(index)?.as_ref()?.find(part)?.start();
+            Some((start, index))
+        })
+        .min()
+        .and_then(|(_, index)| WIRES.get(index))
+        .map(|wire| wire.key)
+}
+
+/// Sites of one owner under several domains: public facts from the owners' own imprints. Agencies are in [`WIRES`].
+const OWNERS: &[(&str, &[&str])] = &[
+    ("bbc", &["bbc.com", "bbc.co.uk"]),
+    ("rossiya-segodnya", &["ria.ru", "sputniknews.com", "sputnikglobe.com", "inosmi.ru", "rsport.ru", "1prime.ru"]),
+    ("rt", &["rt.com", "russian.rt.com", "ruptly.tv"]),
+    ("rfe-rl", &["rferl.org", "svoboda.org", "radiosvoboda.org", "currenttime.tv", "krymr.com", "azattyq.org"]),
+    (
+        "news-corp",
+        &[
+            "wsj.com",
+            "nypost.com",
+            "thetimes.co.uk",
+            "thetimes.com",
+            "thesun.co.uk",
+            "news.com.au",
+            "marketwatch.com",
+            "barrons.com",
+            "theaustralian.com.au",
+        ],
+    ),
+    ("dmg-media", &["dailymail.co.uk", "mailonline.co.uk", "metro.co.uk", "inews.co.uk"]),
+    (
+        "reach",
+        &[
+            "mirror.co.uk",
+            "express.co.uk",
+            "dailystar.co.uk",
+            "manchestereveningnews.co.uk",
+            "dailyrecord.co.uk",
+            "walesonline.co.uk",
+        ],
+    ),
+    ("globo", &["globo.com", "valor.com.br"]),
+    ("folha", &["folha.com.br", "uol.com.br"]),
+    ("ukrainska-pravda", &["pravda.com.ua", "epravda.com.ua", "eurointegration.com.ua"]),
+    ("axel-springer", &["bild.de", "welt.de", "politico.com", "politico.eu", "businessinsider.com", "onet.pl"]),
+    ("conde-nast", &["wired.com", "newyorker.com", "vanityfair.com", "arstechnica.com"]),
+    ("comcast", &["nbcnews.com", "cnbc.com", "msnbc.com", "sky.com"]),
+    ("gannett", &["usatoday.com", "azcentral.com", "freep.com"]),
+    ("new-york-times", &["nytimes.com", "theathletic.com"]),
+    ("alphabet", &["youtube.com", "youtu.be"]),
+    ("x", &["x.com", "twitter.com"]),
+    ("meta", &["facebook.com", "fb.com", "instagram.com", "threads.net", "threads.com"]),
+    ("telegram", &["t.me", "telegram.me", "telegra.ph"]),
+];
+
+/// The owner of a registered domain, where it has several.
+pub(super) fn owner_of_domain(domain: &str) -> Option<&'static str> {
+    OWNERS.iter().find(|(_, domains)| domains.contains(&domain)).map(|(owner, _)| *owner)
+}
+
+/// A publisher's name without case, spacing, punctuation and legal form; empty where nothing is left that names one.
+pub(super) fn publisher_key(name: &str) -> String {
+    let words: Vec<String> = name
+        .split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .filter(|word| {
+            !word.is_empty()
+                && !matches!(
+                    word.as_str(),
+                    "the"
+                        | "inc"
+                        | "ltd"
+                        | "llc"
+                        | "gmbh"
+                        | "ag"
+                        | "plc"
+                        | "co"
+                        | "corp"
+                        | "ооо"
+                        | "ао"
+                        | "тов"
+                        | "зат"
+                )
+        })
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert!(NAMED.is_some());
+        for (wire, regex) in WIRES.iter().zip(STATED.iter()) {
+            assert!(regex.is_some(), "{}: {:?}", wire.key, Regex::new(&pattern(wire)).err());
+        }
+    }
+
+    #[test]
+    fn origins_are_read_where_they_are_stated() {
+        let cases = [
+            ("LONDON, May 3 (Reuters) - Shares fell.", Some("reuters")),
+            ("KYIV, Ukraine (AP) — Officials said.", Some("ap")),
+            ("According to the Associated Press, three were hurt.", Some("ap")),
+            ("МОСКВА, 3 мая — РИА Новости. Заседание отложено.", Some("ria")),
+            ("Об этом сообщает «Интерфакс».", Some("interfax")),
+            ("Об этом сообщает Интерфакс-Украина.", Some("interfax-ukraine")),
+            ("Про це повідомляє Укрінформ.", Some("ukrinform")),
+            ("Рейс отменён, передаёт УНИАН со ссылкой на ТАСС.", Some("unian")),
+            ("Segundo a agência EFE, o voo foi cancelado.", Some("efe")),
+            ("Laut dpa wurde der Flug gestrichen.", Some("dpa")),
+            ("Reuters hired a new editor.", None),
+            ("Photo: AFP", None),
+            ("The map shows it.", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(wire_of("site.example", text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wire_named_in_the_middle_of_a_long_story_is_quotation() {
+        let padding = "Our reporter asked the minister about it once more. ".repeat(40);
+        let text = format!("{padding} Reuters reported in March that talks had failed. {padding}");
+        assert_eq!(wire_of("site.example", &text), None);
+        assert_eq!(wire_of("site.example", &format!("{padding} Source: Reuters")), Some("reuters"));
+    }
+
+    #[test]
+    fn a_publisher_is_itself_however_it_is_spelt() {
+        assert_eq!(publisher_key("The Example News, Inc."), publisher_key("example  news"));
+        assert_eq!(publisher_key("Inc."), "");
+    }
+}

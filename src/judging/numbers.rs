@@ -1,0 +1,303 @@
+//! Numbers and dates of a claim against those of a passage, by rule, beside whatever model judges the words.
+//!
+//! Two figures are compared only where they count the same thing in the same unit and stand in a sentence that speaks
+//! of the claim. A figure that is merely elsewhere is no disagreement.
+
+use chrono::Datelike;
+
+use crate::domain::evidence::StanceProbabilities;
+use crate::language::dates::DateMention;
+use crate::language::numbers::{Comparator, Quantity, Unit};
+
+use super::profile::{SentenceProfile, TextProfile};
+use super::stance;
+
+/// What a disagreeing figure does to a judgement (SCORING, numbers and dates).
+pub const REFUTING_CONTRADICTION: f64 = 0.70;
+const DISAGREEING_ENTAILMENT: f64 = 0.30;
+
+/// A newer and larger running total contradicts the claim as it stands, which makes an older report outdated, and must
+/// not refute it: between the stance threshold (0.6) and the refuting one (0.7).
+const RUNNING_TOTAL_CONTRADICTION: f64 = 0.65;
+
+/// Counts up to here are exact: nobody rounds 37 dead.
+const EXACT_UP_TO: f64 = 100.0;
+/// Larger figures agree within this share of the claim's, or one unit of the last digit stated, whichever is wider.
+const TOLERANCE: f64 = 0.02;
+
+/// "About 300": a round figure is meant within a tenth.
+const ABOUT: f64 = 0.1;
+
+/// Share of the claim's words the figure's sentence must hold for the two to speak of one thing: where they count the
+/// same by name, and where only the unit is the same.
+const SAME_COUNTED: f64 = 0.4;
+const SAME_UNIT: f64 = 0.6;
+/// The same for dates: a sentence may date something else in passing.
+const SAME_EVENT: f64 = 0.6;
+
+/// Beginnings of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted.
+const RUNNING: &[&str] = &[
+    "dead",
+    "death",
+    "die",
+    "kill",
+    "victim",
+    "casualt",
+    "injur",
+    "wound",
+    "missing",
+    "infect",
+    "case",
+    "vote",
+    "ballot",
+    "arrest",
+    "detain",
+    "evacuat",
+    "погиб",
+    "умер",
+    "жертв",
+    "убит",
+    "ранен",
+    "пострада",
+    "пропавш",
+    "зараз",
+    "заболев",
+    "случа",
+    "голос",
+    "задержан",
+    "загиб",
+    "загин",
+    "помер",
+    "поранен",
+    "постражд",
+    "зникл",
+    "випадк",
+    "затриман",
+    "mort",
+    "ferid",
+    "caso",
+    "voto",
+    "fallecid",
+    "herid",
+];
+
+/// What comparing the figures of a claim with those of a passage found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NumberCheck {
+    /// True: all aligned figures agree. False: one disagrees. `None`: nothing to align.
+    pub num_ok: Option<bool>,
+    /// The disagreement is a newer and larger running total: a sign of "outdated", not of "refuted".
+    pub newer_total: bool,
+    /// The figures that disagree, as written: in the claim, in the passage.
+    pub mismatch: Option<(String, String)>,
+}
+
+/// How a claim's figure fares in a passage.
+enum Found<'a> {
+    Agrees,
+    Differs(&'a str),
+    Total(&'a str),
+}
+
+/// Holds the claim's quantities and dates against the passage's.
+pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
+    let mut check = NumberCheck::default();
+    let of_quantities =
+        claim.quantities.iter().filter_map(|ours| Some((ours.text.as_str(), quantity(ours, claim, passage)?)));
+    let of_dates = claim.dates.iter().filter_map(|ours| Some((ours.text.as_str(), date(ours, claim, passage)?)));
+    let mut totals_only = true;
+    for (ours, found) in of_quantities.chain(of_dates) {
+        match found {
+            Found::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
+            Found::Differs(theirs) | Found::Total(theirs) => {
+                let total = matches!(found, Found::Total(_));
+                // A plain disagreement outweighs a running total, and is the one to correct.
+                if check.mismatch.is_none() || (totals_only && !total) {
+                    check.mismatch = Some((ours.to_owned(), theirs.to_owned()));
+                }
+                totals_only &= total;
+                check.num_ok = Some(false);
+            }
+        }
+    }
+    check.newer_total = check.num_ok == Some(false) && totals_only;
+    check
+}
+
+/// One quantity of the claim: agreement with any aligned figure settles it; else the best-placed one differs. Years are
+/// compared as dates; identifiers name and do not count, so another one is another subject, not a disagreement.
+fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) -> Option<Found<'a>> {
+    if matches!(ours.unit, Unit::Year | Unit::Identifier) {
+        return None;
+    }
+    let mut differing: Option<(f64, &Quantity)> = None;
+    for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit) {
+        let closeness = aligned(ours, theirs, claim, passage);
+        if closeness <= 0.0 {
+            continue;
+        }
+        match agree(ours, theirs) {
+            Some(true) => return Some(Found::Agrees),
+            Some(false) if differing.is_none_or(|(best, _)| closeness > best) => differing = Some((closeness, theirs)),
+            _ => {}
+        }
+    }
+    let (_, theirs) = differing?;
+    let newer = claim.reference.zip(passage.reference).is_some_and(|(claimed, published)| published > claimed);
+    let larger = theirs.low > ours.high;
+    if newer && larger && ours.unit == Unit::None && is_running(ours, theirs) {
+        return Some(Found::Total(&theirs.text));
+    }
+    Some(Found::Differs(&theirs.text))
+}
+
+/// How surely two figures of one unit count the same thing: 0 not at all, higher is surer.
+fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &TextProfile) -> f64 {
+    let shared = sentence_at(passage, theirs.start).map_or(0.0, |sentence| stance::sentence_coverage(claim, sentence));
+    let same = same_counted(ours, theirs);
+    let enough = match (ours.unit, same) {
+        (_, true) => SAME_COUNTED,
+        // "340 aircraft" and "12 orders": a bare number is a number of something.
+        (Unit::None | Unit::Ordinal, false) => return 0.0,
+        // Percent, money, metres: the unit says what is measured but not of what.
+        _ => SAME_UNIT,
+    };
+    if shared >= enough { shared + f64::from(u8::from(same)) } else { 0.0 }
+}
+
+/// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
+const PEOPLE: &[&str] =
+    &["people", "peopl", "person", "civilian", "resid", "человек", "людей", "люд", "жител", "осіб", "особ", "pessoa"];
+
+/// Both name the same thing nearest to the figure; or one says "people" where the other says what became of them.
+fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
+    let (Some(mine), Some(other)) = (ours.counted.first(), theirs.counted.first()) else {
+        return false;
+    };
+    let person = |stem: &String| PEOPLE.contains(&stem.as_str());
+    mine == other
+        || (person(other) && theirs.counted.contains(mine))
+        || (person(mine) && ours.counted.contains(other))
+}
+
+fn is_running(ours: &Quantity, theirs: &Quantity) -> bool {
+    ours.counted
+        .iter()
+        .chain(&theirs.counted)
+        .any(|counted| RUNNING.iter().any(|beginning| counted.starts_with(beginning)))
+}
+
+/// The span of values a figure leaves open.
+fn span(quantity: &Quantity) -> (f64, f64) {
+    // "More than 50" of a counted thing begins at 51.
+    let beyond = if is_exact(quantity) { 1.0 } else { 0.0 };
+    match quantity.comparator {
+        Comparator::Exact => (quantity.low, quantity.high),
+        Comparator::About => (quantity.low - ABOUT * quantity.low.abs(), quantity.high + ABOUT * quantity.high.abs()),
+        Comparator::AtLeast => (quantity.low, f64::INFINITY),
+        Comparator::MoreThan => (quantity.low + beyond, f64::INFINITY),
+        Comparator::AtMost => (f64::NEG_INFINITY, quantity.high),
+        Comparator::LessThan => (f64::NEG_INFINITY, quantity.high - beyond),
+    }
+}
+
+/// Whether the passage's figure bears the claim's out: yes where all it leaves open is within the claim's (so "9,210"
+/// bears out "more than 9,000"), no where nothing is, `None` where it may be either or the units differ.
+pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
+    if ours.unit != theirs.unit {
+        return None;
+    }
+    let slack = if is_exact(ours) { 0.0 } else { tolerance(ours).max(theirs.last_digit.abs()) };
+    // A hair for sums that binary fractions cannot hold: 3.5 ± 0.1 reaches 3.6.
+    let hair = 1e-9 * (1.0 + ours.high.abs().max(theirs.high.abs()));
+    let (low, high) = span(ours);
+    let (low, high) = (low - slack - hair, high + slack + hair);
+    // An "about" in the passage is one more rounding, not another figure.
+    let (from, to) = if theirs.comparator == Comparator::About { (theirs.low, theirs.high) } else { span(theirs) };
+    if low <= from && to <= high {
+        Some(true)
+    } else if to < low || high < from {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// No tolerance for years, ranks, identifiers and whole counts up to 100.
+fn is_exact(quantity: &Quantity) -> bool {
+    let whole = quantity.low.fract() == 0.0 && quantity.high.fract() == 0.0;
+    match quantity.unit {
+        Unit::Year | Unit::Ordinal | Unit::Identifier => true,
+        Unit::None => whole && quantity.high.abs() <= EXACT_UP_TO && quantity.last_digit <= 1.0,
+        _ => false,
+    }
+}
+
+fn tolerance(quantity: &Quantity) -> f64 {
+    (TOLERANCE * quantity.high.abs().max(quantity.low.abs())).max(quantity.last_digit.abs())
+}
+
+/// Whether every figure of the claim is borne out somewhere in the passage, identifiers and years included: what a
+/// passage must give before it supports.
+pub fn all_found(claim: &TextProfile, passage: &TextProfile) -> bool {
+    let quantities = claim.quantities.iter().filter(|ours| ours.unit != Unit::Year);
+    let borne_out = |ours: &Quantity| passage.quantities.iter().any(|theirs| agree(ours, theirs) == Some(true));
+    let dated = |ours: &DateMention| passage.dates.iter().any(|theirs| dates_meet(ours, theirs));
+    quantities.into_iter().all(borne_out) && claim.dates.iter().all(dated)
+}
+
+/// One date of the claim: agreement with any date of the passage settles it; else it differs from the one date of a
+/// sentence about the same event.
+fn date<'a>(ours: &DateMention, claim: &TextProfile, passage: &'a TextProfile) -> Option<Found<'a>> {
+    if passage.dates.is_empty() {
+        return None;
+    }
+    if passage.dates.iter().any(|theirs| dates_meet(ours, theirs)) {
+        return Some(Found::Agrees);
+    }
+    for sentence in &passage.sentences {
+        let inside: Vec<&DateMention> =
+            passage.dates.iter().filter(|theirs| within(passage, sentence, &theirs.text)).collect();
+        if let [only] = inside.as_slice()
+            && claim.dates.len() == 1
+            && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
+        {
+            return Some(Found::Differs(&only.text));
+        }
+    }
+    None
+}
+
+fn within(passage: &TextProfile, sentence: &SentenceProfile, mention: &str) -> bool {
+    passage.text.get(sentence.start..sentence.end).is_some_and(|text| text.contains(mention))
+}
+
+/// Whether two mentions can mean the same time: their spans overlap ("2024" and "3 May 2024").
+pub fn dates_meet(a: &DateMention, b: &DateMention) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+/// The years a text names.
+pub(super) fn years(profile: &TextProfile) -> impl Iterator<Item = i32> {
+    profile.dates.iter().map(|date| date.start.year())
+}
+
+fn sentence_at(passage: &TextProfile, offset: usize) -> Option<&SentenceProfile> {
+    passage.sentences.iter().find(|sentence| (sentence.start..sentence.end).contains(&offset))
+}
+
+/// A disagreement sets c = max(c, 0.7) and e = min(e, 0.3) before any feature is taken. A newer and larger running
+/// total stays below the contradiction that refutes.
+pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities {
+    if check.num_ok != Some(false) {
+        return p;
+    }
+    let entail = p.entail.min(DISAGREEING_ENTAILMENT);
+    let contradict =
+        if check.newer_total { RUNNING_TOTAL_CONTRADICTION } else { p.contradict.max(REFUTING_CONTRADICTION) };
+    // What is left over is neutral; a model's three figures no longer sum to 1 where both were high.
+    StanceProbabilities { entail, contradict, neutral: p.neutral.min((1.0 - entail - contradict).max(0.0)) }
+}
+
+#[cfg(test)]
+mod tests;

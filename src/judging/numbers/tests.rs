@@ -1,0 +1,112 @@
+//! What agrees, what disagrees, and what cannot be compared.
+
+use chrono::{DateTime, TimeZone, Utc};
+use proptest::prelude::*;
+
+use super::*;
+
+fn profile(text: &str) -> TextProfile {
+    TextProfile::new(text, None, None, &[])
+}
+
+fn compared(claim: &str, passage: &str) -> NumberCheck {
+    compare(&profile(claim), &profile(passage))
+}
+
+#[test]
+fn figures_agree_disagree_or_cannot_be_compared() {
+    let rows = [
+        // The same, rounded, in words, in other units, within an open range.
+        ("The fire killed 37 people in Odesa.", "37 people were killed by the fire in Odesa.", Some(true)),
+        ("The company sold 10,000 cars last year.", "The company sold 10,150 cars last year.", Some(true)),
+        ("The company sold 3.5 million cars.", "The company sold 3,520,000 cars.", Some(true)),
+        ("More than 9,000 spacecraft orbit the Earth.", "9,210 spacecraft orbit the Earth.", Some(true)),
+        ("The bridge is 2 km long.", "The bridge is 2,000 metres long.", Some(true)),
+        ("В пожаре погибли 20 человек.", "Двадцать человек погибли в пожаре.", Some(true)),
+        // Small counts are exact, large ones are not.
+        ("The fire killed 37 people in Odesa.", "38 people were killed by the fire in Odesa.", Some(false)),
+        ("The company sold 10,000 cars last year.", "The company sold 12,000 cars last year.", Some(false)),
+        ("More than 9,000 spacecraft orbit the Earth.", "Some 4,000 spacecraft orbit the Earth.", Some(false)),
+        ("The bridge is 2 km long.", "The bridge is 900 metres long.", Some(false)),
+        ("Unemployment in Spain fell to 12 %.", "Unemployment in Spain fell to 20 %.", Some(false)),
+        // Another thing counted, another subject, an open range that leaves room.
+        ("The fire killed 37 people.", "The company sold 38 cars.", None),
+        ("The company sold 340 aircraft.", "The company took 12 orders for aircraft engines in May.", None),
+        ("The company sold 100 cars.", "The company sold more than 90 cars.", None),
+        ("The film was praised.", "The film was seen by 300 people.", None),
+    ];
+    for (claim, passage, expected) in rows {
+        let found = compared(claim, passage);
+        assert_eq!(found.num_ok, expected, "{claim} / {passage}: {found:?}");
+        assert_eq!(found.mismatch.is_some(), expected == Some(false), "{claim} / {passage}: {found:?}");
+        assert!(!found.newer_total, "no dates are known");
+    }
+}
+
+#[test]
+fn dates_agree_by_overlap_and_disagree_about_one_event() {
+    let rows = [
+        ("The bridge was opened in 1932.", "The bridge was opened on 19 March 1932.", Some(true)),
+        ("The bridge was opened in 1932.", "The bridge was opened in 1934.", Some(false)),
+        ("The bridge was opened in 1932.", "The mayor was born in 1934.", None),
+    ];
+    for (claim, passage, expected) in rows {
+        assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
+    }
+    let mismatch = compared("The bridge was opened in 1932.", "The bridge was opened in 1934.").mismatch.unwrap();
+    assert_eq!((mismatch.0.as_str(), mismatch.1.as_str()), ("1932", "1934"));
+}
+
+fn on(day: u32) -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, day, 0, 0, 0).unwrap()
+}
+
+#[test]
+fn a_newer_and_larger_total_is_a_sign_of_outdated() {
+    let at = |text: &str, day| TextProfile::new(text, Some("en"), Some(on(day)), &[]);
+    let claim = at("The earthquake in Nepal killed 50 people.", 3);
+    let check = |passage: &str, day| compare(&claim, &at(passage, day));
+    assert!(check("The earthquake in Nepal killed 70 people.", 5).newer_total);
+    assert!(!check("The earthquake in Nepal killed 70 people.", 3).newer_total, "not newer");
+    assert!(!check("The earthquake in Nepal killed 30 people.", 5).newer_total, "not larger");
+    assert_eq!(check("The earthquake in Nepal killed 30 people.", 5).num_ok, Some(false));
+    let length = at("The bridge in Nepal is 50 metres long.", 3);
+    assert!(!compare(&length, &at("The bridge in Nepal is 70 metres long.", 5)).newer_total, "no running total");
+}
+
+#[test]
+fn a_disagreement_moves_the_judgement_as_stated() {
+    let p = StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 };
+    let with = |num_ok, newer_total| apply(p, &NumberCheck { num_ok, newer_total, mismatch: None });
+    assert_eq!(with(None, false), p);
+    assert_eq!(with(Some(true), false), p);
+    let disagrees = with(Some(false), false);
+    assert_eq!((disagrees.entail, disagrees.contradict), (0.3, 0.7));
+    let total = with(Some(false), true);
+    assert!(total.contradict >= 0.6 && total.contradict < REFUTING_CONTRADICTION, "contradicts and does not refute");
+}
+
+proptest! {
+    #[test]
+    fn a_figure_agrees_with_itself(count in 0u32..5_000_000, noun in "(people|cars|metres|%)") {
+        let text = format!("The survey counted {count} {noun} in Lisbon.");
+        let found = compared(&text, &text);
+        prop_assert!(found.num_ok != Some(false), "{:?}", found);
+    }
+
+    #[test]
+    fn agreement_never_names_a_mismatch(a in 0u32..3000, b in 0u32..3000) {
+        let found = compared(&format!("The fire killed {a} people."), &format!("The fire killed {b} people."));
+        prop_assert_eq!(found.mismatch.is_some(), found.num_ok == Some(false));
+        if a <= 100 && a != b {
+            prop_assert!(found.num_ok != Some(true), "{a} is not {b}");
+        }
+    }
+
+    #[test]
+    fn a_disagreement_never_leaves_support(e in 0.0..=1.0f64, share in 0.0..=1.0f64, total: bool) {
+        let p = StanceProbabilities { entail: e, contradict: (1.0 - e) * share, neutral: (1.0 - e) * (1.0 - share) };
+        let moved = apply(p, &NumberCheck { num_ok: Some(false), newer_total: total, mismatch: None });
+        prop_assert!(moved.entail <= 0.3 && moved.contradict >= 0.6 && moved.contradict <= 1.0);
+    }
+}

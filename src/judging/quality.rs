@@ -1,0 +1,284 @@
+//! The figures of one passage: freshness, specificity, quality, rank. Plain arithmetic over what is stored.
+
+use chrono::{DateTime, Datelike, Utc};
+
+use super::numbers;
+use super::profile::TextProfile;
+
+/// A page without a date is neither fresh nor stale (SCORING).
+const UNDATED_FRESHNESS: f64 = 0.5;
+
+/// Half-lives in days, by topic. A year is the default of SCORING and of seed 5; what broke today is another story next
+/// week; what a science or an old event is about stays as it is for years.
+pub const DEFAULT_HALF_LIFE_DAYS: f64 = 365.0;
+pub const BREAKING_HALF_LIFE_DAYS: f64 = 7.0;
+pub const LASTING_HALF_LIFE_DAYS: f64 = 3650.0;
+
+/// A claim that dates itself this long before its reference is about history.
+const HISTORY_YEARS: i32 = 10;
+
+/// Beginnings of words that speak of the last hours and days (English, Russian, Ukrainian, Portuguese).
+const BREAKING: &[&str] = &[
+    "breaking",
+    "today",
+    "tonight",
+    "yesterday",
+    "overnight",
+    "earthquake",
+    "explosion",
+    "shelling",
+    "airstrike",
+    "missile",
+    "drone",
+    "evacuat",
+    "wildfire",
+    "hurricane",
+    "сегодня",
+    "вчера",
+    "срочно",
+    "ночью",
+    "землетрясени",
+    "взрыв",
+    "обстрел",
+    "ракет",
+    "дрон",
+    "беспилотник",
+    "эвакуац",
+    "сьогодні",
+    "вчора",
+    "терміново",
+    "вночі",
+    "землетрус",
+    "вибух",
+    "обстріл",
+    "безпілотник",
+    "евакуац",
+    "hoje",
+    "ontem",
+    "terremoto",
+    "explosão",
+];
+
+/// Beginnings of words of science, medicine and history, whose facts change slowly.
+const LASTING: &[&str] = &[
+    "century",
+    "ancient",
+    "medieval",
+    "empire",
+    "dynasty",
+    "born",
+    "founded",
+    "planet",
+    "species",
+    "molecul",
+    "protein",
+    "vaccine",
+    "virus",
+    "disease",
+    "galax",
+    "physics",
+    "chemi",
+    "geolog",
+    "evolution",
+    "век",
+    "древн",
+    "империя",
+    "династи",
+    "родил",
+    "основан",
+    "планет",
+    "молекул",
+    "белок",
+    "вакцин",
+    "вирус",
+    "болезн",
+    "физик",
+    "хими",
+    "эволюц",
+    "столітт",
+    "давн",
+    "імпері",
+    "народи",
+    "заснован",
+    "вірус",
+    "хвороб",
+    "фізик",
+    "хімі",
+    "еволюц",
+    "século",
+    "nasceu",
+    "planeta",
+    "vacina",
+    "vírus",
+    "doença",
+];
+
+/// 0.5^(age / half-life) with age = max(0, reference − published), in (0, 1]. 0.5 without a date; a date after
+/// `evaluated_at` is no date.
+pub fn freshness(
+    reference: DateTime<Utc>,
+    published: Option<DateTime<Utc>>,
+    evaluated_at: DateTime<Utc>,
+    half_life_days: f64,
+) -> f64 {
+    let Some(published) = published.filter(|date| *date <= evaluated_at) else {
+        return UNDATED_FRESHNESS;
+    };
+    let days = reference.signed_duration_since(published).num_seconds().max(0) as f64 / 86_400.0;
+    let half_life = if half_life_days > 0.0 { half_life_days } else { DEFAULT_HALF_LIFE_DAYS };
+    // A page of a century ago is old, not worthless: the range is open at 0.
+    0.5f64.powf(days / half_life).max(f64::MIN_POSITIVE)
+}
+
+/// How fast evidence for a claim ages, in days: breaking news in days, science and history in years, else a year.
+pub fn half_life_days(claim: &TextProfile) -> f64 {
+    let spoken = |beginnings: &[&str]| {
+        claim
+            .sentences
+            .iter()
+            .flat_map(|sentence| &sentence.spoken)
+            .any(|word| beginnings.iter().any(|beginning| word.text.starts_with(beginning)))
+    };
+    let oldest = numbers::years(claim).min();
+    let current = claim.reference.map(|date| date.year());
+    let historic = match (oldest, current) {
+        (Some(year), Some(now)) => now - year >= HISTORY_YEARS,
+        // Without a date to compare with, only a year of the last century or before is surely history.
+        (Some(year), None) => year < 2000,
+        (None, _) => false,
+    };
+    if historic {
+        LASTING_HALF_LIFE_DAYS
+    } else if spoken(BREAKING) {
+        BREAKING_HALF_LIFE_DAYS
+    } else if spoken(LASTING) {
+        LASTING_HALF_LIFE_DAYS
+    } else {
+        DEFAULT_HALF_LIFE_DAYS
+    }
+}
+
+/// Weights of what makes a passage specific: a figure pins a claim down more than a name, a name more than a word.
+const NUMBER_WEIGHT: f64 = 3.0;
+const DATE_WEIGHT: f64 = 2.0;
+const NAME_WEIGHT: f64 = 2.0;
+
+/// Weighted share of the claim's numbers, dates, names and key words found in the passage, 0–1.
+pub fn specificity(claim: &TextProfile, passage: &TextProfile) -> f64 {
+    let (mut found, mut all) = (0.0, 0.0);
+    let mut count = |weight: f64, present: bool| {
+        all += weight;
+        if present {
+            found += weight;
+        }
+    };
+    for quantity in &claim.quantities {
+        count(NUMBER_WEIGHT, passage.quantities.iter().any(|other| numbers::agree(quantity, other) == Some(true)));
+    }
+    for date in &claim.dates {
+        count(DATE_WEIGHT, passage.dates.iter().any(|other| numbers::dates_meet(date, other)));
+    }
+    for name in &claim.entities {
+        count(NAME_WEIGHT, super::stance::has_name(passage, name));
+    }
+    for word in &claim.words {
+        count(word.weight, passage.has_stem(&word.stem));
+    }
+    if all > 0.0 { found / all } else { 0.0 }
+}
+
+/// 0.30·cred + 0.25·fresh + 0.25·rel + 0.20·spec, 0–1.
+pub fn quality(cred: f64, fresh: f64, rel: f64, spec: f64) -> f64 {
+    (0.30 * cred + 0.25 * fresh + 0.25 * rel + 0.20 * spec).clamp(0.0, 1.0)
+}
+
+/// How much one earlier use is worth for own stored evidence, and the most that uses are worth (SCORING, rank). The cap
+/// keeps an old favourite from outranking a better answer.
+const ACCESS_BOOST: f64 = 0.02;
+const MOST_ACCESS_BOOST: f64 = 0.1;
+
+/// rel + 0.3·(cred − 0.5), plus the access boost for own stored evidence. Higher is better.
+pub fn rank(rel: f64, cred: f64, access_count: u32, own: bool) -> f64 {
+    let boost = if own { (ACCESS_BOOST * f64::from(access_count)).min(MOST_ACCESS_BOOST) } else { 0.0 };
+    rel + 0.3 * (cred - 0.5) + boost
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{TimeDelta, TimeZone};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn day(days: i64) -> DateTime<Utc> {
+        Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).unwrap() + TimeDelta::days(days)
+    }
+
+    #[test]
+    fn freshness_halves_with_each_half_life() {
+        let rows = [
+            (0, Some(0), 1.0),
+            (365, Some(0), 0.5),
+            (730, Some(0), 0.25),
+            (0, Some(5), 1.0),
+            (0, None, 0.5),
+            (0, Some(900), 0.5),
+        ];
+        for (reference, published, expected) in rows {
+            let found = freshness(day(reference), published.map(day), day(800), 365.0);
+            assert!((found - expected).abs() < 1e-9, "{reference} {published:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_half_life_follows_the_topic() {
+        let cases = [
+            ("Missiles hit the port overnight.", BREAKING_HALF_LIFE_DAYS),
+            ("Сегодня в Киеве прогремел взрыв.", BREAKING_HALF_LIFE_DAYS),
+            ("The treaty was signed in 1648.", LASTING_HALF_LIFE_DAYS),
+            ("The virus spreads through the air.", LASTING_HALF_LIFE_DAYS),
+            ("The minister resigned.", DEFAULT_HALF_LIFE_DAYS),
+        ];
+        for (text, expected) in cases {
+            let found = half_life_days(&TextProfile::new(text, None, Some(day(0)), &[]));
+            assert!((found - expected).abs() < 1e-9, "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn specificity_is_the_share_that_is_found() {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        let claim = profile("Airbus sold 340 aircraft");
+        assert!((specificity(&claim, &claim) - 1.0).abs() < 1e-9);
+        let without_number = specificity(&claim, &profile("Airbus sold aircraft"));
+        let number_only = specificity(&claim, &profile("340 aircraft"));
+        assert!(without_number > 0.3 && without_number < 0.9, "{without_number}");
+        assert!(number_only > 0.3 && number_only < 0.9, "{number_only}");
+        assert!(specificity(&claim, &profile("Rain fell.")).abs() < 1e-12);
+        assert!(specificity(&profile(""), &claim).abs() < 1e-12);
+    }
+
+    #[test]
+    fn quality_and_rank_are_the_stated_sums() {
+        assert!((quality(0.9, 0.5, 0.8, 0.6) - 0.715).abs() < 1e-9);
+        assert!((rank(0.8, 0.9, 0, false) - 0.92).abs() < 1e-9);
+        assert!((rank(0.8, 0.5, 3, true) - 0.86).abs() < 1e-9);
+        assert!((rank(0.8, 0.5, 100, true) - 0.9).abs() < 1e-9);
+        assert!((rank(0.8, 0.5, 100, false) - 0.8).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn figures_stay_in_range_and_never_rise_with_age(
+            age in 0i64..40_000, more in 0i64..40_000, half_life in 0.1..4000.0f64,
+            cred in 0.0..=1.0f64, rel in 0.0..=1.0f64, spec in 0.0..=1.0f64,
+        ) {
+            let at = |days: i64| freshness(day(0), Some(day(-days)), day(0), half_life);
+            prop_assert!(at(age) > 0.0 && at(age) <= 1.0);
+            prop_assert!(at(age + more) <= at(age));
+            let found = quality(cred, at(age), rel, spec);
+            prop_assert!((0.0..=1.0).contains(&found));
+            prop_assert!(quality(cred, at(age), (rel + 0.1).min(1.0), spec) >= found);
+        }
+    }
+}

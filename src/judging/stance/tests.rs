@@ -1,0 +1,107 @@
+//! What the rules read, and what they rightly leave alone.
+
+use proptest::prelude::*;
+
+use crate::domain::verdict::Stance;
+use crate::inference::hashed::HashedEmbedder;
+
+use super::*;
+
+fn profile(text: &str) -> TextProfile {
+    TextProfile::new(text, None, None, &[]).with_embedding(HashedEmbedder::default().embed_one(text))
+}
+
+fn judged(claim: &str, passage: &str) -> StanceProbabilities {
+    rule_stance(&profile(claim), &profile(passage), 0.65)
+}
+
+fn stance(claim: &str, passage: &str) -> Stance {
+    let p = judged(claim, passage);
+    if p.contradict >= 0.6 {
+        Stance::Contradicts
+    } else if p.entail >= 0.6 && p.contradict < 0.5 {
+        Stance::Supports
+    } else {
+        Stance::Neutral
+    }
+}
+
+#[test]
+fn reports_denials_and_everything_between() {
+    use Stance::{Contradicts, Neutral, Supports};
+    let rows = [
+        ("The mayor of Odesa resigned on Monday.", "The mayor of Odesa resigned on Monday, the council said.", Supports),
+        ("Мэр Одессы подал в отставку.", "Как сообщил горсовет, мэр Одессы подал в отставку.", Supports),
+        ("Мер Одеси подав у відставку.", "Мер Одеси подав у відставку, повідомила міська рада.", Supports),
+        ("The mayor of Odesa resigned.", "The mayor of Odesa has not resigned.", Contradicts),
+        ("The mayor of Odesa has not resigned.", "The mayor of Odesa resigned.", Contradicts),
+        ("The mayor of Odesa has not resigned.", "The mayor of Odesa has not resigned.", Supports),
+        ("Мэр Одессы подал в отставку.", "Мэр Одессы не подал в отставку.", Contradicts),
+        ("Vaccines cause autism.", "There is no evidence that vaccines cause autism.", Contradicts),
+        // What is said with reserve, asked, or said to be untrue, is not reported.
+        ("The mayor of Odesa resigned.", "Rivals claimed that the mayor of Odesa resigned.", Neutral),
+        ("The mayor of Odesa resigned.", "Has the mayor of Odesa resigned?", Neutral),
+        ("The mayor of Odesa resigned.", "If the mayor of Odesa resigned, voters would cheer.", Neutral),
+        ("Мэр Одессы подал в отставку.", "Якобы мэр Одессы подал в отставку.", Neutral),
+        // Other names, other roles, wider claims, other words.
+        ("The mayor of Odesa resigned.", "The mayor of Lviv resigned.", Neutral),
+        ("Russia invaded Ukraine.", "Ukraine invaded Russia.", Neutral),
+        ("All schools in Odesa closed.", "Schools in Odesa closed.", Neutral),
+        ("The mayor of Odesa resigned.", "The mayor of Odesa opened a bridge.", Neutral),
+        ("The mayor of Odesa resigned.", "", Neutral),
+        ("", "The mayor of Odesa resigned.", Neutral),
+    ];
+    for (claim, passage, expected) in rows {
+        assert_eq!(stance(claim, passage), expected, "{claim} / {passage}: {:?}", judged(claim, passage));
+    }
+}
+
+#[test]
+fn a_figure_that_differs_contradicts_and_one_that_is_missing_does_not_support() {
+    let claim = "The fire in Odesa killed 37 people.";
+    assert_eq!(stance(claim, "The fire in Odesa killed 37 people, doctors said."), Stance::Supports);
+    assert_eq!(stance(claim, "The fire in Odesa killed 12 people, doctors said."), Stance::Contradicts);
+    assert_eq!(stance(claim, "The fire in Odesa killed people."), Stance::Neutral);
+}
+
+#[test]
+fn a_passive_keeps_the_roles() {
+    assert_eq!(stance("Russia invaded Ukraine.", "Ukraine was invaded by Russia."), Stance::Supports);
+    assert!(swapped_roles(&profile("Russia invaded Ukraine."), &profile("Ukraine invaded Russia.")));
+    assert!(!swapped_roles(&profile("Russia invaded Ukraine."), &profile("Ukraine was invaded by Russia.")));
+}
+
+#[test]
+fn a_higher_bar_supports_less() {
+    let (claim, passage) = ("The mayor of Odesa resigned.", "The mayor of Odesa resigned after a vote, reports say.");
+    assert!(rule_stance(&profile(claim), &profile(passage), 0.65).entail >= 0.6);
+    assert!(rule_stance(&profile(claim), &profile(passage), 0.99).entail < 0.6);
+}
+
+#[test]
+fn the_longest_ascent_is_found() {
+    assert_eq!(longest_ascent(&[]), 0);
+    assert_eq!(longest_ascent(&[3, 1, 2, 5, 4]), 3);
+    assert_eq!(longest_ascent(&[1, 1, 1]), 1);
+}
+
+proptest! {
+    #[test]
+    fn figures_are_probabilities(claim in "\\PC{0,60}", passage in "\\PC{0,120}", bar in 0.0..=1.0f64) {
+        let p = rule_stance(&profile(&claim), &profile(&passage), bar);
+        for figure in [p.entail, p.contradict, p.neutral] {
+            prop_assert!((0.0..=1.0).contains(&figure), "{:?}", p);
+        }
+        prop_assert!(p.entail + p.contradict + p.neutral <= 1.0 + 1e-9, "{:?}", p);
+        prop_assert!(p.entail < 0.6 || p.contradict < 0.5);
+    }
+
+    #[test]
+    fn a_denied_copy_never_supports(words in prop::collection::vec("[a-z]{4,9}", 3..7), at in 1usize..3) {
+        let plain = words.join(" ");
+        let mut denied = words.clone();
+        denied.insert(at, "not".to_owned());
+        let p = judged(&plain, &denied.join(" "));
+        prop_assert!(p.entail < 0.6, "{plain} / {}: {:?}", denied.join(" "), p);
+    }
+}

@@ -1,0 +1,359 @@
+//! From judged passages and matched reviews to a verdict, in the order SCORING gives. Pure: `rescore` calls it on
+//! stored rows and gets the same answer.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+
+use crate::domain::evidence::{JudgedPassage, MatchedReview};
+use crate::domain::result::Features;
+use crate::domain::verdict::{ClaimKind, Note, Stance, Tier, Verdict};
+
+use super::citations;
+use super::fact_checks::{self, ReviewSays};
+use super::features::{self, groups_of};
+
+/// Entailment from which a passage can carry "supported" or one side of "contested" (SCORING, verdict steps 4 and 5).
+const SUPPORT_E_MAX: f64 = 0.70;
+/// Contradiction that makes two sides of it beside strong support (step 4).
+const CONTEST_C_MAX: f64 = 0.50;
+/// Contradiction from which nothing counts as uncontradicted (steps 5 and 7, tiers).
+const CONFLICT_C_MAX: f64 = 0.40;
+/// Contradiction that refutes (step 6).
+const REFUTE_C_MAX: f64 = 0.70;
+/// Independent groups that must agree (step 5).
+const SUPPORT_GROUPS: usize = 2;
+/// A lone group less credible than this decides nothing (SCORING, decisive).
+const LONE_GROUP_CREDIBILITY: f64 = 0.8;
+/// Weight of a fact-check at similarity 1: people checked it, and they err now and then (SCORING, confidence).
+const FACT_CHECK_WEIGHT: f64 = 0.95;
+/// Evidence weight from which confidence is no longer held down for want of evidence (SCORING, confidence).
+const FULL_WEIGHT: f64 = 0.5;
+/// One side outweighs the other from this ratio on (seed 2); below it a verdict is never decisive.
+const OUTWEIGHS: f64 = 1.5;
+/// Where the claim has no date, support and contradiction this far apart speak of two times. Reports on a running
+/// story contradict each other for days and are settled within a month.
+const OUTDATED_MARGIN: TimeDelta = TimeDelta::days(30);
+
+/// What is known of a claim besides its evidence.
+#[derive(Debug, Clone)]
+pub struct ClaimContext {
+    pub kind: ClaimKind,
+    /// The date the claim speaks of, else was published.
+    pub claim_date: Option<DateTime<Utc>>,
+    /// Confidence from which a verdict is decisive, 0–1.
+    pub confidence_threshold: f64,
+    /// Whether something could not be asked or read.
+    pub degraded: bool,
+    /// Relevance under which a passage decides nothing, 0–1.
+    pub relevance_floor: f64,
+}
+
+/// What the evidence comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assessment {
+    pub verdict: Verdict,
+    pub decisive: bool,
+    /// 0–1; 0 for verdicts that take no side for want of evidence.
+    pub confidence: f64,
+    /// 0–100; `None` for what cannot be verified and where nothing is above the floor.
+    pub score: Option<u32>,
+    pub tier: Tier,
+    /// Mean agreement of the three best-ranked passages, 0–1.
+    pub agreement: f64,
+    /// Whether a source says otherwise.
+    pub contradiction: bool,
+    pub notes: Vec<Note>,
+    pub features: Features,
+    /// Indices into the passages, the strongest first; three at most.
+    pub citations: Vec<usize>,
+    /// Whether a published review decided.
+    pub by_fact_check: bool,
+}
+
+/// The two sides and what may sit on them.
+struct Weighed<'a> {
+    /// On topic, not social, best rank first.
+    deciding: Vec<&'a JudgedPassage>,
+    features: Features,
+    says: ReviewSays,
+    /// Σ quality·relevance, each independent group once.
+    support: f64,
+    contradiction: f64,
+    /// Σ 0.95·similarity of the reviews on each side, each publisher once.
+    review_support: f64,
+    review_contradiction: f64,
+    review_misleading: f64,
+    /// The nearest review that says something.
+    best_similarity: f64,
+    /// Groups whose support fits the claim's own time and place.
+    groups_in_context: usize,
+}
+
+impl<'a> Weighed<'a> {
+    fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], floor: f64) -> Self {
+        let deciding = features::deciding(passages, floor);
+        let in_context: Vec<&JudgedPassage> =
+            deciding.iter().copied().filter(|passage| !passage.out_of_context).collect();
+        let review_weight = |side| fact_checks::weight_by_publisher(reviews, side) * FACT_CHECK_WEIGHT;
+        Self {
+            features: features::features_of(&deciding),
+            says: fact_checks::says(reviews),
+            support: weight(&deciding, Stance::Supports),
+            contradiction: weight(&deciding, Stance::Contradicts),
+            review_support: review_weight(ReviewSays::Supported),
+            review_contradiction: review_weight(ReviewSays::Refuted),
+            review_misleading: review_weight(ReviewSays::Misleading),
+            best_similarity: fact_checks::best_similarity(reviews),
+            groups_in_context: groups_of(&in_context, Stance::Supports).len(),
+            deciding,
+        }
+    }
+
+    fn any(&self, stance: Stance) -> bool {
+        self.deciding.iter().any(|passage| passage.stance() == stance)
+    }
+}
+
+/// Σ quality·relevance over a side. Copies are one source, so each independent group counts once, by its best passage.
+fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
+    let mut by_group: BTreeMap<&str, f64> = BTreeMap::new();
+    for passage in deciding.iter().filter(|passage| passage.stance() == stance) {
+        let best = by_group.entry(passage.independent_group.as_str()).or_insert(0.0);
+        *best = best.max(passage.quality * passage.relevance);
+    }
+    by_group.values().sum()
+}
+
+/// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
+/// `citations`.
+pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
+    let weighed = Weighed::new(passages, reviews, context.relevance_floor);
+    let (verdict, by_fact_check) = verdict(context, &weighed);
+    let confidence = confidence(verdict, by_fact_check, &weighed);
+    let unverifiable = verdict == Verdict::NotVerifiable;
+    let tier = tier(verdict, by_fact_check, context.degraded, &weighed);
+    let top = weighed.deciding.get(..3).unwrap_or(&weighed.deciding);
+    let against = matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading);
+    Assessment {
+        verdict,
+        decisive: decisive(verdict, confidence, by_fact_check, context, &weighed),
+        confidence,
+        score: (!unverifiable && !weighed.deciding.is_empty()).then(|| features::score(&weighed.features, verdict)),
+        tier,
+        agreement: features::mean(top.iter().map(|passage| passage.agreement)),
+        contradiction: !unverifiable
+            && (against || weighed.features.c_max >= CONFLICT_C_MAX || weighed.any(Stance::Contradicts)),
+        notes: notes(verdict, by_fact_check, context, passages, &weighed),
+        citations: if unverifiable {
+            Vec::new()
+        } else {
+            citations::choose(verdict, passages, context.relevance_floor)
+        },
+        features: weighed.features,
+        by_fact_check,
+    }
+}
+
+/// The seven steps of SCORING, first match wins. The flag says whether a review decided.
+fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
+    if matches!(context.kind, ClaimKind::Opinion | ClaimKind::Ambiguous) {
+        return (Verdict::NotVerifiable, false);
+    }
+    match weighed.says {
+        ReviewSays::Supported => return (Verdict::Supported, true),
+        ReviewSays::Refuted => return (Verdict::Refuted, true),
+        ReviewSays::Misleading => return (Verdict::Misleading, true),
+        ReviewSays::Contested => return (Verdict::Contested, true),
+        ReviewSays::Nothing => {}
+    }
+    (verdict_of_passages(context, weighed), false)
+}
+
+/// Steps 3 to 7.
+fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict {
+    let f = &weighed.features;
+    if weighed.deciding.is_empty() {
+        return Verdict::NotEnoughEvidence;
+    }
+    if f.e_max >= SUPPORT_E_MAX && f.c_max >= CONTEST_C_MAX {
+        let outdated = only_running_totals(weighed) || is_outdated(context.claim_date, &weighed.deciding);
+        return if outdated { Verdict::Outdated } else { Verdict::Contested };
+    }
+    let agreeing = groups_of(&weighed.deciding, Stance::Supports).len();
+    if f.e_max >= SUPPORT_E_MAX && agreeing >= SUPPORT_GROUPS && f.c_max < CONFLICT_C_MAX {
+        if weighed.groups_in_context >= SUPPORT_GROUPS {
+            return Verdict::Supported;
+        }
+        if weighed.groups_in_context == 0 {
+            return Verdict::Misleading;
+        }
+        // One group has it at the claimed time and place, the rest elsewhere: that is a single source.
+        return Verdict::NotEnoughEvidence;
+    }
+    if f.c_max >= REFUTE_C_MAX {
+        return Verdict::Refuted;
+    }
+    if only_running_totals(weighed) { Verdict::Outdated } else { Verdict::NotEnoughEvidence }
+}
+
+/// True where something contradicts, and all that does is a newer and larger count of the same thing.
+fn only_running_totals(weighed: &Weighed<'_>) -> bool {
+    let mut contradicting = weighed.deciding.iter().filter(|p| p.contradict >= CONTEST_C_MAX).peekable();
+    contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))
+}
+
+/// True if every supporting passage is older and a contradicting one newer than the claim, to the day; where the claim
+/// has no date, if all support is older than a contradiction by [`OUTDATED_MARGIN`]. A passage without a date is
+/// neither older nor newer.
+fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -> bool {
+    let days = |stance| -> Option<Vec<NaiveDate>> {
+        let of_stance = deciding.iter().filter(|passage| passage.stance() == stance);
+        of_stance.map(|passage| passage.published_at.map(|date| date.date_naive())).collect()
+    };
+    let Some(newest_support) = days(Stance::Supports).and_then(|dates| dates.into_iter().max()) else {
+        return false;
+    };
+    let newest_contradiction = deciding
+        .iter()
+        .filter(|passage| passage.stance() == Stance::Contradicts)
+        .filter_map(|passage| passage.published_at)
+        .max()
+        .map(|date| date.date_naive());
+    let Some(newest_contradiction) = newest_contradiction else {
+        return false;
+    };
+    match claim_date.map(|date| date.date_naive()) {
+        Some(claimed) => newest_support <= claimed && newest_contradiction > claimed,
+        None => newest_contradiction.signed_duration_since(newest_support) >= OUTDATED_MARGIN,
+    }
+}
+
+/// Confidence in the verdict, 0–1 (SCORING). A review that stands alone is no surer than its match to the claim.
+fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f64 {
+    let (mut s, mut c) = (weighed.support, weighed.contradiction);
+    let cap = FACT_CHECK_WEIGHT * weighed.best_similarity;
+    let mut most: f64 = 1.0;
+    if by_fact_check {
+        s += weighed.review_support;
+        c += weighed.review_contradiction;
+        let alone = match verdict {
+            Verdict::Supported => weighed.support <= 0.0,
+            Verdict::Refuted => weighed.contradiction <= 0.0,
+            // Passages that bear the fact out do not make it surer that it misleads.
+            _ => true,
+        };
+        if alone {
+            most = cap;
+        }
+    }
+    // "Misleading" grants that the fact holds: support is on its side.
+    if verdict == Verdict::Misleading && by_fact_check {
+        s += weighed.review_misleading;
+    }
+    let total = s + c;
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let own = match verdict {
+        Verdict::Supported | Verdict::Misleading => s,
+        Verdict::Refuted => c,
+        Verdict::Contested | Verdict::Outdated => return (1.0 - (s - c).abs() / total).clamp(0.0, 1.0),
+        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => return 0.0,
+    };
+    (own / total * (total / FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
+}
+
+/// Whether the verdict may be acted on: sure enough, not on one group of little credit, and one side outweighing the
+/// other.
+fn decisive(
+    verdict: Verdict,
+    confidence: f64,
+    by_fact_check: bool,
+    context: &ClaimContext,
+    weighed: &Weighed<'_>,
+) -> bool {
+    let (side, own, other) = match verdict {
+        Verdict::Supported | Verdict::Misleading => (
+            Stance::Supports,
+            weighed.support + weighed.review_support + weighed.review_misleading,
+            weighed.contradiction + weighed.review_contradiction,
+        ),
+        Verdict::Refuted => (
+            Stance::Contradicts,
+            weighed.contradiction + weighed.review_contradiction,
+            weighed.support + weighed.review_support,
+        ),
+        // Both sides are true, each in its time: neither has to outweigh the other.
+        Verdict::Outdated => (Stance::Contradicts, 1.0, 0.0),
+        Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => return false,
+    };
+    let groups = groups_of(&weighed.deciding, side);
+    let most_credible = weighed
+        .deciding
+        .iter()
+        .filter(|passage| passage.stance() == side)
+        .map(|passage| passage.credibility)
+        .fold(0.0, f64::max);
+    let rests_on_enough = by_fact_check || groups.len() > 1 || most_credible >= LONE_GROUP_CREDIBILITY;
+    confidence > 0.0 && confidence >= context.confidence_threshold && rests_on_enough && own > OUTWEIGHS * other
+}
+
+/// High, medium or low: it speaks of corroboration, not of truth.
+fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed<'_>) -> Tier {
+    let contradicted = weighed.features.c_max >= CONFLICT_C_MAX
+        || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading)
+        || matches!(verdict, Verdict::Refuted | Verdict::Contested | Verdict::Outdated);
+    if verdict == Verdict::NotVerifiable || contradicted {
+        return Tier::Low;
+    }
+    if verdict == Verdict::Supported && weighed.groups_in_context >= SUPPORT_GROUPS && !degraded {
+        return Tier::High;
+    }
+    let agreed = weighed.features.agree_dom >= 1 || (by_fact_check && verdict == Verdict::Supported);
+    if agreed { Tier::Medium } else { Tier::Low }
+}
+
+/// The reasons beside the tier.
+fn notes(
+    verdict: Verdict,
+    by_fact_check: bool,
+    context: &ClaimContext,
+    passages: &[JudgedPassage],
+    weighed: &Weighed<'_>,
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if context.degraded {
+        notes.push(Note::Degraded);
+    }
+    if verdict == Verdict::NotVerifiable {
+        return notes;
+    }
+    let supported = weighed.any(Stance::Supports) || weighed.says == ReviewSays::Supported;
+    let contradicted = weighed.features.c_max >= CONFLICT_C_MAX
+        || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Misleading);
+    let undecided = matches!(verdict, Verdict::NotEnoughEvidence | Verdict::Contested);
+    if verdict == Verdict::Contested || (contradicted && (supported || undecided)) {
+        notes.push(Note::ConflictingSources);
+    }
+    let groups = groups_of(&weighed.deciding, Stance::Supports).len();
+    let one_source = groups == 1 || (groups > 1 && weighed.groups_in_context == 1);
+    if verdict == Verdict::NotEnoughEvidence && one_source {
+        notes.push(Note::SingleSource);
+    }
+    let nothing = weighed.deciding.is_empty();
+    // Where something could not be asked, an empty hand says nothing about who reports it.
+    let unasked = context.degraded && nothing;
+    if groups == 0 && !(by_fact_check && verdict == Verdict::Supported) && !unasked {
+        notes.push(Note::NoCorroboration);
+        if passages.is_empty() && !by_fact_check {
+            notes.push(Note::NoSources);
+        }
+    }
+    let on_topic_social =
+        passages.iter().any(|passage| passage.is_social() && passage.relevance >= context.relevance_floor);
+    if nothing && on_topic_social {
+        notes.push(Note::SocialOnly);
+    }
+    notes
+}

@@ -1,0 +1,167 @@
+//! The words of five systems for one verdict, and the labels people read.
+
+use crate::domain::verdict::Verdict;
+
+/// Whose words. The stored value is always [`Vocabulary::Ours`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Vocabulary {
+    Ours,
+    /// Seed 1, the fact-checking module.
+    Module,
+    /// Seed 2, the fact-checking loop.
+    Loop,
+    /// Seed 3, the pipeline; its words are Brazilian Portuguese.
+    Pipeline,
+    /// Seed 5, the agentic RAG verifier.
+    Rag,
+}
+
+impl Vocabulary {
+    /// Every vocabulary.
+    pub const ALL: &'static [Self] = &[Self::Ours, Self::Module, Self::Loop, Self::Pipeline, Self::Rag];
+
+    /// The name used by `--vocabulary` and `?vocabulary=`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Module => "module",
+            Self::Loop => "loop",
+            Self::Pipeline => "pipeline",
+            Self::Rag => "rag",
+        }
+    }
+
+    /// The vocabulary of that name; `None` for any other text.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|vocabulary| vocabulary.as_str() == name)
+    }
+}
+
+/// The verdict in another system's words (SCORING, "Five vocabularies").
+pub const fn word(vocabulary: Vocabulary, verdict: Verdict, decisive: bool) -> &'static str {
+    match vocabulary {
+        Vocabulary::Ours => verdict.as_str(),
+        Vocabulary::Module => match verdict {
+            Verdict::Supported => "Supported",
+            Verdict::Refuted | Verdict::Outdated => "Refuted",
+            Verdict::Contested | Verdict::Misleading => "Contested",
+            Verdict::NotEnoughEvidence | Verdict::NotVerifiable => "Not enough evidence",
+        },
+        Vocabulary::Loop => match verdict {
+            Verdict::Supported if decisive => "VERIFIED",
+            Verdict::Refuted if decisive => "CONTRADICTED",
+            Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => "PARTIAL",
+            Verdict::Outdated => "OUTDATED",
+            Verdict::NotEnoughEvidence | Verdict::NotVerifiable => "UNVERIFIABLE",
+        },
+        Vocabulary::Pipeline => match verdict {
+            Verdict::Supported => "Verdadeiro",
+            Verdict::Refuted => "Falso",
+            Verdict::Misleading | Verdict::Outdated => "Fora de Contexto",
+            Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => {
+                "Fontes insuficientes para verificar"
+            }
+        },
+        Vocabulary::Rag => match verdict {
+            Verdict::Supported if decisive => "True",
+            Verdict::Refuted => "False",
+            Verdict::Supported | Verdict::Contested => "Partially True",
+            Verdict::Misleading | Verdict::Outdated => "Misleading",
+            Verdict::NotEnoughEvidence => "Not Enough Evidence",
+            Verdict::NotVerifiable => "Not Verifiable",
+        },
+    }
+}
+
+/// The label a person reads: Russian, Ukrainian, Portuguese, else English. `language` may carry a region (`pt-BR`).
+pub fn label(verdict: Verdict, language: &str) -> &'static str {
+    let primary = language.split(['-', '_']).next().unwrap_or_default().to_lowercase();
+    match primary.as_str() {
+        "ru" => match verdict {
+            Verdict::Supported => "Подтверждается",
+            Verdict::Refuted => "Опровергается",
+            Verdict::Contested => "Источники расходятся",
+            Verdict::Misleading => "Вводит в заблуждение",
+            Verdict::Outdated => "Устарело",
+            Verdict::NotEnoughEvidence => "Недостаточно данных",
+            Verdict::NotVerifiable => "Не поддаётся проверке",
+        },
+        "uk" => match verdict {
+            Verdict::Supported => "Підтверджується",
+            Verdict::Refuted => "Спростовується",
+            Verdict::Contested => "Джерела розходяться",
+            Verdict::Misleading => "Вводить в оману",
+            Verdict::Outdated => "Застаріло",
+            Verdict::NotEnoughEvidence => "Недостатньо даних",
+            Verdict::NotVerifiable => "Не підлягає перевірці",
+        },
+        "pt" => match verdict {
+            Verdict::Supported => "Confirmado",
+            Verdict::Refuted => "Falso",
+            Verdict::Contested => "Fontes divergem",
+            Verdict::Misleading => "Enganoso",
+            Verdict::Outdated => "Desatualizado",
+            Verdict::NotEnoughEvidence => "Fontes insuficientes para verificar",
+            Verdict::NotVerifiable => "Não verificável",
+        },
+        _ => match verdict {
+            Verdict::Supported => "Supported",
+            Verdict::Refuted => "Refuted",
+            Verdict::Contested => "Contested",
+            Verdict::Misleading => "Misleading",
+            Verdict::Outdated => "Outdated",
+            Verdict::NotEnoughEvidence => "Not enough evidence",
+            Verdict::NotVerifiable => "Not verifiable",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_scoring_word_for_word() {
+        use Verdict::{Contested, Misleading, NotEnoughEvidence, NotVerifiable, Outdated, Refuted, Supported};
+        let few = "Fontes insuficientes para verificar";
+        let rows = [
+            (Supported, true, "Supported", "VERIFIED", "Verdadeiro", "True"),
+            (Supported, false, "Supported", "PARTIAL", "Verdadeiro", "Partially True"),
+            (Refuted, true, "Refuted", "CONTRADICTED", "Falso", "False"),
+            (Refuted, false, "Refuted", "PARTIAL", "Falso", "False"),
+            (Contested, false, "Contested", "PARTIAL", few, "Partially True"),
+            (Misleading, true, "Contested", "PARTIAL", "Fora de Contexto", "Misleading"),
+            (Outdated, true, "Refuted", "OUTDATED", "Fora de Contexto", "Misleading"),
+            (NotEnoughEvidence, false, "Not enough evidence", "UNVERIFIABLE", few, "Not Enough Evidence"),
+            (NotVerifiable, false, "Not enough evidence", "UNVERIFIABLE", few, "Not Verifiable"),
+        ];
+        for (verdict, decisive, module, in_loop, pipeline, rag) in rows {
+            assert_eq!(word(Vocabulary::Module, verdict, decisive), module, "{verdict}");
+            assert_eq!(word(Vocabulary::Loop, verdict, decisive), in_loop, "{verdict}");
+            assert_eq!(word(Vocabulary::Pipeline, verdict, decisive), pipeline, "{verdict}");
+            assert_eq!(word(Vocabulary::Rag, verdict, decisive), rag, "{verdict}");
+            assert_eq!(word(Vocabulary::Ours, verdict, decisive), verdict.as_str());
+        }
+    }
+
+    #[test]
+    fn people_read_their_own_language() {
+        assert_eq!(label(Verdict::Refuted, "ru"), "Опровергается");
+        assert_eq!(label(Verdict::Refuted, "uk-UA"), "Спростовується");
+        assert_eq!(label(Verdict::Refuted, "pt_BR"), "Falso");
+        assert_eq!(label(Verdict::Refuted, "fi"), "Refuted");
+        for language in ["en", "ru", "uk", "pt"] {
+            let labels: std::collections::BTreeSet<_> =
+                Verdict::ALL.iter().map(|verdict| label(*verdict, language)).collect();
+            assert_eq!(labels.len(), Verdict::ALL.len(), "two verdicts share a label in {language}");
+        }
+    }
+
+    #[test]
+    fn a_vocabulary_is_found_by_its_name_only() {
+        for vocabulary in Vocabulary::ALL {
+            assert_eq!(Vocabulary::parse(vocabulary.as_str()), Some(*vocabulary));
+        }
+        assert_eq!(Vocabulary::parse("RAG"), None);
+    }
+}

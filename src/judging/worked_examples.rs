@@ -1,0 +1,337 @@
+//! The worked examples of SCORING, one test a row, on constructed evidence; the last one through the rules themselves.
+
+use chrono::{DateTime, TimeDelta, TimeZone, Utc};
+use proptest::prelude::*;
+
+use crate::domain::evidence::{JudgedPassage, MatchedReview, StanceProbabilities};
+use crate::domain::verdict::{
+    ClaimKind, CorrectionType, Note, RatingClass, Relation, SourceType, Stance, Tier, Verdict,
+};
+
+use super::correction::correct;
+use super::numbers::{self, NumberCheck};
+use super::profile::TextProfile;
+use super::samples::{any_passages, any_reviews, passage, review};
+use super::stance::rule_stance;
+use super::verdicts::{Assessment, ClaimContext, assess};
+
+fn context() -> ClaimContext {
+    ClaimContext {
+        kind: ClaimKind::Factual,
+        claim_date: None,
+        confidence_threshold: 0.85,
+        degraded: false,
+        relevance_floor: 0.3,
+    }
+}
+
+fn judged(passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
+    assess(&context(), passages, reviews)
+}
+
+fn copies_of_one_wire(count: u32, entail: f64) -> Vec<JudgedPassage> {
+    (0..count)
+        .map(|n| JudgedPassage {
+            independent_group: "wire:reuters".into(),
+            rank: n + 1,
+            ..passage(&format!("copy{n}"), entail, 0.02)
+        })
+        .collect()
+}
+
+fn now() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 20, 12, 0, 0).unwrap()
+}
+
+#[test]
+fn one_supporter_is_a_single_source() {
+    let found = judged(&[passage("a", 0.97, 0.01)], &[]);
+    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::NotEnoughEvidence, Tier::Medium, false));
+    assert_eq!(found.notes, [Note::SingleSource]);
+    assert!(found.score.is_some_and(|score| score <= 69));
+}
+
+#[test]
+fn five_copies_of_one_wire_story_are_a_single_source() {
+    let found = judged(&copies_of_one_wire(5, 0.95), &[]);
+    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::NotEnoughEvidence, Tier::Medium, false));
+    assert_eq!(found.notes, [Note::SingleSource]);
+    assert!(found.score.is_some_and(|score| score <= 69));
+}
+
+#[test]
+fn two_independent_supporters_support() {
+    let found = judged(&[passage("a", 0.9, 0.1), passage("b", 0.9, 0.05)], &[]);
+    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::Supported, Tier::High, true));
+    assert!(found.notes.is_empty());
+    assert!(!found.contradiction);
+    assert_eq!(found.citations.len(), 2);
+}
+
+#[test]
+fn a_contradiction_of_some_weight_leaves_it_open() {
+    let found = judged(&[passage("a", 0.72, 0.1), passage("b", 0.72, 0.1), passage("c", 0.2, 0.45)], &[]);
+    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::NotEnoughEvidence, Tier::Low, false));
+    assert_eq!(found.notes, [Note::ConflictingSources]);
+}
+
+#[test]
+fn a_number_that_disagrees_refutes_and_is_replaced() {
+    let check =
+        NumberCheck { num_ok: Some(false), newer_total: false, mismatch: Some(("50".to_owned(), "70".to_owned())) };
+    let p = numbers::apply(StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 }, &check);
+    assert_eq!((p.entail, p.contradict), (0.3, 0.7));
+    let source = JudgedPassage { num_ok: check.num_ok, ..passage("a", p.entail, p.contradict) };
+    let found = judged(std::slice::from_ref(&source), &[]);
+    assert_eq!((found.verdict, found.tier), (Verdict::Refuted, Tier::Low));
+    assert!(found.score.is_some_and(|score| score <= 30));
+    let mended = correct("The bridge is 50 metres long.", &found, &[source], &[check], &[]).unwrap();
+    assert_eq!((mended.kind, mended.corrected.as_str()), (CorrectionType::Replace, "The bridge is 70 metres long."));
+}
+
+#[test]
+fn support_of_last_year_and_contradiction_of_today_is_outdated() {
+    let dated =
+        |id, entail, contradict, at| JudgedPassage { published_at: Some(at), ..passage(id, entail, contradict) };
+    let last_year = now() - TimeDelta::days(365);
+    let passages = [dated("old", 0.92, 0.02, last_year), dated("new", 0.02, 0.93, now())];
+    let dated_claim = ClaimContext { claim_date: Some(last_year), ..context() };
+    let found = assess(&dated_claim, &passages, &[]);
+    assert_eq!((found.verdict, found.tier), (Verdict::Outdated, Tier::Low));
+    assert_eq!(assess(&context(), &passages, &[]).verdict, Verdict::Outdated, "a year apart, without a claim date");
+    let claim_of_today = ClaimContext { claim_date: Some(now()), ..context() };
+    assert_eq!(assess(&claim_of_today, &passages, &[]).verdict, Verdict::Contested);
+    let undated = [passage("old", 0.92, 0.02), passages[1].clone()];
+    assert_eq!(assess(&dated_claim, &undated, &[]).verdict, Verdict::Contested);
+    let same_week = [dated("old", 0.92, 0.02, now() - TimeDelta::days(3)), passages[1].clone()];
+    assert_eq!(assess(&context(), &same_week, &[]).verdict, Verdict::Contested);
+}
+
+#[test]
+fn a_fact_check_of_the_same_claim_refutes_alone() {
+    let at = |similarity| judged(&[], &[review("snopes", Relation::Same, RatingClass::False, similarity)]);
+    let found = at(0.9);
+    assert_eq!((found.verdict, found.decisive, found.tier), (Verdict::Refuted, true, Tier::Low));
+    assert!(found.by_fact_check);
+    assert!((found.confidence - 0.855).abs() < 1e-9);
+    assert_eq!(found.score, None, "nothing is above the floor");
+    let further = at(0.89);
+    assert_eq!((further.verdict, further.decisive), (Verdict::Refuted, false));
+}
+
+#[test]
+fn a_fact_check_stands_against_viral_copies() {
+    let found = judged(&copies_of_one_wire(4, 0.9), &[review("snopes", Relation::Same, RatingClass::False, 0.95)]);
+    assert_eq!((found.verdict, found.tier), (Verdict::Refuted, Tier::Low));
+    assert!(found.notes.contains(&Note::ConflictingSources));
+    assert!(found.score.is_some_and(|score| score <= 30));
+    let one = judged(&copies_of_one_wire(1, 0.9), &[review("snopes", Relation::Same, RatingClass::False, 0.95)]);
+    assert!((found.confidence - one.confidence).abs() < 1e-9, "copies weigh as much as one");
+}
+
+#[test]
+fn a_false_negation_supports() {
+    let found = judged(&[], &[review("snopes", Relation::Opposite, RatingClass::False, 0.95)]);
+    assert_eq!((found.verdict, found.tier, found.by_fact_check), (Verdict::Supported, Tier::Medium, true));
+    let found = judged(&[], &[review("snopes", Relation::Related, RatingClass::False, 0.95)]);
+    assert_eq!(found.verdict, Verdict::NotEnoughEvidence, "related decides nothing");
+}
+
+#[test]
+fn a_misleading_rating_stands_beside_supporters() {
+    let found = judged(
+        &[passage("a", 0.9, 0.02), passage("b", 0.9, 0.02)],
+        &[review("afp", Relation::Same, RatingClass::Misleading, 0.95)],
+    );
+    assert_eq!(found.verdict, Verdict::Misleading);
+}
+
+#[test]
+fn an_unknown_blog_refutes_and_decides_nothing() {
+    let blog = JudgedPassage {
+        credibility: 0.5,
+        source_type: SourceType::Blog,
+        quality: 0.9,
+        relevance: 0.95,
+        ..passage("blog", 0.1, 0.75)
+    };
+    let found = judged(&[blog], &[]);
+    assert_eq!((found.verdict, found.decisive, found.tier), (Verdict::Refuted, false, Tier::Low));
+    assert!(found.confidence >= 0.85, "sure by its figures, and still one voice of little credit");
+}
+
+#[test]
+fn nothing_found_while_providers_are_open_is_degraded() {
+    let degraded = ClaimContext { degraded: true, ..context() };
+    let off_topic = JudgedPassage { relevance: 0.1, ..passage("a", 0.9, 0.0) };
+    for passages in [vec![], vec![off_topic]] {
+        let found = assess(&degraded, &passages, &[]);
+        assert_eq!((found.verdict, found.tier, found.score), (Verdict::NotEnoughEvidence, Tier::Low, None));
+        assert_eq!(found.notes, [Note::Degraded]);
+    }
+    let asked = assess(&context(), &[], &[]);
+    assert_eq!(asked.notes, [Note::NoCorroboration, Note::NoSources]);
+}
+
+#[test]
+fn a_plain_denial_does_not_support_by_the_rules() {
+    let pairs = [
+        ("Vaccines cause autism.", "Vaccines don't cause autism."),
+        ("Vaccines do not cause autism.", "Vaccines cause autism."),
+        ("vaccines cause autism", "There is no evidence that vaccines cause autism."),
+        ("Вакцины вызывают аутизм.", "Вакцины не вызывают аутизм."),
+        ("Вакцини спричиняють аутизм.", "Вакцини не спричиняють аутизму."),
+    ];
+    let embedder = crate::inference::hashed::HashedEmbedder::default();
+    for (claim, denial) in pairs {
+        let profile = |text: &str| TextProfile::new(text, None, None, &[]).with_embedding(embedder.embed_one(text));
+        let p = rule_stance(&profile(claim), &profile(denial), 0.65);
+        assert!(p.entail < 0.6, "{claim} / {denial}: {p:?}");
+        assert!(rule_stance(&profile(claim), &profile(claim), 0.65).entail >= 0.6, "a claim supports itself: {claim}");
+    }
+}
+
+#[test]
+fn support_that_holds_elsewhere_is_misleading() {
+    let elsewhere = |id| JudgedPassage { out_of_context: true, ..passage(id, 0.9, 0.02) };
+    assert_eq!(judged(&[elsewhere("a"), elsewhere("b")], &[]).verdict, Verdict::Misleading);
+    let mixed = judged(&[elsewhere("a"), passage("b", 0.9, 0.02)], &[]);
+    assert_eq!((mixed.verdict, mixed.tier), (Verdict::NotEnoughEvidence, Tier::Medium));
+    assert_eq!(mixed.notes, [Note::SingleSource]);
+    let enough = judged(&[elsewhere("a"), passage("b", 0.9, 0.02), passage("c", 0.9, 0.02)], &[]);
+    assert_eq!(enough.verdict, Verdict::Supported);
+}
+
+#[test]
+fn a_newer_larger_total_makes_a_claim_outdated_and_never_decisively() {
+    let check = NumberCheck { num_ok: Some(false), newer_total: true, mismatch: None };
+    let p = numbers::apply(StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 }, &check);
+    let total = JudgedPassage { num_ok: Some(false), ..passage("a", p.entail, p.contradict) };
+    let found = judged(std::slice::from_ref(&total), &[]);
+    assert_eq!((found.verdict, found.decisive), (Verdict::Outdated, false));
+    let beside = judged(&[total.clone(), passage("b", 0.9, 0.02)], &[]);
+    assert_eq!(beside.verdict, Verdict::Outdated);
+    let refuting = judged(&[total, passage("c", 0.02, 0.9)], &[]);
+    assert_eq!(refuting.verdict, Verdict::Refuted);
+}
+
+#[test]
+fn opinions_are_not_verifiable_whatever_is_found() {
+    for kind in [ClaimKind::Opinion, ClaimKind::Ambiguous] {
+        let found = assess(
+            &ClaimContext { kind, ..context() },
+            &[passage("a", 0.9, 0.0), passage("b", 0.9, 0.0)],
+            &[review("snopes", Relation::Same, RatingClass::False, 1.0)],
+        );
+        assert_eq!((found.verdict, found.score, found.decisive), (Verdict::NotVerifiable, None, false));
+    }
+    let mixed = ClaimContext { kind: ClaimKind::Mixed, ..context() };
+    assert_eq!(assess(&mixed, &[passage("a", 0.9, 0.0), passage("b", 0.9, 0.0)], &[]).verdict, Verdict::Supported);
+}
+
+#[test]
+fn social_posts_are_context_and_never_agreement() {
+    let post = |id, e, c| JudgedPassage { source_type: SourceType::Social, ..passage(id, e, c) };
+    let found = judged(&[post("a", 0.9, 0.0), post("b", 0.9, 0.0)], &[]);
+    assert_eq!((found.verdict, found.tier, found.score), (Verdict::NotEnoughEvidence, Tier::Low, None));
+    assert!(found.notes.contains(&Note::SocialOnly));
+    assert_eq!(judged(&[post("a", 0.0, 0.95)], &[]).verdict, Verdict::NotEnoughEvidence);
+    assert_eq!(judged(&[post("a", 0.9, 0.0), passage("b", 0.9, 0.0)], &[]).tier, Tier::Medium);
+}
+
+#[test]
+fn a_degraded_item_is_never_high() {
+    let degraded = ClaimContext { degraded: true, ..context() };
+    let found = assess(&degraded, &[passage("a", 0.9, 0.0), passage("b", 0.9, 0.0)], &[]);
+    assert_eq!((found.verdict, found.tier), (Verdict::Supported, Tier::Medium));
+    assert_eq!(found.notes, [Note::Degraded]);
+}
+
+#[test]
+fn a_low_threshold_does_not_make_a_balance_decisive() {
+    let eager = ClaimContext { confidence_threshold: 0.1, ..context() };
+    let weighty = JudgedPassage { quality: 1.0, relevance: 1.0, ..passage("a", 0.65, 0.0) };
+    let refuting = JudgedPassage { quality: 0.9, relevance: 1.0, ..passage("b", 0.0, 0.8) };
+    let found = assess(&eager, &[weighty, refuting], &[]);
+    assert_eq!((found.verdict, found.decisive), (Verdict::Refuted, false), "{}", found.confidence);
+}
+
+/// The side a decisive verdict rests on.
+fn side(verdict: Verdict) -> Stance {
+    if matches!(verdict, Verdict::Supported | Verdict::Misleading) { Stance::Supports } else { Stance::Contradicts }
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_decisive_without_an_on_topic_passage_or_a_matched_review(
+        passages in any_passages(), reviews in any_reviews(), threshold in 0.0..=1.0f64, kind in 0..ClaimKind::ALL.len(), degraded: bool,
+    ) {
+        let context = ClaimContext { kind: ClaimKind::ALL[kind], confidence_threshold: threshold, degraded, ..context() };
+        let found = assess(&context, &passages, &reviews);
+        if found.verdict.needs_evidence() {
+            let matched = reviews.iter().any(|r| matches!(r.relation, Relation::Same | Relation::Opposite));
+            let of_stance = |stance| passages.iter().any(|p| p.relevance >= 0.3 && !p.is_social() && p.stance() == stance);
+            let behind = match found.verdict {
+                Verdict::Contested => of_stance(Stance::Supports) || of_stance(Stance::Contradicts),
+                verdict => of_stance(side(verdict)),
+            };
+            prop_assert!(if found.by_fact_check { matched } else { behind }, "{found:?}");
+        }
+        if found.decisive {
+            prop_assert!(found.verdict.needs_evidence() && found.verdict != Verdict::Contested);
+            prop_assert!(found.confidence >= threshold);
+        }
+    }
+
+    #[test]
+    fn a_copy_of_a_source_never_raises_the_tier(passages in any_passages(), reviews in any_reviews(), at in any::<prop::sample::Index>()) {
+        prop_assume!(!passages.is_empty());
+        let before = judged(&passages, &reviews);
+        let mut more = passages.clone();
+        let mut copy = passages[at.index(passages.len())].clone();
+        copy.evidence_id.push_str("_copy");
+        copy.url.push_str("?copy");
+        more.push(copy);
+        let after = judged(&more, &reviews);
+        // `Tier` is declared from high to low.
+        prop_assert!(after.tier >= before.tier, "{:?} became {:?}", before.tier, after.tier);
+        prop_assert_eq!(after.verdict, before.verdict);
+        prop_assert!((after.confidence - before.confidence).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_order_of_evidence_changes_nothing(passages in any_passages(), reviews in any_reviews(), turn in 0..8usize) {
+        let before = judged(&passages, &reviews);
+        let mut turned = passages.clone();
+        if !turned.is_empty() {
+            let by = turn % turned.len();
+            turned.rotate_left(by);
+            turned.reverse();
+        }
+        let mut reviews_turned = reviews.clone();
+        reviews_turned.reverse();
+        let after = judged(&turned, &reviews_turned);
+        let cited = |found: &Assessment, of: &[JudgedPassage]| -> Vec<JudgedPassage> {
+            found.citations.iter().map(|index| of[*index].clone()).collect()
+        };
+        let same_citations = cited(&before, &passages) == cited(&after, &turned);
+        prop_assert!(same_citations);
+        let rounded = |found: Assessment| {
+            let f = found.features;
+            let figures = [found.confidence, found.agreement, f.e_max, f.e_mean3, f.c_max, f.rel_avg, f.rec_max];
+            let figures = figures.map(|figure| (figure * 1e9).round() as i64);
+            (found.verdict, found.decisive, found.score, found.tier, found.contradiction, found.notes, figures, f.agree_dom, f.num_ok)
+        };
+        prop_assert_eq!(rounded(before), rounded(after));
+    }
+
+    #[test]
+    fn figures_stay_within_their_bounds(passages in any_passages(), reviews in any_reviews()) {
+        let found = judged(&passages, &reviews);
+        prop_assert!((0.0..=1.0).contains(&found.confidence));
+        prop_assert!((0.0..=1.0).contains(&found.agreement));
+        prop_assert!(found.score.is_none_or(|score| score <= 100));
+        prop_assert!(found.tier != Tier::High || (found.verdict == Verdict::Supported && found.features.agree_dom >= 2));
+        prop_assert!(found.tier == Tier::Low || found.features.c_max < 0.4);
+    }
+}

@@ -1,0 +1,117 @@
+//! Brave Search: an independent web and news index, paid per call.
+//!
+//! Its terms forbid keeping raw results beyond the moment ([`Storage::Transient`]).
+
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use tokio::time::Instant;
+use url::Url;
+
+use super::{Answer, Provider, ProviderKind, Query, Storage};
+use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
+use crate::outbound::{ApiRequest, AskError, Gate, GateSettings, GateStatus};
+
+const NAME: &str = "brave";
+const WEB_PATH: &str = "/res/v1/web/search";
+const NEWS_PATH: &str = "/res/v1/news/search";
+const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
+/// What is that fresh is in the news index first.
+const NEWS_AGE: chrono::Duration = chrono::Duration::days(3);
+
+/// How Brave is reached.
+#[derive(Debug, Clone)]
+pub struct BraveSettings {
+    /// Origin with an optional prefix, `https://api.search.brave.com`.
+    pub base_url: Url,
+    /// Without one nothing is sent for it; recordings and simulators need none.
+    pub api_key: Option<SecretString>,
+}
+
+/// The gate this provider wants; the operator's rate, limit and price go on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        rpm: 60,
+        timeout: Duration::from_secs(10),
+        max_bytes: 2 * 1024 * 1024,
+        // Every attempt may be charged.
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        // 5 dollars a thousand, September 2026.
+        cost_usd: 0.005,
+    }
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct Brave {
+    settings: BraveSettings,
+    gate: Gate,
+}
+
+pub fn new(settings: BraveSettings, gate: Gate) -> Brave {
+    Brave { settings, gate }
+}
+
+impl Brave {
+    /// A claim of these days is looked for in the news, and in the web when the news know nothing of it; any other in
+    /// the web at once.
+    async fn search(&self, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+        let is_fresh = query.around.is_some_and(|around| (self.gate.now() - around).abs() <= NEWS_AGE);
+        if is_fresh {
+            let news = self.ask_at(NEWS_PATH, query, deadline).await?;
+            if !news.is_empty() {
+                return Ok(news);
+            }
+        }
+        self.ask_at(WEB_PATH, query, deadline).await
+    }
+
+    async fn ask_at(&self, path: &str, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+        let url = wire::url(&super::wire::endpoint(&self.settings.base_url, path), query)?;
+        let mut request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(key) = &self.settings.api_key {
+            request = request.secret_header(KEY_HEADER, key)?;
+        }
+        self.gate.ask(request, deadline, |response| wire::read(response, query)).await
+    }
+}
+
+impl Provider for Brave {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self) -> ProviderKind {
+        ProviderKind::Search
+    }
+
+    fn paid(&self) -> bool {
+        self.gate.cost_usd() > 0.0
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Transient
+    }
+
+    fn speaks(&self, _: &str) -> bool {
+        // A language it has no code for is asked for without one.
+        true
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, deadline))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

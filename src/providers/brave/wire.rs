@@ -1,0 +1,201 @@
+//! Brave's format: web answers hold a `web` object (absent when nothing was found), news answers a bare list; limits
+//! come in two windows, second and month.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::outbound::{ApiResponse, AskError, excerpt};
+use crate::providers::{Answer, Hit, Query, wire};
+
+/// Of `q`, as documented.
+const LONGEST_QUERY: usize = 400;
+const MOST_WORDS: usize = 50;
+/// The web's largest page; the news' would be 50.
+const LARGEST_PAGE: usize = 20;
+
+/// Codes of its own, and those that are ISO 639-1. Any other is refused with 422, so it is left out.
+const LANGUAGES: [&str; 46] = [
+    "ar", "eu", "bn", "bg", "ca", "hr", "cs", "da", "nl", "en", "et", "fi", "fr", "gl", "de", "el", "gu", "he", "hi",
+    "hu", "is", "it", "kn", "ko", "lv", "lt", "ms", "ml", "mr", "nb", "pl", "pa", "ro", "ru", "sr", "sk", "sl", "es",
+    "sv", "ta", "te", "th", "tr", "uk", "vi", "jp",
+];
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    #[serde(default)]
+    web: Option<Section>,
+    #[serde(default)]
+    news: Option<Section>,
+    /// The news endpoint's.
+    #[serde(default, deserialize_with = "wire::list")]
+    results: Vec<Found>,
+    #[serde(default, rename = "type", deserialize_with = "wire::text")]
+    kind: Option<String>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Section {
+    #[serde(default, deserialize_with = "wire::list")]
+    results: Vec<Found>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Found {
+    #[serde(default, deserialize_with = "wire::text")]
+    url: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    title: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    description: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    page_age: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    language: Option<String>,
+}
+
+pub(super) fn url(endpoint: &Url, query: &Query) -> Result<Url, AskError> {
+    let sites = wire::site_clause(&query.domains);
+    // The clause is never cut: half of it would be a word.
+    let (longest, most) = sites.as_ref().map_or((LONGEST_QUERY, MOST_WORDS), |sites| {
+        (LONGEST_QUERY.saturating_sub(sites.chars().count() + 1), MOST_WORDS - sites.split_whitespace().count())
+    });
+    let tokens = query.text.split_whitespace().map(|token| token.trim_start_matches(['-', '+', '!']));
+    let mut text = wire::clip(&tokens.collect::<Vec<_>>().join(" "), longest, most);
+    if text.is_empty() {
+        return Err(AskError::Refused { detail: "the query is empty".to_owned() });
+    }
+    if let Some(sites) = sites {
+        text.push(' ');
+        text.push_str(&sites);
+    }
+    let mut url = endpoint.clone();
+    let mut parameters = url.query_pairs_mut();
+    parameters.append_pair("q", &text);
+    parameters.append_pair("count", &query.limit.clamp(1, LARGEST_PAGE).to_string());
+    // On by default, and then another name than the claim's may be searched for.
+    parameters.append_pair("spellcheck", "false");
+    parameters.append_pair("text_decorations", "false");
+    if let Some(code) = query.language.as_deref().and_then(language) {
+        parameters.append_pair("search_lang", code);
+    }
+    drop(parameters);
+    Ok(url)
+}
+
+fn language(iso: &str) -> Option<&'static str> {
+    match iso {
+        "ja" => Some("jp"),
+        "zh" => Some("zh-hans"),
+        "pt" => Some("pt-pt"),
+        "no" => Some("nb"),
+        "jp" => None,
+        other => LANGUAGES.iter().find(|code| **code == other).copied(),
+    }
+}
+
+pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskError> {
+    if response.status != 200 {
+        return Err(failure(response));
+    }
+    let page: Page = wire::json(response)?;
+    if page.error.is_some() || page.kind.as_deref() == Some("ErrorResponse") {
+        return Err(failure(response));
+    }
+    let sections = [page.web, page.news].into_iter().flatten().flat_map(|section| section.results);
+    let found = page.results.into_iter().chain(sections);
+    let hits = found.filter_map(|found| to_hit(found, query)).take(query.limit).collect();
+    Ok(Answer { hits, reviews: Vec::new() })
+}
+
+fn to_hit(found: Found, query: &Query) -> Option<Hit> {
+    let url = wire::page_url(&found.url?).filter(|url| wire::is_within(url, &query.domains))?;
+    Some(Hit {
+        url: url.to_string(),
+        title: wire::plain(&found.title.unwrap_or_default()),
+        snippet: wire::plain(&found.description.unwrap_or_default()),
+        // Without a zone, so up to a day off.
+        published_at: found.page_age.as_deref().and_then(wire::date),
+        language: found.language,
+        provider: super::NAME,
+    })
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct BraveError {
+    #[serde(default, deserialize_with = "wire::text")]
+    code: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    detail: Option<String>,
+    #[serde(default)]
+    meta: Value,
+}
+
+/// The documentation says a list of errors, the service sends one: both are read.
+fn error_of(response: &ApiResponse) -> Option<BraveError> {
+    let body: Value = wire::json(response).ok()?;
+    let error = body.get("error").or_else(|| body.get("errors")?.get(0))?;
+    serde_json::from_value(error.clone()).ok()
+}
+
+fn failure(response: &ApiResponse) -> AskError {
+    let Some(error) = error_of(response) else {
+        return match response.status {
+            // A wall before the service: it says nothing of the key.
+            200 | 401 | 403 | 404 => {
+                AskError::CouldNotAsk { detail: format!("status {} without Brave's error", response.status) }
+            }
+            _ => response.status_error().unwrap_or(AskError::Server { status: response.status }),
+        };
+    };
+    let detail = excerpt(&format!("{} {}", error.code.as_deref().unwrap_or(""), error.detail.as_deref().unwrap_or("")));
+    match (response.status, error.code.as_deref().unwrap_or_default()) {
+        (_, "SUBSCRIPTION_TOKEN_INVALID" | "SUBSCRIPTION_NOT_FOUND") => AskError::BadKey { detail },
+        (_, "QUOTA_LIMITED") => quota_gone(response),
+        (_, "RATE_LIMITED") | (429, _) => throttle(response, &error),
+        (422, _) if names_the_key(&error.meta) => AskError::BadKey { detail },
+        (401 | 403, _) => AskError::BadKey { detail },
+        (404, _) => AskError::CouldNotAsk { detail },
+        (400..=499, _) => AskError::Refused { detail },
+        (500..=599, _) => AskError::Server { status: response.status },
+        _ => AskError::CouldNotAsk { detail },
+    }
+}
+
+/// A missing key is a validation error of the header.
+fn names_the_key(meta: &Value) -> bool {
+    let errors = meta.get("errors").and_then(Value::as_array).into_iter().flatten();
+    let places = errors.filter_map(|error| error.get("loc")?.as_array());
+    places.flatten().filter_map(Value::as_str).any(|place| place.eq_ignore_ascii_case("x-subscription-token"))
+}
+
+/// Older plans call the end of the month's quota a rate limit too; the numbers tell. A quota of 0 means "no limit".
+fn throttle(response: &ApiResponse, error: &BraveError) -> AskError {
+    let number = |name: &str| error.meta.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let (limit, current) = (number("quota_limit"), number("quota_current"));
+    if limit > 0.0 && current >= limit {
+        return quota_gone(response);
+    }
+    // The first window is the second's. The largest of all would mean a month.
+    let reset = windows(response, "x-ratelimit-reset").first().copied().map(Duration::from_secs);
+    AskError::Throttled { retry_after: response.retry_after().or(reset) }
+}
+
+fn quota_gone(response: &ApiResponse) -> AskError {
+    let resets = windows(response, "x-ratelimit-reset");
+    // The month's is the last of several.
+    let month = resets.last().filter(|_| resets.len() > 1).and_then(|seconds| i64::try_from(*seconds).ok());
+    let until =
+        month.and_then(chrono::Duration::try_seconds).and_then(|wait| response.received_at.checked_add_signed(wait));
+    AskError::QuotaGone { until }
+}
+
+/// `1, 2528987`: one number per window, shortest first.
+fn windows(response: &ApiResponse, name: &str) -> Vec<u64> {
+    let values = response.header(name).unwrap_or_default();
+    values.split(',').filter_map(|value| value.trim().parse().ok()).collect()
+}

@@ -1,0 +1,221 @@
+//! GDELT's format: JSON when all is well, plain words at status 200 when not, JSON with raw control characters now and
+//! then.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Duration, Utc};
+use serde::Deserialize;
+use url::Url;
+
+use super::query;
+use crate::outbound::{ApiResponse, AskError, excerpt};
+use crate::providers::{Answer, Hit, Query, wire};
+
+/// More answers status 200 and a sentence.
+const MOST_RECORDS: usize = 250;
+/// Records asked for beyond those wanted: syndicated copies and domains that only look alike fall out later.
+const SPARE_RECORDS: usize = 10;
+/// What can be searched by date.
+const REACH: Duration = Duration::days(88);
+/// The window around the date the claim speaks of: reports come before (announcements) and long after.
+const BEFORE: Duration = Duration::days(7);
+const AFTER: Duration = Duration::days(30);
+
+/// Refusals of the query itself, as seen. Compared in lower case, at the start.
+const REFUSALS: [&str; 10] = [
+    "your query was too short or too long",
+    "the specified phrase is too short",
+    "one or more of your keywords",
+    "one or more of your parenthetical clauses",
+    "queries containing or'd terms",
+    "parentheses may only be used",
+    "invalid/unsupported country",
+    "a maximum of 250 records",
+    "your query must contain",
+    "invalid query",
+];
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    #[serde(default, deserialize_with = "wire::list")]
+    articles: Vec<Article>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Article {
+    #[serde(default, deserialize_with = "wire::text")]
+    url: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    title: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    language: Option<String>,
+}
+
+pub(super) fn url(endpoint: &Url, asked: &Query, now: DateTime<Utc>) -> Result<Url, AskError> {
+    let text = query::build(asked)
+        .ok_or_else(|| AskError::Refused { detail: "the query has no word that GDELT would take".to_owned() })?;
+    let mut url = endpoint.clone();
+    let mut parameters = url.query_pairs_mut();
+    parameters.append_pair("query", &text).append_pair("mode", "artlist").append_pair("format", "json");
+    parameters.append_pair("maxrecords", &(asked.limit.max(1) + SPARE_RECORDS).min(MOST_RECORDS).to_string());
+    // Without a window it searches its last three months, which is the best there is for older claims too.
+    if let Some(around) = asked.around.filter(|around| (now - *around) < REACH && *around - BEFORE < now) {
+        let stamp = |moment: DateTime<Utc>| moment.format("%Y%m%d%H%M%S").to_string();
+        parameters.append_pair("startdatetime", &stamp((around - BEFORE).max(now - REACH)));
+        parameters.append_pair("enddatetime", &stamp((around + AFTER).min(now)));
+    }
+    drop(parameters);
+    Ok(url)
+}
+
+pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Answer, AskError> {
+    let text = String::from_utf8_lossy(&response.body);
+    let text = text.trim_start_matches('\u{feff}').trim();
+    // The throttle comes as 429 and as 200.
+    if text.to_lowercase().starts_with("please limit requests") {
+        return Err(AskError::Throttled { retry_after: response.retry_after() });
+    }
+    if let Some(error) = response.status_error() {
+        return Err(without_key(error));
+    }
+    if !text.starts_with(['{', '[', '<']) && !text.is_empty() {
+        return Err(prose(text));
+    }
+    let page: Page = match wire::json_text(text) {
+        Err(AskError::Malformed { .. }) => wire::json_text(&repaired(text))?,
+        other => other?,
+    };
+    let mut answer = Answer::default();
+    for article in page.articles {
+        let Some(url) = article.url.as_deref().and_then(wire::page_url) else { continue };
+        if answer.hits.len() >= asked.limit || !wire::is_within(&url, &asked.domains) {
+            continue;
+        }
+        answer.hits.push(Hit {
+            url: url.to_string(),
+            title: title(&article.title.unwrap_or_default()),
+            snippet: String::new(),
+            // `seendate` is when GDELT crawled it.
+            published_at: None,
+            language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
+            provider: super::NAME,
+        });
+    }
+    Ok(answer)
+}
+
+/// There is no key: a 403 here is a wall before the service.
+fn without_key(error: AskError) -> AskError {
+    match error {
+        AskError::BadKey { detail } => AskError::CouldNotAsk { detail },
+        other => other,
+    }
+}
+
+fn prose(text: &str) -> AskError {
+    let folded = text.to_lowercase();
+    if REFUSALS.iter().any(|refusal| folded.starts_with(refusal)) {
+        AskError::Refused { detail: excerpt(text) }
+    } else {
+        AskError::CouldNotAsk { detail: format!("words instead of JSON: {}", excerpt(text)) }
+    }
+}
+
+/// The two faults its JSON is known to have, mended: raw control characters inside strings become blanks, escapes that
+/// JSON does not know lose their backslash.
+fn repaired(text: &str) -> Cow<'_, str> {
+    let mut mended = String::with_capacity(text.len());
+    let mut in_string = false;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => {
+                in_string = !in_string;
+                mended.push('"');
+            }
+            '\\' if in_string => {
+                let known = ['"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'];
+                // Of an unknown escape the backslash goes, and what follows is read on as it is.
+                if let Some(next) = characters.next_if(|next| known.contains(next)) {
+                    mended.push('\\');
+                    mended.push(next);
+                }
+            }
+            control if in_string && control < ' ' => mended.push(' '),
+            other => mended.push(other),
+        }
+    }
+    Cow::Owned(mended)
+}
+
+/// Titles come re-tokenised: "WP : Риск" and "off ; fish , boat". The blank before a mark goes.
+fn title(text: &str) -> String {
+    let plain = wire::plain(text);
+    let mut joined = String::with_capacity(plain.len());
+    for character in plain.chars() {
+        if matches!(character, ',' | ';' | ':' | '.' | '!' | '?' | ')' | '»') && joined.ends_with(' ') {
+            joined.pop();
+        }
+        joined.push(character);
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn titles_lose_the_blanks_of_tokenising() {
+        assert_eq!(title("WP : Риск развития , после двух лет"), "WP: Риск развития, после двух лет");
+        assert_eq!(title("a ( b ) c &amp; d"), "a ( b) c & d");
+    }
+
+    #[test]
+    fn known_faults_of_its_json_are_mended() {
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(&repaired(text)).unwrap();
+        assert_eq!(read("{\"a\":\"x\u{1}y\nz\"}")["a"], "x y z");
+        assert_eq!(read(r#"{"a":"it\'s \x1 \"q\" \\ \u0041"}"#)["a"], "it's x1 \"q\" \\ A");
+        assert!(serde_json::from_str::<serde_json::Value>(&repaired("{\"a\":\"cut")).is_err());
+    }
+
+    #[test]
+    fn the_window_lies_around_the_date_and_within_reach() {
+        let now = Utc.with_ymd_and_hms(2026, 11, 20, 12, 0, 0).unwrap();
+        let ask = |around: Option<DateTime<Utc>>| {
+            let asked = Query {
+                text: "seaport".into(),
+                terms: Vec::new(),
+                language: None,
+                domains: Vec::new(),
+                around,
+                limit: 300,
+            };
+            url(&Url::parse("https://api.example/api/v2/doc/doc").unwrap(), &asked, now).unwrap().to_string()
+        };
+        let plain = "https://api.example/api/v2/doc/doc?query=seaport&mode=artlist&format=json&maxrecords=250";
+        assert_eq!(ask(None), plain);
+        assert_eq!(
+            ask(Some(now - Duration::days(2))),
+            format!("{plain}&startdatetime=20261111120000&enddatetime=20261120120000")
+        );
+        assert_eq!(
+            ask(Some(now - Duration::days(85))),
+            format!("{plain}&startdatetime=20260824120000&enddatetime=20260926120000")
+        );
+        assert_eq!(ask(Some(now - Duration::days(200))), plain, "beyond reach no window is better than a refused one");
+        assert_eq!(ask(Some(now + Duration::days(30))), plain);
+    }
+
+    proptest! {
+        #[test]
+        fn mending_never_panics_and_leaves_good_json_as_it_is(text in "\\PC{0,60}") {
+            let _any = repaired(&text);
+            let good = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(repaired(&good), good.as_str());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `SearxNG`: a metasearch instance of the operator's own, without a key.
+//!
+//! It needs `json` among the instance's `search.formats`, and its limiter off (or our address on its pass list): the
+//! limiter allows four such requests an hour.
+
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+use url::Url;
+
+use super::{Answer, Provider, ProviderKind, Query, Storage};
+use crate::outbound::header::{ACCEPT, ACCEPT_LANGUAGE, HeaderValue};
+use crate::outbound::{ApiRequest, AskError, Gate, GateSettings, GateStatus};
+
+const NAME: &str = "searxng";
+const PATH: &str = "/search";
+/// Its limiter refuses whoever does not take HTML as well.
+const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/html;q=0.9");
+
+/// How the instance is reached.
+#[derive(Debug, Clone)]
+pub struct SearxngSettings {
+    /// Origin with an optional prefix.
+    pub base_url: Url,
+    /// Its categories, comma-separated; unknown ones it drops without a word.
+    pub categories: String,
+}
+
+/// The gate this provider wants; the operator's rate, limit and price go on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        rpm: 20,
+        timeout: Duration::from_secs(12),
+        max_bytes: 2 * 1024 * 1024,
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct Searxng {
+    settings: SearxngSettings,
+    gate: Gate,
+}
+
+pub fn new(settings: SearxngSettings, gate: Gate) -> Searxng {
+    Searxng { settings, gate }
+}
+
+impl Searxng {
+    async fn search(&self, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+        let endpoint = super::wire::endpoint(&self.settings.base_url, PATH);
+        let url = wire::url(&endpoint, query, &self.settings.categories)?;
+        let language = wire::accept_language(query.language.as_deref());
+        let language = HeaderValue::from_str(&language).unwrap_or(HeaderValue::from_static("en"));
+        // Accept-Encoding, which its limiter looks at too, is the client's own.
+        let request = ApiRequest::get(url).header(ACCEPT, ACCEPTED).header(ACCEPT_LANGUAGE, language);
+        self.gate.ask(request, deadline, |response| wire::read(response, query)).await
+    }
+}
+
+impl Provider for Searxng {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self) -> ProviderKind {
+        ProviderKind::Search
+    }
+
+    fn paid(&self) -> bool {
+        self.gate.cost_usd() > 0.0
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Stored
+    }
+
+    fn speaks(&self, _: &str) -> bool {
+        true
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, deadline))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

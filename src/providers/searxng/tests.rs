@@ -1,0 +1,143 @@
+use super::*;
+use crate::outbound::GateState;
+use crate::outbound::test_server::{Reply, answer, json};
+use crate::providers::contract::{self, Bench, Subject, query};
+
+/// Constructed from the serialiser's source.
+const ANSWER: &str = r#"{"query":"x","results":[
+ {"url":"https://example.com/a","engine":"duckduckgo","parsed_url":["https","example.com","/a","","",""],"template":"default.html",
+  "title":"A \n title","content":"Some &amp; content","publishedDate":"2026-11-01T00:00:00","pubdate":"2026-11-01 00:00:00",
+  "engines":["duckduckgo","brave"],"positions":"","score":2.5,"category":"general"},
+ {"url":"https://news.example.org/b","title":"B","content":null,"publishedDate":null,"parsed_url":null},
+ {"url":"magnet:?xt=urn","title":"no page"},{"title":"no url"},null],
+ "answers":["42",{"answer":"x"}],"corrections":[],"infoboxes":[],"suggestions":[],
+ "unresponsive_engines":[["brave","Suspended: too many requests"]]}"#;
+
+fn subject() -> Subject {
+    Subject {
+        build: |base_url, gate| Box::new(new(SearxngSettings { base_url, categories: "general".into() }, gate)),
+        gate: gate_settings,
+        key_header: None,
+        success: ANSWER,
+        nothing: vec![
+            r#"{"results":[]}"#,
+            r#"{"query":"x","number_of_results":0,"results":[],"unresponsive_engines":[]}"#,
+        ],
+        throttle: answer(429, &[("content-type", "text/plain")], "Too Many Requests"),
+        quota_gone: None,
+        bad_key: Vec::new(),
+    }
+}
+
+async fn ask(reply: Reply, asked: &Query) -> (Bench, Result<Answer, AskError>) {
+    let bench = Bench::start(&subject(), [reply]).await;
+    let outcome = bench.ask(asked).await;
+    (bench, outcome)
+}
+
+#[tokio::test]
+async fn keeps_the_provider_contract() {
+    contract::keeps_the_contract(subject()).await;
+}
+
+#[tokio::test]
+async fn results_are_read_and_what_is_no_page_left_out() {
+    let (bench, outcome) = ask(json(ANSWER), &query()).await;
+    let hits = outcome.unwrap().hits;
+    assert_eq!(
+        hits.iter().map(|hit| hit.url.as_str()).collect::<Vec<_>>(),
+        ["https://example.com/a", "https://news.example.org/b"]
+    );
+    assert_eq!((hits[0].title.as_str(), hits[0].snippet.as_str()), ("A title", "Some &amp; content"));
+    assert_eq!(hits[0].published_at.unwrap().to_rfc3339(), "2026-11-01T00:00:00+00:00");
+    assert_eq!((hits[1].snippet.as_str(), hits[1].published_at), ("", None));
+    let seen = bench.server.seen().remove(0);
+    assert_eq!(seen.path(), "/search");
+    for (name, value) in [("format", "json"), ("language", "en"), ("categories", "general"), ("pageno", "1")] {
+        assert_eq!(seen.parameter(name).as_deref(), Some(value), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn its_limiter_finds_nothing_to_object_to() {
+    let (bench, _) = ask(json(ANSWER), &Query { language: Some("uk".into()), ..query() }).await;
+    let seen = bench.server.seen().remove(0);
+    assert!(seen.header("accept").unwrap().contains("text/html"));
+    assert!(seen.header("accept-encoding").unwrap().contains("gzip"));
+    assert_eq!(seen.header("accept-language"), Some("uk, en;q=0.5"));
+    let agent = seen.header("user-agent").unwrap().to_lowercase();
+    for refused in
+        ["unknown", "curl", "wget", "scrapy", "python", "go-http-client", "java", "okhttp", "httpclient", "ruby"]
+    {
+        assert!(!agent.starts_with(refused), "{agent}");
+    }
+}
+
+#[tokio::test]
+async fn engines_that_did_not_respond_are_not_nothing_found() {
+    let body = r#"{"results":[],"unresponsive_engines":[["google","CAPTCHA"],["qwant","délai dépassé"]]}"#;
+    let (_, outcome) = ask(json(body), &query()).await;
+    let AskError::CouldNotAsk { detail } = outcome.unwrap_err() else { panic!("it could not be asked") };
+    assert_eq!(detail, "no engine answered (google: CAPTCHA, qwant: délai dépassé)");
+}
+
+#[tokio::test]
+async fn an_instance_without_json_is_disabled_with_the_mend() {
+    let (bench, outcome) = ask(answer(403, &[("content-type", "text/html")], "<html>Forbidden"), &query()).await;
+    assert!(outcome.unwrap_err().to_string().contains("search.formats"));
+    assert_eq!(bench.provider.status().state, GateState::Disabled);
+}
+
+#[tokio::test]
+async fn errors_in_json_have_their_class() {
+    let cases = [
+        (answer(400, &[], r#"{"error":"Invalid value x for parameter y"}"#), "refused"),
+        (answer(500, &[], r#"{"error":"search error"}"#), "server_error"),
+        (json(r#"{"error":"search error"}"#), "could_not_ask"),
+        (json(r#"{"query":"x"}"#), "malformed"),
+        (answer(302, &[("location", "https://elsewhere.example/?q=x")], ""), "could_not_ask"),
+    ];
+    for (reply, label) in cases {
+        let (bench, outcome) = ask(reply, &query()).await;
+        assert_eq!(outcome.unwrap_err().label(), label);
+        assert_eq!(bench.server.seen().len(), 1, "no redirect is followed");
+    }
+}
+
+#[tokio::test]
+async fn commands_in_a_claim_are_taken_out() {
+    let cases = [
+        ("!!g cats", "g cats"),
+        ("I <3 :fr you !images", "I 3 fr you images"),
+        ("!!! wow", "wow"),
+        ("<<!:x", "x"),
+        ("10:30 a<b yes!", "10:30 a<b yes!"),
+    ];
+    for (text, sent) in cases {
+        let (bench, _) = ask(json(ANSWER), &Query { text: text.into(), ..query() }).await;
+        assert_eq!(bench.server.seen()[0].parameter("q").as_deref(), Some(sent));
+    }
+    let (bench, outcome) = ask(json(ANSWER), &Query { text: "!! :".into(), ..query() }).await;
+    assert_eq!(outcome.unwrap_err().label(), "refused");
+    assert!(bench.server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn domains_are_asked_for_and_held_to() {
+    let asked =
+        Query { domains: vec!["example.org".into(), "other.net".into()], language: Some("sr-Latn".into()), ..query() };
+    let (bench, outcome) = ask(json(ANSWER), &asked).await;
+    assert_eq!(outcome.unwrap().hits.len(), 1);
+    let seen = bench.server.seen().remove(0);
+    assert!(seen.parameter("q").unwrap().ends_with(" site:example.org OR site:other.net"));
+    assert_eq!(seen.parameter("language").as_deref(), Some("all"), "a code it would refuse is not sent");
+}
+
+proptest::proptest! {
+    /// No token that is sent starts with a command's sign.
+    #[test]
+    fn no_token_is_a_command(text in "[\\PC !:<]{0,200}") {
+        let sent = wire::harmless(&text);
+        proptest::prop_assert!(!sent.split_whitespace().any(|token| token.starts_with(['!', ':', '<'])), "{}", sent);
+    }
+}
