@@ -72,6 +72,8 @@ pub struct GateStatus {
     pub state: GateState,
     /// When it is asked again; none while ready, and none when it is disabled for good.
     pub until: Option<DateTime<Utc>>,
+    /// Why it is not ready, in words for a person.
+    pub reason: Option<String>,
     /// Calls a minute it may get.
     pub rpm: u32,
     pub calls_today: u64,
@@ -215,6 +217,7 @@ impl Gate {
             name: self.settings.name,
             state,
             until,
+            reason,
             rpm: self.settings.rpm,
             calls_today: today.calls,
             errors_today: today.errors,

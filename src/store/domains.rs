@@ -1,7 +1,8 @@
 //! The live domain lists and the record of who changed them.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgListener;
 use sqlx::{PgConnection, Row as _};
 

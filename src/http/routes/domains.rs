@@ -52,7 +52,12 @@ pub(crate) const ROUTES: &[Route] = &[
         operation: "removeDomain",
         summary: "Remove a domain's rule",
         parameters: &[
-            Parameter { name: "domain", place: Place::Path, about: "the domain, like example.org or *.gov", schema: text },
+            Parameter {
+                name: "domain",
+                place: Place::Path,
+                about: "the domain, like example.org or *.gov",
+                schema: text,
+            },
             Parameter { name: "why", place: Place::Query, about: "the reason, for the record", schema: text },
         ],
         body: None,
@@ -124,7 +129,7 @@ pub(crate) struct PreviewRequest {
 
 /// What an edit did, or would do.
 #[derive(Debug, Serialize)]
-struct Change {
+struct Edited {
     /// In the form it is kept.
     domain: String,
     #[serde(flatten)]
@@ -209,14 +214,14 @@ async fn list(State(app): State<App>) -> Result<Json<Rules>, Problem> {
 async fn put(
     State(app): State<App>,
     Edit(editor, request): Edit<RuleRequest>,
-) -> Result<(StatusCode, Json<Change>), Problem> {
+) -> Result<(StatusCode, Json<Edited>), Problem> {
     let rule = request.check()?;
     let services = &app.services;
     let change = services.store.put_domain_rule(&rule, &editor.0, services.clock.now(), false).await?;
     let status = if change.before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
     tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "a domain rule was edited");
     let stored_pages = services.store.sources_under(&rule.domain).await?;
-    Ok((status, Json(Change { domain: rule.domain, change, stored_pages })))
+    Ok((status, Json(Edited { domain: rule.domain, change, stored_pages })))
 }
 
 async fn remove(
@@ -224,7 +229,7 @@ async fn remove(
     ApiPath(domain): ApiPath,
     ApiQuery(query): ApiQuery<RemoveQuery>,
     request: Request,
-) -> Result<Json<Change>, Problem> {
+) -> Result<Json<Edited>, Problem> {
     let domain = domain_of(&domain)?;
     let why = query_text("why", query.why, MOST_WHY)?;
     let editor = Editor::at(peer(&request));
@@ -234,13 +239,10 @@ async fn remove(
     let change = change.ok_or_else(|| no_rule(&domain))?;
     tracing::info!(domain, editor = editor.0, "a domain rule was removed");
     let stored_pages = services.store.sources_under(&domain).await?;
-    Ok(Json(Change { domain, change, stored_pages }))
+    Ok(Json(Edited { domain, change, stored_pages }))
 }
 
-async fn preview(
-    State(app): State<App>,
-    Edit(editor, request): Edit<PreviewRequest>,
-) -> Result<Json<Change>, Problem> {
+async fn preview(State(app): State<App>, Edit(editor, request): Edit<PreviewRequest>) -> Result<Json<Edited>, Problem> {
     let (store, now) = (&app.services.store, app.services.clock.now());
     let (domain, change) = match planned(request)? {
         Planned::Put(rule) => {
@@ -254,7 +256,7 @@ async fn preview(
         }
     };
     let stored_pages = store.sources_under(&domain).await?;
-    Ok(Json(Change { domain, change, stored_pages }))
+    Ok(Json(Edited { domain, change, stored_pages }))
 }
 
 fn no_rule(domain: &str) -> Problem {
@@ -293,7 +295,10 @@ mod tests {
     #[test]
     fn what_people_paste_becomes_a_rule() {
         let rule = read(json!({"domain": "https://www.Example.org/x", "list": "deny", "why": " spam "})).unwrap();
-        assert_eq!((rule.domain.as_str(), rule.list, rule.why.as_deref()), ("example.org", DomainList::Deny, Some("spam")));
+        assert_eq!(
+            (rule.domain.as_str(), rule.list, rule.why.as_deref()),
+            ("example.org", DomainList::Deny, Some("spam"))
+        );
     }
 
     #[test]
@@ -327,6 +332,6 @@ mod tests {
     fn the_schema_names_what_is_sent() {
         let rule = read(json!({"domain": "a.org", "list": "deny"})).unwrap();
         let change = RuleChange { action: RuleChangeAction::Add, before: None, after: Some(rule) };
-        assert_described(change_schema, &json!(Change { domain: "a.org".into(), change, stored_pages: 3 }));
+        assert_described(change_schema, &json!(Edited { domain: "a.org".into(), change, stored_pages: 3 }));
     }
 }

@@ -28,7 +28,10 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     summary: "Every known provider with its state and today's figures",
     parameters: &[],
     body: None,
-    answer: Answer::json("The providers in the order they are asked", SchemaGenerator::subschema_for::<Vec<ProviderRow>>),
+    answer: Answer::json(
+        "The providers in the order they are asked",
+        SchemaGenerator::subschema_for::<Vec<ProviderRow>>,
+    ),
     mount: |method| on(method, list),
 }];
 
@@ -43,6 +46,8 @@ pub(crate) struct ProviderRow {
     status: &'static str,
     /// When it is asked again; null while ready, and when only a person can mend it.
     until: Option<DateTime<Utc>>,
+    /// Why it cannot be asked; null while ready or unconfigured.
+    reason: Option<String>,
     /// Calls a minute it may get; null when unconfigured.
     rpm: Option<u32>,
     /// Of all processes, UTC day.
@@ -92,6 +97,7 @@ fn rows(
             kind,
             status: status.state.as_str(),
             until: status.until,
+            reason: status.reason,
             rpm: Some(status.rpm),
             calls_today: unsigned(stored.calls_today).max(status.calls_today),
             errors_today: unsigned(stored.errors_today).max(status.errors_today),
@@ -107,6 +113,7 @@ fn rows(
             kind: if *name == "google" { FACT_CHECK } else { SEARCH },
             status: "unconfigured",
             until: None,
+            reason: None,
             rpm: None,
             calls_today: unsigned(stored.calls_today),
             errors_today: unsigned(stored.errors_today),
@@ -124,7 +131,16 @@ mod tests {
 
     fn status(name: &'static str, calls: u64, usd: f64) -> GateStatus {
         let state = GateState::Open;
-        GateStatus { name, state, until: None, rpm: 6, calls_today: calls, errors_today: 1, usd_today: usd }
+        GateStatus {
+            name,
+            state,
+            until: None,
+            reason: None,
+            rpm: 6,
+            calls_today: calls,
+            errors_today: 1,
+            usd_today: usd,
+        }
     }
 
     fn usage(name: &str, calls: i64, usd_today: f64, usd_month: f64) -> ProviderUsage {

@@ -25,12 +25,8 @@ use crate::pipeline::digest_also_reported;
 use crate::store::{ItemFilter, Page, StoredEvidence, StoredItem};
 use intake::Intake;
 
-const ID: Parameter = Parameter {
-    name: "id",
-    place: Place::Path,
-    about: "the item_id, percent-encoded: a slash is %2F",
-    schema: text,
-};
+const ID: Parameter =
+    Parameter { name: "id", place: Place::Path, about: "the item_id, percent-encoded: a slash is %2F", schema: text };
 
 const fn query(name: &'static str, about: &'static str, schema: fn() -> Schema) -> Parameter {
     Parameter { name, place: Place::Query, about, schema }
@@ -49,7 +45,7 @@ pub(crate) const ROUTES: &[Route] = &[
         answer: Answer {
             status: 202,
             about: "What was queued, and what was not and why",
-            content: Content::json(SchemaGenerator::subschema_for::<Accepted>),
+            content: Content::json(SchemaGenerator::subschema_for::<Taken>),
         },
         mount: |method| on(method, send),
     },
@@ -129,7 +125,7 @@ pub(crate) struct SendQuery {
 
 /// What became of the items that were sent.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Accepted {
+pub(crate) struct Taken {
     /// Queued.
     accepted: usize,
     /// The first hundred that were not, each with `index` (from 0) or `line` (from 1), `error` and `label`.
@@ -167,7 +163,7 @@ async fn send(
     State(app): State<App>,
     ApiQuery(query): ApiQuery<SendQuery>,
     body: RawBody,
-) -> Result<(StatusCode, Json<Accepted>), Problem> {
+) -> Result<(StatusCode, Json<Taken>), Problem> {
     let name = queue_of(query.queue.as_deref())?;
     let intake = Intake::read(body.kind, &body.bytes);
     accept(app.queue.as_ref(), name, intake).await.map(|accepted| (StatusCode::ACCEPTED, Json(accepted)))
@@ -181,7 +177,7 @@ fn queue_of(given: Option<&str>) -> Result<QueueName, Problem> {
 }
 
 /// Queues the good ones; an error when there are none.
-async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Accepted, Problem> {
+async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Taken, Problem> {
     let (rejected, rejected_count) = (intake.rejections(), intake.rejected());
     if intake.messages.is_empty() {
         let detail = match rejected.first().and_then(|first| first["error"].as_str()) {
@@ -194,7 +190,7 @@ async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Ac
             .with("rejected_count", json!(rejected_count)));
     }
     queue.publish_items(name, &intake.messages).await?;
-    Ok(Accepted { accepted: intake.messages.len(), rejected, rejected_count })
+    Ok(Taken { accepted: intake.messages.len(), rejected, rejected_count })
 }
 
 async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Json<Value>, Problem> {
@@ -206,7 +202,10 @@ async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> R
 fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
     let status = query_text("status", query.status, 20)?;
     if status.as_deref().is_some_and(|word| Status::parse(word).is_none()) {
-        return Err(Problem::bad_request(format!("status is one of {}", words(Status::ALL.iter().map(|one| one.as_str())))));
+        return Err(Problem::bad_request(format!(
+            "status is one of {}",
+            words(Status::ALL.iter().map(|one| one.as_str()))
+        )));
     }
     let tier = query_text("tier", query.tier, 20)?
         .map(|word| {
@@ -217,7 +216,9 @@ fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
         .transpose()?;
     let cursor = query_text("cursor", query.cursor, 600)?;
     if cursor.as_deref().is_some_and(|cursor| !looks_like_cursor(cursor)) {
-        return Err(Problem::bad_request("the cursor is not one this server gave; leave it out to begin at the first page"));
+        return Err(Problem::bad_request(
+            "the cursor is not one this server gave; leave it out to begin at the first page",
+        ));
     }
     let limit = query.limit.unwrap_or(LIMIT);
     if !(1..=200).contains(&limit) {
@@ -237,7 +238,9 @@ fn looks_like_cursor(cursor: &str) -> bool {
 }
 
 fn unknown_item() -> Problem {
-    Problem::not_found("no item of that id has been done; it may still be waiting, GET /api/items lists the finished ones")
+    Problem::not_found(
+        "no item of that id has been done; it may still be waiting, GET /api/items lists the finished ones",
+    )
 }
 
 async fn stored(app: &App, id: &str) -> Result<StoredItem, Problem> {
