@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use tokio_util::task::TaskTracker;
 use url::Url;
 
-use super::observers::OutboundObserver;
+use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
-use crate::cache::{FactCheckCache, PageCache, SearchCache};
+use crate::cache::{AnswerCacheSettings, FactCheckCache, PageCache, PageCacheSettings, SearchCache};
 use crate::config::{Config, OpenSearchBackend, ProviderConfig, SearchProvider};
 use crate::domain::clock::FixedClock;
 use crate::domain::rules::DomainRules;
@@ -18,8 +20,8 @@ use crate::inference::Models;
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
 use crate::outbound::{Gate, GateSettings, HttpClient};
-use crate::pipeline::{Budget, PreparedPage, RulesHandle, SearchProviders, Services, Settings};
-use crate::providers::{Provider, brave, gdelt, google, searxng};
+use crate::pipeline::{Budget, RulesHandle, SearchProviders, Services, Settings};
+use crate::providers::{Answer, Provider, brave, gdelt, google, searxng};
 use crate::store::{Store, TableQueue};
 
 /// What the application is opened for.
@@ -36,7 +38,7 @@ pub enum Purpose {
 /// A recorded world.
 #[derive(Debug)]
 pub struct Recorded {
-    pub archive: Archive,
+    pub archive: Arc<Archive>,
     pub folder: PathBuf,
     pub now: DateTime<Utc>,
 }
@@ -48,7 +50,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
             (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
         }
         Purpose::Recorded(recorded) => {
-            let archive = Arc::new(recorded.archive.clone());
+            let archive = Arc::clone(&recorded.archive);
             let clock = Arc::new(FixedClock(recorded.now));
             let opened = OpenStore::embedded(&recorded.folder).await?;
             (HttpClient::replay(Arc::clone(&archive)), PageSource::Replay(archive), clock, opened)
@@ -75,16 +77,41 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         rules,
         clock: Arc::clone(&clock),
         budget: Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd)),
-        search_cache: SearchCache::new(config.cache.search_entries, config.cache.search_ttl, config.cache.page_failure_ttl),
-        fact_check_cache: FactCheckCache::new(
-            config.cache.fact_check_entries,
-            config.fact_check.cache_ttl,
-            config.cache.page_failure_ttl.min(config.fact_check.cache_ttl),
+        search_cache: SearchCache::new(
+            "search",
+            AnswerCacheSettings {
+                capacity: config.cache.search_entries,
+                ttl: config.cache.search_ttl,
+                ..AnswerCacheSettings::default()
+            },
+            Answer::is_empty,
+            observer(&usage),
         ),
-        page_cache: PageCache::new(config.cache.page_bytes, config.cache.page_ttl, PreparedPage::weight),
+        fact_check_cache: FactCheckCache::new(
+            "fact_check",
+            AnswerCacheSettings {
+                capacity: config.cache.fact_check_entries,
+                ttl: config.fact_check.cache_ttl,
+                empty_ttl: config.cache.page_failure_ttl,
+            },
+            Answer::is_empty,
+            observer(&usage),
+        ),
+        page_cache: PageCache::new(
+            PageCacheSettings {
+                max_bytes: u64::try_from(config.cache.page_bytes).unwrap_or(u64::MAX),
+                ttl: config.cache.page_ttl,
+            },
+            observer(&usage),
+        ),
     });
-    let queue = queue(&config, &purpose, &store, clock).await?;
-    Ok(App { config, store, services, queue, usage, opened })
+    let tracker = TaskTracker::new();
+    let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
+    Ok(App { config, store, services, queue, usage, opened, tracker })
+}
+
+fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer> {
+    Arc::clone(usage) as Arc<dyn crate::outbound::Observer>
 }
 
 fn setup(component: &'static str, error: impl std::fmt::Display) -> AppError {
@@ -97,6 +124,7 @@ async fn queue(
     purpose: &Purpose,
     store: &Store,
     clock: Arc<dyn Clock>,
+    tracker: &TaskTracker,
 ) -> Result<Arc<dyn Queue>, AppError> {
     if let (Some(url), false) = (&config.amqp.url, matches!(purpose, Purpose::Recorded(_))) {
         let prefetch = u16::try_from(config.worker.concurrency).unwrap_or(u16::MAX);
@@ -113,7 +141,8 @@ async fn queue(
             confirm_timeout: config.amqp.confirm_timeout,
             ..AmqpSettings::new(url.clone(), prefetch)
         };
-        return Ok(Arc::new(AmqpQueue::connect(settings).await?));
+        let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;
+        return Ok(Arc::new(connected));
     }
     Ok(Arc::new(TableQueue::open(store.clone(), clock).await?))
 }
@@ -161,31 +190,32 @@ fn providers(
     config: &Config,
     http: &HttpClient,
     clock: &Arc<dyn Clock>,
-    observer: &Arc<OutboundObserver>,
+    usage: &Arc<OutboundObserver>,
 ) -> Result<SearchProviders, AppError> {
     let settings = &config.providers;
-    let gate = |name: &'static str, one: &ProviderConfig| {
+    // The provider's own habits (attempts that cost, a throttle that lasts) with the operator's limits on top.
+    let gate = |habits: fn(Duration) -> GateSettings, one: &ProviderConfig| {
+        let habits = habits(one.cooldown.unwrap_or(config.enrichment.provider_cooldown));
         let settings = GateSettings {
-            name,
             rpm: one.rpm.get(),
             timeout: one.timeout,
             max_bytes: one.max_bytes,
-            max_attempts: settings.retries + 1,
-            cooldown: one.cooldown.unwrap_or(config.enrichment.provider_cooldown),
+            max_attempts: habits.max_attempts.min(settings.retries + 1),
             failures_to_open: settings.breaker_failures,
             daily_limit: one.daily_limit,
             cost_usd: one.cost_usd,
+            ..habits
         };
-        Gate::new(settings, http.clone(), Arc::clone(clock), Arc::clone(observer) as Arc<dyn crate::outbound::Observer>)
+        Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage))
     };
     let mut found = SearchProviders::default();
     let google = &settings.google;
     match (config.fact_check.google_enabled, &google.api_key) {
         (true, Some(key)) => {
-            let settings = google::GoogleSettings { base_url: base(google, "google")?, api_key: key.clone() };
-            found.fact_check = Some(Arc::new(google::new(settings, gate("google", google))));
+            let settings = google::GoogleSettings { base_url: base(google, "google")?, api_key: Some(key.clone()) };
+            found.fact_check = Some(Arc::new(google::new(settings, gate(google::gate_settings, google))));
         }
-        _ => found.unconfigured.push("google"),
+        _ => found.unconfigured.push("google_factcheck"),
     }
     for wanted in &config.enrichment.providers {
         match wanted {
@@ -197,7 +227,7 @@ fn providers(
             SearchProvider::Gdelt => {
                 let one = &settings.gdelt;
                 let settings = gdelt::GdeltSettings { base_url: base(one, "gdelt")? };
-                found.search.push(Arc::new(gdelt::new(settings, gate("gdelt", one))));
+                found.search.push(Arc::new(gdelt::new(settings, gate(gdelt::gate_settings, one))));
             }
             SearchProvider::EventRegistry => found.unconfigured.push("eventregistry"),
             SearchProvider::NewsApi => found.unconfigured.push("newsapi"),
@@ -218,21 +248,21 @@ fn order(name: &str) -> usize {
 fn open_search(
     backend: OpenSearchBackend,
     settings: &crate::config::ProvidersConfig,
-    gate: &impl Fn(&'static str, &ProviderConfig) -> Gate,
+    gate: &impl Fn(fn(Duration) -> GateSettings, &ProviderConfig) -> Gate,
     found: &mut SearchProviders,
 ) -> Result<(), AppError> {
     match backend {
         OpenSearchBackend::Searxng => match &settings.searxng.base_url {
             Some(address) => {
-                let own = searxng::SearxngSettings { base_url: address.clone() };
-                found.search.push(Arc::new(searxng::new(own, gate("searxng", &settings.searxng))) as Arc<dyn Provider>);
+                let own = searxng::SearxngSettings { base_url: address.clone(), categories: "general,news".to_owned() };
+                found.search.push(Arc::new(searxng::new(own, gate(searxng::gate_settings, &settings.searxng))) as Arc<dyn Provider>);
             }
             None => found.unconfigured.push("searxng"),
         },
         OpenSearchBackend::Brave => match &settings.brave.api_key {
             Some(key) => {
-                let own = brave::BraveSettings { base_url: base(&settings.brave, "brave")?, api_key: key.clone() };
-                found.search.push(Arc::new(brave::new(own, gate("brave", &settings.brave))));
+                let own = brave::BraveSettings { base_url: base(&settings.brave, "brave")?, api_key: Some(key.clone()) };
+                found.search.push(Arc::new(brave::new(own, gate(brave::gate_settings, &settings.brave))));
             }
             None => found.unconfigured.push("brave"),
         },

@@ -43,7 +43,7 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
     built_in.database.url = None;
     built_in.amqp.url = None;
     let recorded =
-        Recorded { archive: demo_data::archive(), folder: folder.clone(), now: demo_data::evaluated_at() };
+        Recorded { archive: Arc::new(demo_data::archive()), folder: folder.clone(), now: demo_data::evaluated_at() };
     let app = App::open(Arc::new(built_in), Purpose::Recorded(recorded)).await?;
     let items = demo_data::items();
     let bodies: Vec<Vec<u8>> = items.iter().filter_map(|item| serde_json::to_vec(item).ok()).collect();

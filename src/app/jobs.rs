@@ -187,11 +187,10 @@ pub(super) async fn account(
             }
         }
         if let Ok(pending) = store.outbox_pending().await {
-            metrics::outbox_pending(pending);
+            metrics::outbox(u64::try_from(pending).unwrap_or(0), None);
         }
-        let (used, idle) = store.pool_state();
-        metrics::db_pool(used, idle);
-        crate::telemetry::upkeep();
+        let (idle, used, max) = store.pool_state();
+        metrics::db_pool(idle, used, max);
         if pause(&stop, Duration::from_secs(5)).await {
             flush_usage(&store, &usage, clock.now()).await;
             return;

@@ -151,6 +151,7 @@ impl App {
                 stop.clone(),
             )),
         ));
+        tasks.spawn(named("the metrics' upkeep", endless(crate::telemetry::exporter::install().keep_up(stop.clone()))));
         let clock = &services.clock;
         tasks.spawn(named(
             "clean-up",
@@ -186,7 +187,7 @@ impl App {
                 version: env!("CARGO_PKG_VERSION"),
                 worker: options.worker,
             }),
-            render_metrics: Arc::new(crate::telemetry::render),
+            render_metrics: Arc::new(|| crate::telemetry::exporter::install().render()),
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::config::Config;
 use crate::pipeline::Services;
 use crate::store::Store;
 use observers::OutboundObserver;
+use tokio_util::task::TaskTracker;
 
 /// Everything that runs, built and connected.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct App {
     pub services: Arc<Services>,
     pub queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
+    /// The broker's connection; it ends when the queue is closed.
+    tracker: TaskTracker,
     opened: OpenStore,
 }
 
@@ -47,9 +50,10 @@ impl App {
     /// Writes what is still counted in memory and closes everything in order.
     pub async fn close(self) -> Result<(), AppError> {
         jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
-        let Self { services, queue, opened, .. } = self;
+        let Self { services, queue, tracker, opened, .. } = self;
         queue.stop_receiving();
         drop((services, queue));
+        tracker.close();
         opened.close().await
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::broker::{QueueDepth, QueueName};
 use crate::store::UsageDelta;
-use crate::telemetry::metrics;
+use crate::telemetry::{CircuitState, metrics};
 
 /// Counts outbound calls until a job writes them to the store.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl OutboundObserver {
 }
 
 /// Every provider that can report, so that counters given back find their name.
-const PROVIDERS: &[&str] = &["google", "gdelt", "searxng", "brave"];
+const PROVIDERS: &[&str] = &["google_factcheck", "gdelt", "searxng", "brave"];
 
 impl crate::outbound::Observer for OutboundObserver {
     fn request(&self, provider: &'static str, outcome: &'static str, took: Duration) {
@@ -64,11 +64,16 @@ impl crate::outbound::Observer for OutboundObserver {
     }
 
     fn circuit(&self, provider: &'static str, state: &'static str) {
+        let state = match state {
+            "ready" => CircuitState::Closed,
+            "half_open" => CircuitState::HalfOpen,
+            _ => CircuitState::Open,
+        };
         metrics::provider_circuit_state(provider, state);
     }
 
     fn circuit_opened(&self, provider: &'static str, reason: &'static str) {
-        metrics::provider_circuit_open(provider, reason);
+        metrics::provider_circuit_opened(provider, reason);
     }
 
     fn cost(&self, provider: &'static str, usd: f64) {
@@ -77,7 +82,7 @@ impl crate::outbound::Observer for OutboundObserver {
     }
 
     fn cache(&self, cache: &'static str, hit: bool) {
-        metrics::cache_request(cache, hit);
+        metrics::cache_request(cache, if hit { "hit" } else { "miss" });
     }
 }
 
@@ -97,7 +102,7 @@ impl crate::broker::Observer for QueueObserver {
     }
 
     fn finished(&self, queue: QueueName, outcome: &'static str, duration: Duration) {
-        metrics::item_duration(queue.as_str(), outcome, duration);
+        metrics::item_finished(queue.as_str(), outcome, duration);
     }
 
     fn retried(&self, reason: &'static str) {
@@ -108,13 +113,14 @@ impl crate::broker::Observer for QueueObserver {
         metrics::item_dead(reason);
     }
 
-    fn shed(&self, how: &'static str) {
-        metrics::item_degraded(how);
+    fn depth(&self, depth: QueueDepth) {
+        for queue in QueueName::ALL {
+            metrics::queue_depth(queue.as_str(), depth.of(queue));
+        }
+        metrics::dead_letters(depth.dead);
     }
 
-    fn depth(&self, _depth: QueueDepth) {}
-
     fn reconnected(&self) {
-        metrics::broker_reconnect();
+        metrics::broker_reconnected();
     }
 }

@@ -22,12 +22,15 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
         ConfigAction::Show => {
             let keys = show(&loaded);
             if output.json {
-                return output.value(&keys);
+                let rows: Vec<_> = keys
+                    .iter()
+                    .map(|key| json!({ "key": key.key, "env": key.env, "value": key.value, "from": key.from.to_string() }))
+                    .collect();
+                return output.value(&rows);
             }
             let mut text = String::new();
             for key in keys {
-                let name = key.env.as_deref().map(|env| format!("  ({env})")).unwrap_or_default();
-                text.push_str(&format!("{} = {}  [{}]{name}\n", key.key, key.value, key.from));
+                text.push_str(&format!("{} = {}  [{}]  ({})\n", key.key, key.value, key.from, key.env));
             }
             output.text(&text)
         }

@@ -27,7 +27,7 @@ pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure>
     }
     let mut text = String::new();
     let made: BTreeMap<String, String> =
-        demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), row.to_string())).collect();
+        demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), said(&row))).collect();
     for (number, one) in report.items.iter().enumerate() {
         let _infallible = write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
         text.push_str(&render::result(&one.result, output));
@@ -37,6 +37,13 @@ pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure>
     }
     text.push_str(&summary(&report, output));
     output.text(&text)
+}
+
+/// Where an item's text comes from, and what was done to it.
+fn said(row: &demo_data::Provenance) -> String {
+    let origin = &row.origin;
+    let label = origin.label.as_deref().map(|label| format!(", labelled {label} there")).unwrap_or_default();
+    format!("{} text, {} {} ({}){label}", row.made, origin.dataset, origin.id, origin.licence)
 }
 
 fn summary(report: &DemoReport, output: &Output) -> String {

@@ -33,6 +33,7 @@ pub use arguments::{Cli, Command};
 use failure::Failure;
 use output::Output;
 
+use crate::telemetry::Audience;
 use crate::config::{self as settings, Config, LoadOptions, Loaded};
 
 /// Runs the command and says how it ended.
@@ -75,7 +76,9 @@ async fn dispatch(cli: Cli, output: &Output) -> Result<(), Failure> {
     }
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. });
-    crate::telemetry::start_logging(&loaded.config.log, daemon);
+    let audience = if daemon { Audience::Operator } else { Audience::Person };
+    crate::telemetry::logging::install(&loaded.config.log, audience);
+    crate::telemetry::exporter::install();
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

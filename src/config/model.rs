@@ -5,9 +5,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use url::Url;
 
 use super::scoring::ScoringConfig;
@@ -375,7 +374,8 @@ pub struct CacheConfig {
     pub search_entries: u64,
     #[serde(with = "humantime_serde")]
     pub search_ttl: Duration,
-    pub page_entries: u64,
+    /// Bytes.
+    pub page_bytes: usize,
     #[serde(with = "humantime_serde")]
     pub page_ttl: Duration,
     #[serde(with = "humantime_serde")]

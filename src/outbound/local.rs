@@ -31,7 +31,10 @@ pub enum LocalError {
 
 impl LocalDaemon {
     pub fn new(address: String, token: Option<SecretString>) -> Result<Self, BuildError> {
-        Ok(Self { client: super::client::plain_client(PATIENCE)?, address, token })
+        Ok(Self { client: super::client::client_builder("corroborate")
+                .timeout(PATIENCE)
+                .build()
+                .map_err(|error| BuildError::from_reqwest(&error))?, address, token })
     }
 
     pub fn address(&self) -> &str {

@@ -19,6 +19,7 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
+pub mod local;
 mod limiter;
 mod observer;
 #[cfg(test)]

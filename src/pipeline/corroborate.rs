@@ -49,6 +49,6 @@ pub(super) async fn channels(
             channels.push(channel);
         }
     }
-    metrics::channel_corroboration(if channels.is_empty() { "alone" } else { "corroborated" });
+    metrics::channel_corroboration(!channels.is_empty());
     Ok(channels)
 }

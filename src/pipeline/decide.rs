@@ -88,6 +88,17 @@ fn result(
     }
     let shown = services.settings.passages_shown;
     let order = shown_order(&seen.passages, assessment, shown);
+    // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
+    let passages_shown: Vec<JudgedPassage> =
+        order.iter().filter_map(|position| seen.passages.get(*position)).cloned().collect();
+    let as_shown = Assessment {
+        citations: assessment
+            .citations
+            .iter()
+            .filter_map(|cited| order.iter().position(|shown| shown == cited))
+            .collect(),
+        ..assessment.clone()
+    };
     ClaimResult {
         claim_id: claim.id.clone(),
         text: claim.text.clone(),
@@ -103,19 +114,9 @@ fn result(
         contradiction: assessment.contradiction,
         notes,
         features: assessment.features,
-        justification: justification::justify(assessment, &seen.passages, reviews, &order),
-        citations: assessment
-            .citations
-            .iter()
-            .filter_map(|cited| order.iter().position(|shown| shown == cited))
-            .filter_map(|position| u32::try_from(position + 1).ok())
-            .collect(),
-        evidence: order
-            .iter()
-            .enumerate()
-            .filter_map(|(number, position)| seen.passages.get(*position).map(|passage| (number, passage)))
-            .map(|(number, passage)| evidence_row(number, passage))
-            .collect(),
+        justification: justification::justify(&as_shown, &passages_shown, reviews),
+        citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
+        evidence: passages_shown.iter().enumerate().map(|(number, passage)| evidence_row(number, passage)).collect(),
         correction,
     }
 }

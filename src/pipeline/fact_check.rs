@@ -95,7 +95,7 @@ async fn ask(
         && let Ok(reviews) = serde_json::from_value::<Vec<Review>>(stored)
     {
         let answer = Arc::new(Answer { hits: Vec::new(), reviews });
-        services.fact_check_cache.put(&key, Arc::clone(&answer)).await;
+        services.fact_check_cache.insert(&key, Arc::clone(&answer)).await;
         return Ok(Ok(answer));
     }
     let query = Query {
@@ -111,7 +111,7 @@ async fn ask(
         Ok(answer) => Arc::new(answer),
         Err(error) => return Ok(Err(error)),
     };
-    services.fact_check_cache.put(&key, Arc::clone(&answer)).await;
+    services.fact_check_cache.insert(&key, Arc::clone(&answer)).await;
     let ttl = if answer.reviews.is_empty() {
         services.settings.negative_ttl.min(services.settings.fact_check_ttl)
     } else {

@@ -33,6 +33,7 @@ use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Degradation, Item};
 use crate::store::StoreError;
+use crate::telemetry::metrics;
 
 pub use admit::Admission;
 pub use commit::signal_routing_key;
@@ -219,6 +220,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     let decided = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let result = context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal);
     commit::commit(services, request, phase, &hash, &normal, &decided, &judged, &reviews, &result).await?;
-    services.count(&result, &reviews);
+    metrics::item_degraded(&journal.degraded());
+    services.count(&result);
     Ok(Outcome::Done(Box::new(result)))
 }

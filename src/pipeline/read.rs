@@ -178,13 +178,20 @@ async fn one(
     let key = candidate.url.as_str();
     if let Some(source) = stored {
         let page = Arc::new(from_store(source, candidate, journal.evaluated_at, services));
-        services.page_cache.put(key, Arc::clone(&page)).await;
+        services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
         return Some(ReadPage { page, provider: candidate.hit.provider, reused: true });
     }
     // Single flight: ten items about one event fetch its pages once.
-    let page = services.page_cache.get_or_make(key, || fetch(services, candidate, rules, journal)).await;
+    let page = services
+        .page_cache
+        .get_or_fetch(key, || async {
+            let page = fetch(services, candidate, rules, journal).await?;
+            let weight = page.weight();
+            Ok((page, weight))
+        })
+        .await;
     match page {
-        Ok(page) => Some(ReadPage { page, provider: candidate.hit.provider, reused: false }),
+        Ok((page, _spared)) => Some(ReadPage { page, provider: candidate.hit.provider, reused: false }),
         Err(error) => {
             journal.trace(format!("read: {} was not fetched: {error}", candidate.url));
             if matches!(error, FetchError::Deadline) {
@@ -202,17 +209,17 @@ async fn fetch(
     candidate: &Candidate,
     rules: &DomainRules,
     journal: &Journal,
-) -> Result<Arc<PreparedPage>, FetchError> {
+) -> Result<PreparedPage, FetchError> {
     let denied = |host: &str| rules.is_denied(host);
     // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
     let asked = Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone());
     let fetched = match services.pages.fetch(&asked, journal.ask_until, &denied).await {
         Ok(fetched) => fetched,
         Err(FetchError::Status(status)) => {
-            return Ok(Arc::new(failed(services, candidate, &format!("status_{status}"), journal.evaluated_at)));
+            return Ok(failed(services, candidate, &format!("status_{status}"), journal.evaluated_at));
         }
         Err(FetchError::NotAPage { .. }) => {
-            return Ok(Arc::new(failed(services, candidate, "not_html", journal.evaluated_at)));
+            return Ok(failed(services, candidate, "not_html", journal.evaluated_at));
         }
         Err(error) => return Err(error),
     };
@@ -228,10 +235,10 @@ async fn fetch(
         }
     })
     .await;
-    Ok(Arc::new(match prepared {
+    Ok(match prepared {
         Ok(page) => page,
         Err(_panicked) => failed(services, candidate, "reader_crashed", now),
-    }))
+    })
 }
 
 fn expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {

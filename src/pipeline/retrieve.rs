@@ -74,6 +74,24 @@ pub(super) async fn retrieve(
     Found { candidates, rules }
 }
 
+/// Why a search was not made, or came to nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+enum NotAsked {
+    #[error("the month's spending cap is reached")]
+    Budget,
+    #[error(transparent)]
+    Provider(#[from] AskError),
+}
+
+impl crate::cache::Refused for NotAsked {
+    fn is_the_askers_own(&self) -> bool {
+        match self {
+            Self::Budget => false,
+            Self::Provider(error) => error.is_the_askers_own(),
+        }
+    }
+}
+
 struct Search<'a> {
     services: &'a Services,
     journal: &'a Journal,
@@ -122,19 +140,25 @@ impl Search<'_> {
         let cost = provider.cost_usd();
         let asked = services
             .search_cache
-            .get_or_ask(name, query, || async {
+            .get_or_ask(&query.cache_key(name), || async {
                 if !services.budget.reserve(cost) {
-                    return Err(AskError::Budget);
+                    return Err(NotAsked::Budget);
                 }
                 self.journal.call(name, cost);
-                provider.ask(query, self.journal.ask_until).await
+                provider.ask(query, self.journal.ask_until).await.map_err(NotAsked::Provider)
             })
             .await;
         self.journal.checked(name);
-        asked.map_err(|error| {
-            self.journal.trace(format!("search: {name} could not be asked: {error}"));
-            error.degradation(name)
-        })
+        match asked {
+            Ok((answer, _spared)) => Ok(answer),
+            Err(error) => {
+                self.journal.trace(format!("search: {name} could not be asked: {error}"));
+                Err(match error {
+                    NotAsked::Budget => Degradation::Budget,
+                    NotAsked::Provider(error) => error.degradation(name),
+                })
+            }
+        }
     }
 
     fn keep(&self, answer: &Answer, found: &mut Vec<Candidate>) {

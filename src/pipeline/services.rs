@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
-use crate::domain::{Clock, Item};
+use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
 use crate::inference::Models;
 use crate::outbound::pages::PageFetcher;
-use crate::providers::Provider;
+use crate::providers::{Answer, Provider};
 use crate::store::Store;
+use crate::telemetry::metrics;
 
 use super::read::PreparedPage;
 
@@ -111,8 +112,8 @@ pub struct Services {
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,
     pub budget: Arc<Budget>,
-    pub search_cache: SearchCache,
-    pub fact_check_cache: FactCheckCache,
+    pub search_cache: SearchCache<Answer>,
+    pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
 }
 
@@ -128,5 +129,27 @@ impl Services {
         item.options.max_sources.map_or(self.settings.max_sources, |wish| {
             usize::try_from(wish).unwrap_or(usize::MAX).min(self.settings.max_sources)
         })
+    }
+
+    /// Metrics and the one log line of a finished item.
+    pub(crate) fn count(&self, result: &ItemResult) {
+        for claim in &result.claims {
+            metrics::verdict(claim.verdict);
+        }
+        if let Some(tier) = result.tier {
+            metrics::tier(tier);
+        }
+        let corroborated = result.claims.iter().flat_map(|claim| &claim.evidence).any(|row| row.stance == Stance::Supports);
+        metrics::evidence_match(if corroborated { "corroborated" } else { "none" });
+        tracing::info!(
+            item_id = %result.item_id,
+            status = %result.status,
+            tier = result.tier.map(Tier::as_str),
+            score = result.score,
+            claims = result.claims.len(),
+            degraded = result.degraded.join(","),
+            millis = result.cost.millis,
+            "item enriched"
+        );
     }
 }

@@ -118,8 +118,12 @@ pub trait Provider: Send + Sync + Debug {
     /// As in metrics, results and `degraded`.
     fn name(&self) -> &'static str;
     fn kind(&self) -> ProviderKind;
-    /// Whether a call costs money, so that the spending cap stops it.
-    fn paid(&self) -> bool;
+    /// US dollars a call; the spending cap stops calls that cost.
+    fn cost_usd(&self) -> f64;
+    /// Whether a call costs money.
+    fn paid(&self) -> bool {
+        self.cost_usd() > 0.0
+    }
     fn storage(&self) -> Storage;
     /// Whether it makes sense to ask in this language (ISO 639-1).
     fn speaks(&self, language: &str) -> bool;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pglite_oxide::{PgliteServer, extensions};
-use sqlx::postgres::PgConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use super::StoreError;
 
@@ -43,10 +43,20 @@ impl EmbeddedPostgres {
     }
 
     pub(super) fn connect_options(&self) -> Result<PgConnectOptions, StoreError> {
-        self.server
-            .database_url()
-            .parse()
-            .map_err(|error: sqlx::Error| StoreError::Embedded { detail: error.to_string() })
+        let Some(folder) = self.socket.as_deref().and_then(Path::parent) else {
+            return self
+                .server
+                .database_url()
+                .parse()
+                .map_err(|error: sqlx::Error| StoreError::Embedded { detail: error.to_string() });
+        };
+        // Options from nothing would read PGHOST and its like, which speak of another server.
+        Ok(PgConnectOptions::new_without_pgpass()
+            .socket(folder)
+            .port(5432)
+            .username("postgres")
+            .database("template1")
+            .ssl_mode(PgSslMode::Disable))
     }
 
     /// Stops the server. Every connection must be closed before.

@@ -154,10 +154,11 @@ impl Store {
         }
     }
 
-    /// Connections (in use, idle), for the gauge.
-    pub fn pool_state(&self) -> (u32, u32) {
-        let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
-        (self.pool.size().saturating_sub(idle), idle)
+    /// Connections (idle, in use, at most), for the gauge.
+    pub fn pool_state(&self) -> (usize, usize, usize) {
+        let count = |connections: u32| usize::try_from(connections).unwrap_or(usize::MAX);
+        let idle = self.pool.num_idle();
+        (idle, count(self.pool.size()).saturating_sub(idle), count(self.pool.options().get_max_connections()))
     }
 
     /// Version and name of the server, for `doctor`.

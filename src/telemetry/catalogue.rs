@@ -70,7 +70,7 @@ impl Metric {
 
 /// Providers of evidence and every other server that is asked, as in settings, tables and `/api/providers`.
 pub const PROVIDERS: &[&str] = &[
-    "google",
+    "google_factcheck",
     SearchProvider::Gdelt.as_str(),
     SearchProvider::EventRegistry.as_str(),
     SearchProvider::NewsApi.as_str(),
@@ -87,38 +87,49 @@ pub const PROVIDERS: &[&str] = &[
 /// How a call ended. `empty` is an answer; everything from `throttled` on means that nothing could be learnt.
 pub const PROVIDER_OUTCOMES: &[&str] = &[
     "ok",
-    "empty",
     "throttled",
-    "exhausted",
+    "quota_gone",
     "bad_key",
-    "rejected",
     "server_error",
     "timeout",
     "connect",
     "malformed",
+    "refused",
+    "could_not_ask",
     "too_large",
-    "refused_address",
     "open",
-    "rate_limited",
-    "budget",
+    "disabled",
+    "daily_limit",
     "deadline",
-    "replay_missing",
+    "no_recording",
     OTHER,
 ];
 
 /// Why a breaker opened.
-pub const OPEN_REASONS: &[&str] = &["failures", "throttled", "exhausted", "bad_key", "probe_failed", OTHER];
+pub const OPEN_REASONS: &[&str] = &[
+    "throttled",
+    "quota_gone",
+    "bad_key",
+    "server_error",
+    "timeout",
+    "connect",
+    "malformed",
+    "could_not_ask",
+    "too_large",
+    "disabled",
+    OTHER,
+];
 
 /// Where an item came from.
-pub const QUEUES: &[&str] = &["enrichment", "factcheck", "direct"];
+pub const QUEUES: &[&str] = &["enrichment_queue", "factcheck"];
 
 /// How an item left the worker.
 pub const ITEM_OUTCOMES: &[&str] =
-    &["complete", "degraded", "skipped", "duplicate", "deferred", "dropped", "retried", "dead", "failed"];
+    &["committed", "already_done", "skipped", "rejected", "transient", "permanent", "panic", "stuck", "handed_back", "deferred", "dropped"];
 
 /// Why an item is tried again.
 pub const RETRY_REASONS: &[&str] =
-    &["database", "broker", "inference", "timeout", "overload", "shutdown", "panic", "conflict", OTHER];
+    &["store_unreachable", "store_statement", "inference", "stuck", OTHER];
 
 /// Why an item will never succeed.
 pub const DEAD_REASONS: &[&str] = &[
@@ -129,11 +140,12 @@ pub const DEAD_REASONS: &[&str] = &[
     "wrong_schema",
     "unknown_schema",
     "no_text",
-    "attempts_exhausted",
-    "delivery_limit",
+    "store_no_evidence",
+    "store_statement",
+    "store_unreachable",
+    "inference",
     "panic",
-    "constraint",
-    "overload",
+    "stuck",
     OTHER,
 ];
 

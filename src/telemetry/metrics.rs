@@ -62,6 +62,11 @@ pub fn item_finished(queue: &str, outcome: &str, took: Duration) {
     observe(&c::ITEM_DURATION, [("queue", queue), ("outcome", outcome)], took.as_secs_f64());
 }
 
+/// Items being worked on now.
+pub fn items_in_flight(items: usize) {
+    set(&c::ITEMS_IN_FLIGHT, [], items as f64);
+}
+
 /// Counts an item as in work until it is dropped, also when its task panics.
 #[derive(Debug)]
 #[must_use = "the item counts as in work as long as this lives"]

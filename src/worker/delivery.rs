@@ -76,6 +76,7 @@ impl Bench {
             reply_to: delivery.reply_to.clone(),
             correlation_id: delivery.correlation_id.clone(),
             attempts: delivery.attempts,
+            redelivered: delivery.redelivered,
             load,
         };
         // The call itself may panic as well as the future. Nothing of ours is shared with it but the function.

@@ -53,6 +53,8 @@ pub struct Work {
     pub correlation_id: Option<String>,
     /// How often it was tried before.
     pub attempts: u32,
+    /// The queue handed it out before: what came of it may be committed already.
+    pub redelivered: bool,
     /// With [`Load::Degrade`] Phase 1 only, and the result says `overload`.
     pub load: Load,
 }

@@ -75,8 +75,8 @@ impl Provider for Gdelt {
         ProviderKind::Search
     }
 
-    fn paid(&self) -> bool {
-        self.gate.cost_usd() > 0.0
+    fn cost_usd(&self) -> f64 {
+        self.gate.cost_usd()
     }
 
     fn storage(&self) -> Storage {
