@@ -1,8 +1,7 @@
 //! The live domain lists and the record of who changed them.
 
 use chrono::{DateTime, Utc};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sqlx::postgres::PgListener;
 use sqlx::{PgConnection, Row as _};
 

@@ -110,7 +110,7 @@ fn rows(
         let stored = stored(name);
         ProviderRow {
             name,
-            kind: if *name == "google" { FACT_CHECK } else { SEARCH },
+            kind: if name.contains("factcheck") { FACT_CHECK } else { SEARCH },
             status: "unconfigured",
             until: None,
             reason: None,
@@ -151,7 +151,7 @@ mod tests {
     fn the_fleet_and_this_process_are_counted_once() {
         let statuses = vec![(SEARCH, status("gdelt", 3, 0.5)), (SEARCH, status("brave", 7, 0.25))];
         let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
-        let rows = rows(statuses, &["google", "newsapi"], &usage);
+        let rows = rows(statuses, &["google_factcheck", "newsapi"], &usage);
         let brief: Vec<_> = rows
             .iter()
             .map(|row| (row.name, row.kind, row.status, row.calls_today, row.usd_today, row.usd_month))
@@ -161,7 +161,7 @@ mod tests {
             [
                 ("gdelt", "search", "open", 10, 0.75, 9.0),
                 ("brave", "search", "open", 7, 0.25, 1.25),
-                ("google", "fact_check", "unconfigured", 0, 0.0, 0.0),
+                ("google_factcheck", "fact_check", "unconfigured", 0, 0.0, 0.0),
                 ("newsapi", "search", "unconfigured", 0, 0.0, 4.0),
             ]
         );

@@ -22,7 +22,7 @@ use crate::http::extract::{ApiPath, ApiQuery, RawBody, query_text};
 use crate::http::problem::Problem;
 use crate::http::router::App;
 use crate::pipeline::digest_also_reported;
-use crate::store::{ItemFilter, Page, StoredEvidence, StoredItem};
+use crate::store::{ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 use intake::Intake;
 
 const ID: Parameter =
@@ -193,10 +193,13 @@ async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Ta
     Ok(Taken { accepted: intake.messages.len(), rejected, rejected_count })
 }
 
-async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Json<Value>, Problem> {
+async fn list(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<ListQuery>,
+) -> Result<Json<List<ItemSummary>>, Problem> {
     let filter = filter_of(query)?;
     let Page { items, next } = app.services.store.items(&filter).await?;
-    Ok(Json(json!(List { items, next })))
+    Ok(Json(List { items, next }))
 }
 
 fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {

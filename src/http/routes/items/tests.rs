@@ -179,7 +179,7 @@ fn upstream_is_named_first_and_three_are_enough() {
 #[test]
 fn the_schemas_name_what_is_sent() {
     let row = |schema: Schema| schema.to_value()["properties"]["items"]["items"].clone();
-    let page = crate::store::ItemSummary {
+    let page = ItemSummary {
         item_id: "a".into(),
         channel: None,
         title: None,
