@@ -10,7 +10,7 @@ use crate::telemetry::{CircuitState, metrics};
 
 /// Counts outbound calls until a job writes them to the store.
 #[derive(Debug, Default)]
-pub struct OutboundObserver {
+pub(super) struct OutboundObserver {
     usage: Mutex<HashMap<&'static str, UsageDelta>>,
 }
 
@@ -26,13 +26,13 @@ impl OutboundObserver {
     }
 
     /// The counters since the last call.
-    pub fn take(&self) -> Vec<UsageDelta> {
+    pub(super) fn take(&self) -> Vec<UsageDelta> {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         usage.drain().map(|(_, delta)| delta).collect()
     }
 
     /// Puts counters back that could not be written.
-    pub fn give_back(&self, deltas: Vec<UsageDelta>) {
+    pub(super) fn give_back(&self, deltas: Vec<UsageDelta>) {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         for delta in deltas {
             let known = usage.iter_mut().find(|(name, _)| **name == delta.provider);
@@ -88,7 +88,7 @@ impl crate::outbound::Observer for OutboundObserver {
 
 /// Counts what happens to deliveries.
 #[derive(Debug, Default)]
-pub struct QueueObserver;
+pub(super) struct QueueObserver;
 
 impl crate::broker::Observer for QueueObserver {
     fn received(&self, _queue: QueueName, lag: Option<Duration>) {
