@@ -27,8 +27,8 @@ use crate::store::{Store, TableQueue};
 /// What the application is opened for.
 #[derive(Debug)]
 pub enum Purpose {
-    /// The daemon: its own broker connection, all providers.
-    Daemon,
+    /// The daemon: its own broker connection, all providers. Without a worker it takes nothing from the queues.
+    Daemon { worker: bool },
     /// One command: no broker consumer, results are not published.
     Command,
     /// Answers come from recordings, in a folder of its own, on the day the recordings speak of.
@@ -45,7 +45,7 @@ pub struct Recorded {
 
 pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, AppError> {
     let (http, pages, clock, opened): (_, _, Arc<dyn Clock>, _) = match &purpose {
-        Purpose::Daemon | Purpose::Command => {
+        Purpose::Daemon { .. } | Purpose::Command => {
             let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
             (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
         }
@@ -67,7 +67,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let usage = Arc::new(OutboundObserver::default());
     let providers = providers(&config, &http, &clock, &usage)?;
     let month = store.month_spend(now).await?;
-    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon);
+    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
         store: store.clone(),
@@ -139,6 +139,7 @@ async fn queue(
             },
             retry_delays: config.queue.retry_delays.clone(),
             confirm_timeout: config.amqp.confirm_timeout,
+            consume: matches!(purpose, Purpose::Daemon { worker: true }),
             ..AmqpSettings::new(url.clone(), prefetch)
         };
         let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;

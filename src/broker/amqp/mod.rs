@@ -68,6 +68,8 @@ pub struct AmqpSettings {
     pub connect_timeout: Duration,
     /// How long the first connection is tried before [`AmqpQueue::connect`] gives up.
     pub start_patience: Duration,
+    /// Whether deliveries are wanted at all. Who only publishes or looks must not take messages away from the workers.
+    pub consume: bool,
 }
 
 impl AmqpSettings {
@@ -81,6 +83,7 @@ impl AmqpSettings {
             confirm_timeout: Duration::from_secs(20),
             connect_timeout: Duration::from_secs(20),
             start_patience: Duration::from_secs(15),
+            consume: true,
         }
     }
 
@@ -146,7 +149,7 @@ impl fmt::Debug for AmqpQueue {
 }
 
 impl AmqpQueue {
-    /// Connects, declares everything and starts to consume. The task that keeps the connection up runs on `tracker`.
+    /// Connects, declares everything and, where that is wanted, starts to consume. The task that keeps the connection up runs on `tracker`.
     ///
     /// # Errors
     /// `Refused` (wrong password, unknown vhost, a queue of other properties …) and `BadSettings` at once, `Unreachable`
@@ -160,12 +163,17 @@ impl AmqpQueue {
         settings.check()?;
         let (uri, address) = parse_url(&settings.url)?;
         let plan = Plan::new(&settings, uri, address);
-        let session = Arc::new(first_session(&plan, settings.start_patience).await?);
+        let session = Arc::new(first_session(&plan, settings.start_patience, settings.consume).await?);
         let closing = CancellationToken::new();
+        let stopping = CancellationToken::new();
+        if !settings.consume {
+            // Sessions opened later do not consume either, and whoever waits for a delivery hears that none will come.
+            stopping.cancel();
+        }
         let shared = Arc::new(Shared {
             plan,
             state: watch::Sender::new(State::Up(Arc::clone(&session))),
-            stopping: CancellationToken::new(),
+            stopping,
             closing: closing.clone(),
             observer,
         });
@@ -392,11 +400,11 @@ impl AmqpQueue {
 }
 
 /// Waits for the first session until `patience` is over. A refusal ends it at once.
-async fn first_session(plan: &Plan, patience: Duration) -> Result<Session, QueueError> {
+async fn first_session(plan: &Plan, patience: Duration, consume: bool) -> Result<Session, QueueError> {
     let deadline = Instant::now() + patience;
     let mut failures = 0;
     loop {
-        match Session::open(plan, true).await {
+        match Session::open(plan, consume).await {
             Ok(session) => return Ok(session),
             Err(error) => {
                 let delay = driver::reconnect_delay(failures, rand::random());
