@@ -401,7 +401,9 @@ async fn write_sources(connection: &mut PgConnection, sources: &[SourceRow]) -> 
              independent_group text, canonical text, based_on jsonb, publisher text, extraction_failed boolean,
              failure text, fetched_at timestamptz, expires_at timestamptz)
          ORDER BY id
-         ON CONFLICT (url) DO UPDATE SET title = excluded.title, published_at = excluded.published_at,
+         -- The id is made of the URL, and its index is the first one written: two items that read the same new page at
+         -- the same time meet there. Named by its URL, the second one would fail on the id instead of waiting.
+         ON CONFLICT (id) DO UPDATE SET title = excluded.title, published_at = excluded.published_at,
              language = excluded.language, raw_text = excluded.raw_text, source_type = excluded.source_type,
              content_hash = excluded.content_hash, independent_group = excluded.independent_group,
              canonical = excluded.canonical, based_on = excluded.based_on, publisher = excluded.publisher,
