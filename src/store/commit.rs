@@ -389,8 +389,11 @@ async fn write_sources(connection: &mut PgConnection, sources: &[SourceRow]) -> 
     if sources.is_empty() {
         return Ok(());
     }
-    sqlx::query(
-        "INSERT INTO evidence_sources AS stored (id, url, domain, title, published_at, language, raw_text, source_type,
+    let given = rows(sources)?;
+    // Not `DO UPDATE`: that names one of the two unique indexes, and two items that read the same new page at the same
+    // moment can meet on the other one, where the second would fail instead of waiting for the first.
+    let inserted = sqlx::query(
+        "INSERT INTO evidence_sources (id, url, domain, title, published_at, language, raw_text, source_type,
              content_hash, independent_group, canonical, based_on, publisher, extraction_failed, failure, fetched_at,
              expires_at)
          SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
@@ -401,18 +404,38 @@ async fn write_sources(connection: &mut PgConnection, sources: &[SourceRow]) -> 
              independent_group text, canonical text, based_on jsonb, publisher text, extraction_failed boolean,
              failure text, fetched_at timestamptz, expires_at timestamptz)
          ORDER BY id
-         -- The id is made of the URL, and its index is the first one written: two items that read the same new page at
-         -- the same time meet there. Named by its URL, the second one would fail on the id instead of waiting.
-         ON CONFLICT (id) DO UPDATE SET title = excluded.title, published_at = excluded.published_at,
-             language = excluded.language, raw_text = excluded.raw_text, source_type = excluded.source_type,
-             content_hash = excluded.content_hash, independent_group = excluded.independent_group,
-             canonical = excluded.canonical, based_on = excluded.based_on, publisher = excluded.publisher,
-             extraction_failed = excluded.extraction_failed, failure = excluded.failure,
-             fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
-         -- A page that could be read is never replaced by one that could not.
-         WHERE stored.extraction_failed OR NOT excluded.extraction_failed",
+         ON CONFLICT DO NOTHING",
     )
-    .bind(rows(sources)?)
+    .bind(&given)
+    .execute(&mut *connection)
+    .await?;
+    if inserted.rows_affected() == sources.len() as u64 {
+        return Ok(());
+    }
+    sqlx::query(
+        "WITH given AS (
+             SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, title text, published_at timestamptz,
+                 language text, raw_text text, source_type text, content_hash text, independent_group text,
+                 canonical text, based_on jsonb, publisher text, extraction_failed boolean, failure text,
+                 fetched_at timestamptz, expires_at timestamptz)),
+         -- Locked in one order everywhere, or two items with the same pages could wait for each other.
+         known AS (
+             SELECT stored.id FROM evidence_sources AS stored WHERE stored.id IN (SELECT id FROM given)
+             ORDER BY stored.id FOR NO KEY UPDATE)
+         UPDATE evidence_sources AS stored SET title = given.title, published_at = given.published_at,
+             language = given.language, raw_text = given.raw_text, source_type = given.source_type,
+             content_hash = given.content_hash, independent_group = given.independent_group,
+             canonical = given.canonical, based_on = ARRAY(SELECT jsonb_array_elements_text(given.based_on)),
+             publisher = given.publisher, extraction_failed = given.extraction_failed, failure = given.failure,
+             fetched_at = given.fetched_at, expires_at = given.expires_at
+         FROM given JOIN known USING (id)
+         WHERE stored.id = given.id
+             -- What this statement's insert wrote, or somebody read at the same time, is as good.
+             AND stored.fetched_at < given.fetched_at
+             -- A page that could be read is never replaced by one that could not.
+             AND (stored.extraction_failed OR NOT given.extraction_failed)",
+    )
+    .bind(&given)
     .execute(connection)
     .await?;
     Ok(())
