@@ -1,0 +1,132 @@
+use chrono::TimeZone;
+use proptest::prelude::*;
+
+use super::*;
+
+fn spans(text: &str) -> Vec<String> {
+    show(dates(text, None))
+}
+
+/// As of Wednesday, 18 November 2026.
+fn spans_then(text: &str) -> Vec<String> {
+    show(dates(text, Utc.with_ymd_and_hms(2026, 11, 18, 7, 15, 0).single()))
+}
+
+fn show(found: Vec<DateMention>) -> Vec<String> {
+    found
+        .into_iter()
+        .map(
+            |date| {
+                if date.start == date.end { date.start.to_string() } else { format!("{}..{}", date.start, date.end) }
+            },
+        )
+        .collect()
+}
+
+#[test]
+fn absolute_dates_in_three_languages() {
+    for (text, expected) in [
+        ("On 2024-05-17 it began", "2024-05-17"),
+        ("17.05.2024 началось", "2024-05-17"),
+        ("17.05.24", "2024-05-17"),
+        ("Filed 05/17/2024", "2024-05-17"),
+        ("Filed 5/6/2024", "2024-05-06"),
+        ("Подано 5/6/2024", "2024-06-05"),
+        ("on 17 May 2024", "2024-05-17"),
+        ("the 17th of May, 2024", "2024-05-17"),
+        ("May 17, 2024", "2024-05-17"),
+        ("Sept. 3, 2001", "2001-09-03"),
+        ("3–5 May 2024", "2024-05-03..2024-05-05"),
+        ("17 мая 2024 года", "2024-05-17"),
+        ("17 травня 2024 р.", "2024-05-17"),
+        ("24 лютого 2022 року", "2022-02-24"),
+        ("в мае 2024 года", "2024-05-01..2024-05-31"),
+        ("in February 2024", "2024-02-01..2024-02-29"),
+        ("in 2020", "2020-01-01..2020-12-31"),
+        ("The 2016 referendum", "2016-01-01..2016-12-31"),
+        ("(1952)", "1952-01-01..1952-12-31"),
+        ("в 1812 году", "1812-01-01..1812-12-31"),
+        ("1990s music", "1990-01-01..1999-12-31"),
+        ("в 1990-х годах", "1990-01-01..1999-12-31"),
+        ("2019–2021", "2019-01-01..2021-12-31"),
+        ("season 2023/24", "2023-01-01..2024-12-31"),
+        ("Q3 2024", "2024-07-01..2024-09-30"),
+        ("в первом квартале 2024 года", "2024-01-01..2024-03-31"),
+    ] {
+        assert_eq!(spans(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn counts_and_nonsense_are_no_dates() {
+    for text in [
+        "2000 people died",
+        "1999 soldiers",
+        "2000 человек",
+        "2000 км",
+        "version 1.2",
+        "32.05.2024",
+        "44 BC",
+        "1500 до н. э.",
+        "you may 5",
+        "COVID-2019",
+        "yesterday",
+        "5 мая",
+        "on Monday",
+        "$2000",
+        "3000",
+    ] {
+        assert!(spans(text).is_empty(), "{text}: {:?}", spans(text));
+    }
+}
+
+#[test]
+fn relative_dates_need_a_reference() {
+    for (text, expected) in [
+        ("yesterday", "2026-11-17"),
+        ("Вчера в Киеве", "2026-11-17"),
+        ("позавчора", "2026-11-16"),
+        ("last year", "2025-01-01..2025-12-31"),
+        ("в прошлом году", "2025-01-01..2025-12-31"),
+        ("торік", "2025-01-01..2025-12-31"),
+        ("минулого місяця", "2026-10-01..2026-10-31"),
+        ("last week", "2026-11-09..2026-11-15"),
+        ("three days ago", "2026-11-15"),
+        ("2 года назад", "2024-01-01..2024-12-31"),
+        ("п'ять днів тому", "2026-11-13"),
+        ("on Monday", "2026-11-16"),
+        ("в понедельник", "2026-11-16"),
+        ("last Friday", "2026-11-13"),
+        ("5 мая", "2026-05-05"),
+        ("on 20 December", "2026-12-20"),
+        ("on 3 January", "2027-01-03"),
+        ("in October", "2026-10-01..2026-10-31"),
+    ] {
+        assert_eq!(spans_then(text), [expected], "{text}");
+    }
+    assert!(spans_then("You may go. Среда обитания. Неделя прошла").is_empty());
+}
+
+#[test]
+fn the_words_of_a_date_are_kept() {
+    let found = dates("Он умер 5 марта 1953 года в Москве", None);
+    assert_eq!(found[0].text, "5 марта 1953 года");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_panic(text in "[0-9./ а-яA-Za-z,–-]{0,80}") {
+        for date in dates(&text, Utc.with_ymd_and_hms(2026, 2, 28, 0, 0, 0).single()) {
+            prop_assert!(date.start <= date.end);
+            prop_assert!(text.contains(&date.text));
+        }
+    }
+
+    #[test]
+    fn a_written_day_is_read_back(year in 1900i32..2100, month in 1u32..=12, day in 1u32..=28) {
+        let date = NaiveDate::from_ymd_opt(year, month, day).unwrap();
+        prop_assert_eq!(spans(&date.format("on %Y-%m-%d").to_string()), [date.to_string()]);
+        prop_assert_eq!(spans(&date.format("on %-d %B %Y").to_string()), [date.to_string()]);
+        prop_assert_eq!(spans(&date.format("%B %-d, %Y").to_string()), [date.to_string()]);
+    }
+}

@@ -1,0 +1,396 @@
+//! What a text is written in.
+//!
+//! Cyrillic languages are told apart by their letters and function words (trigram tables confuse them on short news
+//! sentences), English is confirmed by its function words, everything else is whatlang's call.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use whatlang::{Lang, Script};
+
+use super::{cut, is_cyrillic, stopwords, tokens};
+
+/// What [`detect`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detection {
+    /// ISO 639-1 code of the main language; `None` without letters, or where nothing speaks for any language.
+    pub language: Option<String>,
+    /// 0–1.
+    pub confidence: f64,
+    /// Two languages each carry a real share of the text.
+    pub mixed: bool,
+}
+
+/// Share of the letters the second alphabet needs before a text is mixed: names and brands stay below it.
+const MIXED_SHARE: f64 = 0.15;
+/// Words beyond this many tell nothing new.
+const MOST_WORDS: usize = 400;
+
+/// Detects the main language, and whether there is a second one.
+pub fn detect(text: &str) -> Detection {
+    let words: Vec<String> = tokens::spans(text)
+        .into_iter()
+        .map(|(start, end)| cut(text, start, end))
+        .filter(|word| word.chars().any(char::is_alphabetic))
+        .take(MOST_WORDS)
+        .map(tokens::normalise_word)
+        .collect();
+    let letters_of = |cyrillic: bool| -> usize {
+        words
+            .iter()
+            .flat_map(|word| word.chars())
+            .filter(|letter| letter.is_alphabetic() && is_cyrillic(*letter) == cyrillic)
+            .count()
+    };
+    let (cyrillic, other) = (letters_of(true), letters_of(false));
+    let all = cyrillic + other;
+    if all == 0 {
+        return Detection { language: None, confidence: 0.0, mixed: false };
+    }
+    let mut detection = if cyrillic * 2 >= all { detect_cyrillic(&words) } else { detect_other(text, &words) };
+    let minority = cyrillic.min(other) as f64 / all as f64;
+    let ukrainian_and_russian = both_slavic(&words);
+    detection.mixed =
+        ukrainian_and_russian || (minority >= MIXED_SHARE && second_is_prose(&words, cyrillic * 2 >= all));
+    detection
+}
+
+/// Whether the words of the smaller alphabet read as text rather than as names: at least three of them, some of them
+/// function words or written small in a row.
+fn second_is_prose(words: &[String], cyrillic_leads: bool) -> bool {
+    let second: Vec<&String> = words
+        .iter()
+        .filter(|word| {
+            word.chars().next().is_some_and(|first| first.is_alphabetic() && is_cyrillic(first) != cyrillic_leads)
+        })
+        .collect();
+    let stops = second
+        .iter()
+        .filter(|word| if cyrillic_leads { stopwords::is_english(word) } else { stopwords::is_stop_word(word, None) })
+        .count();
+    // Cyrillic inside a Latin text is hardly ever a mere name; Latin inside a Cyrillic one mostly is.
+    second.len() >= 3 && (stops >= 1 || !cyrillic_leads)
+}
+
+/// Ukrainian and Russian side by side: each shows letters the other does not have, in at least three words and a fifth of
+/// all telling words.
+fn both_slavic(words: &[String]) -> bool {
+    let count = |letters: &str| words.iter().filter(|word| word.chars().any(|letter| letters.contains(letter))).count();
+    let (russian, ukrainian) = (count("ыэъ"), count("іїєґ"));
+    let belarusian = count("ў");
+    let telling = russian + ukrainian;
+    belarusian == 0 && russian.min(ukrainian) >= 3 && russian.min(ukrainian) * 5 >= telling
+}
+
+/// A Cyrillic language: its telling letters, the letters it does not have, frequent words (lower case, `ё` as `е`) and endings.
+struct Profile {
+    code: &'static str,
+    own: &'static str,
+    foreign: &'static str,
+    words: &'static str,
+    endings: &'static str,
+}
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        code: "ru",
+        own: "ыэщ",
+        foreign: "іїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
+        words: "и что как это был была были не его от для или если он она они из во мы вы только уже еще когда \
+            года чтобы также может нет все который где я у но к мне меня них него много такой то есть лет \
+            под до очень со себя после более при за на по их так же бы ли тоже этого теперь",
+        endings: "ть ться тся ние ния ый ые ых ого ому ая ие ий ется ешь",
+    },
+    Profile {
+        code: "uk",
+        own: "іїєґ",
+        foreign: "ыэъўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
+        words: "і й та що як це був була були не його від для або якщо він вона вони із ми ви лише вже ще коли \
+            року щоб також може немає який де є тільки про з у на за до після під час більше так ж б чи того \
+            цього тепер",
+        endings: "ти ння ться ого ому ії ів ий ють ється",
+    },
+    Profile {
+        code: "be",
+        own: "ўі",
+        foreign: "ищъїєґјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
+        words: "і што як гэта быў была былі не яго ад для або калі ён яна яны з мы вы толькі ужо яшчэ года каб \
+            таксама можа няма які дзе пра на за да пасля гэтага цяпер",
+        endings: "ць цца ння аў ага ыя ых",
+    },
+    Profile {
+        code: "bg",
+        own: "ъщ",
+        foreign: "ыэіїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
+        words: "се да че са от за като които който която беше това също във със още ще при много си му или но е \
+            тази този обаче до след през между на и с не по я й им го",
+        endings: "ият ата ите ът ето ване ва яна",
+    },
+    Profile {
+        code: "mk",
+        own: "ѓќѕјљњ",
+        foreign: "ыэіїєґўъщйьяюђћәғқңөұүһҷҳӣӯ",
+        words: "се да дека од во за како што беше ова исто со ќе е кој која сите на и не го ја",
+        endings: "ата ите ње от ува",
+    },
+    Profile {
+        code: "sr",
+        own: "ћђјљњџ",
+        foreign: "ыэіїєґўъщйьяюѓќѕәғқңөұүһҷҳӣӯ",
+        words: "је се да су од за као који која био ово такође са ће није али што у и на не",
+        endings: "ња ње ти ује",
+    },
+    Profile {
+        code: "kk",
+        own: "әғқңөұүһі",
+        foreign: "їєґўјљњћђџѓќѕҷҳӣӯ",
+        words: "және мен бұл үшін бір деп де да бойынша қазақстан емес болған сол",
+        endings: "ған ген дың дің ның",
+    },
+    Profile {
+        code: "mn",
+        own: "өү",
+        foreign: "іїєґўјљњћђџѓќѕәғқңұһҷҳӣӯщ",
+        words: "байна нь ба энэ юм оны гэж болон монгол улсын байсан бол их",
+        endings: "ын ийн сан гаа",
+    },
+    Profile {
+        code: "tg",
+        own: "ҷҳӣӯғқ",
+        foreign: "іїєґўјљњћђџѓќѕәңөұүһыщ",
+        words: "ва дар аз ба ки бо ин барои аст ҳам",
+        endings: "ҳои ро",
+    },
+];
+
+/// Word → the profiles that hold it frequent, as bits.
+static FREQUENT: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
+    let mut map = HashMap::new();
+    for (index, profile) in PROFILES.iter().enumerate() {
+        for word in profile.words.split_whitespace() {
+            *map.entry(word).or_insert(0) |= 1 << index;
+        }
+    }
+    map
+});
+
+fn detect_cyrillic(words: &[String]) -> Detection {
+    let mut scores: Vec<(f64, &'static str)> = PROFILES
+        .iter()
+        .enumerate()
+        .map(|(index, profile)| {
+            let sum: f64 = words.iter().map(|word| mark(index, profile, word)).sum();
+            (sum + prior(profile, words), profile.code)
+        })
+        .collect();
+    // Stable: on a tie the order of the profiles decides, and that begins with Russian.
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (best, code) = scores.first().copied().unwrap_or((0.0, "ru"));
+    let second = scores.get(1).map_or(0.0, |pair| pair.0);
+    // Evidence of half a mark a word or more leaves no doubt; a single word without telling letters leaves much.
+    let confidence = (0.5 + (best - second) / words.len().max(4) as f64).clamp(0.0, 1.0);
+    Detection { language: Some(code.to_owned()), confidence, mixed: false }
+}
+
+/// Most Cyrillic items are Russian or Ukrainian; a language of telling letters that shows none of them is unlikely.
+fn prior(profile: &Profile, words: &[String]) -> f64 {
+    match profile.code {
+        "ru" => 0.5,
+        "uk" => 0.3,
+        "bg" => 0.0,
+        _ if words.iter().any(|word| word.chars().any(|letter| profile.own.contains(letter))) => 0.0,
+        _ => -0.5,
+    }
+}
+
+/// What one word says for a language: one mark when it is frequent there, less for its letters and endings, minus one and a
+/// half for a letter the language does not have.
+fn mark(index: usize, profile: &Profile, word: &str) -> f64 {
+    let yes = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
+    let frequent = FREQUENT.get(word).is_some_and(|bits| bits & (1 << index) != 0);
+    let own = word.chars().any(|letter| profile.own.contains(letter));
+    let foreign = word.chars().any(|letter| profile.foreign.contains(letter));
+    let letters = word.chars().count();
+    let ending = letters >= 5 && profile.endings.split(' ').any(|ending| word.ends_with(ending));
+    yes(frequent, 1.0) + yes(own, 0.6) + yes(ending, 0.4) - yes(foreign, 1.5) + sign_mark(profile.code, word)
+}
+
+/// Bulgarian writes its hard sign between consonants and its soft sign only before "о"; Russian writes the hard sign only
+/// before a soft vowel.
+fn sign_mark(code: &str, word: &str) -> f64 {
+    let mut letters = word.chars().peekable();
+    let mut sum = 0.0;
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied();
+        match (letter, code) {
+            ('ъ', "bg") => sum += if next.is_some_and(|c| "еюя".contains(c)) { -0.6 } else { 1.0 },
+            ('ъ', "ru") => sum += if next.is_some_and(|c| "еюя".contains(c)) { 0.5 } else { -1.0 },
+            ('ь', "bg") if next != Some('о') => sum -= 1.5,
+            _ => {}
+        }
+    }
+    sum
+}
+
+fn detect_other(text: &str, words: &[String]) -> Detection {
+    let Some(info) = whatlang::detect(text) else {
+        return Detection { language: None, confidence: 0.0, mixed: false };
+    };
+    if info.script() != Script::Latin {
+        return Detection { language: Some(iso(info.lang()).to_owned()), confidence: info.confidence(), mixed: false };
+    }
+    let latin: Vec<&String> = words.iter().filter(|word| word.chars().all(|c| !is_cyrillic(c))).collect();
+    let english = english_share(&latin);
+    let accented = latin.iter().filter(|word| word.chars().any(|c| c.is_alphabetic() && !c.is_ascii())).count();
+    let accented = accented as f64 / latin.len().max(1) as f64;
+    // Function words decide: an English sentence of any length has them, and no other language has that many of them.
+    let doubtful = accented == 0.0 && info.confidence() < 0.9;
+    if (english >= 0.3 && accented < 0.2)
+        || (english >= 0.2 && doubtful)
+        || (english >= 0.1 && info.lang() == Lang::Eng)
+    {
+        return Detection { language: Some("en".to_owned()), confidence: (0.6 + english).min(1.0), mixed: false };
+    }
+    let few = latin.len() <= 5;
+    if few && accented == 0.0 && !info.is_reliable() {
+        // A short line in plain Latin letters ("Trump wins", "NATO expands"): English is the best guess, and no more.
+        return Detection { language: Some("en".to_owned()), confidence: 0.4, mixed: false };
+    }
+    let lang = if info.lang() == Lang::Eng && latin.len() >= 7 && english < 0.1 && info.confidence() < 0.2 {
+        // An English verdict without English function words is some language the tables do not know.
+        None
+    } else {
+        Some(info.lang())
+    };
+    Detection {
+        language: lang.map(|lang| iso(lang).to_owned()),
+        confidence: if lang.is_some() { info.confidence() } else { 0.0 },
+        mixed: false,
+    }
+}
+
+/// Function words of English that no other Latin-script language uses often.
+const TELLING_ENGLISH: &str = "the and of to is was were are that with for this have has had from which their they been would \
+    not by it his he she you we who what when there will about into your our can could should but \
+    its than then because if or as be how why us without all any over both between under during where while these those did does do don't it's only other more after before \
+    said says";
+
+static TELLING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TELLING_ENGLISH.split_whitespace().collect());
+
+fn english_share(words: &[&String]) -> f64 {
+    let telling = words.iter().filter(|word| TELLING.contains(word.as_str())).count();
+    let weak = words
+        .iter()
+        .filter(|word| matches!(word.as_str(), "a" | "in" | "on" | "an" | "at" | "i" | "no" | "so" | "me"))
+        .count();
+    (telling as f64 + 0.5 * weak as f64 * f64::from(u8::from(telling > 0))) / words.len().max(1) as f64
+}
+
+/// ISO 639-3 → ISO 639-1.
+const CODES: &str = "epo:eo eng:en rus:ru cmn:zh spa:es por:pt ita:it ben:bn fra:fr deu:de ukr:uk kat:ka ara:ar \
+    hin:hi jpn:ja heb:he yid:yi pol:pl amh:am jav:jv kor:ko nob:nb dan:da swe:sv fin:fi tur:tr \
+    nld:nl hun:hu ces:cs ell:el bul:bg bel:be mar:mr kan:kn ron:ro slv:sl hrv:hr srp:sr mkd:mk \
+    lit:lt lav:lv est:et tam:ta vie:vi urd:ur tha:th guj:gu uzb:uz pan:pa aze:az ind:id tel:te \
+    pes:fa mal:ml ori:or mya:my nep:ne sin:si khm:km tuk:tk aka:ak zul:zu sna:sn afr:af lat:la \
+    slk:sk cat:ca tgl:tl hye:hy";
+
+/// ISO 639-1 where there is one, else ISO 639-3.
+fn iso(lang: Lang) -> &'static str {
+    let code = lang.code();
+    CODES
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once(':'))
+        .find(|(long, _)| *long == code)
+        .map_or(code, |(_, short)| short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::shared_data;
+
+    fn language(text: &str) -> Option<String> {
+        detect(text).language
+    }
+
+    #[test]
+    fn neighbours_are_told_apart() {
+        for (text, code) in [
+            ("Президент подписал закон о бюджете", "ru"),
+            ("Президент підписав закон про бюджет", "uk"),
+            ("Прэзідэнт падпісаў закон аб бюджэце", "be"),
+            ("Президентът подписа закона за бюджета, че да се въведе", "bg"),
+            ("Председник је потписао закон о буџету", "sr"),
+            ("Претседателот го потпиша законот, но дека ќе биде", "mk"),
+            ("Президент бұл заңға қол қойды", "kk"),
+            ("The president signed the budget law", "en"),
+            ("Der Präsident hat das Gesetz unterschrieben und ist nicht gekommen", "de"),
+            ("El presidente firmó la ley del presupuesto y se fue para siempre", "es"),
+            ("Trump wins", "en"),
+            ("Москва", "ru"),
+            ("Київ", "uk"),
+        ] {
+            assert_eq!(language(text).as_deref(), Some(code), "{text}");
+        }
+        assert_eq!(detect("12345 🙂 …"), Detection { language: None, confidence: 0.0, mixed: false });
+    }
+
+    #[test]
+    fn names_do_not_make_a_text_mixed_and_prose_does() {
+        assert!(!detect("Компания SpaceX запустила ракету Falcon Heavy с мыса Канаверал во Флориде").mixed);
+        assert!(detect("Президент подписал закон. The president has signed the law on the budget.").mixed);
+        assert!(
+            detect(
+                "Он сказал, что это был вымысел, и мы это знаем. Він сказав, що її країна вже є вільною і незалежною."
+            )
+            .mixed
+        );
+    }
+
+    fn measure(code: &str) -> Option<(usize, usize, usize)> {
+        let text = shared_data::read(&format!("lingua_langid/{code}/sentences.txt"))?;
+        let (mut right, mut mixed, mut all) = (0, 0, 0);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let found = detect(line);
+            all += 1;
+            right += usize::from(found.language.as_deref() == Some(code));
+            mixed += usize::from(found.mixed);
+        }
+        println!("{code}: {right}/{all} right, {mixed} called mixed");
+        Some((right, mixed, all))
+    }
+
+    #[test]
+    fn news_sentences_get_their_language() {
+        for (code, least) in [("ru", 0.98), ("uk", 0.97), ("en", 0.97)] {
+            let Some((right, mixed, all)) = measure(code) else { return };
+            assert!(right as f64 >= least * all as f64, "{code}");
+            assert!(mixed * 100 <= all * 2, "{code}: too many called mixed");
+        }
+        let Ok(folder) = std::fs::read_dir(shared_data::folder().join("lingua_langid")) else { return };
+        let (mut english, mut others) = (0, 0);
+        for entry in folder.flatten() {
+            let code = entry.file_name().to_string_lossy().into_owned();
+            let Ok(text) = std::fs::read_to_string(entry.path().join("sentences.txt")) else { continue };
+            if matches!(code.as_str(), "en" | "ru" | "uk") {
+                continue;
+            }
+            let called = |as_code: &str| text.lines().filter(|line| language(line).as_deref() == Some(as_code)).count();
+            let (as_english, right, lines) = (called("en"), called(&code), text.lines().count());
+            println!("{code}: {right}/{lines} right, {as_english} called English");
+            english += as_english;
+            others += lines;
+        }
+        println!("other languages called English: {english}/{others}");
+        assert!(english * 100 <= others * 4);
+    }
+
+    #[test]
+    fn mixtures_are_called_mixed() {
+        let Some(text) = shared_data::read("lingua_langid/mixed_ru_en.jsonl") else { return };
+        let rows: Vec<serde_json::Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let found = rows.iter().filter(|row| detect(row["text"].as_str().unwrap_or_default()).mixed).count();
+        println!("mixed: {found}/{}", rows.len());
+        assert!(found as f64 >= 0.85 * rows.len() as f64);
+    }
+}

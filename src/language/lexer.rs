@@ -1,0 +1,133 @@
+//! Words, numbers and signs with their places: what `numbers` and `dates` read.
+
+use super::{cut, tokens};
+
+/// What a lexeme is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    /// Digits with their separators as written: `1,234.5`, `1 234,5`, `2024`.
+    Number,
+    /// Lower case, normalised.
+    Word(String),
+    /// One other visible character.
+    Sign(char),
+}
+
+/// One piece of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lexeme<'a> {
+    pub(crate) kind: Kind,
+    /// As written.
+    pub(crate) text: &'a str,
+    /// Byte offsets in the whole text.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Lexeme<'_> {
+    /// The normalised word, or nothing.
+    pub(crate) fn word(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_sign(&self, sign: char) -> bool {
+        self.kind == Kind::Sign(sign)
+    }
+
+    pub(crate) fn is_number(&self) -> bool {
+        self.kind == Kind::Number
+    }
+
+    /// The written digits as a whole number of at most nine digits, where there is nothing but digits.
+    pub(crate) fn integer(&self) -> Option<u32> {
+        (self.is_number() && self.text.len() <= 9).then(|| self.text.parse().ok()).flatten()
+    }
+}
+
+/// Cuts a text into lexemes. White space separates and is dropped, but between groups of three digits it belongs to the
+/// number where `spaced_groups` says that the language writes them so (a no-break space always does).
+pub(crate) fn lex(text: &str, spaced_groups: bool) -> Vec<Lexeme<'_>> {
+    let characters: Vec<(usize, char)> = text.char_indices().collect();
+    let offset = |index: usize| characters.get(index).map_or(text.len(), |pair| pair.0);
+    let mut lexemes = Vec::new();
+    let mut index = 0;
+    while let Some(&(start, first)) = characters.get(index) {
+        if first.is_whitespace() || matches!(first, '\u{200B}' | '\u{FEFF}' | '\u{0301}') {
+            index += 1;
+            continue;
+        }
+        let (next, kind) = if first.is_ascii_digit() {
+            (number_end(&characters, index, spaced_groups), Kind::Number)
+        } else if first.is_alphabetic() {
+            let next = word_end(&characters, index);
+            (next, Kind::Word(tokens::normalise_word(cut(text, start, offset(next)))))
+        } else {
+            (index + 1, Kind::Sign(first))
+        };
+        let end = offset(next);
+        lexemes.push(Lexeme { kind, text: cut(text, start, end), start, end });
+        index = next;
+    }
+    lexemes
+}
+
+fn word_end(characters: &[(usize, char)], start: usize) -> usize {
+    let at = |index: usize| characters.get(index).map(|pair| pair.1);
+    let mut index = start;
+    while let Some(character) = at(index) {
+        let joins = tokens::is_apostrophe(character) && at(index + 1).is_some_and(char::is_alphabetic);
+        if !(character.is_alphabetic() || joins || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}')) {
+            break;
+        }
+        index += 1;
+    }
+    index
+}
+
+fn number_end(characters: &[(usize, char)], start: usize, spaced_groups: bool) -> usize {
+    let at = |index: usize| characters.get(index).map(|pair| pair.1);
+    let digit = |index: usize| at(index).is_some_and(|c| c.is_ascii_digit());
+    let mut index = start;
+    while digit(index) {
+        index += 1;
+    }
+    let mut first_group = index - start <= 3;
+    loop {
+        let group = (1..=3).all(|step| digit(index + step)) && !digit(index + 4);
+        match at(index) {
+            Some('.' | ',') if digit(index + 1) => {
+                index += 1;
+                while digit(index) {
+                    index += 1;
+                }
+            }
+            Some('\u{A0}' | '\u{202F}' | '\u{2009}' | '\'' | '’') if first_group && group => index += 4,
+            Some(' ') if first_group && group && spaced_groups => index += 4,
+            _ => return index,
+        }
+        first_group &= index > start;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str, spaced: bool) -> Vec<&str> {
+        lex(text, spaced).into_iter().map(|lexeme| lexeme.text).collect()
+    }
+
+    #[test]
+    fn numbers_keep_their_separators() {
+        assert_eq!(texts("1,234.5 — 1 234,5 км", true), ["1,234.5", "—", "1 234,5", "км"]);
+        assert_eq!(texts("in 2020 100 people", false), ["in", "2020", "100", "people"]);
+        assert_eq!(texts("в 2020 100 человек", true), ["в", "2020", "100", "человек"]);
+        assert_eq!(texts("12 345 678", true), ["12 345 678"]);
+        assert_eq!(texts("$5bn, 5.", false), ["$", "5", "bn", ",", "5", "."]);
+        assert_eq!(texts("5 1000", true), ["5", "1000"]);
+        assert_eq!(texts("п’ять don't", false), ["п’ять", "don't"]);
+    }
+}

@@ -1,0 +1,488 @@
+//! Quantities a text states: value, unit, what is counted, and how exactly it is meant.
+//!
+//! Digits in every grouping, number words, scales, currencies, measures brought to one base, ranges, comparators. Numbers
+//! inside dates are none; a year on its own is one of unit [`Unit::Year`]. To add a unit: `numbers/units.rs`; a number word:
+//! `numbers/words.rs`; a comparator: `numbers/comparators.rs`.
+
+mod comparators;
+mod digits;
+mod units;
+mod words;
+
+use std::ops::Range;
+
+use super::lexer::{Kind, Lexeme, lex};
+use super::{cut, dates, has_cyrillic, tokens};
+
+/// What a number is a number of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain count.
+    None,
+    Percent,
+    /// ISO 4217 code.
+    Currency(&'static str),
+    /// Base unit the value was brought to: `m`, `kg`, `s`, `month`, `°C`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `m/s`, `B`, `pp`.
+    Measure(&'static str),
+    /// A rank: 3rd, третий.
+    Ordinal,
+    /// A calendar year on its own.
+    Year,
+    /// Part of a name: COVID-19, F-16, article 5.
+    Identifier,
+}
+
+/// How the stated value is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparator {
+    Exact,
+    AtLeast,
+    MoreThan,
+    AtMost,
+    LessThan,
+    About,
+}
+
+/// One stated quantity, in base units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantity {
+    /// The stated value, or the lower end of a stated range. An open end ("more than 5") is told by the comparator: `low` and
+    /// `high` are both 5 there.
+    pub low: f64,
+    pub high: f64,
+    pub unit: Unit,
+    pub comparator: Comparator,
+    /// Stems of what is counted, nearest first: up to two content words after it, then up to two before it in its clause.
+    pub counted: Vec<String>,
+    /// What one unit of the last stated digit is worth, in base units: 100,000 for "3.5 million".
+    pub last_digit: f64,
+    /// As written, unit included.
+    pub text: String,
+    /// Byte offset of `text`.
+    pub start: usize,
+}
+
+/// Whether a word after a number is a unit or a scale ("km", "million", "%").
+pub(crate) fn is_unit_or_scale(word: &str) -> bool {
+    units::is_unit(word) || words::scale(word).is_some()
+}
+
+/// The quantities of a text, in order.
+pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
+    let cyrillic = has_cyrillic(text);
+    let comma_decimal = cyrillic || !matches!(language, None | Some("en" | "zh" | "ja" | "ko" | "he" | "hi" | "th"));
+    let reader = Reader {
+        lexemes: lex(text, comma_decimal),
+        text,
+        language,
+        comma_decimal,
+        dot_groups: matches!(language, Some("de" | "es" | "pt" | "it" | "nl" | "tr" | "id" | "da" | "el" | "ro")),
+    };
+    reader.read(&dates::ranges(text))
+}
+
+struct Reader<'a> {
+    lexemes: Vec<Lexeme<'a>>,
+    text: &'a str,
+    language: Option<&'a str>,
+    comma_decimal: bool,
+    dot_groups: bool,
+}
+
+/// A number before its unit: value, unit of the last digit, first lexeme after it, and whether a scale or a rank came along.
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    amount: f64,
+    last_digit: f64,
+    next: usize,
+    scaled: Option<f64>,
+    ordinal: bool,
+}
+
+impl Reader<'_> {
+    fn read(&self, date_ranges: &[(Range<usize>, bool)]) -> Vec<Quantity> {
+        let mut found = Vec::new();
+        let mut pending = date_ranges.iter().peekable();
+        let mut index = 0;
+        while let Some(lexeme) = self.lexemes.get(index) {
+            while pending.next_if(|(range, _)| range.end <= lexeme.start).is_some() {}
+            if let Some((range, lone_year)) = pending.peek().filter(|(range, _)| range.contains(&lexeme.start)) {
+                let next = self.lexemes.iter().position(|later| later.start >= range.end).unwrap_or(self.lexemes.len());
+                if *lone_year && let Some(year) = self.year(index, next) {
+                    found.push(year);
+                }
+                index = next.max(index + 1);
+                continue;
+            }
+            match self.quantity(index) {
+                Some((quantities, next)) => {
+                    found.extend(quantities);
+                    index = next.max(index + 1);
+                }
+                None => index += 1,
+            }
+        }
+        found
+    }
+
+    fn year(&self, from: usize, to: usize) -> Option<Quantity> {
+        let year = self.lexemes.get(from..to)?.iter().find_map(Lexeme::integer)?;
+        let year = f64::from(year);
+        Some(self.finish(from, to, (year, year), Unit::Year, Comparator::Exact, 1.0))
+    }
+
+    /// The quantity (or the two of "from 5 to 10") at an index, and the index after it.
+    fn quantity(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        if let Some(next) = self.time_or_version(index) {
+            return Some((Vec::new(), next));
+        }
+        if let Some(fraction) = self.fraction(index) {
+            return Some(fraction);
+        }
+        let (sign_unit, start) = self.currency_before(index);
+        let value = self.value(start)?;
+        if sign_unit.is_none() && self.is_identifier(start, value.next) {
+            let quantity =
+                self.finish(start, value.next, (value.amount, value.amount), Unit::Identifier, Comparator::Exact, 1.0);
+            return Some((vec![quantity], value.next));
+        }
+        if value.ordinal {
+            let quantity =
+                self.finish(start, value.next, (value.amount, value.amount), Unit::Ordinal, Comparator::Exact, 1.0);
+            return Some((vec![quantity], value.next));
+        }
+        let negative = self.is_negative(index);
+        let (unit, end) = self.unit_after(value.next);
+        let first = Stated {
+            value,
+            unit: sign_unit.or(unit),
+            end,
+            bare: sign_unit.is_none() && unit.is_none() && value.scaled.is_none(),
+        };
+        if let Some(range) = self.range(index, first, sign_unit) {
+            return Some(range);
+        }
+        let mut comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+        // "с 5 до 10" is a change, not a limit.
+        if comparator == Comparator::AtMost && self.closes_a_change(index) {
+            comparator = Comparator::Exact;
+        }
+        if comparator == Comparator::Exact {
+            comparator = comparators::after(&self.lexemes, end).unwrap_or(Comparator::Exact);
+        }
+        let amount = if negative { -value.amount } else { value.amount };
+        let (low, last_digit, unit) = first.in_base(amount);
+        Some((vec![self.finish(index, end, (low, low), unit, comparator, last_digit)], end))
+    }
+
+    /// A currency sign (with "US" or the like before it) and the index of the number after it.
+    fn currency_before(&self, index: usize) -> (Option<units::Found>, usize) {
+        let sign = |at: usize| self.lexemes.get(at).and_then(units::currency_sign);
+        let plain = |code| units::Found { unit: Unit::Currency(code), factor: 1.0, offset: 0.0, taken: 1 };
+        if let Some(code) = sign(index) {
+            return (Some(plain(code)), index + 1);
+        }
+        let prefix = self
+            .lexemes
+            .get(index)
+            .and_then(Lexeme::word)
+            .is_some_and(|word| matches!(word, "us" | "usd" | "eur" | "gbp"));
+        let code = match self.lexemes.get(index).and_then(Lexeme::word) {
+            Some("usd") => Some("USD"),
+            Some("eur") => Some("EUR"),
+            Some("gbp") => Some("GBP"),
+            _ => None,
+        };
+        if let Some(code) = code.filter(|_| self.lexemes.get(index + 1).is_some_and(Lexeme::is_number)) {
+            return (Some(plain(code)), index + 1);
+        }
+        match sign(index + 1) {
+            Some(code) if prefix => (Some(plain(code)), index + 2),
+            _ => (None, index),
+        }
+    }
+
+    /// A number in digits or words, with its scale.
+    fn value(&self, index: usize) -> Option<Value> {
+        let lexeme = self.lexemes.get(index)?;
+        if !lexeme.is_number() {
+            return self.value_in_words(index);
+        }
+        let (mut value, mut last_digit) = digits::parse(lexeme.text, self.comma_decimal, self.dot_groups)?;
+        let mut next = index + 1;
+        if let Some(after) = self.ordinal_suffix(index) {
+            return Some(Value { amount: value, last_digit: 1.0, next: after, scaled: None, ordinal: true });
+        }
+        let mut scaled = None;
+        while let Some((factor, taken)) = self.scale(index, next) {
+            value *= factor;
+            last_digit *= factor;
+            scaled = Some(scaled.unwrap_or(1.0) * factor);
+            next += taken;
+        }
+        Some(Value { amount: value, last_digit, next, scaled, ordinal: false })
+    }
+
+    fn value_in_words(&self, index: usize) -> Option<Value> {
+        let word = self.lexemes.get(index)?.word()?;
+        if let Some(rank) = words::ordinal(word) {
+            return Some(Value { amount: rank, last_digit: 1.0, next: index + 1, scaled: None, ordinal: true });
+        }
+        if words::cardinal(word).is_none() && !matches!(word, "a" | "an" | "half" | "пів" | "пол") {
+            return None;
+        }
+        // "twenty-five" is two words and a hyphen.
+        let mut run: Vec<&str> = Vec::new();
+        let mut places: Vec<usize> = Vec::new();
+        for (offset, lexeme) in self.lexemes.get(index..)?.iter().enumerate().take(16) {
+            match &lexeme.kind {
+                Kind::Word(word) => {
+                    run.push(word);
+                    places.push(index + offset);
+                }
+                Kind::Sign('-' | '‑') => {}
+                _ => break,
+            }
+        }
+        let spelled = words::spelled(&run)?;
+        let next = places.get(spelled.taken.checked_sub(1)?)? + 1;
+        Some(Value { amount: spelled.value, last_digit: spelled.last_digit, next, scaled: None, ordinal: false })
+    }
+
+    /// A scale after digits: "million", "млрд.", "5k", "$5m".
+    fn scale(&self, number: usize, next: usize) -> Option<(f64, usize)> {
+        let lexeme = self.lexemes.get(next)?;
+        // "5-million" too.
+        let hyphen = usize::from(lexeme.is_sign('-'));
+        let lexeme = self.lexemes.get(next + hyphen)?;
+        let word = lexeme.word()?;
+        let glued = self.glued(number, next);
+        let money = number
+            .checked_sub(1)
+            .and_then(|before| self.lexemes.get(before))
+            .is_some_and(|l| units::currency_sign(l).is_some());
+        let factor = match word {
+            "k" | "к" if glued => 1e3,
+            "m" if glued && (money || lexeme.text == "M") => 1e6,
+            "b" if glued && (money || lexeme.text == "B") => 1e9,
+            "t" if glued && money => 1e12,
+            word => words::scale(word)?,
+        };
+        let dot = word.chars().count() <= 4
+            && self.lexemes.get(next + hyphen + 1).is_some_and(|l| l.is_sign('.'))
+            && self.lexemes.get(next + hyphen + 2).is_some();
+        Some((factor, 1 + hyphen + usize::from(dot && has_cyrillic(word))))
+    }
+
+    fn glued(&self, index: usize, next: usize) -> bool {
+        self.lexemes.get(index).zip(self.lexemes.get(next)).is_some_and(|(a, b)| a.end == b.start && next == index + 1)
+    }
+
+    /// "3rd", "5-й", "20-го": the index after the suffix.
+    fn ordinal_suffix(&self, index: usize) -> Option<usize> {
+        const RUSSIAN: &str = " й я е ый ая ое го ого му ому м ом ю х ий а ої ого те та ій ";
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        if self.glued(index, index + 1) && matches!(word(index + 1), Some("st" | "nd" | "rd" | "th")) {
+            return Some(index + 2);
+        }
+        let hyphen = self.lexemes.get(index + 1).is_some_and(|l| l.is_sign('-')) && self.glued(index, index + 1);
+        let suffix = word(index + 2).is_some_and(|word| RUSSIAN.contains(&format!(" {word} ")));
+        (hyphen && suffix && self.glued(index + 1, index + 2)).then_some(index + 3)
+    }
+
+    /// Digits that belong to a name: letters or "№" right before them, or letters that are no unit right after them.
+    fn is_identifier(&self, index: usize, next: usize) -> bool {
+        const NUMBERED: &str = " article section flight route room chapter paragraph clause resolution amendment type channel proposition \
+            no nos статья статьи статье рейс рейса номер палата пункт резолюция стаття статті п'яте ст ";
+        if !self.lexemes.get(index).is_some_and(Lexeme::is_number) {
+            return false;
+        }
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.lexemes.get(at));
+        let starts = self.lexemes.get(index).map_or(0, |lexeme| lexeme.start);
+        if let Some(before) = back(1) {
+            if before.is_sign('№') || before.is_sign('#') {
+                return true;
+            }
+            if before.word().is_some_and(|word| before.end == starts || NUMBERED.contains(&format!(" {word} "))) {
+                return true;
+            }
+            let hyphen = before.end == starts && (before.is_sign('-') || before.is_sign('‑'));
+            if hyphen && back(2).is_some_and(|l| l.word().is_some() && l.end == before.start) {
+                return true;
+            }
+            let dot = before.is_sign('.');
+            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| matches!(word, "no" | "nos" | "ст" | "art")) {
+                return true;
+            }
+        }
+        // "5G", "737MAX" — but not "50C", "5km", "10k".
+        next == index + 1
+            && self.glued(index, next)
+            && self.lexemes.get(next).and_then(Lexeme::word).is_some()
+            && units::unit(self.lexemes.get(next..).unwrap_or_default(), true).is_none()
+    }
+
+    /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
+    fn unit_after(&self, next: usize) -> (Option<units::Found>, usize) {
+        let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
+        let rest = self.lexemes.get(next..).unwrap_or_default();
+        let hyphen = usize::from(glued && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
+        match rest.get(hyphen..).and_then(|rest| units::unit(rest, glued)) {
+            Some(found) => (Some(found), next + hyphen + found.taken),
+            None => (None, next),
+        }
+    }
+
+    /// "−5", "минус 5": a sign of its own, not the dash of a range or a hyphen.
+    fn is_negative(&self, index: usize) -> bool {
+        let Some(before) = index.checked_sub(1).and_then(|at| self.lexemes.get(at)) else { return false };
+        if matches!(before.word(), Some("minus" | "минус" | "мінус")) {
+            return true;
+        }
+        let starts = self.lexemes.get(index).map_or(0, |lexeme| lexeme.start);
+        let dash = before.end == starts && (before.is_sign('-') || before.is_sign('−') || before.is_sign('–'));
+        let free =
+            index.checked_sub(2).and_then(|at| self.lexemes.get(at)).is_none_or(|earlier| earlier.end < before.start);
+        dash && free
+    }
+
+    /// "15:30" and "1.2.3" are no quantities.
+    fn time_or_version(&self, index: usize) -> Option<usize> {
+        let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.is_number())?;
+        if digits::parse(lexeme.text, self.comma_decimal, self.dot_groups).is_none() {
+            return Some(index + 1);
+        }
+        let colon = self.lexemes.get(index + 1)?.is_sign(':')
+            && self.glued(index, index + 1)
+            && self.glued(index + 1, index + 2);
+        (colon && self.lexemes.get(index + 2)?.is_number()).then_some(index + 3)
+    }
+
+    /// "half of", "треть": a share, in percent, roughly meant.
+    fn fraction(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let next = word(index + 1);
+        let share = match word(index)? {
+            "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
+            "third" if next == Some("of") && matches!(index.checked_sub(1).and_then(word), Some("a" | "one")) => {
+                100.0 / 3.0
+            }
+            "thirds" if next == Some("of") && index.checked_sub(1).and_then(word) == Some("two") => 200.0 / 3.0,
+            "quarter" if next == Some("of") && matches!(index.checked_sub(1).and_then(word), Some("a" | "one")) => 25.0,
+            "quarters" if next == Some("of") && index.checked_sub(1).and_then(word) == Some("three") => 75.0,
+            "половина" | "половину" | "половины" | "половиной" | "половини" => {
+                50.0
+            }
+            "треть" | "трети" | "третина" | "третину" | "третини" => 100.0 / 3.0,
+            _ => return None,
+        };
+        Some((vec![self.finish(index, index + 1, (share, share), Unit::Percent, Comparator::About, 5.0)], index + 1))
+    }
+
+    /// Whether a "до" or "to" before the index ends a change that began with "с" or "from" a few words earlier.
+    fn closes_a_change(&self, index: usize) -> bool {
+        let from = index.saturating_sub(9);
+        self.lexemes.get(from..index).is_some_and(|run| {
+            run.iter().any(|lexeme| matches!(lexeme.word(), Some("с" | "со" | "з" | "із" | "from")))
+                && run.iter().any(Lexeme::is_number)
+        })
+    }
+
+    /// "5–10", "5 to 10 %", "between 5 and 10", "от 5 до 10".
+    fn range(&self, index: usize, first: Stated, sign_unit: Option<units::Found>) -> Option<(Vec<Quantity>, usize)> {
+        let connector = self.lexemes.get(first.end)?;
+        let before = |steps: usize| index.checked_sub(steps).and_then(|at| self.lexemes.get(at)).and_then(Lexeme::word);
+        let dash = ['-', '–', '—', '−', '‑'].into_iter().any(|sign| connector.is_sign(sign));
+        let joined = dash
+            || match connector.word() {
+                Some("to") => before(1) != Some("from"),
+                Some("and" | "и" | "і" | "та") => matches!(before(1), Some("between" | "между" | "між")),
+                Some("до") => matches!(before(1), Some("от" | "від")),
+                _ => false,
+            };
+        joined.then_some(())?;
+        let (second_sign, start) = self.currency_before(first.end + 1);
+        let value = self.value(start).filter(|value| !value.ordinal)?;
+        let (unit, end) = self.unit_after(value.next);
+        let second = Stated { value, unit: second_sign.or(unit).or(sign_unit).or(first.unit), end, bare: false };
+        // "5–10 million km": scale and unit of the second are meant for both.
+        let mut low = first;
+        if first.bare || (first.value.scaled.is_none() && sign_unit.is_some()) {
+            let factor = value.scaled.unwrap_or(1.0);
+            low.value.amount *= factor;
+            low.value.last_digit *= factor;
+            low.unit = second.unit;
+        }
+        let (a, digit, _) = low.in_base(low.value.amount);
+        let (b, last_digit, unit) = second.in_base(value.amount);
+        // "2:1 — 1", "won 3–1": no range runs downwards.
+        (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, Comparator::Exact, digit.min(last_digit))], end))
+    }
+
+    fn finish(
+        &self,
+        from: usize,
+        to: usize,
+        bounds: (f64, f64),
+        unit: Unit,
+        comparator: Comparator,
+        last_digit: f64,
+    ) -> Quantity {
+        let start = self.lexemes.get(from).map_or(0, |lexeme| lexeme.start);
+        let end = to.checked_sub(1).and_then(|last| self.lexemes.get(last)).map_or(start, |lexeme| lexeme.end);
+        Quantity {
+            low: bounds.0,
+            high: bounds.1,
+            unit,
+            comparator,
+            counted: self.counted(from, to),
+            last_digit,
+            text: cut(self.text, start, end).to_owned(),
+            start,
+        }
+    }
+
+    fn counted(&self, from: usize, to: usize) -> Vec<String> {
+        let clause_ends = |lexeme: &Lexeme<'_>| {
+            matches!(lexeme.kind, Kind::Sign(',' | '.' | ';' | ':' | '!' | '?' | '(' | ')' | '—' | '–'))
+        };
+        let content = |lexeme: &Lexeme<'_>| -> Option<String> {
+            let word = lexeme.word()?;
+            if is_unit_or_scale(word) || word.chars().count() < 2 {
+                return None;
+            }
+            tokens::content_stems(lexeme.text, self.language).into_iter().next()
+        };
+        let after =
+            self.lexemes.iter().skip(to).take(8).take_while(|lexeme| !clause_ends(lexeme) && !lexeme.is_number());
+        let mut counted: Vec<String> = after.filter_map(content).take(2).collect();
+        let before = self.lexemes.get(..from).unwrap_or_default().iter().rev().take(8);
+        let before = before.take_while(|lexeme| !clause_ends(lexeme) && !lexeme.is_number());
+        counted.extend(before.filter_map(content).take(2));
+        counted
+    }
+}
+
+/// A number with its unit.
+#[derive(Debug, Clone, Copy)]
+struct Stated {
+    value: Value,
+    unit: Option<units::Found>,
+    end: usize,
+    /// Neither unit nor scale.
+    bare: bool,
+}
+
+impl Stated {
+    /// Value and last digit in base units, and the unit.
+    fn in_base(&self, value: f64) -> (f64, f64, Unit) {
+        match self.unit {
+            Some(found) => (value * found.factor + found.offset, self.value.last_digit * found.factor, found.unit),
+            None => (value, self.value.last_digit, Unit::None),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "numbers/tests.rs"]
+mod tests;

@@ -1,0 +1,79 @@
+//! "More than", "не менее", "майже": what a text says about a number beside its value.
+
+use super::Comparator;
+use crate::language::lexer::Lexeme;
+
+/// Words right before a number. The longest that fits decides, so "no more than" is not "more than".
+const BEFORE: &[(Comparator, &str)] = &[
+    (
+        Comparator::AtLeast,
+        "at least;no fewer than;no less than;not less than;not fewer than;a minimum of;minimum;minimum of;не менее;не меньше;не менее чем;\
+         как минимум;минимум;по меньшей мере;хотя бы;щонайменше;не менше;не менш як;не менш ніж;принаймні;як мінімум;мінімум;≥",
+    ),
+    (
+        Comparator::MoreThan,
+        "more than;over;above;exceeding;exceeds;exceeded;in excess of;greater than;upwards of;just over;well over;higher than;longer than;\
+         более;более чем;больше;больше чем;свыше;выше;превышает;превысило;превысил;превысила;дольше;понад;більше;більше ніж;більш як;більш ніж;вище;\
+         перевищує;перевищила;перевищив;>",
+    ),
+    (
+        Comparator::AtMost,
+        "up to;at most;no more than;not more than;a maximum of;maximum;maximum of;as many as;as much as;до;не более;не больше;не более чем;\
+         максимум;не больше чем;не выше;не більше;не більш як;не більше ніж;щонайбільше;≤",
+    ),
+    (
+        Comparator::LessThan,
+        "less than;fewer than;under;below;lower than;just under;shorter than;short of;менее;менее чем;меньше;меньше чем;ниже;менше;менше ніж;\
+         менш як;менш ніж;нижче;<",
+    ),
+    (
+        Comparator::About,
+        "about;around;approximately;roughly;some;nearly;almost;close to;circa;an estimated;estimated;approx;approx .;почти;около;примерно;\
+         порядка;приблизительно;ориентировочно;где-то;едва ли не;чуть больше;чуть меньше;почти что;майже;близько;приблизно;орієнтовно;десь;~;≈;±;\
+         in the region of;в районе",
+    ),
+];
+
+/// Words right after a number and its unit.
+const AFTER: &[(Comparator, &str)] = &[
+    (
+        Comparator::AtLeast,
+        "or more;or higher;or above;or older;or over;and above;and over;and more;and older;plus;+;и более;и больше;и выше;и старше;или более;\
+         и свыше;і більше;та більше;й більше;або більше;і вище",
+    ),
+    (
+        Comparator::AtMost,
+        "or less;or fewer;or lower;or under;and under;and below;и менее;и меньше;или менее;і менше;та менше;або менше",
+    ),
+];
+
+/// How many lexemes the longest pattern has.
+const LONGEST: usize = 4;
+
+/// The comparator that ends right before `index`.
+pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
+    let from = index.saturating_sub(LONGEST);
+    let run: Vec<&str> = lexemes.get(from..index)?.iter().map(text_of).collect();
+    let fits = |pattern: &&str| run.ends_with(&pattern.split(' ').collect::<Vec<_>>());
+    longest(BEFORE, &fits)
+}
+
+/// The comparator that begins right at `index`, and how many lexemes it takes.
+pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
+    let run: Vec<&str> = lexemes.get(index..)?.iter().take(LONGEST).map(text_of).collect();
+    let fits = |pattern: &&str| run.starts_with(&pattern.split(' ').collect::<Vec<_>>());
+    longest(AFTER, &fits)
+}
+
+fn text_of<'a>(lexeme: &'a Lexeme<'_>) -> &'a str {
+    lexeme.word().unwrap_or(lexeme.text)
+}
+
+fn longest(table: &[(Comparator, &'static str)], fits: &dyn Fn(&&str) -> bool) -> Option<Comparator> {
+    table
+        .iter()
+        .flat_map(|(comparator, patterns)| patterns.split(';').map(|pattern| (*comparator, pattern)))
+        .filter(|(_, pattern)| fits(pattern))
+        .max_by_key(|(_, pattern)| pattern.split(' ').count())
+        .map(|pair| pair.0)
+}

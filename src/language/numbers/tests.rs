@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn one(text: &str) -> Quantity {
+    let all = quantities(text, None);
+    assert_eq!(all.len(), 1, "{text}: {all:#?}");
+    all[0].clone()
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
+}
+
+fn states(text: &str, low: f64, high: f64, unit: Unit, comparator: Comparator) {
+    let found = one(text);
+    assert!(near(found.low, low) && near(found.high, high), "{text}: {} {}", found.low, found.high);
+    assert_eq!((found.unit, found.comparator), (unit, comparator), "{text}");
+}
+
+fn exact(text: &str, value: f64, unit: Unit) {
+    states(text, value, value, unit, Comparator::Exact);
+}
+
+const USD: Unit = Unit::Currency("USD");
+
+#[test]
+fn digits_in_every_grouping() {
+    exact("1,234.5 widgets", 1234.5, Unit::None);
+    exact("1 234,5 штук", 1234.5, Unit::None);
+    exact("12\u{a0}345\u{a0}678 людей", 12_345_678.0, Unit::None);
+    exact("3.5 million people", 3.5e6, Unit::None);
+    exact("12 тыс. человек", 12_000.0, Unit::None);
+    exact("2,5 млн жителей", 2.5e6, Unit::None);
+    exact("1,234,567 votes", 1_234_567.0, Unit::None);
+    exact("10k followers", 1e4, Unit::None);
+    assert!(near(quantities("1.234.567 Stimmen", Some("de"))[0].low, 1_234_567.0));
+    assert!(near(quantities("1.500 Euro", Some("de"))[0].low, 1500.0));
+}
+
+#[test]
+fn money_percent_and_measures() {
+    exact("$5bn", 5e9, USD);
+    exact("US$ 1.5 million", 1.5e6, USD);
+    exact("$5m", 5e6, USD);
+    exact("5 млрд долларов США", 5e9, USD);
+    exact("20 мільярдів гривень", 2e10, Unit::Currency("UAH"));
+    exact("€300", 300.0, Unit::Currency("EUR"));
+    exact("100 рублей", 100.0, Unit::Currency("RUB"));
+    exact("20 %", 20.0, Unit::Percent);
+    exact("20 процентов", 20.0, Unit::Percent);
+    exact("3,5 відсотка", 3.5, Unit::Percent);
+    exact("2 percentage points", 2.0, Unit::Measure("pp"));
+    exact("5 km", 5000.0, Unit::Measure("m"));
+    exact("100 miles", 160_934.4, Unit::Measure("m"));
+    exact("5-километровый забег", 5000.0, Unit::Measure("m"));
+    exact("12-year-old boy", 144.0, Unit::Measure("month"));
+    exact("80 кг", 80.0, Unit::Measure("kg"));
+    exact("Water boils at 50C", 50.0, Unit::Measure("°C"));
+    exact("212 °F", 100.0, Unit::Measure("°C"));
+    exact("−5°C", -5.0, Unit::Measure("°C"));
+    exact("минус 20 градусов", -20.0, Unit::Measure("°C"));
+    exact("120 km/h", 120_000.0 / 3600.0, Unit::Measure("m/s"));
+    exact("600 sq km", 6e8, Unit::Measure("m2"));
+    exact("600 тыс. кв. км", 6e11, Unit::Measure("m2"));
+}
+
+#[test]
+fn numbers_in_words() {
+    exact("two hundred people", 200.0, Unit::None);
+    exact("two hundred and five people", 205.0, Unit::None);
+    exact("twenty-five men", 25.0, Unit::None);
+    exact("a hundred thousand men", 1e5, Unit::None);
+    exact("двадцать человек", 20.0, Unit::None);
+    exact("двадцать одна тысяча человек", 21_000.0, Unit::None);
+    exact("п'ятдесят відсотків", 50.0, Unit::Percent);
+    exact("полтора миллиона людей", 1.5e6, Unit::None);
+    exact("half a million people", 5e5, Unit::None);
+    states("half of the voters", 50.0, 50.0, Unit::Percent, Comparator::About);
+    assert!(quantities("No one knows one of them, и один из них", None).is_empty());
+}
+
+#[test]
+fn comparators_and_ranges() {
+    states("more than 50 people", 50.0, 50.0, Unit::None, Comparator::MoreThan);
+    states("no more than $5", 5.0, 5.0, USD, Comparator::AtMost);
+    states("at least 5%", 5.0, 5.0, Unit::Percent, Comparator::AtLeast);
+    states("nearly 5,000 men", 5000.0, 5000.0, Unit::None, Comparator::About);
+    states("до 100 человек", 100.0, 100.0, Unit::None, Comparator::AtMost);
+    states("более 100 человек", 100.0, 100.0, Unit::None, Comparator::MoreThan);
+    states("не менее 100 человек", 100.0, 100.0, Unit::None, Comparator::AtLeast);
+    states("понад 100 осіб", 100.0, 100.0, Unit::None, Comparator::MoreThan);
+    states("майже 100 осіб", 100.0, 100.0, Unit::None, Comparator::About);
+    states("100 или более", 100.0, 100.0, Unit::None, Comparator::AtLeast);
+    states("18+ only", 18.0, 18.0, Unit::None, Comparator::AtLeast);
+    states("between 5 and 10 people", 5.0, 10.0, Unit::None, Comparator::Exact);
+    states("5–10 %", 5.0, 10.0, Unit::Percent, Comparator::Exact);
+    states("5–10 million km", 5e9, 1e10, Unit::Measure("m"), Comparator::Exact);
+    states("$5-10bn", 5e9, 1e10, USD, Comparator::Exact);
+    states("от 5 до 10 тысяч", 5000.0, 10_000.0, Unit::None, Comparator::Exact);
+    let change = quantities("выросла с 5 % до 10 %", None);
+    assert_eq!(
+        change.iter().map(|q| (q.low, q.comparator)).collect::<Vec<_>>(),
+        [(5.0, Comparator::Exact), (10.0, Comparator::Exact)]
+    );
+}
+
+#[test]
+fn dates_names_and_times_are_no_counts() {
+    for text in
+        ["on 17 May 2024", "17.05.2024", "at 15:30", "version 1.2.3", "24 лютого 2022 року", "5 мая", "no digits"]
+    {
+        assert!(quantities(text, None).is_empty(), "{text}: {:?}", quantities(text, None));
+    }
+    exact("in 2020", 2020.0, Unit::Year);
+    exact("в 1812 году", 1812.0, Unit::Year);
+    for (text, value) in
+        [("COVID-19", 19.0), ("F-16", 16.0), ("G7", 7.0), ("5G", 5.0), ("Article 5", 5.0), ("№ 12", 12.0)]
+    {
+        exact(text, value, Unit::Identifier);
+    }
+    exact("the 3rd president", 3.0, Unit::Ordinal);
+    exact("третий президент", 3.0, Unit::Ordinal);
+    exact("5-й канал", 5.0, Unit::Ordinal);
+    exact("2000 people died", 2000.0, Unit::None);
+}
+
+#[test]
+fn what_is_counted_and_the_last_digit() {
+    let found = one("About 3.5 million refugees left");
+    assert!(near(found.last_digit, 100_000.0));
+    assert_eq!(found.counted, ["refuge", "left"]);
+    assert_eq!(found.text, "3.5 million");
+    assert_eq!(one("5 % of voters").counted, ["voter"]);
+    assert_eq!(one("В Киеве погибли 20 человек").counted, ["человек", "погибл", "киев"]);
+    assert_eq!(one("Unemployment fell to 5 %").counted, ["fell", "unemploy"]);
+    assert_eq!(one("он потратил 12 тыс. рублей").start, "он потратил ".len());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_panic(text in "[0-9.,  %$€a-zа-яії'–-]{0,80}") {
+        for quantity in quantities(&text, None) {
+            prop_assert!(quantity.low <= quantity.high && quantity.low.is_finite());
+            prop_assert!(text.get(quantity.start..).is_some_and(|rest| rest.starts_with(&quantity.text)));
+        }
+    }
+
+    #[test]
+    fn a_written_count_is_read_back(count in 100u32..10_000_000) {
+        let digits = count.to_string();
+        let mut grouped = String::new();
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index) % 3 == 0 {
+                grouped.push(',');
+            }
+            grouped.push(digit);
+        }
+        let (english, russian) = (format!("{grouped} voters"), format!("{} избирателей", grouped.replace(',', " ")));
+        prop_assert!(near(one(&english).low, f64::from(count)));
+        prop_assert!(near(one(&russian).low, f64::from(count)));
+    }
+}

@@ -1,0 +1,298 @@
+//! Where sentences end. "U.S.", "3.5 %", "г. Киев", "e.g." and "J. K. Rowling" end none.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::{cut, is_cyrillic, is_emoji, stopwords};
+
+/// Abbreviations after which a sentence goes on, without their last dot, lower case.
+static ABBREVIATIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    "mr mrs ms dr prof sr jr st rev gen gov sen rep lt col capt sgt maj hon pres amb vs etc e.g i.e eg ie cf al approx est fig \
+     no nos vol pp ed eds inc ltd co corp dept univ jan feb mar apr jun jul aug sep sept oct nov dec mt ft sq u.s u.k u.n e.u \
+     u.s.a p.m a.m ph.d m.d d.c b.c a.d st ave blvd vs op messrs \
+     г гг ул д кв стр корп обл р-н пос пгт дер с им просп пр пер пл наб бул ш т.е т.д т.п т.к т.н т.ч т.о т др проч пр см ср напр \
+     тыс млн млрд трлн руб коп долл кг км м см мм га л ч мин сек н.э до в вв акад проф доц канд докт тов гр св рис табл гл ст п \
+     пп ред изд вып прим сокр род ум янв фев февр апр авг сен сент окт ноя нояб дек о оз \
+     вул буд просп смт обл р-н р м с т.зв т.д ін див пор напр тис грн коп дол св стор рр ст рис табл гр о"
+        .split_whitespace()
+        .collect()
+});
+
+/// Words that open a sentence and are hardly ever capitalised inside one, beside the function words.
+static OPENERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    "according meanwhile earlier later police officials authorities previously sources residents experts scientists researchers \
+     ранее позже власти по сообщается напомним кроме при вместе согласно отмечается теперь сейчас вчера сегодня \
+     раніше пізніше влада повідомляється нагадаємо крім разом згідно зазначається тепер зараз вчора сьогодні"
+        .split_whitespace()
+        .collect()
+});
+
+/// The sentences of a text, trimmed, in order; bullets and decoration before them are left out, and so are lines without
+/// a single letter or digit.
+pub fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let characters: Vec<(usize, char)> = text.char_indices().collect();
+    let mut index = 0;
+    while let Some(&(_, character)) = characters.get(index) {
+        let end = match character {
+            '\n' | '\r' | '\u{2028}' | '\u{2029}' => newline_ends(text, &characters, index, start).then_some(index),
+            '.' | '!' | '?' | '…' => terminator_ends(text, &characters, index, start),
+            '。' | '！' | '？' | '।' | '؟' | '۔' => Some(index + 1),
+            _ => None,
+        };
+        if let Some(next) = end {
+            let offset = characters.get(next).map_or(text.len(), |pair| pair.0);
+            push(cut(text, start, offset), &mut found);
+            start = offset;
+            index = next.max(index + 1);
+        } else {
+            index += 1;
+        }
+    }
+    push(cut(text, start, text.len()), &mut found);
+    found
+}
+
+fn push<'a>(piece: &'a str, found: &mut Vec<&'a str>) {
+    let piece = piece.trim();
+    let piece = piece.trim_start_matches(|c: char| {
+        is_emoji(c)
+            || c.is_whitespace()
+            || matches!(c, '•' | '▪' | '◦' | '·' | '*' | '–' | '—' | '|' | '\u{FEFF}' | '\u{200B}')
+    });
+    // A hyphen is a bullet before a space and a minus before a digit.
+    let piece = piece.strip_prefix("- ").map_or(piece, str::trim_start);
+    if piece.chars().any(char::is_alphanumeric) {
+        found.push(piece.trim_end_matches(|c: char| is_emoji(c) || c.is_whitespace()));
+    }
+}
+
+/// A line break ends a sentence unless the text is merely wrapped: the next line goes on in lower case and this line is
+/// neither ended nor a heading's length.
+fn newline_ends(text: &str, characters: &[(usize, char)], index: usize, start: usize) -> bool {
+    let mut ahead = characters.iter().skip(index + 1).map(|pair| pair.1);
+    let next = ahead.find(|c| !matches!(c, ' ' | '\t' | '\r'));
+    let Some(next) = next else { return true };
+    if !next.is_lowercase() {
+        // "on 5\nMay" is rare; a capital, a digit, a bullet, an emoji or an empty line begins something new unless the line
+        // was cut after a comma or a joining word.
+        let line = characters.get(index).map_or("", |pair| cut(text, start, pair.0)).trim_end();
+        return next == '\n' || !next.is_alphanumeric() || !goes_on(line);
+    }
+    false
+}
+
+/// A line that stops in the middle: after a comma, a dash or a function word.
+fn goes_on(line: &str) -> bool {
+    if line.ends_with([',', '—', '–', '-', '(']) {
+        return true;
+    }
+    let last = line.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let wrapped = line.chars().count() > 40;
+    wrapped && last.chars().next().is_some_and(char::is_lowercase) && stopwords::is_stop_word(last, None)
+}
+
+/// Index of the first character after the sentence, where the terminator at `index` ends one.
+fn terminator_ends(text: &str, characters: &[(usize, char)], index: usize, start: usize) -> Option<usize> {
+    let at = |position: usize| characters.get(position).map(|pair| pair.1);
+    let mut next = index + 1;
+    while at(next).is_some_and(|c| matches!(c, '.' | '!' | '?' | '…')) {
+        next += 1;
+    }
+    let single_dot = at(index) == Some('.') && next == index + 1;
+    while at(next).is_some_and(|c| matches!(c, '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '“' | '*' | '_')) {
+        next += 1;
+    }
+    let Some(following) = at(next) else { return Some(next) };
+    if !following.is_whitespace() && !is_emoji(following) {
+        return glued(characters, index, next, single_dot);
+    }
+    // A line break decides for itself.
+    if matches!(following, '\n' | '\r') {
+        let dot = characters.get(index)?.0;
+        let abbreviated = single_dot && is_abbreviation(last_word(cut(text, start, dot)));
+        return (!abbreviated).then_some(next);
+    }
+    let mut ahead = next;
+    while at(ahead).is_some_and(|c| c.is_whitespace() || is_emoji(c) || is_opening(c)) {
+        ahead += 1;
+    }
+    let Some(first) = at(ahead) else { return Some(next) };
+    if first.is_lowercase() {
+        return None;
+    }
+    if single_dot && next == index + 1 {
+        let dot = characters.get(index)?.0;
+        let rest = characters.get(ahead).map_or("", |pair| cut(text, pair.0, text.len()));
+        if !dot_ends(cut(text, start, dot), rest) {
+            return None;
+        }
+    }
+    Some(next)
+}
+
+fn is_opening(character: char) -> bool {
+    matches!(character, '"' | '\'' | '“' | '„' | '‘' | '«' | '(' | '[' | '—' | '–' | '-' | '*' | '_')
+}
+
+/// "конец.Начало": hurried typing leaves the space out. Only between Cyrillic words, where no domain name looks like that.
+fn glued(characters: &[(usize, char)], index: usize, next: usize, single_dot: bool) -> Option<usize> {
+    let at = |position: usize| characters.get(position).map(|pair| pair.1);
+    let before = index.checked_sub(1).and_then(at)?;
+    let earlier = index.checked_sub(2).and_then(at)?;
+    let (after, later) = (at(next)?, at(next + 1)?);
+    let cyrillic = is_cyrillic(before) && is_cyrillic(after) && before.is_lowercase() && earlier.is_lowercase();
+    (cyrillic
+        && after.is_uppercase()
+        && (later.is_lowercase() || later.is_whitespace())
+        && (single_dot || next > index))
+        .then_some(next)
+}
+
+/// Whether a lone dot between what came before and what follows ends the sentence.
+fn dot_ends(before: &str, rest: &str) -> bool {
+    let word = last_word(before);
+    let next: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '\'').collect();
+    // The next initial of "А. С. Пушкин" is no word.
+    let another_initial = next.chars().count() == 1 && rest.chars().nth(1) == Some('.');
+    let opener = !another_initial && opens_sentence(&next);
+    // A number that opens a line counts the lines: "1. First".
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) {
+        return before.trim().len() > word.len();
+    }
+    let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+    let initial = letters == 1 && word.chars().next_back().is_some_and(char::is_uppercase);
+    if initial || is_abbreviation(word) || is_acronym(word) {
+        let year = matches!(word, "г" | "р" | "гг" | "рр") && number_before(before, word);
+        return opener && (initial || is_acronym(word) || year || ends_clause(word));
+    }
+    true
+}
+
+/// Abbreviations that often close a sentence: "etc.", "и др.", "Inc.".
+fn ends_clause(word: &str) -> bool {
+    matches!(
+        word.to_lowercase().as_str(),
+        "etc"
+            | "inc"
+            | "ltd"
+            | "co"
+            | "corp"
+            | "jr"
+            | "sr"
+            | "p.m"
+            | "a.m"
+            | "др"
+            | "т.д"
+            | "т.п"
+            | "д"
+            | "п"
+            | "ін"
+            | "al"
+            | "тыс"
+            | "млн"
+            | "млрд"
+            | "тис"
+            | "руб"
+            | "грн"
+            | "долл"
+            | "км"
+            | "кг"
+    )
+}
+
+fn number_before(before: &str, word: &str) -> bool {
+    before
+        .strip_suffix(word)
+        .and_then(|head| head.trim_end().chars().next_back())
+        .is_some_and(|character| character.is_ascii_digit())
+}
+
+fn opens_sentence(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    stopwords::is_stop_word(&lower, None) || OPENERS.contains(lower.as_str())
+}
+
+fn last_word(before: &str) -> &str {
+    before
+        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '«' | '“' | '[' | ',' | '/' | '—'))
+        .next()
+        .unwrap_or_default()
+}
+
+fn is_abbreviation(word: &str) -> bool {
+    !word.is_empty() && ABBREVIATIONS.contains(word.to_lowercase().as_str())
+}
+
+/// "U.S", "д.м.н", "А.С": single letters with dots between.
+fn is_acronym(word: &str) -> bool {
+    word.contains('.') && word.split('.').all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn abbreviations_decimals_and_initials_end_nothing() {
+        for text in [
+            "The U.S. Senate passed it.",
+            "Prices rose 3.5 % in May.",
+            "J. K. Rowling met Dr. Smith at 5 p.m. Tuesday.",
+            "Он живёт на ул. Ленина в г. Киев.",
+            "А. С. Пушкин родился в 1799 г. в Москве.",
+            "Болезни, напр. Грипп А, лечат.",
+            "It cost approx. $5bn, e.g. Boeing paid.",
+            "«Ура!» — закричал он.",
+            "В 2020 г. Украина выросла на 3,2 млн. Человек.",
+            "See example.com for No. 5 of it.",
+        ] {
+            assert_eq!(sentences(text), [text], "{text}");
+        }
+    }
+
+    #[test]
+    fn sentences_end_where_readers_stop() {
+        assert_eq!(
+            sentences("He left the U.S. The law stayed. Why?! Nobody knows…  Yes"),
+            ["He left the U.S.", "The law stayed.", "Why?!", "Nobody knows…", "Yes"]
+        );
+        assert_eq!(
+            sentences("Он родился в 1952 г. Он президент.Власти молчат. «Так!» Конец"),
+            ["Он родился в 1952 г.", "Он президент.", "Власти молчат.", "«Так!»", "Конец"]
+        );
+        assert_eq!(
+            sentences("She said \"no.\" Then it ended. \"Why?\" asked Ann. 12 people died. 5 were hurt."),
+            ["She said \"no.\"", "Then it ended.", "\"Why?\" asked Ann.", "12 people died.", "5 were hurt."]
+        );
+    }
+
+    #[test]
+    fn lines_bullets_and_emoji() {
+        assert_eq!(
+            sentences("Headline without stop\n\n🔥🔥🔥\n• First thing\n- Second thing\n1. Third thing\n⚡️ Fourth"),
+            ["Headline without stop", "First thing", "Second thing", "1. Third thing", "Fourth"]
+        );
+        assert_eq!(sentences("A line that was\nwrapped by a mailer."), ["A line that was\nwrapped by a mailer."]);
+        assert_eq!(sentences("-5 °C in May"), ["-5 °C in May"]);
+        assert_eq!(sentences("これは本。あれも本。"), ["これは本。", "あれも本。"]);
+        assert!(sentences(" \n 🙂 … ").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_letter_is_lost(text in "[a-zA-Zа-яА-Я0-9.!? \n«»\"…-]{0,120}") {
+            let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+            let joined: String = sentences(&text).concat();
+            prop_assert_eq!(letters(&joined), letters(&text));
+        }
+
+        #[test]
+        fn any_text_is_cut_without_panic(text in "\\PC{0,120}") {
+            let _count = sentences(&text).len();
+        }
+    }
+}

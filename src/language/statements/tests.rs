@@ -1,0 +1,195 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::language::shared_data;
+
+fn one(text: &str) -> Statement {
+    let all = statements(text, None, None, 5);
+    assert_eq!(all.len(), 1, "{text}: {all:#?}");
+    all[0].clone()
+}
+
+fn texts(text: &str) -> Vec<String> {
+    statements(text, None, None, 10).into_iter().map(|statement| statement.text).collect()
+}
+
+#[test]
+fn kinds_as_the_scoring_rules_say() {
+    for (text, kind, claim) in [
+        ("The Earth is flat", ClaimKind::Factual, "The Earth is flat"),
+        ("Minecraft is the best game", ClaimKind::Opinion, "Minecraft is the best game"),
+        ("Minecraft is the best 2D game", ClaimKind::Mixed, "Minecraft is a 2D game"),
+        ("It's true", ClaimKind::Ambiguous, "It's true"),
+        ("Water boils at 50C", ClaimKind::Factual, "Water boils at 50C"),
+        ("Paris is the most beautiful city in France.", ClaimKind::Mixed, "Paris is a city in France."),
+        ("I think this law is unfair", ClaimKind::Opinion, "I think this law is unfair"),
+        ("I think the museum opened in 1991", ClaimKind::Mixed, "The museum opened in 1991"),
+        ("The government should ban smoking", ClaimKind::Opinion, "The government should ban smoking"),
+        ("It is the best-selling game of 2011", ClaimKind::Factual, "It is the best-selling game of 2011"),
+        ("Everest is the highest mountain", ClaimKind::Factual, "Everest is the highest mountain"),
+        ("Я считаю, что этот закон несправедлив", ClaimKind::Opinion, "Я считаю, что этот закон несправедлив"),
+        ("Это лучший фильм", ClaimKind::Opinion, "Это лучший фильм"),
+        ("Minecraft — лучшая игра в мире", ClaimKind::Opinion, "Minecraft — лучшая игра в мире"),
+        ("Путин — лучший президент России", ClaimKind::Mixed, "Путин — президент России"),
+        ("На мою думку, це чудова ідея", ClaimKind::Opinion, "На мою думку, це чудова ідея"),
+        ("Це правда", ClaimKind::Ambiguous, "Це правда"),
+        ("Это правда", ClaimKind::Ambiguous, "Это правда"),
+        ("He did it", ClaimKind::Ambiguous, "He did it"),
+        ("Вакцины вызывают аутизм", ClaimKind::Factual, "Вакцины вызывают аутизм"),
+        ("Київ — столиця України", ClaimKind::Factual, "Київ — столиця України"),
+        ("Putin was born in 1952, and he is an awful president", ClaimKind::Mixed, "Putin was born in 1952."),
+        ("Vaccines cause autism", ClaimKind::Factual, "Vaccines cause autism"),
+    ] {
+        let found = one(text);
+        assert_eq!((found.kind, found.text.as_str()), (kind, claim), "{text}");
+    }
+}
+
+#[test]
+fn questions_greetings_and_calls_claim_nothing() {
+    for text in [
+        "Is the Earth flat?",
+        "Hello everyone!",
+        "Привет!",
+        "Доброго ранку, друзі!",
+        "Подписаться на канал",
+        "👉 Subscribe",
+        "",
+        "🔥🔥",
+        "Правда ли это?",
+    ] {
+        assert!(statements(text, None, None, 5).is_empty(), "{text}: {:?}", texts(text));
+    }
+    assert_eq!(one("asdf").kind, ClaimKind::Ambiguous);
+}
+
+#[test]
+fn a_text_becomes_self_contained_claims() {
+    assert_eq!(
+        texts(
+            "Angela Merkel was born in Hamburg in 1954. She became chancellor in 2005. Is that so? She likes hiking in South Tyrol."
+        ),
+        [
+            "Angela Merkel was born in Hamburg in 1954.",
+            "Angela Merkel became chancellor in 2005.",
+            "Angela Merkel likes hiking in South Tyrol."
+        ]
+    );
+    assert_eq!(
+        texts("Владимир Зеленский родился в Кривом Роге. Он стал президентом Украины в 2019 году."),
+        ["Владимир Зеленский родился в Кривом Роге.", "Владимир Зеленский стал президентом Украины в 2019 году."]
+    );
+    // Two people: nobody can tell who "he" is.
+    assert!(
+        texts("Joe Biden met Donald Trump in Washington. He won the election in 2020 by a margin.")[1]
+            .starts_with("He won")
+    );
+    assert_eq!(
+        texts("A photo of a flood is being shared on social media as the aftermath of the storm in Florida."),
+        ["The aftermath of the storm in Florida."]
+    );
+    assert_eq!(texts("Viral posts claim that vaccines contain microchips."), ["Vaccines contain microchips."]);
+    assert_eq!(texts("Утверждается, что вакцины содержат чипы."), ["Вакцины содержат чипы."]);
+}
+
+#[test]
+fn the_best_are_kept_in_order_and_nothing_twice() {
+    let text = "We met in the morning at the old place. Inflation rose to 12 % in Germany in 2022. Inflation rose to 12 % in Germany in 2022! \
+                The budget deficit of France reached 5 % of GDP. People were talking about various things.";
+    let found = statements(text, None, Some("en"), 2);
+    assert_eq!(
+        found.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>(),
+        ["Inflation rose to 12 % in Germany in 2022.", "The budget deficit of France reached 5 % of GDP."]
+    );
+    let titled =
+        statements("It rained in Kyiv all day on Monday.", Some("Russia shelled Kharkiv with 10 missiles"), None, 5);
+    assert_eq!(titled.len(), 2);
+    assert_eq!(titled[0].text, "Russia shelled Kharkiv with 10 missiles");
+    let repeated = statements(
+        "Russia shelled Kharkiv on Monday with 10 missiles.",
+        Some("Russia shelled Kharkiv with 10 missiles"),
+        None,
+        5,
+    );
+    assert_eq!(repeated.len(), 1);
+    assert_eq!(texts("50 people died in the fire. 100 people died in the fire.").len(), 2);
+}
+
+#[test]
+fn posts_are_cleaned() {
+    for (text, expected) in [
+        ("🔥 Kyiv was hit https://t.co/abc #Ukraine #News @channel", "Kyiv was hit"),
+        ("Explosions in #Kyiv this morning", "Explosions in Kyiv this morning"),
+        ("President @JoeBiden said so", "President JoeBiden said so"),
+        ("Взрыв в Киеве\n\nПодписаться | Прислать новость", "Взрыв в Киеве"),
+        ("Взрыв в Киеве | Подписаться на канал", "Взрыв в Киеве"),
+        ("**Bold** claim ⚡️  with   spaces .", "Bold claim with spaces."),
+        ("Write to me@example.org today", "Write to me@example.org today"),
+        ("Temperature of −5 °C — fine", "Temperature of −5 °C — fine"),
+    ] {
+        assert_eq!(clean(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_single_claim_stays_as_it_is() {
+    for text in [
+        "Barack Obama was born in Kenya; he was president.",
+        "The U.S. spent $5bn on aid, 3.5 % of the budget.",
+        "Население Земли — 8 миллиардов, а Луны — ноль.",
+    ] {
+        assert_eq!(one(text).text, text);
+        assert_eq!(one(text).original, text);
+    }
+}
+
+/// Area under the ROC curve.
+fn auc(scored: &[(f64, bool)]) -> f64 {
+    let mut sorted: Vec<&(f64, bool)> = scored.iter().collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let positives = scored.iter().filter(|pair| pair.1).count() as f64;
+    let negatives = scored.len() as f64 - positives;
+    let ranks: f64 = sorted.iter().enumerate().filter(|(_, pair)| pair.1).map(|(rank, _)| rank as f64 + 1.0).sum();
+    (ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives)
+}
+
+#[test]
+fn check_worthy_sentences_rank_higher() {
+    let Some(text) = shared_data::read("checkthat2024_t1_en/CT24_checkworthy_english_dev.tsv") else { return };
+    let rows: Vec<(f64, bool)> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut fields = line.split('\t').skip(1);
+            let sentence = fields.next()?;
+            let gold = fields.next()?.trim() == "Yes";
+            let worth = statements(sentence, None, Some("en"), 9)
+                .into_iter()
+                .map(|statement| statement.check_worthiness)
+                .fold(0.0, f64::max);
+            Some((worth, gold))
+        })
+        .collect();
+    let area = auc(&rows);
+    println!("check-worthiness on {} sentences: AUC {area:.3}", rows.len());
+    assert!(area > 0.75);
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_bounded_statements(text in "[A-Za-zа-яА-Яії0-9 .,!?@#\n—%]{0,160}", max in 0usize..5) {
+        let found = statements(&text, Some("Title here"), None, max);
+        prop_assert!(found.len() <= max);
+        for statement in found {
+            prop_assert!((0.0..=1.0).contains(&statement.check_worthiness));
+            prop_assert!(!statement.text.trim().is_empty());
+        }
+    }
+
+    #[test]
+    fn cleaning_is_done_once(text in "\\PC{0,80}") {
+        let once = clean(&text);
+        prop_assert!(!once.contains("https://"));
+        prop_assert_eq!(once.trim(), once.as_str());
+    }
+}

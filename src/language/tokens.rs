@@ -1,0 +1,167 @@
+//! Words as the other rooms compare them: normalised, stemmed, marked.
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+
+use super::{is_cyrillic, stemming, stopwords};
+
+/// One word or number of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Lower case, NFKC, `ё` as `е`, every apostrophe straight, stress marks gone.
+    pub text: String,
+    /// The Snowball stem (a light suffix stripper for Ukrainian); the text itself for numbers.
+    pub stem: String,
+    /// A function word of the language.
+    pub stop: bool,
+    /// Begins with a digit: `12`, `1,234.5`, `5g`.
+    pub number: bool,
+    /// Written with a capital first letter.
+    pub capitalised: bool,
+}
+
+/// The words of a text, in order. An unknown language is told by the alphabet of each word.
+pub fn tokens(text: &str, language: Option<&str>) -> Vec<Token> {
+    spans(text)
+        .into_iter()
+        .map(|(start, end)| token(super::cut(text, start, end), language))
+        .filter(|token| !token.text.is_empty())
+        .collect()
+}
+
+/// The stems of the words that carry meaning, in order.
+pub fn content_stems(text: &str, language: Option<&str>) -> Vec<String> {
+    tokens(text, language).into_iter().filter(|token| !token.stop).map(|token| token.stem).collect()
+}
+
+fn token(surface: &str, language: Option<&str>) -> Token {
+    let text = normalise_word(surface);
+    let number = text.chars().next().is_some_and(|first| first.is_ascii_digit());
+    let stop = stopwords::is_stop_word(&text, language);
+    let stem = if number { text.clone() } else { stemming::stem(&text, language) };
+    let capitalised = surface.chars().find(|letter| letter.is_alphabetic()).is_some_and(char::is_uppercase);
+    Token { text, stem, stop, number, capitalised }
+}
+
+/// Lower case, NFKC, `ё` as `е`, apostrophes straight, stress marks (U+0301 over Cyrillic vowels) and soft hyphens dropped.
+pub fn normalise_word(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    let fold = |letters: &mut dyn Iterator<Item = char>| -> String {
+        letters
+            .flat_map(char::to_lowercase)
+            .filter(|letter| {
+                !matches!(letter, '\u{0301}' | '\u{0300}' | '\u{00AD}' | '\u{200B}' | '\u{200D}' | '\u{FEFF}')
+            })
+            .map(|letter| match letter {
+                'ё' => 'е',
+                letter if is_apostrophe(letter) => '\'',
+                letter => letter,
+            })
+            .collect()
+    };
+    if is_nfkc_quick(word.chars()) == IsNormalized::Yes { fold(&mut word.chars()) } else { fold(&mut word.nfkc()) }
+}
+
+/// Apostrophes people type. Not the typewriter's double quote, not the prime of feet and minutes.
+pub(crate) fn is_apostrophe(character: char) -> bool {
+    matches!(character, '\'' | '’' | 'ʼ' | '‘' | '＇' | '´')
+}
+
+/// Byte ranges of the words. A word may hold an apostrophe between letters ("don't", "п'ять"), a separator between digits
+/// ("1,234.5") and a hyphen where letters meet digits ("covid-19", "F-16").
+pub(crate) fn spans(text: &str) -> Vec<(usize, usize)> {
+    let characters: Vec<(usize, char)> = text.char_indices().collect();
+    let mut spans = Vec::new();
+    let mut start: Option<usize> = None;
+    for (index, &(offset, character)) in characters.iter().enumerate() {
+        let inside = is_word_character(character)
+            || (start.is_some()
+                && joins(
+                    index.checked_sub(1).and_then(|before| characters.get(before)).map(|pair| pair.1),
+                    character,
+                    characters.get(index + 1).map(|pair| pair.1),
+                ));
+        match (inside, start) {
+            (true, None) => start = Some(offset),
+            (false, Some(begin)) => {
+                spans.push((begin, offset));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some(begin) = start {
+        spans.push((begin, text.len()));
+    }
+    spans
+}
+
+fn is_word_character(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}' | '\u{0483}'..='\u{0487}')
+}
+
+/// Whether the character between two others belongs to the word around it.
+fn joins(before: Option<char>, character: char, after: Option<char>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    if is_apostrophe(character) {
+        return before.is_alphabetic() && after.is_alphabetic();
+    }
+    match character {
+        '.' | ',' => before.is_ascii_digit() && after.is_ascii_digit(),
+        '-' | '‑' => {
+            (before.is_alphabetic() && after.is_ascii_digit())
+                || (before.is_ascii_digit() && after.is_alphabetic() && !is_cyrillic(after))
+        }
+        // Vowel points and other marks of scripts whose letters combine.
+        _ => !character.is_ascii() && !character.is_whitespace() && before.is_alphabetic() && is_mark(character),
+    }
+}
+
+/// Combining vowel signs of Indic and South-East Asian scripts are not alphabetic in every table.
+fn is_mark(character: char) -> bool {
+    matches!(character, '\u{0900}'..='\u{0DFF}' | '\u{0E00}'..='\u{0EFF}' | '\u{0591}'..='\u{05C7}' | '\u{064B}'..='\u{065F}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        tokens(text, None).into_iter().map(|token| token.text).collect()
+    }
+
+    #[test]
+    fn words_keep_what_belongs_to_them() {
+        assert_eq!(
+            texts("Don’t pay 1,234.5 for COVID-19, F-16s."),
+            ["don't", "pay", "1,234.5", "for", "covid-19", "f-16s"]
+        );
+        assert_eq!(texts("П’ять зёрен, п'ять — Сло́во"), ["п'ять", "зерен", "п'ять", "слово"]);
+        assert_eq!(texts("ﬁne ½ Ⅳ"), ["fine", "1⁄2", "iv"]);
+        assert_eq!(texts("«Нью-Йорк» 'quoted'"), ["нью", "йорк", "quoted"]);
+        assert!(texts("🔥🔥 — …").is_empty());
+    }
+
+    #[test]
+    fn tokens_are_marked() {
+        let all = tokens("The Prices rose 5 %", Some("en"));
+        assert!(all[0].stop && all[0].capitalised);
+        assert!(!all[1].stop && all[1].capitalised && all[1].stem == "price");
+        assert!(all[3].number);
+        assert_eq!(content_stems("It was not the vaccines", Some("en")), ["vaccin"]);
+        assert_eq!(content_stems("Это была не вакцина", Some("ru")), ["вакцин"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_lower_case_tokens(text in "\\PC{0,80}") {
+            for token in tokens(&text, None) {
+                prop_assert!(!token.text.is_empty());
+                prop_assert_eq!(token.text.to_lowercase(), token.text.clone());
+            }
+        }
+    }
+}
