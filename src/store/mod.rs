@@ -16,6 +16,7 @@ mod items;
 mod lock;
 mod outbox;
 mod queue;
+mod sources;
 mod usage;
 
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
 
 pub use cleanup::Cleaned;
-pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow, SourceRow};
+pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow};
 pub use domains::{RuleChange, RuleChangeAction, RuleListener};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
@@ -36,6 +37,7 @@ pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, Stored
 pub use lock::{DataLock, Holder};
 pub use outbox::OutboxDraft;
 pub use queue::TableQueue;
+pub use sources::SourceRow;
 pub use usage::{ProviderUsage, UsageDelta};
 
 /// Vectors in the schema have this many dimensions.
