@@ -69,8 +69,12 @@ pub struct Store {
 impl Store {
     /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`].
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
-        let options: PgConnectOptions =
-            url.expose_secret().parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
+        let text = url.expose_secret();
+        // The driver takes any scheme, and would go looking for the host of a mysql:// address.
+        if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+            return Err(StoreError::BadUrl);
+        }
+        let options: PgConnectOptions = text.parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
         Self::open(options.application_name("corroborate"), settings, false).await
     }
 
