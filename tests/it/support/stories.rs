@@ -28,6 +28,9 @@ pub(crate) const REVIEW_URL: &str = "https://checks.example/orlesk-town-hall";
 /// Pages of [`TOLD`].
 pub(crate) const TOLD_PAGES: [u64; 3] = [1, 2, 3];
 
+/// The page of [`ONCE`].
+pub(crate) const ONCE_PAGE: u64 = 5;
+
 fn shipped(port: &str, tonnes: u32, more: &str) -> (String, Vec<String>) {
     let fact = format!("The port of {port} shipped {tonnes} tonnes of grain in October 2026, the harbour master said.");
     (format!("Grain leaves {port}: {more}"), vec![fact, format!("At {port} {more}.")])
@@ -38,7 +41,7 @@ pub(crate) fn world() -> MapWorld {
         (1, shipped("Velmora", 4200, "the silos stand empty for the first time in years")),
         (2, shipped("Velmora", 4200, "forty railway wagons brought barley every day")),
         (3, shipped("Velmora", 4200, "the insurers lowered their premiums again")),
-        (5, shipped("Osterik", 3300, "the crane drivers ended their strike")),
+        (ONCE_PAGE, shipped("Osterik", 3300, "the crane drivers ended their strike")),
         (8, shipped("Tarnuk", 4200, "six ships were loaded by night")),
         (9, shipped("Tarnuk", 4200, "the pilots worked without a day off")),
         (10, shipped("Tarnuk", 9900, "the mill bought nothing at all")),
@@ -53,7 +56,7 @@ pub(crate) fn world() -> MapWorld {
     };
     let found = |key: &str, pages: &[u64]| (key.to_owned(), pages.to_vec());
     MapWorld {
-        searches: vec![found("velmora", &TOLD_PAGES), found("osterik", &[5]), found("tarnuk", &[8, 9, 10, 11])],
+        searches: vec![found("velmora", &TOLD_PAGES), found("osterik", &[ONCE_PAGE]), found("tarnuk", &[8, 9, 10, 11])],
         pages,
         reviews: vec![("orlesk".to_owned(), review)],
     }
