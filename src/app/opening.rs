@@ -25,6 +25,7 @@ impl OpenStore {
                 let settings = StoreSettings {
                     pool_size: config.database.pool_size,
                     acquire_timeout: config.database.acquire_timeout,
+                    statement_timeout: Some(config.database.statement_timeout),
                 };
                 let store = Store::connect(url, &settings).await?;
                 Ok(Self {
