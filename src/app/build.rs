@@ -132,19 +132,23 @@ async fn queue(
             names: AmqpNames {
                 exchange: config.amqp.exchange.clone(),
                 enrichment_queue: config.amqp.enrichment_queue.clone(),
+                enrichment_binding: config.amqp.enrichment_binding.clone(),
                 factcheck_queue: config.amqp.factcheck_queue.clone(),
+                factcheck_binding: config.amqp.factcheck_binding.clone(),
                 dead_exchange: config.amqp.dead_exchange.clone(),
                 dead_queue: config.amqp.dead_queue.clone(),
                 results_exchange: config.amqp.results_exchange.clone(),
             },
             retry_delays: config.queue.retry_delays.clone(),
+            delivery_limit: config.queue.delivery_limit,
             confirm_timeout: config.amqp.confirm_timeout,
+            reconnect_max: config.amqp.reconnect_max,
             ..AmqpSettings::new(url.clone(), prefetch)
         };
         let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;
         return Ok(Arc::new(connected));
     }
-    Ok(Arc::new(TableQueue::open(store.clone(), clock).await?))
+    Ok(Arc::new(TableQueue::open(store.clone(), clock, config.queue.poll_interval).await?))
 }
 
 fn settings(config: &Config, broker: bool) -> Settings {
@@ -176,10 +180,12 @@ fn settings(config: &Config, broker: bool) -> Settings {
 fn page_settings(config: &Config) -> PageSettings {
     PageSettings {
         timeout: config.fetch.timeout,
+        connect_timeout: config.fetch.connect_timeout,
         max_bytes: config.fetch.max_bytes,
         allow_private: config.fetch.allow_private_addresses,
         user_agent: config.fetch.user_agent.clone(),
         max_redirects: config.fetch.max_redirects,
+        concurrency: config.fetch.concurrency,
         per_host: config.fetch.per_host,
     }
 }
@@ -198,6 +204,7 @@ fn providers(
         let habits = habits(one.cooldown.unwrap_or(config.enrichment.provider_cooldown));
         let settings = GateSettings {
             rpm: one.rpm.get(),
+            max_wait: settings.max_wait,
             timeout: one.timeout,
             max_bytes: one.max_bytes,
             max_attempts: habits.max_attempts.min(settings.retries + 1),

@@ -59,6 +59,10 @@ impl crate::outbound::Observer for OutboundObserver {
         });
     }
 
+    fn not_asked(&self, provider: &'static str, reason: &'static str) {
+        metrics::provider_not_asked(provider, reason);
+    }
+
     fn rate_wait(&self, provider: &'static str, waited: Duration) {
         metrics::provider_rate_limit_wait(provider, waited);
     }
