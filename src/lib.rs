@@ -1,19 +1,88 @@
-//! corroborate: evidence beside the news. Modules are listed in reading order, top of the house first.
+//! corroborate: evidence beside the news.
+//!
+//! A news item comes in by queue, HTTP, file or command line. The pipeline takes its claims, asks fact-checkers and
+//! search providers, reads the pages, judges what each passage says of each claim, and stores a verdict with all that
+//! stands behind it. It gives confidence signals with their sources, never certificates of truth.
+//!
+//! # One item's way
+//!
+//! ```text
+//!  queue ─► worker ─► pipeline::run
+//!                     admit       done before? which phase?                    store
+//!                     normalise   language, clean text, vector                 language, inference
+//!                     claims      self-contained statements with their kind    language
+//!                     fact_check  has somebody checked it?                     providers, cache, store
+//!                     corroborate which other channels tell it?                store
+//!                     queries     two to four short ones per claim             language
+//!                     retrieve    provider after provider until enough         providers, cache
+//!                     read        pages: stored, or fetched safely and read    outbound, reading, store
+//!                     rank        the passages most about the claim            inference, judging
+//!                     judge       what does each passage say of it?            inference, judging
+//!                     decide      verdict, tier, score, correction             judging
+//!                     context     lines for digests and prompts
+//!                     commit      result + evidence + idempotency key + outbox, one transaction
+//!  outbox ─► broker    results and one signal per claim
+//! ```
+//!
+//! # The house
+//!
+//! Modules stand below in reading order; a module uses only those below it (`tests/it/tidy` holds that). `language`,
+//! `reading` and `judging` are pure: no I/O, no async, no clock. SQL lives in `store` alone, AMQP in `broker`, HTTP
+//! clients in `outbound`, metrics in `telemetry`, the environment in `config`, printing in `cli`.
+//!
+//! # Three rules above every number
+//!
+//! 1. No decisive verdict without a stored, on-topic passage or fact-check of that stance: the database refuses it.
+//! 2. Copies are one source: independence is counted by group, never by address.
+//! 3. "We could not ask" is carried as [`domain::Degradation`] and never looks like "nobody reports it".
 
+// The command line: one file per command, the only room that prints.
 pub mod cli;
+
+// Builds the concrete parts, runs them, stops them in order.
 pub mod app;
+
+// The API, its access rules, problem+json.
 pub mod http;
+
+// The loop: a permit, a delivery, a disposition; overload.
 pub mod worker;
+
+// The stages above, one file each.
 pub mod pipeline;
+
+// Google Fact Check, GDELT, SearxNG, Brave: a folder each behind one trait.
 pub mod providers;
+
+// Model traits and the rule-based backends behind them.
 pub mod inference;
+
+// Evidence in, assessment out: stance, numbers, independence, features, verdicts. Pure.
 pub mod judging;
+
+// Bytes in, article out: charset, metadata, main text, junk. Pure.
 pub mod reading;
+
+// Text in, structure out: sentences, names, numbers, dates, claims. Pure.
 pub mod language;
-pub mod outbound;
+
+// Answers and pages held in memory, single flight.
 pub mod cache;
-pub mod broker;
+
+// The only HTTP client: rate limit, breaker, retry, byte caps, address guard, replay.
+pub mod outbound;
+
+// The only SQL; also the embedded server and the queue as a table.
 pub mod store;
+
+// The queue's seam and the only AMQP.
+pub mod broker;
+
+// Metrics catalogue, logs, trace links.
 pub mod telemetry;
+
+// Three layers in, one typed tree out, or a list of everything that is wrong.
 pub mod config;
+
+// Types and rules that every room shares.
 pub mod domain;

@@ -262,13 +262,17 @@ fn open_search(
         OpenSearchBackend::Searxng => match &settings.searxng.base_url {
             Some(address) => {
                 let own = searxng::SearxngSettings { base_url: address.clone(), categories: "general,news".to_owned() };
-                found.search.push(Arc::new(searxng::new(own, gate(searxng::gate_settings, &settings.searxng))) as Arc<dyn Provider>);
+                found
+                    .search
+                    .push(Arc::new(searxng::new(own, gate(searxng::gate_settings, &settings.searxng)))
+                        as Arc<dyn Provider>);
             }
             None => found.unconfigured.push("searxng"),
         },
         OpenSearchBackend::Brave => match &settings.brave.api_key {
             Some(key) => {
-                let own = brave::BraveSettings { base_url: base(&settings.brave, "brave")?, api_key: Some(key.clone()) };
+                let own =
+                    brave::BraveSettings { base_url: base(&settings.brave, "brave")?, api_key: Some(key.clone()) };
                 found.search.push(Arc::new(brave::new(own, gate(brave::gate_settings, &settings.brave))));
             }
             None => found.unconfigured.push("brave"),

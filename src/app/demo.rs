@@ -79,8 +79,8 @@ async fn one(app: &App, item: Item) -> Result<DemoItem, AppError> {
     match pipeline::run(&app.services, &request).await? {
         Outcome::Done(result) => Ok(DemoItem { item, result: *result, reused: false }),
         Outcome::AlreadyDone => {
-            let stored = app.store.item(&item.item_id).await?.ok_or_else(|| {
-                crate::store::StoreError::Corrupt { detail: format!("{} is done and not stored", item.item_id) }
+            let stored = app.store.item(&item.item_id).await?.ok_or_else(|| crate::store::StoreError::Corrupt {
+                detail: format!("{} is done and not stored", item.item_id),
             })?;
             Ok(DemoItem { item, result: stored.result, reused: true })
         }

@@ -67,7 +67,11 @@ async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, batch: i64) -> Res
     let confirmed = queue.publish_results(&taken.messages).await?;
     taken.confirm(&confirmed).await?;
     if confirmed.len() < offered {
-        tracing::warn!(offered, confirmed = confirmed.len(), "the broker did not take every result; the rest is tried again");
+        tracing::warn!(
+            offered,
+            confirmed = confirmed.len(),
+            "the broker did not take every result; the rest is tried again"
+        );
         return Err(crate::broker::QueueError::NotConfirmed {
             target: "the results exchange".to_owned(),
             detail: format!("{} of {offered} messages", offered - confirmed.len()),
@@ -100,7 +104,9 @@ pub(super) async fn follow_rules(
         }
         match refresh(&store, &rules, allowlist_only, version).await {
             Ok(now) => version = now,
-            Err(error) => tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force"),
+            Err(error) => {
+                tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force")
+            }
         }
         let heard = async {
             match &mut listener {
@@ -183,7 +189,11 @@ pub(super) async fn account(
             let today: f64 = figures.iter().map(|row| row.usd_today).sum();
             if today >= daily_budget && warned_on != Some(now.date_naive()) {
                 warned_on = Some(now.date_naive());
-                tracing::warn!(usd = today, budget = daily_budget, "today's spending has reached ENRICHMENT_DAILY_BUDGET_USD");
+                tracing::warn!(
+                    usd = today,
+                    budget = daily_budget,
+                    "today's spending has reached ENRICHMENT_DAILY_BUDGET_USD"
+                );
             }
         }
         if let Ok(pending) = store.outbox_pending().await {

@@ -30,7 +30,9 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the daemon: workers, HTTP and jobs.
-    #[command(after_help = "Examples:\n  corroborate serve\n  DATABASE_URL=postgres://… AMQP_URL=amqp://… corroborate serve\n  corroborate serve --no-http        only /healthz, /readyz and /metrics are served")]
+    #[command(
+        after_help = "Examples:\n  corroborate serve\n  DATABASE_URL=postgres://… AMQP_URL=amqp://… corroborate serve\n  corroborate serve --no-http        only /healthz, /readyz and /metrics are served"
+    )]
     Serve {
         /// Serve HTTP only; take nothing from the queues.
         #[arg(long)]
@@ -40,10 +42,14 @@ pub enum Command {
         no_http: bool,
     },
     /// The main job on real items, offline, without keys or servers.
-    #[command(after_help = "Example:\n  corroborate demo\n\nAnswers come from recordings that ship with the program; the store is an embedded one of its own. A second run\nuses what the first one stored.")]
+    #[command(
+        after_help = "Example:\n  corroborate demo\n\nAnswers come from recordings that ship with the program; the store is an embedded one of its own. A second run\nuses what the first one stored."
+    )]
     Demo,
     /// Check one claim and print what was found.
-    #[command(after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\"")]
+    #[command(
+        after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\""
+    )]
     Check {
         /// The claim, in a sentence.
         claim: String,
@@ -55,7 +61,9 @@ pub enum Command {
         language: Option<String>,
     },
     /// Enrich items from a file: NDJSON in, NDJSON out.
-    #[command(after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nResults are written as they are done. A bad line is reported with its number and the others are done. Run again\nwith the same --out, items whose result stands there are skipped.")]
+    #[command(
+        after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nResults are written as they are done. A bad line is reported with its number and the others are done. Run again\nwith the same --out, items whose result stands there are skipped."
+    )]
     Enrich {
         /// NDJSON file, or - for standard input.
         file: PathBuf,
@@ -64,7 +72,9 @@ pub enum Command {
         out: Option<PathBuf>,
     },
     /// Put items into the queue for a running daemon.
-    #[command(after_help = "Example:\n  corroborate enqueue items.ndjson\n  corroborate enqueue - --queue factcheck < items.ndjson")]
+    #[command(
+        after_help = "Example:\n  corroborate enqueue items.ndjson\n  corroborate enqueue - --queue factcheck < items.ndjson"
+    )]
     Enqueue {
         /// NDJSON file, or - for standard input.
         file: PathBuf,
@@ -123,7 +133,9 @@ pub enum DomainsAction {
     /// List the rules.
     List,
     /// Add or change a rule; every process takes it over within seconds.
-    #[command(after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run")]
+    #[command(
+        after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run"
+    )]
     Add {
         /// example.org covers every host below it; *.gov only what is below gov.
         domain: String,
@@ -257,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_rule_is_allowed_or_denied_not_both_and_not_neither() {
-        let parse = |more: &[&str]| Cli::try_parse_from(["corroborate", "domains", "add", "a.example"].iter().chain(more));
+        let parse =
+            |more: &[&str]| Cli::try_parse_from(["corroborate", "domains", "add", "a.example"].iter().chain(more));
         assert!(parse(&["--allow"]).is_ok());
         assert!(parse(&["--allow", "--deny"]).is_err());
         assert!(parse(&[]).is_err());

@@ -16,7 +16,8 @@ pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: &Output) -> 
     let cleaned: Value = match reach::store(&config).await? {
         Reach::Here(opened) => {
             let now = SystemClock.now();
-            let cleaned = if dry_run { opened.store.cleanup_preview(now).await } else { opened.store.cleanup(now).await };
+            let cleaned =
+                if dry_run { opened.store.cleanup_preview(now).await } else { opened.store.cleanup(now).await };
             opened.close().await?;
             serde_json::to_value(cleaned?)?
         }

@@ -99,7 +99,8 @@ fn list(letters: &[Value], output: &Output) -> Result<(), Failure> {
     let mut text = String::new();
     for letter in letters {
         let part = |key: &str| letter.get(key).and_then(Value::as_str);
-        let reason = part("error").unwrap_or("given up by the broker after too many deliveries; its reason is not known");
+        let reason =
+            part("error").unwrap_or("given up by the broker after too many deliveries; its reason is not known");
         text.push_str(&format!(
             "{}  {}  {}  {reason}\n",
             part("id").unwrap_or("?"),

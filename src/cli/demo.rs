@@ -12,7 +12,8 @@ use crate::config::Config;
 use crate::domain::{Tier, Verdict};
 
 pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure> {
-    output.hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
+    output
+        .hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
     let bar = output.progress(0);
     let report = demo::run(config, |done, of| {
         bar.set_length(u64::try_from(of).unwrap_or(0));
@@ -29,7 +30,8 @@ pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure>
     let made: BTreeMap<String, String> =
         demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), said(&row))).collect();
     for (number, one) in report.items.iter().enumerate() {
-        let _infallible = write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
+        let _infallible =
+            write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
         text.push_str(&render::result(&one.result, output));
         if let Some(made) = made.get(&one.item.item_id) {
             let _infallible = writeln!(text, "   {}", output.paint(&format!("item: {made}"), Colour::Dim));
@@ -58,10 +60,8 @@ fn summary(report: &DemoReport, output: &Output) -> String {
         let word = verdict.as_str().replace('_', " ");
         let _infallible = writeln!(text, "  {word:<22}{:>3}   decisive {:>2}", count(&is), count(&decisive));
     }
-    let tiers: Vec<String> = Tier::ALL
-        .iter()
-        .map(|tier| format!("{tier} {}", count(&|one| one.result.tier == Some(*tier))))
-        .collect();
+    let tiers: Vec<String> =
+        Tier::ALL.iter().map(|tier| format!("{tier} {}", count(&|one| one.result.tier == Some(*tier)))).collect();
     let degraded = count(&|one| !one.result.degraded.is_empty());
     let fact_checked = count(&|one| !one.result.fact_checks.is_empty());
     let _infallible = write!(

@@ -76,7 +76,11 @@ async fn http(config: &Config, findings: &mut Vec<Finding>) {
 
 /// Opens everything as a command would. `Some` is the exit code of what could not be had.
 async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> Option<u8> {
-    let place = if config.database.url.is_some() { "DATABASE_URL".to_owned() } else { config::data_dir(config).display().to_string() };
+    let place = if config.database.url.is_some() {
+        "DATABASE_URL".to_owned()
+    } else {
+        config::data_dir(config).display().to_string()
+    };
     let app = match App::open(std::sync::Arc::clone(config), Purpose::Command).await {
         Ok(app) => app,
         Err(AppError::DataFolderBusy { path, pid, http }) => {
@@ -116,7 +120,12 @@ async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> 
     findings.push(finding(
         "models",
         Health::Ok,
-        format!("embedder {}, stance {}, reranker {}", models.embedder.name(), models.stance.name(), models.reranker.name()),
+        format!(
+            "embedder {}, stance {}, reranker {}",
+            models.embedder.name(),
+            models.stance.name(),
+            models.reranker.name()
+        ),
     ));
     if let Err(error) = app.close().await {
         findings.push(finding("store", Health::Warn, format!("it did not close cleanly: {}", chain(&error))));

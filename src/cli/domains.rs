@@ -10,10 +10,10 @@ use super::output::Output;
 use super::reach::{self, Reach, segment};
 use crate::app::OpenStore;
 use crate::config::Config;
+use crate::domain::SystemClock;
 use crate::domain::clock::Clock as _;
 use crate::domain::rules::{DomainList, DomainRule, normalize_domain};
 use crate::domain::verdict::SourceType;
-use crate::domain::SystemClock;
 use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
 
@@ -72,7 +72,9 @@ async fn here(opened: &OpenStore, action: &Action, output: &Output) -> Result<()
         Action::Remove { domain, why, dry_run } => {
             let change = store.remove_domain_rule(domain, "command line", why.as_deref(), now, *dry_run).await?;
             match change {
-                Some(change) => changed(&serde_json::to_value(&change)?, store.sources_under(domain).await?, *dry_run, output),
+                Some(change) => {
+                    changed(&serde_json::to_value(&change)?, store.sources_under(domain).await?, *dry_run, output)
+                }
                 None => Err(no_rule(domain)),
             }
         }
@@ -95,7 +97,9 @@ async fn through(daemon: &LocalDaemon, action: &Action, output: &Output) -> Resu
         }
         Action::Remove { domain, why, dry_run } => {
             let answer = if *dry_run {
-                daemon.call(Method::POST, "/api/domains/preview", Some(&json!({ "domain": domain, "remove": true }))).await
+                daemon
+                    .call(Method::POST, "/api/domains/preview", Some(&json!({ "domain": domain, "remove": true })))
+                    .await
             } else {
                 let why = why.as_deref().map(|why| format!("?why={}", segment(why))).unwrap_or_default();
                 daemon.call(Method::DELETE, &format!("/api/domains/{}{why}", segment(domain)), None).await

@@ -36,7 +36,10 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
             queued?;
         }
         Reach::Daemon(daemon) => {
-            let path = format!("/api/items?queue={}", if matches!(name, QueueName::Factcheck) { "factcheck" } else { "enrichment" });
+            let path = format!(
+                "/api/items?queue={}",
+                if matches!(name, QueueName::Factcheck) { "factcheck" } else { "enrichment" }
+            );
             for batch in bodies.chunks(BATCH) {
                 let body = batch.join(&b'\n');
                 daemon.send(Method::POST, &path, Some((body, "application/x-ndjson"))).await?;

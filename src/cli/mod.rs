@@ -33,12 +33,16 @@ pub use arguments::{Cli, Command};
 use failure::Failure;
 use output::Output;
 
-use crate::telemetry::Audience;
 use crate::config::{self as settings, Config, LoadOptions, Loaded};
+use crate::telemetry::Audience;
 
 /// Runs the command and says how it ended.
 pub async fn run(cli: Cli) -> ExitCode {
-    let output = Output::new(cli.json, cli.quiet, settings::process_env().any(|(name, value)| name == "NO_COLOR" && !value.is_empty()));
+    let output = Output::new(
+        cli.json,
+        cli.quiet,
+        settings::process_env().any(|(name, value)| name == "NO_COLOR" && !value.is_empty()),
+    );
     match dispatch(cli, &output).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

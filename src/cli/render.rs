@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::output::{Colour, Output};
 use crate::domain::result::{ClaimResult, EvidenceRow, FactCheck, ItemResult};
-use crate::domain::verdict::{CorrectionType, Stance, Tier, Verdict};
 use crate::domain::verdict::ClaimKind;
+use crate::domain::verdict::{CorrectionType, Stance, Tier, Verdict};
 use crate::judging::vocabularies::label;
 
 /// The claim whose figures the item carries.
@@ -41,7 +41,8 @@ pub(super) fn result(result: &ItemResult, output: &Output) -> String {
     }
     if !result.degraded.is_empty() {
         let causes = result.degraded.join(", ");
-        let line = format!("degraded: {causes}: not everything could be asked, so \"nothing found\" may mean \"not asked\"");
+        let line =
+            format!("degraded: {causes}: not everything could be asked, so \"nothing found\" may mean \"not asked\"");
         let _infallible = writeln!(text, "   {}", output.paint(&line, Colour::Yellow));
     }
     for line in &result.context.digest_lines {

@@ -339,7 +339,8 @@ mod tests {
 
     #[test]
     fn a_minimal_item_is_accepted_and_unknown_fields_are_ignored() {
-        let item = Item::parse(br#"{"schema":1,"item_id":"a","text":"Water boils.","later":true,"sources":null}"#).unwrap();
+        let item =
+            Item::parse(br#"{"schema":1,"item_id":"a","text":"Water boils.","later":true,"sources":null}"#).unwrap();
         assert_eq!(item.texts().collect::<Vec<_>>(), vec![(0, "Water boils.")]);
     }
 

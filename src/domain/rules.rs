@@ -153,7 +153,11 @@ mod tests {
     #[test]
     fn the_longest_rule_wins_and_deny_beats_allow() {
         let rules = DomainRules::new(
-            [rule("example.org", DomainList::Allow), rule("spam.example.org", DomainList::Deny), rule("*.gov", DomainList::Allow)],
+            [
+                rule("example.org", DomainList::Allow),
+                rule("spam.example.org", DomainList::Deny),
+                rule("*.gov", DomainList::Allow),
+            ],
             false,
         );
         assert!(rules.is_allowed("news.example.org"));

@@ -67,7 +67,8 @@ impl Doorman {
         if !self.loopback {
             return Ok(());
         }
-        let host = host_of(uri, headers).ok_or_else(|| Problem::bad_request("the Host header is missing or given twice"))?;
+        let host =
+            host_of(uri, headers).ok_or_else(|| Problem::bad_request("the Host header is missing or given twice"))?;
         let (name, _port) = split_port(host).ok_or_else(|| Problem::bad_request("the Host header is no host name"))?;
         if is_loopback_name(name) || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Ok(());
@@ -90,7 +91,9 @@ impl Doorman {
         if known {
             Ok(())
         } else {
-            Err(Problem::forbidden("requests from other web pages are refused; list the page's origin in http.cors_origins"))
+            Err(Problem::forbidden(
+                "requests from other web pages are refused; list the page's origin in http.cors_origins",
+            ))
         }
     }
 
@@ -108,8 +111,10 @@ impl Doorman {
         let given = values.next().filter(|_| values.next().is_none()).and_then(bearer);
         match given {
             Some(given) if bool::from(expected.ct_eq(&digest(given))) => Ok(()),
-            Some(_) => Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", "the token is not the server's ADMIN_TOKEN")
-                .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\"")),
+            Some(_) => {
+                Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", "the token is not the server's ADMIN_TOKEN")
+                    .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\""))
+            }
             None => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "no-token",
@@ -352,7 +357,8 @@ mod tests {
     #[test]
     fn a_token_on_a_network_bind_frees_the_host() {
         let doorman = doorman(Some("secret"), false, &[], &[]);
-        let pairs = [("host", "facts.example.org"), ("authorization", "Bearer secret"), ("origin", "https://a.example")];
+        let pairs =
+            [("host", "facts.example.org"), ("authorization", "Bearer secret"), ("origin", "https://a.example")];
         assert_eq!(status(&doorman, Access::Admin, &pairs), 200);
     }
 

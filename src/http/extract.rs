@@ -58,7 +58,9 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
         })?;
         let read = tokio::time::timeout(BODY_TIME, Bytes::from_request(request, state)).await;
         let bytes = read
-            .map_err(|_elapsed| Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", "the body took too long to arrive"))?
+            .map_err(|_elapsed| {
+                Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", "the body took too long to arrive")
+            })?
             .map_err(|rejection: BytesRejection| {
                 if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
                     Problem::too_large()
@@ -84,8 +86,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ApiJson<T> {
         }
         let value: serde_json::Value = serde_json::from_slice(&body.bytes)
             .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
-        let shaped = serde_json::from_value(value)
-            .map_err(|error| Problem::invalid(format!("the body has another shape than expected: {error}; see /openapi.json")))?;
+        let shaped = serde_json::from_value(value).map_err(|error| {
+            Problem::invalid(format!("the body has another shape than expected: {error}; see /openapi.json"))
+        })?;
         Ok(Self(shaped))
     }
 }
@@ -125,7 +128,9 @@ impl<S: Send + Sync> FromRequestParts<S> for ApiPath {
 pub(crate) fn query_text(name: &str, given: Option<String>, most_chars: usize) -> Result<Option<String>, Problem> {
     let Some(text) = given.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else { return Ok(None) };
     if text.contains('\0') || text.chars().nth(most_chars).is_some() {
-        return Err(Problem::bad_request(format!("{name} is longer than {most_chars} characters or holds the NUL character")));
+        return Err(Problem::bad_request(format!(
+            "{name} is longer than {most_chars} characters or holds the NUL character"
+        )));
     }
     Ok(Some(text))
 }

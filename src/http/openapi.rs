@@ -149,12 +149,28 @@ mod tests {
     fn the_contract_is_described() {
         let described = described();
         let contract = [
-            ("get", "/"), ("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics"), ("get", "/openapi.json"),
-            ("post", "/api/verify"), ("get", "/api/health"), ("post", "/api/items"), ("get", "/api/items"),
-            ("get", "/api/items/{id}"), ("get", "/api/items/{id}/evidence"), ("get", "/api/items/{id}/context"),
-            ("get", "/api/domains"), ("post", "/api/domains"), ("delete", "/api/domains/{domain}"),
-            ("post", "/api/domains/preview"), ("get", "/api/providers"), ("get", "/api/dead"), ("get", "/api/dead/{id}"),
-            ("post", "/api/dead/requeue"), ("post", "/api/dead/drop"), ("post", "/api/cleanup"),
+            ("get", "/"),
+            ("get", "/healthz"),
+            ("get", "/readyz"),
+            ("get", "/metrics"),
+            ("get", "/openapi.json"),
+            ("post", "/api/verify"),
+            ("get", "/api/health"),
+            ("post", "/api/items"),
+            ("get", "/api/items"),
+            ("get", "/api/items/{id}"),
+            ("get", "/api/items/{id}/evidence"),
+            ("get", "/api/items/{id}/context"),
+            ("get", "/api/domains"),
+            ("post", "/api/domains"),
+            ("delete", "/api/domains/{domain}"),
+            ("post", "/api/domains/preview"),
+            ("get", "/api/providers"),
+            ("get", "/api/dead"),
+            ("get", "/api/dead/{id}"),
+            ("post", "/api/dead/requeue"),
+            ("post", "/api/dead/drop"),
+            ("post", "/api/cleanup"),
         ];
         for (verb, path) in contract {
             assert!(described.contains(&(path.to_owned(), verb.to_owned())), "{verb} {path} is missing");

@@ -150,7 +150,10 @@ impl From<StoreError> for Problem {
         let away = error.is_transient() || matches!(error, StoreError::WrongPassword(_) | StoreError::NoDatabase(_));
         if away {
             tracing::warn!(label = error.label(), error = %chain(&error), "the store could not answer a request");
-            Self::unavailable("store-away", "the store cannot be reached at the moment; try again, /readyz says when it is back")
+            Self::unavailable(
+                "store-away",
+                "the store cannot be reached at the moment; try again, /readyz says when it is back",
+            )
         } else {
             tracing::error!(label = error.label(), error = %chain(&error), "the store failed a request");
             Self::internal()
@@ -162,7 +165,9 @@ impl From<QueueError> for Problem {
     fn from(error: QueueError) -> Self {
         tracing::warn!(label = error.label(), error = %chain(&error), "the queue could not serve a request");
         match error {
-            QueueError::Closed => Self::unavailable("shutting-down", "the server is stopping; try again when it is back"),
+            QueueError::Closed => {
+                Self::unavailable("shutting-down", "the server is stopping; try again when it is back")
+            }
             // A half-done batch may be sent again whole: the same item with the same text is done once.
             _ => Self::unavailable(
                 "queue-away",

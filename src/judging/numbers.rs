@@ -175,9 +175,7 @@ fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
         return false;
     };
     let person = |stem: &String| PEOPLE.contains(&stem.as_str());
-    mine == other
-        || (person(other) && theirs.counted.contains(mine))
-        || (person(mine) && ours.counted.contains(other))
+    mine == other || (person(other) && theirs.counted.contains(mine)) || (person(mine) && ours.counted.contains(other))
 }
 
 fn is_running(ours: &Quantity, theirs: &Quantity) -> bool {

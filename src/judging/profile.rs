@@ -107,7 +107,20 @@ fn reaches_to_the_end(next: &str) -> bool {
 
 /// "Not only … but also" asserts both.
 fn takes_back(next: &str) -> bool {
-    matches!(next, "only" | "just" | "merely" | "solely" | "только" | "лишь" | "просто" | "тільки" | "лише" | "apenas" | "só")
+    matches!(
+        next,
+        "only"
+            | "just"
+            | "merely"
+            | "solely"
+            | "только"
+            | "лишь"
+            | "просто"
+            | "тільки"
+            | "лише"
+            | "apenas"
+            | "só"
+    )
 }
 
 /// The stems each denial of a sentence reaches.
@@ -215,9 +228,8 @@ mod tests {
 
     #[test]
     fn a_denial_reaches_what_follows_it() {
-        let reached = |text: &str| -> Vec<String> {
-            TextProfile::new(text, Some("en"), None, &[]).sentences[0].denials.concat()
-        };
+        let reached =
+            |text: &str| -> Vec<String> { TextProfile::new(text, Some("en"), None, &[]).sentences[0].denials.concat() };
         assert_eq!(reached("Doctors did not approve the drug."), ["approv", "drug"]);
         assert_eq!(reached("The drug was sold to people who did not ask."), ["ask"]);
         assert!(reached("There is no evidence that the old red drug could ever work.").contains(&"work".to_owned()));

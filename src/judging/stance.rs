@@ -32,21 +32,138 @@ const DEBUNKING: f64 = 0.65;
 
 /// Words that keep a sentence from stating what it says, unless the claim has them too.
 const HEDGES: &[&str] = &[
-    "if", "whether", "would", "could", "might", "may", "should", "unless", "almost", "nearly", "rumor", "rumour", "deny",
-    "denies", "бы", "если", "якобы", "чтобы", "будто", "едва", "чуть", "может", "могут", "должен", "должны", "би", "якщо",
-    "нібито", "щоб", "ледь", "може", "можуть", "se", "talvez", "poderia",
+    "if",
+    "whether",
+    "would",
+    "could",
+    "might",
+    "may",
+    "should",
+    "unless",
+    "almost",
+    "nearly",
+    "rumor",
+    "rumour",
+    "deny",
+    "denies",
+    "бы",
+    "если",
+    "якобы",
+    "чтобы",
+    "будто",
+    "едва",
+    "чуть",
+    "может",
+    "могут",
+    "должен",
+    "должны",
+    "би",
+    "якщо",
+    "нібито",
+    "щоб",
+    "ледь",
+    "може",
+    "можуть",
+    "se",
+    "talvez",
+    "poderia",
 ];
 
 /// Beginnings of such words: saying, trying, wanting, promising, denying something is not its being so.
 const HEDGE_BEGINNINGS: &[&str] = &[
-    "claim", "alleg", "suppos", "rumors", "rumours", "denied", "denying", "denial", "unclear", "unproven", "unverif",
-    "hypothe", "fiction", "propos", "plann", "hope", "expect", "fail", "refus", "attempt", "tried", "trying", "unlikely",
-    "possibl", "potential", "suggest", "unknown", "promis", "urge", "demand", "threat", "intend", "accus", "suspect",
-    "predict", "warn", "слух", "возможн", "вероятн", "отрица", "отриц", "опроверг", "планир", "предпол", "обеща",
-    "утвержда", "попыт", "попытк", "пыта", "намерен", "собира", "допуска", "просьб", "просил", "просит", "призва", "призыв",
-    "требу", "требов", "хотел", "хочет", "хотят", "подозрев", "обвиня", "угрож", "грозит", "чутк", "можлив", "ймовірн",
-    "запереч", "спростув", "плану", "обіця", "стверджу", "намага", "спроб", "намір", "збира", "прохан", "просить", "заклика",
-    "вимага", "хотів", "хоче", "хочуть", "підозрю", "звинувач", "погрож", "supost", "afirma", "promet", "tent", "nega",
+    "claim",
+    "alleg",
+    "suppos",
+    "rumors",
+    "rumours",
+    "denied",
+    "denying",
+    "denial",
+    "unclear",
+    "unproven",
+    "unverif",
+    "hypothe",
+    "fiction",
+    "propos",
+    "plann",
+    "hope",
+    "expect",
+    "fail",
+    "refus",
+    "attempt",
+    "tried",
+    "trying",
+    "unlikely",
+    "possibl",
+    "potential",
+    "suggest",
+    "unknown",
+    "promis",
+    "urge",
+    "demand",
+    "threat",
+    "intend",
+    "accus",
+    "suspect",
+    "predict",
+    "warn",
+    "слух",
+    "возможн",
+    "вероятн",
+    "отрица",
+    "отриц",
+    "опроверг",
+    "планир",
+    "предпол",
+    "обеща",
+    "утвержда",
+    "попыт",
+    "попытк",
+    "пыта",
+    "намерен",
+    "собира",
+    "допуска",
+    "просьб",
+    "просил",
+    "просит",
+    "призва",
+    "призыв",
+    "требу",
+    "требов",
+    "хотел",
+    "хочет",
+    "хотят",
+    "подозрев",
+    "обвиня",
+    "угрож",
+    "грозит",
+    "чутк",
+    "можлив",
+    "ймовірн",
+    "запереч",
+    "спростув",
+    "плану",
+    "обіця",
+    "стверджу",
+    "намага",
+    "спроб",
+    "намір",
+    "збира",
+    "прохан",
+    "просить",
+    "заклика",
+    "вимага",
+    "хотів",
+    "хоче",
+    "хочуть",
+    "підозрю",
+    "звинувач",
+    "погрож",
+    "supost",
+    "afirma",
+    "promet",
+    "tent",
+    "nega",
 ];
 
 /// Words with which a sentence calls what it repeats untrue.
@@ -170,7 +287,8 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     let turned = claim.sentences.iter().any(is_passive) != is_passive(sentence)
         && swapped_roles_in(claim, passage, sentence) == Some(false);
     let figures_found = numbers::all_found(claim, passage);
-    let widened = QUANTIFIERS.iter().any(|word| spoken(claim, word) && !sentence.spoken.iter().any(|own| own.text == *word));
+    let widened =
+        QUANTIFIERS.iter().any(|word| spoken(claim, word) && !sentence.spoken.iter().any(|own| own.text == *word));
     let agreed = agreement_within(claim, passage, shared, names);
     if stands_against
         || !figures_found
@@ -407,16 +525,16 @@ fn longest_ascent(values: &[usize]) -> usize {
 
 /// Whether the sentence says it with reserve and the claim does not.
 fn hedged(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
-    let reserve = |word: &str| {
-        HEDGES.contains(&word) || HEDGE_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
-    };
+    let reserve =
+        |word: &str| HEDGES.contains(&word) || HEDGE_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning));
     let claim_too = |word: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| own.text == word);
     sentence.spoken.iter().any(|word| reserve(&word.text) && !claim_too(&word.text))
 }
 
 /// Whether the sentence has such a word and the claim has none of them.
 fn speaks_of(sentence: &SentenceProfile, claim: &TextProfile, words: &[&str]) -> bool {
-    sentence.spoken.iter().any(|own| words.contains(&own.text.as_str())) && !words.iter().any(|word| spoken(claim, word))
+    sentence.spoken.iter().any(|own| words.contains(&own.text.as_str()))
+        && !words.iter().any(|word| spoken(claim, word))
 }
 
 fn spoken(text: &TextProfile, word: &str) -> bool {

@@ -31,10 +31,14 @@ pub enum LocalError {
 
 impl LocalDaemon {
     pub fn new(address: String, token: Option<SecretString>) -> Result<Self, BuildError> {
-        Ok(Self { client: super::client::client_builder("corroborate")
+        Ok(Self {
+            client: super::client::client_builder("corroborate")
                 .timeout(PATIENCE)
                 .build()
-                .map_err(|error| BuildError::from_reqwest(&error))?, address, token })
+                .map_err(|error| BuildError::from_reqwest(&error))?,
+            address,
+            token,
+        })
     }
 
     pub fn address(&self) -> &str {
@@ -60,8 +64,10 @@ impl LocalDaemon {
         if let Some((bytes, kind)) = body {
             request = request.header(reqwest::header::CONTENT_TYPE, kind).body(bytes);
         }
-        let unreachable =
-            |error: reqwest::Error| LocalError::Unreachable { address: self.address.clone(), detail: error.to_string() };
+        let unreachable = |error: reqwest::Error| LocalError::Unreachable {
+            address: self.address.clone(),
+            detail: error.to_string(),
+        };
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
         let bytes = response.bytes().await.map_err(unreachable)?;
@@ -69,10 +75,10 @@ impl LocalDaemon {
         if status.is_success() {
             return Ok(value);
         }
-        let detail = value.get("detail").and_then(Value::as_str).map_or_else(
-            || String::from_utf8_lossy(&bytes).chars().take(200).collect(),
-            str::to_owned,
-        );
+        let detail = value
+            .get("detail")
+            .and_then(Value::as_str)
+            .map_or_else(|| String::from_utf8_lossy(&bytes).chars().take(200).collect(), str::to_owned);
         Err(LocalError::Refused { address: self.address.clone(), status: status.as_u16(), detail })
     }
 }

@@ -19,8 +19,8 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
-pub mod local;
 mod limiter;
+pub mod local;
 mod observer;
 #[cfg(test)]
 mod page_tests;

@@ -68,8 +68,8 @@ pub(super) async fn claims(
     let embeddings = if texts.is_empty() { Vec::new() } else { services.models.embedder.embed(&texts).await? };
     let mut claims = Vec::with_capacity(found.len());
     for ((source, statement), embedding) in found.into_iter().zip(embeddings) {
-        let profile =
-            TextProfile::new(&statement.text, language, Some(normal.reference), &item.entities).with_embedding(embedding);
+        let profile = TextProfile::new(&statement.text, language, Some(normal.reference), &item.entities)
+            .with_embedding(embedding);
         claims.push(Claim {
             id: ids::claim_id(&item.item_id, &statement.text),
             date: claim_date(&statement.text, normal.reference).or(item.published_at),

@@ -115,12 +115,7 @@ fn messages(services: &Services, request: &Request, result: &ItemResult) -> Resu
     }
     drafts.push(draft(Some(exchange), "item.enriched", whole, "result"));
     for claim in &result.claims {
-        drafts.push(draft(
-            Some(exchange),
-            signal_routing_key(claim),
-            body(signal(result, claim)),
-            &claim.claim_id,
-        ));
+        drafts.push(draft(Some(exchange), signal_routing_key(claim), body(signal(result, claim)), &claim.claim_id));
         if let Some(correction) = &claim.correction {
             let signal = json!({
                 "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,

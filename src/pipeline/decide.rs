@@ -87,7 +87,7 @@ fn result(
         notes.push(Note::NoSources);
     }
     let shown = services.settings.passages_shown;
-    let order = shown_order(&seen.passages, assessment, shown);
+    let order = shown_order(&seen.passages, assessment, services.settings.relevance_floor, shown);
     // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
     let passages_shown: Vec<JudgedPassage> =
         order.iter().filter_map(|position| seen.passages.get(*position)).cloned().collect();
@@ -121,14 +121,15 @@ fn result(
     }
 }
 
-/// Positions of the passages to show: the cited ones always, then by rank, `most` at most.
-fn shown_order(passages: &[JudgedPassage], assessment: &Assessment, most: usize) -> Vec<usize> {
+/// Positions of the passages to show: the cited ones always, then by rank those on topic, `most` at most. What is off
+/// topic is stored, and tells a reader nothing.
+fn shown_order(passages: &[JudgedPassage], assessment: &Assessment, floor: f64, most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = assessment.citations.iter().copied().filter(|cited| *cited < passages.len()).collect();
-    for position in 0..passages.len() {
+    for (position, passage) in passages.iter().enumerate() {
         if order.len() >= most {
             break;
         }
-        if !order.contains(&position) {
+        if passage.relevance >= floor && !order.contains(&position) {
             order.push(position);
         }
     }
@@ -165,5 +166,6 @@ fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {
 
 /// Four digits: more would suggest a precision nobody has.
 pub(super) fn round(value: f64) -> f64 {
-    (value * 10_000.0).round() / 10_000.0
+    // Adding zero turns the negative zero that rounding leaves into a plain one.
+    (value * 10_000.0).round() / 10_000.0 + 0.0
 }

@@ -118,9 +118,8 @@ async fn ask(
         services.settings.fact_check_ttl
     };
     let expires = now + TimeDelta::from_std(ttl).unwrap_or(TimeDelta::zero());
-    let stored = serde_json::to_value(&answer.reviews).map_err(|error| crate::store::StoreError::Corrupt {
-        detail: error.to_string(),
-    })?;
+    let stored = serde_json::to_value(&answer.reviews)
+        .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
     services.store.cache_fact_checks(&key, provider.name(), &stored, now, expires).await?;
     Ok(Ok(answer))
 }
@@ -141,8 +140,6 @@ fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
         })
         .filter(|matched| matched.relation != Relation::Other)
         .collect();
-    matched.sort_by(|a, b| {
-        b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url))
-    });
+    matched.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
     matched
 }

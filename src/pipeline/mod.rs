@@ -177,13 +177,8 @@ impl Journal {
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.with(|inner| {
-            let cost = Cost {
-                usd: inner.usd,
-                provider_calls: inner.calls.clone(),
-                llm_calls: 0,
-                llm_tokens: 0,
-                millis,
-            };
+            let cost =
+                Cost { usd: inner.usd, provider_calls: inner.calls.clone(), llm_calls: 0, llm_tokens: 0, millis };
             let mut checked = inner.checked.clone();
             checked.sort();
             (inner.trace.clone(), checked, cost)

@@ -33,16 +33,14 @@ const MIN_LANGUAGE_CONFIDENCE: f64 = 0.7;
 const EMBEDDED_CHARS: usize = 600;
 
 pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journal) -> Result<Normal, PipelineError> {
-    let texts: Vec<(usize, String)> = item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
+    let texts: Vec<(usize, String)> =
+        item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
     let main = texts.first().map_or("", |(_, text)| text.as_str());
     let detected = detect::detect(main);
     let given = item.language.as_deref().map(str::to_lowercase);
     let mixed = given.is_none() && (detected.mixed || detected.confidence < MIN_LANGUAGE_CONFIDENCE);
-    let language = given
-        .as_deref()
-        .and_then(|code| code.split(['-', '_']).next())
-        .map(str::to_owned)
-        .or(detected.language);
+    let language =
+        given.as_deref().and_then(|code| code.split(['-', '_']).next()).map(str::to_owned).or(detected.language);
     let lead: String = item.title.iter().map(String::as_str).chain([main]).collect::<Vec<_>>().join(". ");
     let lead: String = lead.chars().take(EMBEDDED_CHARS).collect();
     let embedding = services.models.embedder.embed(&[lead.as_str()]).await?.pop().unwrap_or_default();

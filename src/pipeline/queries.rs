@@ -81,7 +81,8 @@ fn terms(claim: &Claim, language: Option<&str>) -> Vec<String> {
 fn distinct(texts: Vec<String>, most: usize) -> Vec<String> {
     let mut kept: Vec<(String, Vec<String>)> = Vec::new();
     for text in texts {
-        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_QUERY_CHARS).collect();
+        let text: String =
+            text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_QUERY_CHARS).collect();
         let mut words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
         words.sort();
         words.dedup();
@@ -105,7 +106,12 @@ mod tests {
 
     #[test]
     fn repeats_are_dropped_and_the_first_is_kept() {
-        let texts = vec!["Kyiv opened a bridge".into(), "a bridge opened Kyiv".into(), "Kyiv bridge 2024".into(), String::new()];
+        let texts = vec![
+            "Kyiv opened a bridge".into(),
+            "a bridge opened Kyiv".into(),
+            "Kyiv bridge 2024".into(),
+            String::new(),
+        ];
         assert_eq!(distinct(texts, 4), ["Kyiv opened a bridge", "Kyiv bridge 2024"]);
     }
 

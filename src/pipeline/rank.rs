@@ -120,7 +120,8 @@ fn closer_look(claim: &Claim, read: &ReadPage) -> Vec<usize> {
         .iter()
         .enumerate()
         .map(|(position, passage)| {
-            let common = claim.profile.words.iter().filter(|word| passage.stems.binary_search(&word.stem).is_ok()).count();
+            let common =
+                claim.profile.words.iter().filter(|word| passage.stems.binary_search(&word.stem).is_ok()).count();
             (common, position)
         })
         .collect();

@@ -16,8 +16,8 @@ use crate::judging::credibility::credibility;
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 use crate::outbound::pages::FetchError;
-use crate::reading::registered_domain;
 use crate::reading::passages;
+use crate::reading::registered_domain;
 use crate::reading::{self, Article};
 use crate::store::{SourceRow, StoredSource};
 
@@ -304,12 +304,7 @@ fn from_article(
     }
 }
 
-fn from_store(
-    source: &StoredSource,
-    candidate: &Candidate,
-    now: DateTime<Utc>,
-    services: &Services,
-) -> PreparedPage {
+fn from_store(source: &StoredSource, candidate: &Candidate, now: DateTime<Utc>, services: &Services) -> PreparedPage {
     let language = source.language.clone();
     let article = Article {
         title: source.title.clone(),
@@ -327,10 +322,7 @@ fn from_store(
         based_on: source.based_on.clone(),
         publisher: source.publisher.clone(),
         failure: source.failure.clone().filter(|_| source.extraction_failed),
-        passages: passages(&article)
-            .into_iter()
-            .map(|piece| Passage::new(piece, language.as_deref()))
-            .collect(),
+        passages: passages(&article).into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
         language,
         expires_at: expiry(services, now),
         stored: std::sync::atomic::AtomicBool::new(true),

@@ -64,8 +64,13 @@ pub(super) async fn retrieve(
             return Vec::new();
         }
         let settings = &services.settings;
-        let asked =
-            queries(claim, normal, request.item.channel.as_deref(), settings.queries_per_claim, settings.search_results);
+        let asked = queries(
+            claim,
+            normal,
+            request.item.channel.as_deref(),
+            settings.queries_per_claim,
+            settings.search_results,
+        );
         search.claim(&asked).await
     }))
     .await;

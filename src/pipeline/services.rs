@@ -120,9 +120,9 @@ pub struct Services {
 impl Services {
     /// The item's own wish, never more than the operator's limit.
     pub(crate) fn time_budget(&self, item: &Item) -> Duration {
-        item.options
-            .max_seconds
-            .map_or(self.settings.max_time, |seconds| Duration::from_secs(u64::from(seconds)).min(self.settings.max_time))
+        item.options.max_seconds.map_or(self.settings.max_time, |seconds| {
+            Duration::from_secs(u64::from(seconds)).min(self.settings.max_time)
+        })
     }
 
     pub(crate) fn max_sources(&self, item: &Item) -> usize {
@@ -139,7 +139,8 @@ impl Services {
         if let Some(tier) = result.tier {
             metrics::tier(tier);
         }
-        let corroborated = result.claims.iter().flat_map(|claim| &claim.evidence).any(|row| row.stance == Stance::Supports);
+        let corroborated =
+            result.claims.iter().flat_map(|claim| &claim.evidence).any(|row| row.stance == Stance::Supports);
         metrics::evidence_match(if corroborated { "corroborated" } else { "none" });
         tracing::info!(
             item_id = %result.item_id,

@@ -139,9 +139,8 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
 async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
     let item = commit.item;
     let result = commit.result;
-    let result_text = without_nul(
-        serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
-    );
+    let result_text =
+        without_nul(serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?);
     // The item and its idempotency key travel in one statement: two round trips are one too many at this rate.
     sqlx::query(
         "WITH written AS (

@@ -17,18 +17,26 @@ pub enum StoreError {
     )]
     MissingVector,
     #[error("the user in DATABASE_URL may not {action}; let an owner run `corroborate migrate` once, or grant it")]
-    NotPermitted { action: &'static str, #[source] source: sqlx::Error },
+    NotPermitted {
+        action: &'static str,
+        #[source]
+        source: sqlx::Error,
+    },
     #[error("the store was written by a newer corroborate; use that version or a fresh database")]
     Newer(#[source] sqlx::migrate::MigrateError),
     #[error("the schema could not be brought up to date")]
     Migration(#[source] sqlx::migrate::MigrateError),
-    #[error("the store holds vectors of {stored} dimensions, the configured embedder gives {configured}; configure an embedder of {stored} dimensions, or start with an empty database")]
+    #[error(
+        "the store holds vectors of {stored} dimensions, the configured embedder gives {configured}; configure an embedder of {stored} dimensions, or start with an empty database"
+    )]
     Dimension { stored: usize, configured: usize },
     #[error("the store refused a verdict without evidence behind it: {detail}")]
     NoEvidence { detail: String },
     #[error("the data folder {path} cannot be used: {detail}")]
     DataFolder { path: String, detail: String },
-    #[error("the data folder {path} is in use by process {pid}; stop that process, or give this one another CORROBORATE_DATA_DIR")]
+    #[error(
+        "the data folder {path} is in use by process {pid}; stop that process, or give this one another CORROBORATE_DATA_DIR"
+    )]
     Locked { path: String, pid: u32 },
     #[error("the embedded database could not be started: {detail}")]
     Embedded { detail: String },
@@ -86,9 +94,13 @@ impl StoreError {
 fn transient(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(database) => database
-            .code()
-            .is_some_and(|code| code.starts_with("40") || code.starts_with("57P") || code.starts_with("08") || code.starts_with("53") || code == "23503"),
+        sqlx::Error::Database(database) => database.code().is_some_and(|code| {
+            code.starts_with("40")
+                || code.starts_with("57P")
+                || code.starts_with("08")
+                || code.starts_with("53")
+                || code == "23503"
+        }),
         _ => false,
     }
 }

@@ -109,12 +109,11 @@ impl Store {
 
     /// One item with its result.
     pub async fn item(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
-        let row = sqlx::query(
-            "SELECT item_id, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1",
-        )
-        .bind(item_id)
-        .fetch_optional(&self.pool)
-        .await?;
+        let row =
+            sqlx::query("SELECT item_id, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1")
+                .bind(item_id)
+                .fetch_optional(&self.pool)
+                .await?;
         let Some(row) = row else { return Ok(None) };
         let result: serde_json::Value = row.try_get("result")?;
         Ok(Some(StoredItem {
@@ -122,7 +121,8 @@ impl Store {
             cluster_members: row.try_get("cluster_members")?,
             cluster_id: row.try_get("cluster_id")?,
             channel: row.try_get("channel")?,
-            result: serde_json::from_value(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
+            result: serde_json::from_value(result)
+                .map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
         }))
     }
 

@@ -69,10 +69,8 @@ pub struct Store {
 impl Store {
     /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`].
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
-        let options: PgConnectOptions = url
-            .expose_secret()
-            .parse()
-            .map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
+        let options: PgConnectOptions =
+            url.expose_secret().parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
         let options = match settings.statement_timeout {
             Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
             None => options,
@@ -183,10 +181,9 @@ impl Store {
     /// Version and name of the server, for `doctor`.
     pub async fn server_version(&self) -> Result<(String, Option<String>), StoreError> {
         let server: String = sqlx::query_scalar("SHOW server_version").fetch_one(&self.pool).await?;
-        let vector: Option<String> =
-            sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-                .fetch_optional(&self.pool)
-                .await?;
+        let vector: Option<String> = sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+            .fetch_optional(&self.pool)
+            .await?;
         Ok((server, vector))
     }
 

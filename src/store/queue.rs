@@ -35,7 +35,9 @@ impl TableQueue {
     /// queue waits for `poll` before it looks for messages that have become due.
     pub async fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Result<Self, StoreError> {
         let name = format!("{}-{}", std::process::id(), clock.now().timestamp_micros());
-        sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL").execute(&store.pool).await?;
+        sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL")
+            .execute(&store.pool)
+            .await?;
         Ok(Self {
             store,
             clock,
@@ -64,20 +66,24 @@ impl TableQueue {
             let queue: String = row.try_get("queue")?;
             let available: DateTime<Utc> = row.try_get("available_at")?;
             let attempts: i32 = row.try_get("attempts")?;
-            deliveries.push((row.try_get::<i64, _>("id")?, Delivery {
-                queue: QueueName::parse(&queue).ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
-                body: row.try_get("body")?,
-                attempts: u32::try_from(attempts).unwrap_or(0),
-                // Whoever had taken it before is gone; a retry names the error that sent it back.
-                redelivered: row.try_get::<Option<String>, _>("last_error")?.is_some(),
-                message_id: row.try_get("message_id")?,
-                reply_to: row.try_get("reply_to")?,
-                correlation_id: row.try_get("correlation_id")?,
-                // Nothing between the API and the table carries one.
-                traceparent: None,
-                enqueued_at: Some(available),
-                receipt: Receipt::Table(row.try_get("id")?),
-            }));
+            deliveries.push((
+                row.try_get::<i64, _>("id")?,
+                Delivery {
+                    queue: QueueName::parse(&queue)
+                        .ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
+                    body: row.try_get("body")?,
+                    attempts: u32::try_from(attempts).unwrap_or(0),
+                    // Whoever had taken it before is gone; a retry names the error that sent it back.
+                    redelivered: row.try_get::<Option<String>, _>("last_error")?.is_some(),
+                    message_id: row.try_get("message_id")?,
+                    reply_to: row.try_get("reply_to")?,
+                    correlation_id: row.try_get("correlation_id")?,
+                    // Nothing between the API and the table carries one.
+                    traceparent: None,
+                    enqueued_at: Some(available),
+                    receipt: Receipt::Table(row.try_get("id")?),
+                },
+            ));
         }
         // RETURNING keeps no order; the oldest is handed out first, from the end of the list.
         deliveries.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
@@ -99,7 +105,10 @@ impl TableQueue {
                             tracing::warn!(error = %error, "the table queue could not be read; trying again");
                         }
                         Err(error) => {
-                            return Err(QueueError::Failed { action: "reading the table queue", detail: error.to_string() });
+                            return Err(QueueError::Failed {
+                                action: "reading the table queue",
+                                detail: error.to_string(),
+                            });
                         }
                     }
                 }
@@ -315,7 +324,9 @@ impl Queue for TableQueue {
     }
 
     fn dead_drop<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
-        Box::pin(async move { self.drop_dead(numbers(which)).await.map(count).map_err(failed("dropping dead letters")) })
+        Box::pin(
+            async move { self.drop_dead(numbers(which)).await.map(count).map_err(failed("dropping dead letters")) },
+        )
     }
 
     fn stop_receiving(&self) {

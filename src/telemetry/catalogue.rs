@@ -124,12 +124,22 @@ pub const OPEN_REASONS: &[&str] = &[
 pub const QUEUES: &[&str] = &["enrichment_queue", "factcheck"];
 
 /// How an item left the worker.
-pub const ITEM_OUTCOMES: &[&str] =
-    &["committed", "already_done", "skipped", "rejected", "transient", "permanent", "panic", "stuck", "handed_back", "deferred", "dropped"];
+pub const ITEM_OUTCOMES: &[&str] = &[
+    "committed",
+    "already_done",
+    "skipped",
+    "rejected",
+    "transient",
+    "permanent",
+    "panic",
+    "stuck",
+    "handed_back",
+    "deferred",
+    "dropped",
+];
 
 /// Why an item is tried again.
-pub const RETRY_REASONS: &[&str] =
-    &["store_unreachable", "store_statement", "inference", "stuck", OTHER];
+pub const RETRY_REASONS: &[&str] = &["store_unreachable", "store_statement", "inference", "stuck", OTHER];
 
 /// Why an item will never succeed.
 pub const DEAD_REASONS: &[&str] = &[

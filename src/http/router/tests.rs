@@ -146,7 +146,10 @@ async fn cors_is_off_unless_the_origin_is_listed() {
     assert!(on.headers[header::ACCESS_CONTROL_ALLOW_METHODS].to_str().unwrap().contains("DELETE"));
     assert_eq!(on.headers[header::VARY], "origin");
     let real = send(&router, "POST", "/api/verify", &preflight[..1], "").await;
-    assert_eq!((real.status, &real.headers[header::ACCESS_CONTROL_ALLOW_ORIGIN]), (StatusCode::OK, &"https://desk.example.org".parse().unwrap()));
+    assert_eq!(
+        (real.status, &real.headers[header::ACCESS_CONTROL_ALLOW_ORIGIN]),
+        (StatusCode::OK, &"https://desk.example.org".parse().unwrap())
+    );
     let error = send(&router, "GET", "/nowhere", &preflight[..1], "").await;
     assert!(error.headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN), "a listed page may read errors");
     error.problem();

@@ -24,7 +24,12 @@ pub(crate) const ROUTES: &[Route] = &[
         patience: Patience::Short,
         operation: "listDead",
         summary: "The oldest dead letters",
-        parameters: &[Parameter { name: "limit", place: Place::Query, about: "how many; 50 when absent", schema: count }],
+        parameters: &[Parameter {
+            name: "limit",
+            place: Place::Query,
+            about: "how many; 50 when absent",
+            schema: count,
+        }],
         body: None,
         answer: Answer::json("The letters, without their bodies", SchemaGenerator::subschema_for::<List<Letter>>),
         mount: |method| on(method, list),
@@ -172,7 +177,9 @@ impl Selection {
     /// Letters that were named and are not there are an error, unless some of them were.
     fn answer(&self, moved: usize) -> Result<usize, Problem> {
         if moved == 0 && !self.all {
-            return Err(Problem::not_found("none of these dead letters is there any more, or can go back; see GET /api/dead"));
+            return Err(Problem::not_found(
+                "none of these dead letters is there any more, or can go back; see GET /api/dead",
+            ));
         }
         Ok(moved)
     }
@@ -185,13 +192,13 @@ async fn letters(queue: &dyn Queue, limit: Option<usize>) -> Result<List<Letter>
 
 async fn letter(queue: &dyn Queue, id: &str) -> Result<OpenLetter, Problem> {
     let found = queue.dead_get(id).await?;
-    found.as_ref().map(OpenLetter::from).ok_or_else(|| Problem::not_found("there is no dead letter of that id; see GET /api/dead"))
+    found
+        .as_ref()
+        .map(OpenLetter::from)
+        .ok_or_else(|| Problem::not_found("there is no dead letter of that id; see GET /api/dead"))
 }
 
-async fn list(
-    State(app): State<App>,
-    ApiQuery(query): ApiQuery<ListQuery>,
-) -> Result<Json<List<Letter>>, Problem> {
+async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Json<List<Letter>>, Problem> {
     letters(app.queue.as_ref(), query.limit).await.map(Json)
 }
 
@@ -199,18 +206,12 @@ async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<OpenLe
     letter(app.queue.as_ref(), &id).await.map(Json)
 }
 
-async fn requeue(
-    State(app): State<App>,
-    ApiJson(selection): ApiJson<Selection>,
-) -> Result<Json<Requeued>, Problem> {
+async fn requeue(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Requeued>, Problem> {
     let moved = app.queue.dead_requeue(selection.check()?).await?;
     Ok(Json(Requeued { requeued: selection.answer(moved)? }))
 }
 
-async fn throw_away(
-    State(app): State<App>,
-    ApiJson(selection): ApiJson<Selection>,
-) -> Result<Json<Dropped>, Problem> {
+async fn throw_away(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Dropped>, Problem> {
     let moved = app.queue.dead_drop(selection.check()?).await?;
     Ok(Json(Dropped { dropped: selection.answer(moved)? }))
 }

@@ -52,7 +52,12 @@ pub(crate) const ROUTES: &[Route] = &[
         operation: "removeDomain",
         summary: "Remove a domain's rule",
         parameters: &[
-            Parameter { name: "domain", place: Place::Path, about: "the domain, like example.org or *.gov", schema: text },
+            Parameter {
+                name: "domain",
+                place: Place::Path,
+                about: "the domain, like example.org or *.gov",
+                schema: text,
+            },
             Parameter { name: "why", place: Place::Query, about: "the reason, for the record", schema: text },
         ],
         body: None,
@@ -237,8 +242,8 @@ async fn remove(
     let services = &app.services;
     let now = services.clock.now();
     let change = services.store.remove_domain_rule(&domain, &editor.0, why.as_deref(), now, false).await?;
-    let change =
-        change.ok_or_else(|| Problem::not_found(format!("{domain} has no rule; GET /api/domains lists those there are")))?;
+    let change = change
+        .ok_or_else(|| Problem::not_found(format!("{domain} has no rule; GET /api/domains lists those there are")))?;
     tracing::info!(domain, editor = editor.0, "a domain rule was removed");
     Ok(Json(change))
 }
@@ -294,7 +299,10 @@ mod tests {
     #[test]
     fn what_people_paste_becomes_a_rule() {
         let rule = read(json!({"domain": "https://www.Example.org/x", "list": "deny", "why": " spam "})).unwrap();
-        assert_eq!((rule.domain.as_str(), rule.list, rule.why.as_deref()), ("example.org", DomainList::Deny, Some("spam")));
+        assert_eq!(
+            (rule.domain.as_str(), rule.list, rule.why.as_deref()),
+            ("example.org", DomainList::Deny, Some("spam"))
+        );
     }
 
     #[test]

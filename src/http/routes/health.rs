@@ -51,7 +51,10 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Whether items can be worked on: 503 with the reasons while the store or the queue is away",
         parameters: &[],
         body: None,
-        answer: Answer::json("It is ready; providers that cannot be asked are named", SchemaGenerator::subschema_for::<Ready>),
+        answer: Answer::json(
+            "It is ready; providers that cannot be asked are named",
+            SchemaGenerator::subschema_for::<Ready>,
+        ),
         mount: |method| on(method, ready),
     },
     Route {

@@ -28,7 +28,10 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     summary: "Every known provider with its state and today's figures",
     parameters: &[],
     body: None,
-    answer: Answer::json("The providers in the order they are asked", SchemaGenerator::subschema_for::<Vec<ProviderRow>>),
+    answer: Answer::json(
+        "The providers in the order they are asked",
+        SchemaGenerator::subschema_for::<Vec<ProviderRow>>,
+    ),
     mount: |method| on(method, list),
 }];
 

@@ -285,8 +285,16 @@ mod tests {
         let value = serde_json::to_value(&answer).unwrap();
         let names: Vec<&String> = value.as_object().unwrap().keys().collect();
         for name in [
-            "claim", "verdict", "confidence", "reasoning", "evidence", "steps", "claim_type", "original_claim",
-            "session_id", "result",
+            "claim",
+            "verdict",
+            "confidence",
+            "reasoning",
+            "evidence",
+            "steps",
+            "claim_type",
+            "original_claim",
+            "session_id",
+            "result",
         ] {
             assert!(names.iter().any(|known| *known == name), "{name} is missing");
         }

@@ -30,7 +30,11 @@ fn stance(claim: &str, passage: &str) -> Stance {
 fn reports_denials_and_everything_between() {
     use Stance::{Contradicts, Neutral, Supports};
     let rows = [
-        ("The mayor of Odesa resigned on Monday.", "The mayor of Odesa resigned on Monday, the council said.", Supports),
+        (
+            "The mayor of Odesa resigned on Monday.",
+            "The mayor of Odesa resigned on Monday, the council said.",
+            Supports,
+        ),
         ("Мэр Одессы подал в отставку.", "Как сообщил горсовет, мэр Одессы подал в отставку.", Supports),
         ("Мер Одеси подав у відставку.", "Мер Одеси подав у відставку, повідомила міська рада.", Supports),
         ("The mayor of Odesa resigned.", "The mayor of Odesa has not resigned.", Contradicts),

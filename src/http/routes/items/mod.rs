@@ -25,12 +25,8 @@ use crate::pipeline::digest_also_reported;
 use crate::store::{ItemFilter, Page, StoredEvidence, StoredItem};
 use intake::Intake;
 
-const ID: Parameter = Parameter {
-    name: "id",
-    place: Place::Path,
-    about: "the item_id, percent-encoded: a slash is %2F",
-    schema: text,
-};
+const ID: Parameter =
+    Parameter { name: "id", place: Place::Path, about: "the item_id, percent-encoded: a slash is %2F", schema: text };
 
 const fn query(name: &'static str, about: &'static str, schema: fn() -> Schema) -> Parameter {
     Parameter { name, place: Place::Query, about, schema }
@@ -204,7 +200,10 @@ async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> R
 fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
     let status = query_text("status", query.status, 20)?;
     if status.as_deref().is_some_and(|word| Status::parse(word).is_none()) {
-        return Err(Problem::bad_request(format!("status is one of {}", words(Status::ALL.iter().map(|one| one.as_str())))));
+        return Err(Problem::bad_request(format!(
+            "status is one of {}",
+            words(Status::ALL.iter().map(|one| one.as_str()))
+        )));
     }
     let tier = query_text("tier", query.tier, 20)?
         .map(|word| {
@@ -215,7 +214,9 @@ fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
         .transpose()?;
     let cursor = query_text("cursor", query.cursor, 600)?;
     if cursor.as_deref().is_some_and(|cursor| !looks_like_cursor(cursor)) {
-        return Err(Problem::bad_request("the cursor is not one this server gave; leave it out to begin at the first page"));
+        return Err(Problem::bad_request(
+            "the cursor is not one this server gave; leave it out to begin at the first page",
+        ));
     }
     let limit = query.limit.unwrap_or(LIMIT);
     if !(1..=200).contains(&limit) {
@@ -235,7 +236,9 @@ fn looks_like_cursor(cursor: &str) -> bool {
 }
 
 fn unknown_item() -> Problem {
-    Problem::not_found("no item of that id has been done; it may still be waiting, GET /api/items lists the finished ones")
+    Problem::not_found(
+        "no item of that id has been done; it may still be waiting, GET /api/items lists the finished ones",
+    )
 }
 
 async fn stored(app: &App, id: &str) -> Result<StoredItem, Problem> {
