@@ -15,7 +15,7 @@ use super::stance;
 const SAME_COVERAGE: f64 = 0.78;
 
 /// Similarity under which two claims are one only by accident of common words.
-const SAME_SIMILARITY: f64 = 0.75;
+const SAME_SIMILARITY: f64 = 0.70;
 
 /// Similarity from which a reader gains by seeing the review beside the claim.
 const RELATED_SIMILARITY: f64 = 0.35;

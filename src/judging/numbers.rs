@@ -32,8 +32,8 @@ const ABOUT: f64 = 0.1;
 /// same by name, and where only the unit is the same.
 const SAME_COUNTED: f64 = 0.4;
 const SAME_UNIT: f64 = 0.6;
-/// The same for dates: a sentence may date something else in passing.
-const SAME_EVENT: f64 = 0.6;
+/// The same for dates: a sentence may date something else in passing, and events recur, so the verb must be there too.
+const SAME_EVENT: f64 = 0.8;
 
 /// Beginnings of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted.
 const RUNNING: &[&str] = &[
@@ -130,6 +130,12 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
     if matches!(ours.unit, Unit::Year | Unit::Identifier) {
         return None;
     }
+    let alike = |a: &Quantity, b: &Quantity| {
+        a.unit == b.unit
+            && (a.counted.is_empty() || b.counted.is_empty() || a.counted.iter().any(|word| b.counted.contains(word)))
+    };
+    // "17 of the 18 years": with two figures for one thing, which one a passage's figure answers is not to be told.
+    let alone_here = claim.quantities.iter().filter(|other| alike(ours, other)).count() == 1;
     let mut differing: Option<(f64, &Quantity)> = None;
     for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit) {
         let closeness = aligned(ours, theirs, claim, passage);
@@ -138,7 +144,13 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
         }
         match agree(ours, theirs) {
             Some(true) => return Some(Found::Agrees),
-            Some(false) if differing.is_none_or(|(best, _)| closeness > best) => differing = Some((closeness, theirs)),
+            Some(false)
+                if alone_here
+                    && alone_there(ours, theirs, passage)
+                    && differing.is_none_or(|(best, _)| closeness > best) =>
+            {
+                differing = Some((closeness, theirs));
+            }
             _ => {}
         }
     }
@@ -149,6 +161,21 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
         return Some(Found::Total(&theirs.text));
     }
     Some(Found::Differs(&theirs.text))
+}
+
+/// Whether no other figure of its sentence could be the one that answers the claim's.
+fn alone_there(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
+    let Some(sentence) = sentence_at(passage, theirs.start) else {
+        return false;
+    };
+    let by_name = same_counted(ours, theirs);
+    let rival = |other: &&Quantity| {
+        other.start != theirs.start
+            && (sentence.start..sentence.end).contains(&other.start)
+            && other.unit == theirs.unit
+            && (!by_name || same_counted(ours, other))
+    };
+    !passage.quantities.iter().any(|other| rival(&other))
 }
 
 /// How surely two figures of one unit count the same thing: 0 not at all, higher is surer.
@@ -214,11 +241,17 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     let (from, to) = if theirs.comparator == Comparator::About { (theirs.low, theirs.high) } else { span(theirs) };
     if low <= from && to <= high {
         Some(true)
-    } else if to < low || high < from {
+    } else if (to < low || high < from) && !touching(ours, theirs) {
         Some(false)
     } else {
         None
     }
+}
+
+/// "Ten times" and "more than ten times" state one figure, the second one more strictly: neither confirmed nor denied.
+fn touching(ours: &Quantity, theirs: &Quantity) -> bool {
+    let open = |q: &Quantity| matches!(q.comparator, Comparator::MoreThan | Comparator::LessThan);
+    (open(ours) || open(theirs)) && (ours.low - theirs.low).abs() <= 1e-9 * (1.0 + ours.low.abs())
 }
 
 /// No tolerance for years, ranks, identifiers and whole counts up to 100.

@@ -22,6 +22,8 @@ pub struct TextProfile {
     /// The distinct content words, sorted by stem.
     pub words: Vec<Word>,
     pub entities: Vec<Entity>,
+    /// The content stems of each entity, parallel to `entities`.
+    pub name_stems: Vec<Vec<String>>,
     pub quantities: Vec<Quantity>,
     pub dates: Vec<DateMention>,
     /// Denials in the whole text.
@@ -48,8 +50,10 @@ pub struct SentenceProfile {
     pub stems: Vec<String>,
     /// All its words, in order.
     pub spoken: Vec<Spoken>,
-    /// For each denial in it, the stems it reaches.
-    pub denials: Vec<Vec<String>>,
+    /// Its denials, in order.
+    pub denials: Vec<Denial>,
+    /// Positions in `entities` of the names it holds.
+    pub names: Vec<usize>,
     /// It asks, and so states nothing.
     pub question: bool,
 }
@@ -64,6 +68,15 @@ pub struct Spoken {
     pub content: bool,
 }
 
+/// A denial and what it reaches within its clause.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Denial {
+    /// Stems of the content words it reaches, nearest first.
+    pub reached: Vec<String>,
+    /// The word it denies beyond doubt; `None` for "not all", and where nothing but function words follows.
+    pub denied: Option<String>,
+}
+
 /// Words that deny. They carry parity, not content, so two texts that differ in them alone have the same words.
 fn is_denial(word: &str) -> bool {
     word.ends_with("n't")
@@ -74,6 +87,8 @@ fn is_denial(word: &str) -> bool {
                 | "never"
                 | "nor"
                 | "none"
+                | "nobody"
+                | "nothing"
                 | "neither"
                 | "cannot"
                 | "without"
@@ -81,15 +96,19 @@ fn is_denial(word: &str) -> bool {
                 | "ни"
                 | "нет"
                 | "никогда"
+                | "никто"
+                | "ничего"
                 | "нельзя"
                 | "без"
                 | "ні"
                 | "нема"
                 | "немає"
                 | "ніколи"
-                | "не-"
+                | "ніхто"
+                | "нічого"
                 | "não"
                 | "nunca"
+                | "sem"
         )
 }
 
@@ -123,23 +142,100 @@ fn takes_back(next: &str) -> bool {
     )
 }
 
-/// The stems each denial of a sentence reaches.
-fn denials(spoken: &[Spoken]) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    for (index, word) in spoken.iter().enumerate() {
-        if !is_denial(&word.text) {
-            continue;
+/// "Not all", "not always": part of it holds.
+fn leaves_some(next: &str) -> bool {
+    matches!(
+        next,
+        "all"
+            | "every"
+            | "everyone"
+            | "everything"
+            | "always"
+            | "entirely"
+            | "fully"
+            | "enough"
+            | "necessarily"
+            | "все"
+            | "всё"
+            | "всегда"
+            | "каждый"
+            | "совсем"
+            | "вполне"
+            | "полностью"
+            | "всі"
+            | "усі"
+            | "завжди"
+            | "кожен"
+            | "зовсім"
+            | "повністю"
+            | "todos"
+            | "todas"
+            | "sempre"
+            | "nem"
+    )
+}
+
+/// Adverbs between a denial and what it denies ("not yet officially approved").
+fn steps_aside(word: &Spoken) -> bool {
+    !word.content
+        || word.text.ends_with("ly")
+        || matches!(
+            word.text.as_str(),
+            "yet" | "ever" | "even" | "still" | "ещё" | "еще" | "уже" | "даже" | "ще" | "вже" | "навіть"
+        )
+}
+
+/// The denials of a clause. `concord` says that a plain "не" stands in the sentence, so "никто" only repeats it.
+fn denials(clause: &[Spoken], concord: bool) -> impl Iterator<Item = Denial> {
+    clause.iter().enumerate().filter_map(move |(index, word)| {
+        if !is_denial(&word.text) || (concord && is_concord(&word.text)) {
+            return None;
         }
-        let rest = spoken.get(index + 1..).unwrap_or(&[]);
+        let rest = clause.get(index + 1..).unwrap_or(&[]);
         let next = rest.first().map_or("", |word| word.text.as_str());
         if takes_back(next) {
-            continue;
+            return None;
         }
         let reach = if reaches_to_the_end(next) { rest.len() } else { REACH.min(rest.len()) };
         let reached = rest.get(..reach).unwrap_or(rest);
-        found.push(reached.iter().filter(|word| word.content).map(|word| word.stem.clone()).collect());
+        let plain = !leaves_some(next) && !reaches_to_the_end(next);
+        Some(Denial {
+            reached: reached.iter().filter(|word| word.content).map(|word| word.stem.clone()).collect(),
+            denied: reached.iter().find(|word| !steps_aside(word)).filter(|_| plain).map(|word| word.stem.clone()),
+        })
+    })
+}
+
+/// "Никто не", "ніколи не": the second word repeats the first one's denial.
+fn is_concord(word: &str) -> bool {
+    matches!(word, "ни" | "никогда" | "никто" | "ничего" | "ні" | "ніколи" | "ніхто" | "нічого")
+}
+
+/// The clauses of a sentence: a denial does not reach past a comma, a dash or a bracket. A comma between digits is part
+/// of a number.
+fn clauses(sentence: &str) -> Vec<&str> {
+    let mut clauses = Vec::new();
+    let mut rest = sentence;
+    let mut from = 0;
+    let mut before = ' ';
+    let mut characters = sentence.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let after = characters.peek().map_or(' ', |(_, next)| *next);
+        let divides = match c {
+            ',' | ':' => !after.is_ascii_digit(),
+            ';' | '(' | ')' | '—' | '–' => true,
+            '-' => before == ' ' && after == ' ',
+            _ => false,
+        };
+        before = c;
+        if divides && let Some((clause, behind)) = rest.split_at_checked(at + c.len_utf8() - from) {
+            clauses.push(clause);
+            from = at + c.len_utf8();
+            rest = behind;
+        }
     }
-    found
+    clauses.push(rest);
+    clauses
 }
 
 impl TextProfile {
@@ -158,13 +254,21 @@ impl TextProfile {
         }
         words.sort_by(|a, b| a.stem.cmp(&b.stem).then_with(|| b.weight.total_cmp(&a.weight)));
         words.dedup_by(|later, earlier| later.stem == earlier.stem);
+        let entities = entities::entities(text, language, hints);
+        for sentence in &mut profiles {
+            let own = text.get(sentence.start..sentence.end).unwrap_or_default();
+            let held = entities.iter().enumerate().filter(|(_, name)| own.contains(&name.text));
+            sentence.names = held.map(|(position, _)| position).collect();
+        }
+        let name_stems = entities.iter().map(|name| tokens::content_stems(&name.text, language)).collect();
         Self {
             text: text.to_owned(),
             language: language.map(str::to_owned),
             embedding: Vec::new(),
             reference,
             words,
-            entities: entities::entities(text, language, hints),
+            entities,
+            name_stems,
             quantities: numbers::quantities(text, language),
             dates: dates::dates(text, reference),
             negations: negation::negations(text, language),
@@ -194,22 +298,30 @@ fn sentence_profile(
 ) -> SentenceProfile {
     let mut stems = Vec::new();
     let mut spoken: Vec<Spoken> = Vec::new();
-    for token in tokens::tokens(sentence, language) {
-        // Numbers are compared as quantities and dates, not as words.
-        let content = !token.stop && !token.number && !is_denial(&token.text);
-        if content {
-            let letters = token.stem.chars().count().min(8) as f64;
-            let named = token.capitalised && !spoken.is_empty();
-            let weight = if named { 1.4 } else { 0.6 + 0.4 * letters / 8.0 };
-            words.push(Word { stem: token.stem.clone(), weight });
-            stems.push(token.stem.clone());
+    let mut bounds = Vec::new();
+    for clause in clauses(sentence) {
+        let from = spoken.len();
+        for token in tokens::tokens(clause, language) {
+            // Numbers are compared as quantities and dates, not as words.
+            let content = !token.stop && !token.number && !is_denial(&token.text);
+            if content {
+                let letters = token.stem.chars().count().min(8) as f64;
+                let named = token.capitalised && !spoken.is_empty();
+                let weight = if named { 1.4 } else { 0.6 + 0.4 * letters / 8.0 };
+                words.push(Word { stem: token.stem.clone(), weight });
+                stems.push(token.stem.clone());
+            }
+            spoken.push(Spoken { text: token.text, stem: token.stem, content });
         }
-        spoken.push(Spoken { text: token.text, stem: token.stem, content });
+        bounds.push(from..spoken.len());
     }
     stems.sort_unstable();
     stems.dedup();
-    let denials = denials(&spoken);
-    SentenceProfile { start, end, stems, spoken, denials, question: sentence.trim_end().ends_with('?') }
+    let concord = spoken.iter().any(|word| is_denial(&word.text) && !is_concord(&word.text));
+    let of_clause = |bound: std::ops::Range<usize>| denials(spoken.get(bound).unwrap_or(&[]), concord);
+    let denials: Vec<Denial> = bounds.into_iter().flat_map(of_clause).collect();
+    let question = sentence.trim_end().ends_with('?');
+    SentenceProfile { start, end, stems, spoken, denials, names: Vec::new(), question }
 }
 
 #[cfg(test)]
@@ -227,13 +339,34 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_reaches_what_follows_it() {
-        let reached =
-            |text: &str| -> Vec<String> { TextProfile::new(text, Some("en"), None, &[]).sentences[0].denials.concat() };
-        assert_eq!(reached("Doctors did not approve the drug."), ["approv", "drug"]);
-        assert_eq!(reached("The drug was sold to people who did not ask."), ["ask"]);
-        assert!(reached("There is no evidence that the old red drug could ever work.").contains(&"work".to_owned()));
-        assert!(reached("It was not only cheap but good.").is_empty());
+    fn a_denial_reaches_what_follows_it_in_its_clause() {
+        let denials = |text: &str| TextProfile::new(text, None, None, &[]).sentences[0].denials.clone();
+        let rows: [(&str, &[&str], Option<&str>); 7] = [
+            ("Doctors did not approve the drug.", &["approv", "drug"], Some("approv")),
+            ("Doctors have not yet officially approved it.", &["offici", "approv"], Some("approv")),
+            ("The drug was sold to people who did not ask.", &["ask"], Some("ask")),
+            ("Not all schools closed.", &["school", "close"], None),
+            ("He was not a robber, he came to a meeting.", &["robber"], Some("robber")),
+            ("Он не уличный бандит - он пришел.", &["уличн", "банд"], Some("уличн")),
+            ("There is no evidence that pills work.", &["evid", "pill", "work"], None),
+        ];
+        for (text, reached, denied) in rows {
+            let found = denials(text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert_eq!(
+                (found[0].reached.iter().map(String::as_str).collect::<Vec<_>>(), found[0].denied.as_deref()),
+                (reached.to_vec(), denied),
+                "{text}"
+            );
+        }
+        assert!(denials("It was not only cheap but good.").is_empty());
+        assert_eq!(denials("Никто не видел пожара.").len(), 1, "a repeated denial is one");
+    }
+
+    #[test]
+    fn a_comma_in_a_number_divides_nothing() {
+        assert_eq!(clauses("Of 1,234 men, two (both old) fell"), ["Of 1,234 men,", " two (", "both old)", " fell"]);
+        assert_eq!(clauses(""), [""]);
     }
 
     #[test]

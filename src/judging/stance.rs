@@ -10,11 +10,11 @@ use crate::language::{negation, tokens, transliterate};
 
 use super::agreement;
 use super::numbers;
-use super::profile::{SentenceProfile, TextProfile, Word};
+use super::profile::{Denial, SentenceProfile, TextProfile, Word};
 
 /// Share of the claim's weighted words one sentence must hold to bear the claim out. Of a claim of six words, one
 /// missing leaves about 0.83, and the missing one may be the one that matters.
-const SUPPORT_COVERAGE: f64 = 0.88;
+const SUPPORT_COVERAGE: f64 = 0.80;
 /// The same for a sentence that turns the claim round. The turning word is extra, so the rest must be nearly all there.
 const DENIAL_COVERAGE: f64 = 0.85;
 /// The same where an antonym stands in for one of the words.
@@ -29,6 +29,10 @@ const LEAST_REFUTATION: f64 = 0.7;
 const MOST_REFUTATION: f64 = 0.85;
 /// A sentence that calls the claim a hoax contradicts it, yet may speak of another telling of it: it never refutes alone.
 const DEBUNKING: f64 = 0.65;
+
+/// An antonym in the claim's place contradicts it, yet leaves a third possibility, and directions compound ("decreased",
+/// "increasing loss"): it never refutes alone either.
+const ANTONYM: f64 = 0.65;
 
 /// Words that keep a sentence from stating what it says, unless the claim has them too.
 const HEDGES: &[&str] = &[
@@ -162,8 +166,20 @@ const HEDGE_BEGINNINGS: &[&str] = &[
     "supost",
     "afirma",
     "promet",
-    "tent",
-    "nega",
+    "tentou",
+    "negou",
+    "счита",
+    "посчит",
+    "дума",
+    "увер",
+    "наде",
+    "опаса",
+    "мнени",
+    "вважа",
+    "сподіва",
+    "побою",
+    "думк",
+    "думає",
 ];
 
 /// Words with which a sentence calls what it repeats untrue.
@@ -251,6 +267,101 @@ const QUANTIFIERS: &[&str] = &[
     "última",
 ];
 
+/// Beginnings of words that name a direction or an outcome. Where the claim has one and the sentence has not, it is never
+/// the word that may be missing.
+const DIRECTIONS: &[&str] = &[
+    "increas",
+    "decreas",
+    "reduc",
+    "rais",
+    "rise",
+    "rising",
+    "rose",
+    "fall",
+    "fell",
+    "drop",
+    "grew",
+    "grow",
+    "shrink",
+    "declin",
+    "negativ",
+    "positiv",
+    "high",
+    "low",
+    "better",
+    "worse",
+    "activ",
+    "deactiv",
+    "inhibit",
+    "promot",
+    "prevent",
+    "caus",
+    "win",
+    "won",
+    "lost",
+    "los",
+    "lose",
+    "support",
+    "oppos",
+    "accept",
+    "reject",
+    "alive",
+    "open",
+    "clos",
+    "allow",
+    "ban",
+    "legal",
+    "illeg",
+    "guilti",
+    "innoc",
+    "larg",
+    "small",
+    "old",
+    "young",
+    "kill",
+    "die",
+    "dead",
+    "resign",
+    "вырос",
+    "рост",
+    "сниз",
+    "упал",
+    "паден",
+    "увелич",
+    "уменьш",
+    "повыс",
+    "пониз",
+    "выигр",
+    "проигр",
+    "разреш",
+    "запрет",
+    "запрещ",
+    "откры",
+    "закры",
+    "убит",
+    "погиб",
+    "умер",
+    "зрос",
+    "зниз",
+    "впал",
+    "збільш",
+    "зменш",
+    "підвищ",
+    "дозвол",
+    "заборон",
+    "відкри",
+    "закри",
+    "виграл",
+    "програл",
+    "загинул",
+    "помер",
+    "aument",
+    "diminu",
+    "reduz",
+    "proib",
+    "permit",
+];
+
 /// Judges one passage for one claim. `min_agreement` is the agreement under which nothing supports (0.65 by default).
 pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f64) -> StanceProbabilities {
     let check = numbers::compare(claim, passage);
@@ -263,36 +374,43 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     }
     let missing = |word: &&Word| sentence.stems.binary_search(&word.stem).is_err();
     let antonym = claim.words.iter().filter(missing).any(|word| has_antonym(word, claim, sentence));
-    let Some(denied) = denied(claim, sentence) else {
-        return open(shared);
-    };
+    let parity = parity(claim, sentence);
+    let denied = parity == Parity::Opposite || no_evidence(claim, sentence);
     let hedged = hedged(sentence, claim);
     let debunked = speaks_of(sentence, claim, DEBUNKS);
     let place = place(claim, sentence);
-    if check.num_ok == Some(false) && shared >= FIGURE_COVERAGE && !denied && !antonym && !hedged {
+    if check.num_ok == Some(false) && shared >= FIGURE_COVERAGE && parity == Parity::Same && !antonym && !hedged {
         let judged = refuted(shared, FIGURE_COVERAGE);
         return numbers::apply(judged, &check);
     }
-    if debunked && !denied && shared >= DENIAL_COVERAGE && place.together {
-        return StanceProbabilities { entail: 0.05, contradict: DEBUNKING, neutral: 1.0 - 0.05 - DEBUNKING };
+    if debunked && parity == Parity::Same && shared >= DENIAL_COVERAGE && place.together {
+        return contradicted(DEBUNKING);
     }
-    if denied != antonym && !hedged && !debunked {
+    let turned_round = if antonym { parity == Parity::Same } else { denied };
+    if turned_round && !hedged && !debunked {
         let enough = if antonym { ANTONYM_COVERAGE } else { DENIAL_COVERAGE };
         if shared >= enough && place.together && swapped_roles_in(claim, passage, sentence) != Some(true) {
-            return refuted(shared, enough);
+            return if antonym { contradicted(ANTONYM) } else { refuted(shared, enough) };
         }
     }
-    let stands_against = denied || antonym || debunked || hedged || check.num_ok == Some(false);
+    let stands_against =
+        parity != Parity::Same || denied || antonym || debunked || hedged || check.num_ok == Some(false);
     // A passive with the roles kept has the claim's words in another order.
     let turned = claim.sentences.iter().any(is_passive) != is_passive(sentence)
         && swapped_roles_in(claim, passage, sentence) == Some(false);
     let figures_found = numbers::all_found(claim, passage);
+    let undirected = claim
+        .words
+        .iter()
+        .filter(missing)
+        .any(|word| DIRECTIONS.iter().any(|beginning| word.stem.starts_with(beginning)));
     let widened =
         QUANTIFIERS.iter().any(|word| spoken(claim, word) && !sentence.spoken.iter().any(|own| own.text == *word));
     let agreed = agreement_within(claim, passage, shared, names);
     if stands_against
         || !figures_found
         || widened
+        || undirected
         || !place.together
         || !(place.in_order || turned)
         || shared < SUPPORT_COVERAGE
@@ -318,6 +436,11 @@ fn refuted(shared: f64, from: f64) -> StanceProbabilities {
     StanceProbabilities { entail: 0.05, contradict, neutral: 0.95 - contradict }
 }
 
+/// A contradiction of a fixed strength.
+fn contradicted(contradict: f64) -> StanceProbabilities {
+    StanceProbabilities { entail: 0.05, contradict, neutral: 0.95 - contradict }
+}
+
 /// How far a figure lies above a floor, as a share of the way to 1.
 fn above(figure: f64, floor: f64) -> f64 {
     if floor >= 1.0 { 1.0 } else { ((figure - floor) / (1.0 - floor)).clamp(0.0, 1.0) }
@@ -335,13 +458,46 @@ fn best_sentence<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Option<(&
     passage
         .sentences
         .iter()
-        .map(|sentence| (sentence, sentence_coverage(claim, sentence)))
+        .map(|sentence| (sentence, coverage_in(claim, passage, sentence)))
         .reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// Weighted share of the claim's content words found in a sentence, 0–1.
+/// Weighted share of the claim's content words found in a sentence of its own, 0–1.
 pub fn sentence_coverage(claim: &TextProfile, sentence: &SentenceProfile) -> f64 {
     share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok())
+}
+
+/// The same in the light of the passage: a name told in another sentence counts where this one names nobody else, for
+/// then "he" or "the city" is it.
+fn coverage_in(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> f64 {
+    let plain = sentence_coverage(claim, sentence);
+    if plain >= 1.0 || claim.entities.is_empty() {
+        return plain;
+    }
+    let others = sentence.names.iter().filter_map(|position| passage.entities.get(*position));
+    let names_others = others.into_iter().any(|name| !has_name(claim, name));
+    let told: Vec<&String> = names_in(claim, passage)
+        .filter(|(name, _)| !names_others || sentence_has_name(passage, sentence, name))
+        .flat_map(|(_, stems)| stems)
+        .collect();
+    share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok() || told.contains(&&word.stem))
+}
+
+fn sentence_has_name(passage: &TextProfile, sentence: &SentenceProfile, name: &Entity) -> bool {
+    let mut held = sentence.names.iter().filter_map(|position| passage.entities.get(*position));
+    held.any(|other| transliterate::same_key(&other.key, &name.key))
+}
+
+/// The claim's names that the other text has, each with its stems: all of them where the whole name is there, the last
+/// where only a surname is.
+fn names_in<'a>(claim: &'a TextProfile, other: &'a TextProfile) -> impl Iterator<Item = (&'a Entity, &'a [String])> {
+    claim.entities.iter().zip(&claim.name_stems).filter_map(|(name, stems)| {
+        let twins = other.entities.iter().zip(&other.name_stems);
+        let most =
+            twins.filter(|(twin, _)| transliterate::same_key(&twin.key, &name.key)).map(|(_, own)| own.len()).max()?;
+        let known = if most >= stems.len() { 0 } else { stems.len().saturating_sub(1) };
+        Some((name, stems.get(known..)?))
+    })
 }
 
 /// Weighted share of the claim's content words found in the other text, 0–1; a name spelt in another alphabet counts.
@@ -350,13 +506,8 @@ pub fn coverage(claim: &TextProfile, other: &TextProfile) -> f64 {
     if plain >= 1.0 || claim.entities.is_empty() || other.entities.is_empty() {
         return plain;
     }
-    let spelt_otherwise: Vec<String> = claim
-        .entities
-        .iter()
-        .filter(|name| has_name(other, name))
-        .flat_map(|name| tokens::content_stems(&name.text, claim.language.as_deref()))
-        .collect();
-    share(claim, |word| other.has_stem(&word.stem) || spelt_otherwise.contains(&word.stem))
+    let told: Vec<&String> = names_in(claim, other).flat_map(|(_, stems)| stems).collect();
+    share(claim, |word| other.has_stem(&word.stem) || told.contains(&&word.stem))
 }
 
 fn share(claim: &TextProfile, found: impl Fn(&Word) -> bool) -> f64 {
@@ -465,13 +616,45 @@ fn is_passive(sentence: &SentenceProfile) -> bool {
     has(&["by"]) && has(&["was", "were", "been", "is", "are", "being", "be"])
 }
 
-/// Whether the sentence denies what the claim says or the reverse. `None` where several denials touch the claim's words:
-/// which of them meet is grammar, and no rule here knows it.
-fn denied(claim: &TextProfile, sentence: &SentenceProfile) -> Option<bool> {
-    let touching = |denial: &&Vec<String>| denial.iter().any(|stem| claim.has_stem(stem));
-    let theirs = sentence.denials.iter().filter(touching).count();
-    let ours = claim.sentences.iter().map(|own| own.denials.len()).sum::<usize>();
-    (theirs <= 1 && ours <= 1).then_some(theirs != ours)
+/// How the denials of a claim and a sentence meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parity {
+    /// Both deny, or neither.
+    Same,
+    /// One denies exactly a word that the other states.
+    Opposite,
+    /// They differ, and which word is denied, or how many denials meet, is grammar that no rule here knows.
+    Unclear,
+}
+
+/// Whether the sentence denies what the claim says or the reverse.
+fn parity(claim: &TextProfile, sentence: &SentenceProfile) -> Parity {
+    let touching =
+        sentence.denials.iter().filter(|denial| denial.reached.iter().any(|stem| claim.has_stem(stem))).count();
+    let mut ours = claim.sentences.iter().flat_map(|own| &own.denials);
+    let stated = |denial: &Denial, there: &dyn Fn(&str) -> bool| denial.denied.as_deref().is_some_and(there);
+    match (ours.next(), ours.next(), sentence.denials.as_slice()) {
+        (None, _, []) => Parity::Same,
+        (None, _, _) if touching == 0 => Parity::Same,
+        (None, _, [denial]) if stated(denial, &|stem| claim.has_stem(stem)) => Parity::Opposite,
+        (Some(denial), None, [])
+            if stated(denial, &|stem| sentence.stems.binary_search_by(|own| own.as_str().cmp(stem)).is_ok()) =>
+        {
+            Parity::Opposite
+        }
+        (Some(mine), None, [theirs]) if mine.denied == theirs.denied || (touching == 1 && mine.denied.is_none()) => {
+            Parity::Same
+        }
+        _ => Parity::Unclear,
+    }
+}
+
+/// "There is no evidence that …" followed by the claim: it denies no single word, and all of them.
+fn no_evidence(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let whole = |denial: &Denial| denial.denied.is_none() && denial.reached.len() > claim.words.len();
+    let denies_all = |denial: &Denial| claim.words.iter().all(|word| denial.reached.contains(&word.stem));
+    let plain_claim = claim.sentences.iter().all(|own| own.denials.is_empty());
+    matches!(sentence.denials.as_slice(), [denial] if plain_claim && whole(denial) && denies_all(denial))
 }
 
 /// Where the claim's words stand in a sentence.
