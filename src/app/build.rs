@@ -12,11 +12,12 @@ use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
 use crate::cache::{AnswerCacheSettings, FactCheckCache, PageCache, PageCacheSettings, SearchCache};
-use crate::config::{Config, OpenSearchBackend, ProviderConfig, SearchProvider};
+use crate::config::{Config, OpenSearchBackend, ProviderConfig, ScoringConfig, SearchProvider};
 use crate::domain::clock::FixedClock;
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::Models;
+use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
 use crate::outbound::{Gate, GateSettings, HttpClient};
@@ -164,9 +165,11 @@ fn settings(config: &Config, broker: bool) -> Settings {
         fact_check_results: config.fact_check.max_results,
         claims_per_item: enrichment.claims_per_item,
         queries_per_claim: enrichment.queries_max,
+        passages_per_claim: enrichment.passages_per_claim,
         judged_passages: enrichment.judged_passages,
+        passages_per_group: enrichment.passages_per_group,
         passages_shown: enrichment.evidence_max_per_item,
-        relevance_floor: config.scoring.relevance_floor,
+        scoring: scoring(&config.scoring),
         evidence_ttl: enrichment.evidence_ttl,
         negative_ttl: config.cache.page_failure_ttl,
         dedup_similarity: enrichment.evidence_dedup_similarity,
@@ -174,6 +177,50 @@ fn settings(config: &Config, broker: bool) -> Settings {
         similar_item_threshold: enrichment.similar_threshold,
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
+    }
+}
+
+/// The operator's numbers as the rules take them.
+fn scoring(config: &ScoringConfig) -> Scoring {
+    let days = |span: Duration| span.as_secs_f64() / 86_400.0;
+    let ScoringConfig { quality, weights, score, verdict, .. } = config;
+    Scoring {
+        relevance_floor: config.relevance_floor,
+        half_lives: HalfLives {
+            usual: days(config.half_life),
+            breaking: days(config.half_life_breaking),
+            lasting: days(config.half_life_lasting),
+        },
+        quality: QualityShares {
+            credibility: quality.credibility,
+            freshness: quality.freshness,
+            relevance: quality.relevance,
+            specificity: quality.specificity,
+        },
+        weights: FeatureWeights {
+            e_max: weights.e_max,
+            e_mean3: weights.e_mean3,
+            agree_dom: weights.agree_dom,
+            agree_dom_full: weights.agree_dom_full,
+            rel_avg: weights.rel_avg,
+            rec_max: weights.rec_max,
+            c_max: weights.c_max,
+            num_ok: weights.num_ok,
+        },
+        curve: ScoreCurve {
+            center: score.center,
+            scale: score.scale,
+            cap_unsupported: score.cap_unsupported,
+            cap_refuted: score.cap_refuted,
+        },
+        limits: VerdictLimits {
+            support: verdict.support,
+            groups: usize::try_from(verdict.groups).unwrap_or(usize::MAX),
+            conflict: verdict.conflict,
+            contest: verdict.contest,
+            refute: verdict.refute,
+            lone_credibility: verdict.single_source_credibility,
+        },
     }
 }
 
@@ -284,4 +331,14 @@ fn open_search(
 
 fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
     one.base_url.clone().ok_or_else(|| setup(name, "its base URL is empty; leave it out to use the public one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_and_the_rules_name_the_same_numbers() {
+        assert_eq!(scoring(&Config::built_in().scoring), Scoring::default());
+    }
 }
