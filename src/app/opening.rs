@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::AppError;
 use crate::config::{self, Config};
+use crate::store::{DataLock, Store, StoreSettings};
 #[cfg(feature = "embedded")]
-use crate::store::EmbeddedPostgres;
-use crate::store::{DataLock, Store, StoreError, StoreSettings};
+use crate::store::{EmbeddedPostgres, StoreError};
 
 /// An open store with what keeps it alive.
 #[derive(Debug)]

@@ -27,8 +27,7 @@ fn allowed_phase(services: &Services, request: &Request) -> Phase {
         return Phase::Two;
     }
     let item = &request.item;
-    let piloted = settings.pilot_channels.is_empty()
-        || item.channel.as_ref().is_some_and(|channel| settings.pilot_channels.contains(channel));
+    let piloted = crate::config::is_pilot(&settings.pilot_channels, item.channel.as_deref());
     // An item without a figure is not known to be unimportant.
     let important = item.importance.is_none_or(|importance| importance >= settings.min_importance);
     if settings.enrichment_enabled && piloted && important { Phase::Two } else { Phase::One }
