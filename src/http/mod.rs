@@ -14,6 +14,7 @@ mod auth;
 mod extract;
 mod limit;
 mod listener;
+mod measure;
 mod openapi;
 mod problem;
 mod router;
@@ -108,7 +109,7 @@ pub async fn serve(
     };
     // Whichever ends first ends both: the requests that are cut off have committed nothing.
     tokio::select! {
-        served = std::future::IntoFuture::into_future(server) => served,
+        served = IntoFuture::into_future(server) => served,
         () = too_long => {
             tracing::warn!("requests were still being answered when the server stopped");
             Ok(())
