@@ -21,7 +21,7 @@ use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCur
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
 use crate::outbound::{Gate, GateSettings, HttpClient};
-use crate::pipeline::{Budget, RulesHandle, SearchProviders, Services, Settings};
+use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
 use crate::providers::{Answer, Provider, brave, gdelt, google, searxng};
 use crate::store::{Store, TableQueue};
 
@@ -156,7 +156,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
     let enrichment = &config.enrichment;
     Settings {
         enrichment_enabled: enrichment.enabled,
-        pilot_channels: enrichment.pilot_channels.clone(),
+        pilot: Pilot::new(&enrichment.pilot_channels),
         min_importance: enrichment.min_importance,
         max_sources: enrichment.max_sources,
         max_time: enrichment.max_time,

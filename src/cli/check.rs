@@ -9,7 +9,8 @@ use super::output::Output;
 use super::reach::{self, Reach};
 use super::render;
 use crate::config::Config;
-use crate::domain::{Item, ItemResult, ids};
+use crate::domain::ItemResult;
+use crate::http::check_item;
 use crate::judging::vocabularies::{Vocabulary, word};
 use crate::outbound::Method;
 use crate::pipeline::{self, Outcome, Request};
@@ -43,8 +44,7 @@ pub(super) async fn run(
 }
 
 async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Result<ItemResult, Failure> {
-    let mut item = Item::from_claim(format!("check:{}", ids::content_hash(&[claim])), claim);
-    item.language = language.map(str::to_owned);
+    let item = check_item(claim, language);
     match pipeline::run(&app.services, &Request::personal(item.clone())).await? {
         Outcome::Done(result) => Ok(*result),
         Outcome::AlreadyDone => match app.store.item(&item.item_id).await? {

@@ -140,7 +140,7 @@ fn providers(app: &App, findings: &mut Vec<Finding>) {
     }
     for name in &providers.unconfigured {
         let mend = match *name {
-            "google" => "set FACTCHECK_GOOGLE_API_KEY",
+            "google_factcheck" => "set FACTCHECK_GOOGLE_API_KEY",
             "searxng" => "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
             "brave" => "set ENRICHMENT_BRAVE_API_KEY",
             _ => "this build does not ask it",

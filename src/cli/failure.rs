@@ -8,7 +8,7 @@ use crate::config::ConfigError;
 
 /// What goes to standard error.
 #[derive(Debug)]
-pub struct Failure {
+pub(super) struct Failure {
     message: String,
     code: u8,
     broken_pipe: bool,

@@ -198,7 +198,7 @@ words! {
 #[serde(deny_unknown_fields)]
 pub struct EnrichmentConfig {
     pub enabled: bool,
-    /// `["all"]`, or the channels of a pilot; see [`is_pilot`].
+    /// `["all"]`, or the channels of a pilot.
     pub pilot_channels: Vec<String>,
     pub min_importance: f64,
     pub max_sources: usize,
@@ -248,14 +248,6 @@ pub struct DomainEntry {
     pub credibility: Option<f64>,
     #[serde(default)]
     pub why: Option<String>,
-}
-
-/// Whether items of a channel get evidence, given the channels of a pilot. `@name` and `name` are the same, case aside; an
-/// item without channel is part of a pilot only when the pilot is `all`.
-pub fn is_pilot(pilot_channels: &[String], channel: Option<&str>) -> bool {
-    let plain = |name: &str| name.trim().trim_start_matches('@').to_lowercase();
-    pilot_channels.iter().any(|pilot| pilot.eq_ignore_ascii_case("all"))
-        || channel.map(plain).is_some_and(|channel| pilot_channels.iter().any(|pilot| plain(pilot) == channel))
 }
 
 impl EnrichmentConfig {

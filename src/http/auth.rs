@@ -205,14 +205,17 @@ fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
 
 /// `name:port`, `name`, `[::1]:port` or `[::1]`; the brackets stay.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
-    let after_bracket = authority.rfind(']').unwrap_or(0);
-    match authority.rsplit_once(':') {
-        Some((name, port)) if name.len() > after_bracket || name.ends_with(']') => {
-            let port = port.parse().ok()?;
-            (!name.is_empty()).then_some((name, Some(port)))
-        }
-        _ => (!authority.is_empty()).then_some((authority, None)),
-    }
+    let end = match authority.rfind(']') {
+        Some(bracket) => bracket + 1,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let (name, rest) = authority.split_at_checked(end)?;
+    let port = match rest.strip_prefix(':') {
+        Some(port) => Some(port.parse().ok()?),
+        None if rest.is_empty() => None,
+        None => return None,
+    };
+    (!name.is_empty()).then_some((name, port))
 }
 
 /// `localhost` and the literals of the loopback network. No other name: whatever it resolves to, somebody else says so.
@@ -277,7 +280,7 @@ mod tests {
         use Access::{Admin, Health, Public};
         const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
         // (token, loopback bind, Authorization, class) → status
-        let rows: &[(Option<&str>, bool, Option<&str>, Access, u16)] = &[
+        let rows = [
             (None, true, None, Admin, 200),
             (None, false, None, Admin, 403),
             (None, false, Some("Bearer x"), Admin, 403),
@@ -301,8 +304,8 @@ mod tests {
         for (token, loopback, given, access, expected) in rows {
             let mut pairs = vec![HOST];
             pairs.extend(given.map(|given| ("authorization", given)));
-            let found = status(&doorman(*token, *loopback, &[], &[]), *access, &pairs);
-            assert_eq!(found, *expected, "token {token:?}, loopback {loopback}, {given:?}, {access:?}");
+            let found = status(&doorman(token, loopback, &[], &[]), access, &pairs);
+            assert_eq!(found, expected, "token {token:?}, loopback {loopback}, {given:?}, {access:?}");
         }
     }
 
@@ -332,7 +335,11 @@ mod tests {
             ("10.0.0.1:8080", 403),
             ("[::2]:8080", 403),
             ("0.0.0.0:8080", 403),
+            ("127.0.0.1@evil.example", 403),
+            ("evil.example@127.0.0.1", 403),
+            ("[::1]evil.example", 400),
             ("127.0.0.1:port", 400),
+            ("127.0.0.1:80:80", 400),
             (":8080", 400),
             ("", 400),
         ];

@@ -123,3 +123,61 @@ impl AsyncWrite for Connection {
         self.stream.is_write_vectored()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::extract::ConnectInfo;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    async fn ask(address: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn the_peer_is_known_and_a_stop_waits_for_the_last_answer() {
+        let slow = |ConnectInfo(Peer(peer)): ConnectInfo<Peer>| async move {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            format!("you are {}", peer.ip())
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let router = Router::new().route("/", get(slow));
+        let server = super::super::serve(listener, router, stop.clone());
+        let visitor = async {
+            let idle = TcpStream::connect(address).await.unwrap();
+            let asked = ask(address);
+            let cancelled = async {
+                tokio::time::sleep(Duration::from_millis(30)).await;
+                stop.cancel();
+            };
+            let (answer, ()) = tokio::join!(asked, cancelled);
+            drop(idle);
+            answer
+        };
+        let (served, answer) = tokio::join!(server, visitor);
+        served.unwrap();
+        assert!(answer.ends_with("you are 127.0.0.1"), "{answer}");
+        assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    }
+
+    #[tokio::test]
+    async fn a_place_is_free_again_when_its_connection_ends() {
+        let mut listener = BoundedListener::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let address = listener.local_addr().unwrap();
+        let _client = TcpStream::connect(address).await.unwrap();
+        let (connection, _peer) = listener.accept().await;
+        assert_eq!(listener.places.available_permits(), MOST_CONNECTIONS - 1);
+        drop(connection);
+        assert_eq!(listener.places.available_permits(), MOST_CONNECTIONS);
+    }
+}

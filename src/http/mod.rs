@@ -109,7 +109,7 @@ pub async fn serve(
     };
     // Whichever ends first ends both: the requests that are cut off have committed nothing.
     tokio::select! {
-        served = IntoFuture::into_future(server) => served,
+        served = server.into_future() => served,
         () = too_long => {
             tracing::warn!("requests were still being answered when the server stopped");
             Ok(())

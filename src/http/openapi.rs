@@ -1,4 +1,4 @@
-//! `/openapi.json`: an OpenAPI 3.1 document, built from the table of routes and the schemas of the types themselves.
+//! `/openapi.json`: a document of `OpenAPI` 3.1, built from the table of routes and the schemas of the types themselves.
 
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};

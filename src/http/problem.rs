@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -116,12 +116,14 @@ impl Problem {
     }
 
     /// For an error status that somebody else answered with (the router's 405, the body limit's 413).
-    fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
+    fn of_status(status: StatusCode) -> Self {
         match status {
-            StatusCode::METHOD_NOT_ALLOWED => {
-                let allowed = headers.get(header::ALLOW).and_then(|value| value.to_str().ok()).unwrap_or("another one");
-                Self::new(status, "method-not-allowed", format!("this path does not take that method; use {allowed}"))
-            }
+            // The router adds `Allow` after every layer, so the text cannot name the methods.
+            StatusCode::METHOD_NOT_ALLOWED => Self::new(
+                status,
+                "method-not-allowed",
+                "this path does not take that method; the Allow header names those it takes",
+            ),
             StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(),
             _ => Self::new(status, "error", "the request could not be answered; /openapi.json says what is expected"),
         }
@@ -181,8 +183,8 @@ impl From<PipelineError> for Problem {
     fn from(error: PipelineError) -> Self {
         match error {
             PipelineError::Store(error) => error.into(),
-            other => {
-                tracing::warn!(label = other.label(), error = %chain(&other), "a check could not be finished");
+            PipelineError::Inference(error) => {
+                tracing::warn!(error = %chain(&error), "a check could not be finished");
                 Self::unavailable("model-away", "a model this check needs cannot be used at the moment; try again")
             }
         }
@@ -202,6 +204,7 @@ fn chain(error: &dyn Error) -> String {
 }
 
 /// What a caught panic answers. The panic hook has printed the place; the message goes to the log, never to the client.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let message = panic
         .downcast_ref::<String>()
@@ -234,7 +237,7 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
 
 fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
     let known = response.extensions_mut().remove::<Problem>();
-    let problem = known.unwrap_or_else(|| Problem::of_status(response.status(), response.headers()));
+    let problem = known.unwrap_or_else(|| Problem::of_status(response.status()));
     let (mut parts, _body) = response.into_parts();
     let (whole, body) = problem.render(Some(path)).into_parts();
     // What inner layers said beside the body stays (Allow, CORS), except what described the old body.
@@ -249,6 +252,7 @@ fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
 mod tests {
     use axum::Router;
     use axum::body::to_bytes;
+    use axum::http::HeaderMap;
     use axum::routing::get;
     use tower::ServiceExt as _;
 
@@ -290,7 +294,7 @@ mod tests {
         let (status, headers, body) = ask(router.clone(), "/a").await;
         assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(headers[header::ALLOW], "POST");
-        assert_eq!(body["detail"], "this path does not take that method; use POST");
+        assert_eq!(body["type"], "urn:corroborate:problem:method-not-allowed");
         let (status, _, body) = ask(router, "/b").await;
         assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
         assert_eq!(body["type"], "urn:corroborate:problem:too-large");

@@ -64,13 +64,8 @@ fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route
     let doorman = Arc::new(Doorman::new(settings));
     let mut router = Router::new();
     for (route, handler) in routes {
-        let longest = match route.patience {
-            Patience::Short => SHORT,
-            Patience::Check => settings.request_timeout,
-            Patience::Long => LONG,
-        };
         let door = from_fn_with_state((Arc::clone(&doorman), route.access), auth::door);
-        let patience = from_fn_with_state(longest, limit::patience);
+        let patience = from_fn_with_state(longest(route.patience, settings), limit::patience);
         router = router.route(route.path, handler.route_layer(patience).route_layer(door));
     }
     let mut router = router
@@ -85,6 +80,14 @@ fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn(problem::finish))
         .layer(from_fn(measure::measured))
+}
+
+fn longest(patience: Patience, settings: &HttpSettings) -> Duration {
+    match patience {
+        Patience::Short => SHORT,
+        Patience::Check => settings.request_timeout,
+        Patience::Long => LONG,
+    }
 }
 
 async fn unknown(uri: Uri) -> Problem {

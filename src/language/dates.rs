@@ -2,7 +2,7 @@
 //!
 //! Absolute ones always; "yesterday", "last year", "5 мая" (without a year) only with a reference, because without one they
 //! mean nothing. Times of day are not read. To add a pattern: a function that looks at the lexemes from an index and says
-//! how many it takes, called in [`at`].
+//! how many it takes, called in `at`.
 
 pub(crate) mod names;
 mod relative;

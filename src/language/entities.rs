@@ -106,6 +106,22 @@ fn words_of(sentence: &str) -> Vec<Word<'_>> {
         .collect()
 }
 
+/// Whether every word has a capital, so that a capital is no sign: "Man Bites Dog in London". The small words headlines leave
+/// small do not count, and Russian and Ukrainian ones shout only in full capitals.
+fn is_headline(words: &[Word<'_>]) -> bool {
+    const SMALL: &str = " a an the of in on for to and or at by with from as vs per but nor ";
+    let (mut capitals, mut others) = (0, 0);
+    for word in words.iter().filter(|word| word.surface.chars().all(char::is_alphabetic)) {
+        let cyrillic = super::has_cyrillic(word.surface);
+        if word.capital && (!cyrillic || word.acronym) {
+            capitals += 1;
+        } else if cyrillic || !SMALL.contains(&format!(" {} ", word.text)) {
+            others += 1;
+        }
+    }
+    capitals >= 4 && others * 10 <= capitals
+}
+
 fn in_sentence(
     words: &[Word<'_>],
     sentence: &str,
@@ -113,12 +129,7 @@ fn in_sentence(
     inner: &HashSet<&str>,
     found: &mut Vec<Entity>,
 ) {
-    let content = words
-        .iter()
-        .filter(|word| !stopwords::is_stop_word(&word.text, None) && word.surface.chars().all(char::is_alphabetic));
-    let (capitals, all) = content.fold((0, 0), |(capitals, all), word| (capitals + usize::from(word.capital), all + 1));
-    // In a headline of capitals a capital is no sign.
-    let shouting = all >= 4 && capitals * 10 >= all * 9;
+    let shouting = is_headline(words);
     let normalised: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
     let mut index = 0;
     while let Some(word) = words.get(index) {
@@ -167,6 +178,9 @@ fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &
     if !word.capital && !cyrillic {
         return None;
     }
+    if !word.capital {
+        return gazetteer::lookup(normalised.get(index..=index)?).filter(|known| known.demonym).map(|known| (known, 1));
+    }
     // "U.S." and "U.N." are words of one letter each.
     if let Some(dotted) = dotted_acronym(words, index, sentence) {
         return Some(dotted);
@@ -175,9 +189,6 @@ fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &
     let together =
         (1..ahead.len()).take_while(|step| adjacent(words, index + step - 1, index + step, sentence)).count() + 1;
     let mut matched = gazetteer::longest_match(ahead.get(..together)?)?;
-    if !word.capital && !matched.known.demonym {
-        return None;
-    }
     let lone = matched.words == 1;
     let ambiguous =
         lone && !word.acronym && (stopwords::is_stop_word(&word.text, None) || markers::is_everyday(&word.text));
@@ -366,7 +377,7 @@ fn kind_of(
     let words_only = run
         .iter()
         .all(|word| word.surface.chars().all(|c| c.is_alphabetic() || tokens::is_apostrophe(c)) && !word.acronym);
-    if (2..=3).contains(&taken) && words_only && !quoted && !opens {
+    if words_only && !quoted && (taken == 2 || (taken == 3 && !opens)) {
         return Some(EntityKind::Person);
     }
     Some(EntityKind::Misc)

@@ -61,7 +61,7 @@ pub(crate) fn lex(text: &str, spaced_groups: bool) -> Vec<Lexeme<'_>> {
         }
         let (next, kind) = if first.is_ascii_digit() {
             (number_end(&characters, index, spaced_groups), Kind::Number)
-        } else if first.is_alphabetic() {
+        } else if tokens::is_letter(first) {
             let next = word_end(&characters, index);
             (next, Kind::Word(tokens::normalise_word(cut(text, start, offset(next)))))
         } else {
@@ -78,8 +78,8 @@ fn word_end(characters: &[(usize, char)], start: usize) -> usize {
     let at = |index: usize| characters.get(index).map(|pair| pair.1);
     let mut index = start;
     while let Some(character) = at(index) {
-        let joins = tokens::is_apostrophe(character) && at(index + 1).is_some_and(char::is_alphabetic);
-        if !(character.is_alphabetic() || joins || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}')) {
+        let joins = tokens::is_apostrophe(character) && at(index + 1).is_some_and(tokens::is_letter);
+        if !(tokens::is_letter(character) || joins || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}')) {
             break;
         }
         index += 1;

@@ -29,12 +29,32 @@ const HARMLESS: &str = "not only;no less than;no fewer than;no more than;not les
     не позднее;не ранее;чуть не;едва не;не раз;если не;пока не;не считая;не без;не лишь;не просто;не лише;не тільки;не менше;не менш;\
     не більше;не більш;не пізніше;не раніше;мало не;не раз;не просто;тем не менее;тим не менш;ледь не";
 
-static WORDS: LazyLock<(HashSet<&'static str>, HashSet<&'static str>, Vec<&'static str>)> = LazyLock::new(|| {
-    (DENYING.split_whitespace().collect(), CONCORD.split_whitespace().collect(), REFUTING.split_whitespace().collect())
-});
+struct Words {
+    denying: HashSet<&'static str>,
+    concord: HashSet<&'static str>,
+    /// Beginnings by their first letter.
+    refuting: HashMap<char, Vec<&'static str>>,
+    /// Phrases by their first word.
+    harmless: HashMap<&'static str, Vec<Vec<&'static str>>>,
+}
 
-static HARMLESS_PHRASES: LazyLock<Vec<Vec<&'static str>>> =
-    LazyLock::new(|| HARMLESS.split(';').map(|phrase| phrase.split_whitespace().collect()).collect());
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let mut refuting: HashMap<char, Vec<&'static str>> = HashMap::new();
+    for beginning in REFUTING.split_whitespace() {
+        refuting.entry(beginning.chars().next().unwrap_or_default()).or_default().push(beginning);
+    }
+    let mut harmless: HashMap<&'static str, Vec<Vec<&'static str>>> = HashMap::new();
+    for phrase in HARMLESS.split(';') {
+        let words: Vec<&'static str> = phrase.split_whitespace().collect();
+        harmless.entry(words.first().copied().unwrap_or_default()).or_default().push(words);
+    }
+    Words {
+        denying: DENYING.split_whitespace().collect(),
+        concord: CONCORD.split_whitespace().collect(),
+        refuting,
+        harmless,
+    }
+});
 
 /// Counts the denials of a text, clause by clause. `language` is not needed: the words tell themselves.
 pub fn negations(text: &str, _language: Option<&str>) -> usize {
@@ -55,12 +75,14 @@ fn clause_ends(lexeme: &Lexeme<'_>) -> bool {
 
 fn clause(lexemes: &[Lexeme<'_>]) -> usize {
     let words: Vec<&str> = lexemes.iter().filter_map(Lexeme::word).collect();
-    let (denying, concord, refuting) = &*WORDS;
+    let Words { denying, concord, harmless, .. } = &*WORDS;
     let (mut count, mut concord_words) = (0, 0);
     let mut index = 0;
     while let Some(word) = words.get(index) {
         let rest = words.get(index..).unwrap_or_default();
-        if let Some(phrase) = HARMLESS_PHRASES.iter().find(|phrase| rest.starts_with(phrase)) {
+        if let Some(phrase) =
+            harmless.get(word).and_then(|phrases| phrases.iter().find(|phrase| rest.starts_with(phrase)))
+        {
             index += phrase.len();
             continue;
         }
@@ -71,7 +93,7 @@ fn clause(lexemes: &[Lexeme<'_>]) -> usize {
             count += 1;
         } else if concord.contains(word) {
             concord_words += 1;
-        } else if refutes(word, refuting) {
+        } else if refutes(word) {
             count += 1;
         }
         index += 1;
@@ -79,7 +101,8 @@ fn clause(lexemes: &[Lexeme<'_>]) -> usize {
     if count == 0 && concord_words > 0 { 1 } else { count }
 }
 
-fn refutes(word: &str, beginnings: &[&str]) -> bool {
+fn refutes(word: &str) -> bool {
+    let Some(beginnings) = word.chars().next().and_then(|first| WORDS.refuting.get(&first)) else { return false };
     word.chars().count() >= 4
         && !matches!(word, "falsetto" | "ложка" | "ложки" | "ложку" | "ложится" | "ложатся" | "миффлин" | "ложе")
         && beginnings.iter().any(|beginning| {

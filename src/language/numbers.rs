@@ -147,9 +147,11 @@ impl Reader<'_> {
             return Some((vec![quantity], value.next));
         }
         if value.ordinal {
-            let quantity =
-                self.finish(start, value.next, (value.amount, value.amount), Unit::Ordinal, Comparator::Exact, 1.0);
-            return Some((vec![quantity], value.next));
+            // "у 860-му році" is a year, however few its digits.
+            let named = self.lexemes.get(value.next).and_then(Lexeme::word).is_some_and(dates::names::is_year_word);
+            let unit = if named && value.amount > 31.0 { Unit::Year } else { Unit::Ordinal };
+            let bounds = (value.amount, value.amount);
+            return Some((vec![self.finish(start, value.next, bounds, unit, Comparator::Exact, 1.0)], value.next));
         }
         let negative = self.is_negative(index);
         let (unit, end) = self.unit_after(value.next);

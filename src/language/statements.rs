@@ -47,7 +47,7 @@ static GREETING: LazyLock<Regex> = LazyLock::new(|| {
 /// "X is being shared as Y", "Viral posts claim that Y", "Утверждается, что Y": Y is the claim.
 static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
-        r"(?i)^.{3,160}?\b(?:is|are|was|were|has been|have been) (?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|going viral)(?: (?:online|on social media|on facebook|on twitter|on whatsapp|widely))?,? (?:as|with (?:the|a) (?:false )?(?:claim|caption)(?: that)?|claiming(?: that)?|saying(?: that)?)[:,]? (.+)$",
+        r"(?i)^.{3,160}?(?-u:\b)(?:is|are|was|were|has been|have been) (?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|going viral)(?: (?:online|on social media|on facebook|on twitter|on whatsapp|widely))?,? (?:as|with (?:the|a) (?:false )?(?:claim|caption)(?: that)?|claiming(?: that)?|saying(?: that)?)[:,]? (.+)$",
         r"(?i)^(?:a |an |the |some |several |multiple )?(?:viral |social media |facebook |twitter |widely shared |online )*(?:posts?|messages?|videos?|images?|photos?|memes?|rumou?rs?|tweets?)(?: (?:on|shared on) [a-z ]{3,30}?)? (?:claims?|claimed|says?|alleges?|suggests?)(?: that)? (.+)$",
         r"(?i)^it (?:is|was|has been) (?:being )?(?:claimed|alleged|rumou?red|said)(?: (?:online|on social media))? that (.+)$",
         r"(?i)^(?:в соцсетях|в сети|в интернете|в телеграм-каналах|пользователи)\s.{0,60}?(?:утвержда\S+|распростран\S+|пишут|сообща\S+)(?:[^,]{0,60}),? (?:что|будто|якобы) (.+)$",
@@ -75,17 +75,14 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
     let title = title.map(clean).filter(|title| !title.is_empty());
     let all = sentences(&text);
     let alone = all.len() == 1;
-    let mut context: Vec<Vec<Entity>> = Vec::new();
-    if let Some(title) = &title {
-        context.push(entities(title, language, &[]));
-    }
+    let mut context: Vec<String> = title.iter().cloned().collect();
     let mut found: Vec<Candidate> = Vec::new();
     for sentence in all.into_iter().take(MOST_SENTENCES) {
         let sentence = one_line(sentence);
         if let Some(candidate) = candidate(&sentence, &context, language, alone) {
             insert(&mut found, candidate, false);
         }
-        context.push(entities(&sentence, language, &[]));
+        context.push(sentence);
     }
     if let Some(candidate) = title.and_then(|title| candidate(&one_line(&title), &[], language, found.is_empty())) {
         insert(&mut found, candidate, true);
@@ -97,7 +94,7 @@ fn one_line(sentence: &str) -> String {
     sentence.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn candidate(sentence: &str, context: &[Vec<Entity>], language: Option<&str>, alone: bool) -> Option<Candidate> {
+fn candidate(sentence: &str, context: &[String], language: Option<&str>, alone: bool) -> Option<Candidate> {
     if is_question(sentence) || GREETING.is_match(sentence) || sentence.chars().count() > LONGEST {
         return None;
     }
@@ -123,8 +120,16 @@ fn is_question(sentence: &str) -> bool {
     sentence.trim_end_matches(['"', '»', '”', ')', ' ', '!']).ends_with(['?', '？', '؟'])
 }
 
+/// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
+const FRAME_WORDS: &str = "shared circulat passed spread presented viral claim said says alleg suggest rumo breaking just утвержда распростран пиш \
+    сообща говорят слухи срочно молния стверджу поширю повідомля кажуть подейкують терміново твердження";
+
 /// The claim inside a frame that only passes it on.
 fn unframed(sentence: &str) -> Option<String> {
+    let lower = sentence.to_lowercase();
+    if !FRAME_WORDS.split_whitespace().any(|word| lower.contains(word)) {
+        return None;
+    }
     let claim = FRAMES.iter().find_map(|frame| frame.captures(sentence)?.get(1).map(|part| part.as_str().trim()))?;
     // "… shared as a photo" leaves a noun, not a claim.
     let words = claim.split_whitespace().count();
@@ -147,7 +152,7 @@ fn capitalised(text: &str) -> String {
 }
 
 /// Replaces a leading pronoun by the one name it can mean. `None` where there is no such pronoun, or more than one name.
-fn resolve(sentence: &str, context: &[Vec<Entity>], language: Option<&str>) -> Option<String> {
+fn resolve(sentence: &str, context: &[String], language: Option<&str>) -> Option<String> {
     let (first, rest) = sentence.split_once(' ')?;
     let word = tokens::normalise_word(first.trim_end_matches(','));
     let (kinds, possessive): (&[EntityKind], bool) = match word.as_str() {
@@ -161,7 +166,7 @@ fn resolve(sentence: &str, context: &[Vec<Entity>], language: Option<&str>) -> O
     if word == "it" && is_expletive(rest) {
         return None;
     }
-    let name = antecedent(context, kinds)?;
+    let name = antecedent(context, kinds, language)?;
     // A Russian or Ukrainian name found in an oblique case cannot be the subject as it stands.
     if has_cyrillic(&name.text) && (possessive || oblique(&name.text))
         || has_cyrillic(sentence) != has_cyrillic(&name.text)
@@ -199,13 +204,13 @@ fn is_expletive(rest: &str) -> bool {
             ))
 }
 
-/// The one name of those kinds in the nearest sentence that has any, if it has exactly one and the whole text before names no
-/// second one more recently.
-fn antecedent<'a>(context: &'a [Vec<Entity>], kinds: &[EntityKind]) -> Option<&'a Entity> {
-    let nearest = context.iter().rev().take(3).find(|names| names.iter().any(|name| kinds.contains(&name.kind)))?;
-    let mut fitting = nearest.iter().filter(|name| kinds.contains(&name.kind));
-    let name = fitting.next()?;
-    fitting.next().is_none().then_some(name)
+/// The one name of those kinds in the nearest of the three sentences before that names any; `None` where it names several.
+fn antecedent(context: &[String], kinds: &[EntityKind], language: Option<&str>) -> Option<Entity> {
+    let fitting = |sentence: &String| -> Vec<Entity> {
+        entities(sentence, language, &[]).into_iter().filter(|name| kinds.contains(&name.kind)).collect()
+    };
+    let mut nearest = context.iter().rev().take(3).map(fitting).find(|names| !names.is_empty())?;
+    if nearest.len() == 1 { nearest.pop() } else { None }
 }
 
 /// Endings that a Russian or Ukrainian name has in other cases.

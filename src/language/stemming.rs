@@ -1,10 +1,43 @@
 //! Stems: Snowball where it knows the language, a light suffix stripper for Ukrainian, the word itself otherwise.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use rust_stemmers::{Algorithm, Stemmer};
+
+/// Stems kept per thread and language; news repeats its words, and a stem costs ten times a look-up. About 2 MB when full.
+const MOST_KEPT: usize = 20_000;
+
+thread_local! {
+    static KEPT: RefCell<HashMap<String, HashMap<String, String>>> = RefCell::new(HashMap::new());
+}
 
 /// The stem of a normalised word (see [`super::tokens`]). The alphabet decides before the language does, so that an English
 /// name inside a Russian sentence is stemmed as English.
 pub fn stem(word: &str, language: Option<&str>) -> String {
+    let code = language.unwrap_or_default();
+    KEPT.with_borrow_mut(|kept| {
+        if !kept.contains_key(code) {
+            // Languages are few; anything else is a caller's nonsense that must not grow the memory.
+            if kept.len() > 100 {
+                kept.clear();
+            }
+            kept.insert(code.to_owned(), HashMap::new());
+        }
+        let Some(words) = kept.get_mut(code) else { return computed(word, language) };
+        if let Some(stem) = words.get(word) {
+            return stem.clone();
+        }
+        let stem = computed(word, language);
+        if words.len() >= MOST_KEPT {
+            words.clear();
+        }
+        words.insert(word.to_owned(), stem.clone());
+        stem
+    })
+}
+
+fn computed(word: &str, language: Option<&str>) -> String {
     if super::has_cyrillic(word) {
         let ukrainian = word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''));
         return match language {

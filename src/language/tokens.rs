@@ -47,6 +47,9 @@ pub fn normalise_word(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
+    if word.chars().all(is_plain_cyrillic) {
+        return word.chars().map(plain_lower).collect();
+    }
     let fold = |letters: &mut dyn Iterator<Item = char>| -> String {
         letters
             .flat_map(char::to_lowercase)
@@ -61,6 +64,31 @@ pub fn normalise_word(word: &str) -> String {
             .collect()
     };
     if is_nfkc_quick(word.chars()) == IsNormalized::Yes { fold(&mut word.chars()) } else { fold(&mut word.nfkc()) }
+}
+
+/// Modern Russian and Ukrainian letters: no normalisation changes them.
+fn is_plain_cyrillic(letter: char) -> bool {
+    matches!(letter, 'А'..='я' | 'Ё' | 'ё' | 'І' | 'і' | 'Ї' | 'ї' | 'Є' | 'є' | 'Ґ' | 'ґ')
+}
+
+/// Lower case of such a letter, `ё` as `е`.
+fn plain_lower(letter: char) -> char {
+    match letter {
+        'А'..='Я' => char::from_u32(letter as u32 + 0x20).unwrap_or(letter),
+        'Ё' | 'ё' => 'е',
+        'І' => 'і',
+        'Ї' => 'ї',
+        'Є' => 'є',
+        'Ґ' => 'ґ',
+        letter => letter,
+    }
+}
+
+/// [`char::is_alphabetic`], quick for the letters nearly every text is made of.
+pub(crate) fn is_letter(character: char) -> bool {
+    character.is_ascii_alphabetic()
+        || is_plain_cyrillic(character)
+        || (!character.is_ascii() && character.is_alphabetic())
 }
 
 /// Apostrophes people type. Not the typewriter's double quote, not the prime of feet and minutes.
@@ -98,7 +126,10 @@ pub(crate) fn spans(text: &str) -> Vec<(usize, usize)> {
 }
 
 fn is_word_character(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}' | '\u{0483}'..='\u{0487}')
+    is_letter(character)
+        || character.is_ascii_digit()
+        || (!character.is_ascii() && character.is_numeric())
+        || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}' | '\u{0483}'..='\u{0487}')
 }
 
 /// Whether the character between two others belongs to the word around it.

@@ -69,19 +69,30 @@ const SOUNDS: &str = "shch:S tsch:C tch:C sch:S zsch:C dzh:J дж:J кс:ks szcz
 /// A spelling and its sound.
 type Sound = (&'static str, &'static str);
 
-/// Spellings by first letter, the longest first.
-static SPELLINGS: LazyLock<HashMap<char, Vec<Sound>>> = LazyLock::new(|| {
-    let mut map: HashMap<char, Vec<Sound>> = HashMap::new();
+/// Spellings by the slot of their first letter, the longest first.
+static SPELLINGS: LazyLock<Vec<Vec<Sound>>> = LazyLock::new(|| {
+    let mut table: Vec<Vec<Sound>> = vec![Vec::new(); SLOTS];
     for (from, to) in SOUNDS.split_whitespace().filter_map(|pair| pair.split_once(':')) {
-        if let Some(letter) = from.chars().next() {
-            map.entry(letter).or_default().push((from, to));
+        if let Some(spellings) = from.chars().next().and_then(slot).and_then(|slot| table.get_mut(slot)) {
+            spellings.push((from, to));
         }
     }
-    for spellings in map.values_mut() {
+    for spellings in &mut table {
         spellings.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
     }
-    map
+    table
 });
+
+/// ASCII, then the Cyrillic block.
+const SLOTS: usize = 128 + 256;
+
+fn slot(letter: char) -> Option<usize> {
+    match letter as usize {
+        code @ 0..128 => Some(code),
+        code @ 0x0400..0x0500 => Some(128 + code - 0x0400),
+        _ => None,
+    }
+}
 
 /// The sounds of one word in a small alphabet: doubled letters once, a silent `h` gone, the same for both alphabets as far as
 /// a rule can make it so.
@@ -98,7 +109,8 @@ pub fn skeleton(word: &str) -> String {
         // "Johnson" begins with J, "Sonja" ends in a glide.
         let heads = before.is_none() && first == 'j';
         let fits = |from: &str| rest.starts_with(from) && (!heads || from.len() == 1);
-        let found = SPELLINGS.get(&first).and_then(|all| all.iter().find(|(from, _)| fits(from)));
+        let found =
+            slot(first).and_then(|slot| SPELLINGS.get(slot)).and_then(|all| all.iter().find(|(from, _)| fits(from)));
         let Some((from, to)) = found else {
             if first.is_alphanumeric() {
                 push_once(&mut sounds, first);

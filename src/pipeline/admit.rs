@@ -27,7 +27,7 @@ fn allowed_phase(services: &Services, request: &Request) -> Phase {
         return Phase::Two;
     }
     let item = &request.item;
-    let piloted = crate::config::is_pilot(&settings.pilot_channels, item.channel.as_deref());
+    let piloted = settings.pilot.covers(item.channel.as_deref());
     // An item without a figure is not known to be unimportant.
     let important = item.importance.is_none_or(|importance| importance >= settings.min_importance);
     if settings.enrichment_enabled && piloted && important { Phase::Two } else { Phase::One }

@@ -19,8 +19,8 @@ use super::read::PreparedPage;
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub enrichment_enabled: bool,
-    /// Channels that get Phase 2, or `all`; see [`crate::config::is_pilot`].
-    pub pilot_channels: Vec<String>,
+    /// Channels that get Phase 2.
+    pub pilot: Pilot,
     pub min_importance: f64,
     pub max_sources: usize,
     pub max_time: Duration,
@@ -44,6 +44,31 @@ pub struct Settings {
     /// Where results go; `None` without a broker: nobody would collect them.
     pub results_exchange: Option<String>,
     pub search_results: usize,
+}
+
+/// The channels of a pilot; `None` is every channel, and items without one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pilot(Option<Vec<String>>);
+
+impl Pilot {
+    /// `all` among the names means everybody. `@name` and `name` are the same, case aside.
+    pub fn new(names: &[String]) -> Self {
+        if names.iter().any(|name| name.eq_ignore_ascii_case("all")) {
+            return Self(None);
+        }
+        Self(Some(names.iter().map(|name| plain(name)).collect()))
+    }
+
+    pub fn covers(&self, channel: Option<&str>) -> bool {
+        match &self.0 {
+            None => true,
+            Some(names) => channel.is_some_and(|channel| names.contains(&plain(channel))),
+        }
+    }
+}
+
+fn plain(channel: &str) -> String {
+    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 /// The search providers in the order they are asked.
@@ -167,5 +192,31 @@ impl Services {
             took.ms = result.cost.millis,
             "item enriched"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pilot_of_all_covers_everybody_and_another_only_its_channels() {
+        let all = Pilot::new(&["all".to_owned()]);
+        assert!(all.covers(None) && all.covers(Some("@any")));
+        let some = Pilot::new(&["@News".to_owned()]);
+        assert!(some.covers(Some("news")) && some.covers(Some("@NEWS")));
+        assert!(!some.covers(Some("@other")) && !some.covers(None));
+    }
+
+    #[test]
+    fn the_monthly_cap_is_never_passed() {
+        let budget = Budget::new(9.5, 10.0);
+        assert!(budget.reserve(0.5));
+        assert!(!budget.reserve(0.01));
+        assert!(budget.reserve(0.0), "free calls go on");
+        budget.refresh(3.0, false);
+        assert!(!budget.reserve(0.01), "a figure that is behind does not open the cap again");
+        budget.refresh(0.0, true);
+        assert!(budget.reserve(1.0), "a new month does");
     }
 }

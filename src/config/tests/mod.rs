@@ -372,14 +372,6 @@ fn the_first_rules_carry_types_and_deny_wins() {
 }
 
 #[test]
-fn a_pilot_knows_its_channels() {
-    let pilot = config(&[("ENRICHMENT_PILOT_CHANNELS", "@One, two")]).enrichment.pilot_channels;
-    assert!(is_pilot(&pilot, Some("one")) && is_pilot(&pilot, Some("@Two")));
-    assert!(!is_pilot(&pilot, Some("three")) && !is_pilot(&pilot, None));
-    assert!(is_pilot(&Config::built_in().enrichment.pilot_channels, None));
-}
-
-#[test]
 fn durations_and_sizes_are_read_in_every_form() {
     let read = config(&[
         ("FACTCHECK_CACHE_TTL_HOURS", "2d"),

@@ -55,7 +55,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Give dead letters back to the queue they came from",
         parameters: &[],
         body: SELECTION,
-        answer: Answer::json("How many went back", SchemaGenerator::subschema_for::<Requeued>),
+        answer: Answer::json("How many went back", SchemaGenerator::subschema_for::<Moved>),
         mount: |method| on(method, requeue),
     },
     Route {
@@ -67,7 +67,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Throw dead letters away for good",
         parameters: &[],
         body: SELECTION,
-        answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Dropped>),
+        answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Moved>),
         mount: |method| on(method, throw_away),
     },
 ];
@@ -128,14 +128,10 @@ pub(crate) struct Selection {
     all: bool,
 }
 
+/// How many letters were moved.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Requeued {
-    requeued: usize,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Dropped {
-    dropped: usize,
+pub(crate) struct Moved {
+    count: usize,
 }
 
 impl From<&DeadLetter> for Letter {
@@ -206,14 +202,14 @@ async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<OpenLe
     letter(app.queue.as_ref(), &id).await.map(Json)
 }
 
-async fn requeue(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Requeued>, Problem> {
+async fn requeue(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Moved>, Problem> {
     let moved = app.queue.dead_requeue(selection.check()?).await?;
-    Ok(Json(Requeued { requeued: selection.answer(moved)? }))
+    Ok(Json(Moved { count: selection.answer(moved)? }))
 }
 
-async fn throw_away(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Dropped>, Problem> {
+async fn throw_away(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Moved>, Problem> {
     let moved = app.queue.dead_drop(selection.check()?).await?;
-    Ok(Json(Dropped { dropped: selection.answer(moved)? }))
+    Ok(Json(Moved { count: selection.answer(moved)? }))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "What an edit would change; nothing is kept",
         parameters: &[],
         body: Some(Content::json(SchemaGenerator::subschema_for::<PreviewRequest>)),
-        answer: Answer::json("What would be done", preview_schema),
+        answer: Answer::json("What would be done", change_schema),
         mount: |method| on(method, preview),
     },
 ];
@@ -127,14 +127,14 @@ pub(crate) struct PreviewRequest {
     remove: bool,
 }
 
-/// What an edit would do.
+/// What an edit did, or would do.
 #[derive(Debug, Serialize)]
-struct Preview {
+struct Edited {
     /// In the form it is kept.
     domain: String,
-    /// Null when there is nothing to remove.
-    change: Option<RuleChange>,
-    /// Stored pages under the domain.
+    #[serde(flatten)]
+    change: RuleChange,
+    /// Stored pages under the domain: those the edit is about.
     stored_pages: i64,
 }
 
@@ -149,19 +149,12 @@ fn change_schema(generator: &mut SchemaGenerator) -> Schema {
     let action = generator.subschema_for::<RuleChangeAction>();
     schemars::json_schema!({
         "type": "object",
-        "required": ["action", "before", "after"],
-        "properties": {"action": action, "before": rule.clone(), "after": rule}
-    })
-}
-
-fn preview_schema(generator: &mut SchemaGenerator) -> Schema {
-    let change = change_schema(generator);
-    schemars::json_schema!({
-        "type": "object",
-        "required": ["domain", "change", "stored_pages"],
+        "required": ["domain", "action", "before", "after", "stored_pages"],
         "properties": {
             "domain": {"type": "string"},
-            "change": {"anyOf": [change, {"type": "null"}]},
+            "action": action,
+            "before": rule.clone(),
+            "after": rule,
             "stored_pages": {"type": "integer"}
         }
     })
@@ -221,13 +214,14 @@ async fn list(State(app): State<App>) -> Result<Json<Rules>, Problem> {
 async fn put(
     State(app): State<App>,
     Edit(editor, request): Edit<RuleRequest>,
-) -> Result<(StatusCode, Json<RuleChange>), Problem> {
+) -> Result<(StatusCode, Json<Edited>), Problem> {
     let rule = request.check()?;
     let services = &app.services;
     let change = services.store.put_domain_rule(&rule, &editor.0, services.clock.now(), false).await?;
     let status = if change.before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
     tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "a domain rule was edited");
-    Ok((status, Json(change)))
+    let stored_pages = services.store.sources_under(&rule.domain).await?;
+    Ok((status, Json(Edited { domain: rule.domain, change, stored_pages })))
 }
 
 async fn remove(
@@ -235,36 +229,38 @@ async fn remove(
     ApiPath(domain): ApiPath,
     ApiQuery(query): ApiQuery<RemoveQuery>,
     request: Request,
-) -> Result<Json<RuleChange>, Problem> {
+) -> Result<Json<Edited>, Problem> {
     let domain = domain_of(&domain)?;
     let why = query_text("why", query.why, MOST_WHY)?;
     let editor = Editor::at(peer(&request));
     let services = &app.services;
     let now = services.clock.now();
     let change = services.store.remove_domain_rule(&domain, &editor.0, why.as_deref(), now, false).await?;
-    let change = change
-        .ok_or_else(|| Problem::not_found(format!("{domain} has no rule; GET /api/domains lists those there are")))?;
+    let change = change.ok_or_else(|| no_rule(&domain))?;
     tracing::info!(domain, editor = editor.0, "a domain rule was removed");
-    Ok(Json(change))
+    let stored_pages = services.store.sources_under(&domain).await?;
+    Ok(Json(Edited { domain, change, stored_pages }))
 }
 
-async fn preview(
-    State(app): State<App>,
-    Edit(editor, request): Edit<PreviewRequest>,
-) -> Result<Json<Preview>, Problem> {
+async fn preview(State(app): State<App>, Edit(editor, request): Edit<PreviewRequest>) -> Result<Json<Edited>, Problem> {
     let (store, now) = (&app.services.store, app.services.clock.now());
     let (domain, change) = match planned(request)? {
         Planned::Put(rule) => {
             let change = store.put_domain_rule(&rule, &editor.0, now, true).await?;
-            (rule.domain, Some(change))
+            (rule.domain, change)
         }
         Planned::Remove(domain) => {
             let change = store.remove_domain_rule(&domain, &editor.0, None, now, true).await?;
+            let change = change.ok_or_else(|| no_rule(&domain))?;
             (domain, change)
         }
     };
     let stored_pages = store.sources_under(&domain).await?;
-    Ok(Json(Preview { domain, change, stored_pages }))
+    Ok(Json(Edited { domain, change, stored_pages }))
+}
+
+fn no_rule(domain: &str) -> Problem {
+    Problem::not_found(format!("{domain} has no rule; GET /api/domains lists those there are"))
 }
 
 #[derive(Debug, PartialEq)]
@@ -333,11 +329,9 @@ mod tests {
     }
 
     #[test]
-    fn the_schemas_name_what_is_sent() {
+    fn the_schema_names_what_is_sent() {
         let rule = read(json!({"domain": "a.org", "list": "deny"})).unwrap();
         let change = RuleChange { action: RuleChangeAction::Add, before: None, after: Some(rule) };
-        assert_described(change_schema, &json!(change));
-        let preview = Preview { domain: "a.org".into(), change: Some(change), stored_pages: 3 };
-        assert_described(preview_schema, &json!(preview));
+        assert_described(change_schema, &json!(Edited { domain: "a.org".into(), change, stored_pages: 3 }));
     }
 }

@@ -20,7 +20,7 @@ use super::router::App;
 #[derive(Clone, Copy)]
 pub(crate) struct Route {
     pub(crate) verb: Verb,
-    /// In the router's notation, which OpenAPI shares: `/api/items/{id}`.
+    /// In the router's notation, which `OpenAPI` shares: `/api/items/{id}`.
     pub(crate) path: &'static str,
     pub(crate) access: Access,
     pub(crate) patience: Patience,
@@ -43,7 +43,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// As OpenAPI writes it.
+    /// As `OpenAPI` writes it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",

@@ -46,6 +46,8 @@ pub(crate) struct ProviderRow {
     status: &'static str,
     /// When it is asked again; null while ready, and when only a person can mend it.
     until: Option<DateTime<Utc>>,
+    /// Why it cannot be asked; null while ready or unconfigured.
+    reason: Option<String>,
     /// Calls a minute it may get; null when unconfigured.
     rpm: Option<u32>,
     /// Of all processes, UTC day.
@@ -95,6 +97,7 @@ fn rows(
             kind,
             status: status.state.as_str(),
             until: status.until,
+            reason: status.reason,
             rpm: Some(status.rpm),
             calls_today: unsigned(stored.calls_today).max(status.calls_today),
             errors_today: unsigned(stored.errors_today).max(status.errors_today),
@@ -107,9 +110,10 @@ fn rows(
         let stored = stored(name);
         ProviderRow {
             name,
-            kind: if *name == "google" { FACT_CHECK } else { SEARCH },
+            kind: if name.contains("factcheck") { FACT_CHECK } else { SEARCH },
             status: "unconfigured",
             until: None,
+            reason: None,
             rpm: None,
             calls_today: unsigned(stored.calls_today),
             errors_today: unsigned(stored.errors_today),
@@ -127,7 +131,16 @@ mod tests {
 
     fn status(name: &'static str, calls: u64, usd: f64) -> GateStatus {
         let state = GateState::Open;
-        GateStatus { name, state, until: None, rpm: 6, calls_today: calls, errors_today: 1, usd_today: usd }
+        GateStatus {
+            name,
+            state,
+            until: None,
+            reason: None,
+            rpm: 6,
+            calls_today: calls,
+            errors_today: 1,
+            usd_today: usd,
+        }
     }
 
     fn usage(name: &str, calls: i64, usd_today: f64, usd_month: f64) -> ProviderUsage {
@@ -138,7 +151,7 @@ mod tests {
     fn the_fleet_and_this_process_are_counted_once() {
         let statuses = vec![(SEARCH, status("gdelt", 3, 0.5)), (SEARCH, status("brave", 7, 0.25))];
         let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
-        let rows = rows(statuses, &["google", "newsapi"], &usage);
+        let rows = rows(statuses, &["google_factcheck", "newsapi"], &usage);
         let brief: Vec<_> = rows
             .iter()
             .map(|row| (row.name, row.kind, row.status, row.calls_today, row.usd_today, row.usd_month))
@@ -148,7 +161,7 @@ mod tests {
             [
                 ("gdelt", "search", "open", 10, 0.75, 9.0),
                 ("brave", "search", "open", 7, 0.25, 1.25),
-                ("google", "fact_check", "unconfigured", 0, 0.0, 0.0),
+                ("google_factcheck", "fact_check", "unconfigured", 0, 0.0, 0.0),
                 ("newsapi", "search", "unconfigured", 0, 0.0, 4.0),
             ]
         );

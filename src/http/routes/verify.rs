@@ -105,8 +105,11 @@ pub struct VerifyEvidence {
 /// wherever it is asked, so that a second question is answered from the store.
 pub fn check_item(claim: &str, language: Option<&str>) -> Item {
     let claim = claim.trim();
-    let id = format!("check:{}", ids::content_hash(&[claim, language.unwrap_or_default()]));
-    let mut item = Item::from_claim(id, claim);
+    let hash = match language {
+        Some(language) => ids::content_hash(&[claim, language]),
+        None => ids::content_hash(&[claim]),
+    };
+    let mut item = Item::from_claim(format!("check:{hash}"), claim);
     item.language = language.map(str::to_owned);
     item
 }

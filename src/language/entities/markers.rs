@@ -79,6 +79,15 @@ static PLACE_WORDS: Words = LazyLock::new(|| {
     )
 });
 
+static OTHER_WORDS: Words = LazyLock::new(|| {
+    set(
+        "prize award awards cup act war wars day games championship theory treaty agreement festival revolution battle series season carol protocol \
+        constitution medal trophy bowl open affair scandal circle wonders hurricane storm премия премии кубок кубка война войны договор договора \
+        фестиваль фестиваля чемпионат чемпионата олимпиада соглашение конституция революция битва премія премії війна війни договір угода революція \
+        чемпіонат конституція битва",
+    )
+});
+
 static EVERYDAY: Words = LazyLock::new(|| {
     // Words of the gazetteer that open sentences as what they also are.
     set(
@@ -172,6 +181,8 @@ pub(super) fn institution(word: &str) -> Option<EntityKind> {
         Some(EntityKind::Org)
     } else if PLACE_WORDS.contains(word) {
         Some(EntityKind::Loc)
+    } else if OTHER_WORDS.contains(word) {
+        Some(EntityKind::Misc)
     } else {
         None
     }

@@ -31,6 +31,7 @@ fn people_organisations_and_places() {
     has("У Харкові пролунали вибухи, повідомив Ігор Терехов.", "Ігор Терехов", Person);
     has("У Харкові пролунали вибухи.", "Харкові", Loc);
     has("Минобороны РФ сообщило.", "Минобороны РФ", Org);
+    has("Alan Trammell is a MLB GM for the Detroit Tigers.", "MLB GM", EntityKind::Misc);
     has("He said that Angela Merkel won.", "Angela Merkel", Person);
 }
 

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::language::{is_emoji, stopwords, tokens};
 
 static URL: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+"));
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+"));
 
 /// A line or a tail that asks something of the reader.
 static CALL: LazyLock<Regex> = LazyLock::new(|| {
@@ -19,9 +19,13 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| {
 /// A call after a sign that sets it off, to the end of the line: "… | Подписаться на канал".
 static TAIL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\s*(?:[|•]|—|–)\s*(?:subscribe|follow us|join (?:us|our)|read more|подпи(?:шись|шитесь|саться|сывай)\S*|підпи(?:шись|шіться|сатися|суйт)\S*|читать далее|читати далі)\b.*$",
+        r"(?i)\s*(?:[|•]|—|–)\s*(?:subscribe|follow us|join (?:us|our)|read more|подпи(?:шись|шитесь|саться|сывай)\S*|підпи(?:шись|шіться|сатися|суйт)\S*|читать далее|читати далі).*$",
     )
 });
+
+/// How a copied post names its author: " — Name (@name) January 5, 2016".
+static SIGNATURE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#));
 
 /// A pattern of this file: it is right or the first test fails.
 pub(super) fn pattern(pattern: &str) -> Regex {
@@ -37,7 +41,8 @@ pub fn clean(text: &str) -> String {
         .lines()
         .filter_map(|line| {
             let calls = has_call_sign(line);
-            let plain = without_emoji(line);
+            let line = SIGNATURE.replace(line, "");
+            let plain = without_emoji(&line);
             if CALL.is_match(plain.trim().trim_start_matches(['-', '|', '•', '—', ' ']))
                 && (calls || plain.split_whitespace().count() <= 12)
             {
@@ -79,8 +84,10 @@ fn without_tags(line: &str) -> String {
         }
         let previous = index.checked_sub(1).and_then(|before| words.get(before)).copied();
         let next = words.get(index + 1).copied();
-        if in_grammar(previous, next) {
-            kept.push(opening.trim_start_matches(['#', '@']).replace('_', " "));
+        // ".@Name says": the dot is there so that the mention can be the subject.
+        if word.starts_with(".@") || in_grammar(previous, next) {
+            let name = opening.trim_start_matches(['#', '@']);
+            kept.push(if opening.starts_with('#') { name.replace('_', " ") } else { name.to_owned() });
         }
     }
     kept.join(" ")

@@ -13,14 +13,14 @@ use crate::language::{has_cyrillic, numbers};
 /// "I think", "по-моему", "на мою думку": the speaker's own view follows.
 static OWN_VIEW: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:i|we) (?:(?:really|strongly|personally|honestly|truly|still|just) )?(?:think|believe|feel|guess|suppose|hope|wish|love|like|hate|prefer|doubt|want)\b|\bin my (?:humble )?(?:opinion|view)\b|\bimh?o\b|\bto my mind\b|\bif you ask me\b|\b(?:personally|honestly|frankly),|(?:^|[\s,])(?:я|мы) (?:\S+ )?(?:считаю|считаем|думаю|думаем|полагаю|полагаем|верю|надеюсь|уверен|уверена|уверены|люблю|ненавижу|хочу)(?:[\s,]|$)|по-моему|по моему мнению|на мой взгляд|мне кажется|как по мне|я вважаю|ми вважаємо|я думаю|я гадаю|я вірю|я сподіваюся|на мою думку|на мій погляд|мені здається|як на мене|по-моєму",
+        r"(?i)(?-u:\b)(?:i|we) (?:(?:really|strongly|personally|honestly|truly|still|just) )?(?:think|believe|feel|guess|suppose|hope|wish|love|like|hate|prefer|doubt|want)(?-u:\b)|(?-u:\b)in my (?:humble )?(?:opinion|view)(?-u:\b)|(?-u:\b)imh?o(?-u:\b)|(?-u:\b)to my mind(?-u:\b)|(?-u:\b)if you ask me(?-u:\b)|(?-u:\b)(?:personally|honestly|frankly),|(?:^|[\s,])(?:я|мы) (?:\S+ )?(?:считаю|считаем|думаю|думаем|полагаю|полагаем|верю|надеюсь|уверен|уверена|уверены|люблю|ненавижу|хочу)(?:[\s,]|$)|по-моему|по моему мнению|на мой взгляд|мне кажется|как по мне|я вважаю|ми вважаємо|я думаю|я гадаю|я вірю|я сподіваюся|на мою думку|на мій погляд|мені здається|як на мене|по-моєму",
     )
 });
 
 /// "should", "нужно", "варто": what ought to be is no fact.
 static OUGHT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:should(?:n't)?|ought to|let's|needs? to (?:be|stop|go|resign|act))\b|(?:^|\s)(?:следует|стоит|надо|нужно|пора|должен|должна|должны|варто|треба|слід|потрібно|повинен|повинна|повинні)(?:\s|$)",
+        r"(?i)(?-u:\b)(?:should(?:n't)?|ought to|let's|needs? to (?:stop|resign|act))(?-u:\b)|(?:^|\s)(?:следует|стоит|надо|нужно|пора|должен|должна|должны|варто|треба|слід|потрібно|повинен|повинна|повинні)(?:\s|$)",
     )
 });
 
@@ -83,7 +83,10 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
         let checkable = rest
             .as_deref()
             .is_some_and(|rest| !numbers::quantities(rest, language).is_empty() && !judges(rest, language));
-        return match rest.filter(|_| checkable && view.start() == 0) {
+        let wish = [" want", " hope", " wish", " love", " like", " hate", " prefer"]
+            .iter()
+            .any(|verb| view.as_str().contains(verb));
+        return match rest.filter(|_| checkable && !wish && view.start() == 0) {
             Some(rest) => Judged { kind: ClaimKind::Mixed, factual_part: Some(rest) },
             None => plain(ClaimKind::Opinion),
         };
@@ -99,7 +102,7 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
             return plain(ClaimKind::Opinion);
         }
     }
-    if OUGHT.is_match(sentence) && numbers::quantities(sentence, language).is_empty() {
+    if ought(sentence) && numbers::quantities(sentence, language).is_empty() {
         return plain(ClaimKind::Opinion);
     }
     if !resolved && is_vague(&all) {
@@ -134,10 +137,37 @@ fn judging_position(all: &[Token]) -> Option<usize> {
     })
 }
 
+/// Whether the main clause says what ought to be; "scientists say that we should" reports.
+fn ought(sentence: &str) -> bool {
+    const REPORTING: &[&str] = &[
+        " that ",
+        " if ",
+        " because ",
+        " whether ",
+        " say",
+        " said",
+        " thinks",
+        " что ",
+        " если ",
+        " заяв",
+        " якщо ",
+        " що ",
+    ];
+    OUGHT.find(sentence).is_some_and(|found| {
+        let before = sentence.get(..found.start()).unwrap_or_default();
+        let before = format!(" {}", before.to_lowercase());
+        !REPORTING.iter().any(|word| before.contains(word))
+    })
+}
+
 /// Whether the judging word is what the sentence says of its subject: after a copula or a dash, or with little else.
 fn is_predicate(sentence: &str, all: &[Token], position: usize) -> bool {
     let before = all.get(..position).unwrap_or_default();
-    let copula = before.iter().rev().take(4).any(|token| COPULAS.contains(&token.text.as_str()));
+    let between = |token: &&Token| {
+        !COPULAS.contains(&token.text.as_str()) && (token.stop || FRAME_WORDS.contains(token.text.as_str()))
+    };
+    let nearest = before.iter().rev().take(5).find(|token| !between(token));
+    let copula = nearest.is_some_and(|token| COPULAS.contains(&token.text.as_str()));
     let dash =
         has_cyrillic(sentence) && (sentence.contains(" — ") || sentence.contains(" – ") || sentence.contains(" - "));
     let short = all.iter().filter(|token| !token.stop).count() <= 4;

@@ -39,6 +39,9 @@ fn kinds_as_the_scoring_rules_say() {
         ("Київ — столиця України", ClaimKind::Factual, "Київ — столиця України"),
         ("Putin was born in 1952, and he is an awful president", ClaimKind::Mixed, "Putin was born in 1952."),
         ("Vaccines cause autism", ClaimKind::Factual, "Vaccines cause autism"),
+        ("Forcings combined show good correlation", ClaimKind::Factual, "Forcings combined show good correlation"),
+        ("Doctors say that children should sleep", ClaimKind::Factual, "Doctors say that children should sleep"),
+        ("I want to buy the 2016 key", ClaimKind::Opinion, "I want to buy the 2016 key"),
     ] {
         let found = one(text);
         assert_eq!((found.kind, found.text.as_str()), (kind, claim), "{text}");
@@ -124,6 +127,8 @@ fn posts_are_cleaned() {
         ("Взрыв в Киеве\n\nПодписаться | Прислать новость", "Взрыв в Киеве"),
         ("Взрыв в Киеве | Подписаться на канал", "Взрыв в Киеве"),
         ("**Bold** claim ⚡️  with   spaces .", "Bold claim with spaces."),
+        ("A dam broke in Texas https://t.co/x — Ann Lee (@annlee) May 3, 2016", "A dam broke in Texas"),
+        (".@NASA says the moon has water", "NASA says the moon has water"),
         ("Write to me@example.org today", "Write to me@example.org today"),
         ("Temperature of −5 °C — fine", "Temperature of −5 °C — fine"),
     ] {

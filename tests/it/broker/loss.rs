@@ -1,8 +1,6 @@
 //! Losing things: connections, queues, the broker itself. Nothing may get lost with them.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,6 +8,7 @@ use corroborate::broker::{OutboxMessage, Queue, QueueError, QueueName, Settle};
 
 use super::bed::{Bed, amqp_url};
 use super::work::{Worker, item};
+use crate::support::node::Node;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_queue_is_declared_again() {
@@ -58,50 +57,6 @@ async fn a_dead_letter_queue_that_was_deleted_is_declared_again() {
     queue.settle(&delivery, Settle::Dead { label: "x".to_owned(), error: "y".to_owned() }).await.unwrap();
     assert_eq!(queue.dead_list(10).await.unwrap()[0].body, b"bad");
     bed.clear().await;
-}
-
-/// A broker of the test's own, ended with it.
-struct Node {
-    dir: tempfile::TempDir,
-}
-
-fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services/rabbitmq.sh")
-}
-
-impl Node {
-    async fn run(&self, command: &str, arguments: &[&str]) -> (Option<i32>, String) {
-        let mut call = Command::new(script());
-        call.arg(command).arg(self.dir.path()).args(arguments);
-        let done = tokio::task::spawn_blocking(move || call.output()).await.unwrap().unwrap();
-        (done.status.code(), String::from_utf8_lossy(&done.stdout).trim().to_owned())
-    }
-
-    async fn done(&self, command: &str, arguments: &[&str]) {
-        let (code, said) = self.run(command, arguments).await;
-        assert_eq!(code, Some(0), "{command}: {said}");
-    }
-
-    /// `None` where `RabbitMQ` is not installed on this machine.
-    async fn start() -> Option<(Self, url::Url)> {
-        let node = Self { dir: tempfile::tempdir().unwrap() };
-        match node.run("start", &[]).await {
-            (Some(0), url) => Some((node, url.parse().unwrap())),
-            (Some(69), _) => {
-                println!("skipped broker::loss: RabbitMQ is not installed here");
-                None
-            }
-            other => panic!("the node did not start: {other:?}"),
-        }
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        // Also when the test fails: a node left behind would hold memory until the machine ends.
-        let stopped = Command::new(script()).arg("stop").arg(self.dir.path()).status();
-        assert!(stopped.is_ok_and(|status| status.success()), "the node may still run");
-    }
 }
 
 /// The ids that were worked on, each once.

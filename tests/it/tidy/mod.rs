@@ -45,7 +45,7 @@ const CONFINED: [(&str, &[&str], &str); 18] = [
     ("lapin", &["broker"], "AMQP is spoken in one place"),
     ("reqwest", &["outbound"], "whatever leaves the process is limited and guarded there"),
     ("backoff", &["outbound"], "it is unmaintained, and must be replaceable in one place"),
-    ("governor", &["outbound"], "limits are kept where the calls are made"),
+    ("governor", &["outbound", "http"], "limits are kept where the calls go out and where they come in"),
     ("metrics", &["telemetry"], "there is one catalogue of metrics"),
     ("metrics_exporter_prometheus", &["telemetry"], "there is one catalogue of metrics"),
     ("rten", &["inference"], "model runtimes are behind the model traits"),

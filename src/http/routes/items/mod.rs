@@ -22,7 +22,7 @@ use crate::http::extract::{ApiPath, ApiQuery, RawBody, query_text};
 use crate::http::problem::Problem;
 use crate::http::router::App;
 use crate::pipeline::digest_also_reported;
-use crate::store::{ItemFilter, Page, StoredEvidence, StoredItem};
+use crate::store::{ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 use intake::Intake;
 
 const ID: Parameter =
@@ -40,12 +40,12 @@ pub(crate) const ROUTES: &[Route] = &[
         patience: Patience::Check,
         operation: "sendItems",
         summary: "Queue one item, an array of them, or one a line (application/x-ndjson)",
-        parameters: &[query("queue", "factcheck for Phase 1 only; enrichment_queue when absent", schemas::queue)],
+        parameters: &[query("queue", "factcheck for Phase 1 only; enrichment when absent", schemas::queue)],
         body: Some(Content::json(items_schema)),
         answer: Answer {
             status: 202,
             about: "What was queued, and what was not and why",
-            content: Content::json(SchemaGenerator::subschema_for::<Accepted>),
+            content: Content::json(SchemaGenerator::subschema_for::<Taken>),
         },
         mount: |method| on(method, send),
     },
@@ -125,7 +125,7 @@ pub(crate) struct SendQuery {
 
 /// What became of the items that were sent.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Accepted {
+pub(crate) struct Taken {
     /// Queued.
     accepted: usize,
     /// The first hundred that were not, each with `index` (from 0) or `line` (from 1), `error` and `label`.
@@ -163,19 +163,21 @@ async fn send(
     State(app): State<App>,
     ApiQuery(query): ApiQuery<SendQuery>,
     body: RawBody,
-) -> Result<(StatusCode, Json<Accepted>), Problem> {
+) -> Result<(StatusCode, Json<Taken>), Problem> {
     let name = queue_of(query.queue.as_deref())?;
     let intake = Intake::read(body.kind, &body.bytes);
     accept(app.queue.as_ref(), name, intake).await.map(|accepted| (StatusCode::ACCEPTED, Json(accepted)))
 }
 
 fn queue_of(given: Option<&str>) -> Result<QueueName, Problem> {
-    let Some(given) = given else { return Ok(QueueName::Enrichment) };
-    QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is enrichment_queue or factcheck"))
+    match given {
+        None | Some("enrichment") => Ok(QueueName::Enrichment),
+        Some(given) => QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is enrichment or factcheck")),
+    }
 }
 
 /// Queues the good ones; an error when there are none.
-async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Accepted, Problem> {
+async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Taken, Problem> {
     let (rejected, rejected_count) = (intake.rejections(), intake.rejected());
     if intake.messages.is_empty() {
         let detail = match rejected.first().and_then(|first| first["error"].as_str()) {
@@ -188,13 +190,16 @@ async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Ac
             .with("rejected_count", json!(rejected_count)));
     }
     queue.publish_items(name, &intake.messages).await?;
-    Ok(Accepted { accepted: intake.messages.len(), rejected, rejected_count })
+    Ok(Taken { accepted: intake.messages.len(), rejected, rejected_count })
 }
 
-async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Json<Value>, Problem> {
+async fn list(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<ListQuery>,
+) -> Result<Json<List<ItemSummary>>, Problem> {
     let filter = filter_of(query)?;
     let Page { items, next } = app.services.store.items(&filter).await?;
-    Ok(Json(json!(List { items, next })))
+    Ok(Json(List { items, next }))
 }
 
 fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {

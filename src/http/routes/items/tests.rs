@@ -108,6 +108,8 @@ async fn a_queue_that_is_away_takes_nothing() {
 #[test]
 fn only_the_two_queues_are_taken() {
     assert_eq!(queue_of(None).unwrap(), QueueName::Enrichment);
+    assert_eq!(queue_of(Some("enrichment")).unwrap(), QueueName::Enrichment);
+    assert_eq!(queue_of(Some("enrichment_queue")).unwrap(), QueueName::Enrichment);
     assert_eq!(queue_of(Some("factcheck")).unwrap(), QueueName::Factcheck);
     assert!(queue_of(Some("enrichment.dead")).is_err());
 }
@@ -177,7 +179,7 @@ fn upstream_is_named_first_and_three_are_enough() {
 #[test]
 fn the_schemas_name_what_is_sent() {
     let row = |schema: Schema| schema.to_value()["properties"]["items"]["items"].clone();
-    let page = crate::store::ItemSummary {
+    let page = ItemSummary {
         item_id: "a".into(),
         channel: None,
         title: None,

@@ -1,0 +1,16 @@
+//! The promises of the running daemon: the real program, a real broker, a real database, a simulated world around it.
+//!
+//! Every test has a database and names at the broker of its own. Without the services (`tests/run` starts them) the tests
+//! say that they are skipped.
+#![cfg(test)]
+
+mod channels;
+mod degraded;
+mod domains;
+#[cfg(feature = "embedded")]
+mod embedded;
+mod http;
+mod lifecycle;
+mod loss;
+mod refused;
+mod work;

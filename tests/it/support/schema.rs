@@ -1,0 +1,113 @@
+//! A small JSON Schema validator: the keywords our published schemas use, and an error for any other, so that it cannot
+//! pass over what it does not know.
+
+use serde_json::Value;
+
+/// What is wrong with a value, as paths and reasons; empty when it fits.
+pub(crate) fn faults(schema: &Value, value: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    check(schema, schema, value, "$", &mut faults);
+    faults
+}
+
+fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut Vec<String>) {
+    let Some(object) = schema.as_object() else {
+        if schema == &Value::Bool(false) {
+            faults.push(format!("{path}: nothing is allowed here"));
+        }
+        return;
+    };
+    for (keyword, rule) in object {
+        match keyword.as_str() {
+            "$schema" | "$id" | "$defs" | "title" | "description" | "default" | "examples" | "format" => {}
+            "$ref" => {
+                let target = rule.as_str().and_then(|reference| root.pointer(reference.trim_start_matches('#')));
+                check(root, target.unwrap_or_else(|| panic!("{rule} leads nowhere")), value, path, faults);
+            }
+            "type" => {
+                let types = rule.as_array().map_or_else(|| vec![rule.clone()], Clone::clone);
+                if !types.iter().any(|kind| is_of(kind.as_str().unwrap_or_default(), value)) {
+                    faults.push(format!("{path}: {value} is not {rule}"));
+                }
+            }
+            "enum" => {
+                if !rule.as_array().is_some_and(|allowed| allowed.contains(value)) {
+                    faults.push(format!("{path}: {value} is not one of {rule}"));
+                }
+            }
+            "const" => {
+                if rule != value {
+                    faults.push(format!("{path}: {value} is not {rule}"));
+                }
+            }
+            "anyOf" | "oneOf" => alternatives(root, rule, value, path, faults),
+            "required" => {
+                for name in rule.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                    if value.is_object() && value.get(name).is_none() {
+                        faults.push(format!("{path}: {name} is missing"));
+                    }
+                }
+            }
+            "properties" => {
+                for (name, part) in rule.as_object().into_iter().flatten() {
+                    if let Some(inner) = value.get(name) {
+                        check(root, part, inner, &format!("{path}.{name}"), faults);
+                    }
+                }
+            }
+            "additionalProperties" => {
+                let known = object.get("properties").and_then(Value::as_object);
+                for (name, inner) in value.as_object().into_iter().flatten() {
+                    if !known.is_some_and(|known| known.contains_key(name)) {
+                        check(root, rule, inner, &format!("{path}.{name}"), faults);
+                    }
+                }
+            }
+            "items" => {
+                for (position, inner) in value.as_array().into_iter().flatten().enumerate() {
+                    check(root, rule, inner, &format!("{path}[{position}]"), faults);
+                }
+            }
+            "minimum" | "maximum" => {
+                let bound = rule.as_f64().unwrap();
+                let outside = |number: f64| if keyword == "minimum" { number < bound } else { number > bound };
+                if value.as_f64().is_some_and(outside) {
+                    faults.push(format!("{path}: {value} is beyond the {keyword} {bound}"));
+                }
+            }
+            "minLength" | "maxLength" => {
+                let bound = rule.as_u64().unwrap() as usize;
+                let outside = |length: usize| if keyword == "minLength" { length < bound } else { length > bound };
+                if value.as_str().is_some_and(|text| outside(text.chars().count())) {
+                    faults.push(format!("{path}: {value} breaks {keyword} {bound}"));
+                }
+            }
+            other => panic!("{path}: this validator does not know {other:?}; teach it"),
+        }
+    }
+}
+
+fn alternatives(root: &Value, rule: &Value, value: &Value, path: &str, faults: &mut Vec<String>) {
+    let tries = rule.as_array().unwrap().iter().map(|one| {
+        let mut own = Vec::new();
+        check(root, one, value, path, &mut own);
+        own
+    });
+    let tries: Vec<Vec<String>> = tries.collect();
+    if !tries.iter().any(Vec::is_empty) {
+        faults.push(format!("{path}: fits none of the alternatives: {tries:?}"));
+    }
+}
+
+fn is_of(kind: &str, value: &Value) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        other => panic!("{other:?} is no type of JSON Schema"),
+    }
+}
