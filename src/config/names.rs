@@ -382,5 +382,7 @@ fn model_keys() -> Vec<Key> {
         Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate server"),
         Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),
         Key::named("inference.base_url", "INFERENCE_BASE_URL", Kind::Url, "text-embeddings-inference server"),
+        // pgvector indexes vectors of up to 2,000 numbers.
+        Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),
     ]
 }
