@@ -108,7 +108,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     });
     let tracker = TaskTracker::new();
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
-    Ok(App { config, store, services, queue, usage, opened, tracker })
+    Ok(App { config, store, services, queue, usage, tracker, opened })
 }
 
 fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer> {

@@ -109,7 +109,7 @@ pub(super) async fn follow_rules(
         match refreshed {
             Ok(now) => version = now,
             Err(error) => {
-                tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force")
+                tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force");
             }
         }
         let heard = async {

@@ -133,7 +133,7 @@ impl Journal {
     pub(crate) fn new(now: Instant, budget: std::time::Duration, evaluated_at: DateTime<Utc>) -> Self {
         // A tenth of the time, two seconds at most, is kept back: a verdict from what was found beats none.
         let reserve = (budget / 10).min(std::time::Duration::from_secs(2));
-        Self { started: now, ask_until: now + (budget - reserve), evaluated_at, inner: Mutex::default() }
+        Self { started: now, ask_until: now + budget.saturating_sub(reserve), evaluated_at, inner: Mutex::default() }
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut JournalInner) -> T) -> T {
@@ -233,6 +233,6 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     let committed = commit::commit(services, request, phase, &hash, &normal, &decided, &judged, &reviews, &result);
     timed("commit", committed).await?;
     metrics::item_degraded(&journal.degraded());
-    services.count(&result);
+    services::count(&result);
     Ok(Outcome::Done(Box::new(result)))
 }

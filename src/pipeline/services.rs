@@ -160,39 +160,39 @@ impl Services {
             usize::try_from(wish).unwrap_or(usize::MAX).min(self.settings.max_sources)
         })
     }
+}
 
-    /// Metrics and the one log line of a finished item: its figures, and never its words.
-    pub(crate) fn count(&self, result: &ItemResult) {
-        for claim in &result.claims {
-            metrics::verdict(claim.verdict);
-        }
-        if let Some(tier) = result.tier {
-            metrics::tier(tier);
-        }
-        let evidence = || result.claims.iter().flat_map(|claim| &claim.evidence);
-        let any = |stance| evidence().any(|row| row.stance == stance);
-        metrics::evidence_match(if any(Stance::Supports) {
-            "corroborated"
-        } else if any(Stance::Contradicts) {
-            "contradicted"
-        } else {
-            "none"
-        });
-        tracing::info!(
-            item.id = %result.item_id,
-            result.status = %result.status,
-            result.tier = result.tier.map(Tier::as_str),
-            result.score = result.score,
-            result.claims = result.claims.len(),
-            result.evidence = evidence().count(),
-            result.fact_checks = result.fact_checks.len(),
-            result.degraded = (!result.degraded.is_empty()).then(|| result.degraded.join(",")),
-            cost.provider_calls = result.cost.provider_calls.values().sum::<u32>(),
-            cost.usd = result.cost.usd,
-            took.ms = result.cost.millis,
-            "item enriched"
-        );
+/// Metrics and the one log line of a finished item: its figures, and never its words.
+pub(super) fn count(result: &ItemResult) {
+    for claim in &result.claims {
+        metrics::verdict(claim.verdict);
     }
+    if let Some(tier) = result.tier {
+        metrics::tier(tier);
+    }
+    let evidence = || result.claims.iter().flat_map(|claim| &claim.evidence);
+    let any = |stance| evidence().any(|row| row.stance == stance);
+    metrics::evidence_match(if any(Stance::Supports) {
+        "corroborated"
+    } else if any(Stance::Contradicts) {
+        "contradicted"
+    } else {
+        "none"
+    });
+    tracing::info!(
+        item.id = %result.item_id,
+        result.status = %result.status,
+        result.tier = result.tier.map(Tier::as_str),
+        result.score = result.score,
+        result.claims = result.claims.len(),
+        result.evidence = evidence().count(),
+        result.fact_checks = result.fact_checks.len(),
+        result.degraded = (!result.degraded.is_empty()).then(|| result.degraded.join(",")),
+        cost.provider_calls = result.cost.provider_calls.values().sum::<u32>(),
+        cost.usd = result.cost.usd,
+        took.ms = result.cost.millis,
+        "item enriched"
+    );
 }
 
 #[cfg(test)]
