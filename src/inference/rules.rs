@@ -44,15 +44,14 @@ const COSINE_SCALE: f64 = 1.6;
 
 /// Relevance in [0, 1] of a passage to a claim.
 pub fn lexical_relevance(claim: &TextProfile, passage: &TextProfile) -> f64 {
-    let words = stance::coverage(claim, passage);
+    let names = stance::Names::new(claim, passage);
+    let words = stance::coverage_with(claim, passage, &names);
     let meaning = (COSINE_SCALE * agreement::cosine(claim, passage)).clamp(0.0, 1.0);
     let relevance = if claim.entities.is_empty() {
         // Without names the words and the meaning share their weight.
         (WORDS * words + MEANING * meaning) / (WORDS + MEANING)
     } else {
-        let found = claim.entities.iter().filter(|name| stance::has_name(passage, name)).count();
-        let names = found as f64 / claim.entities.len() as f64;
-        WORDS * words + NAMES * names + MEANING * meaning
+        WORDS * words + NAMES * names.found() + MEANING * meaning
     };
     relevance.clamp(0.0, 1.0)
 }

@@ -32,6 +32,16 @@ const ABOUT: f64 = 0.1;
 /// same by name, and where only the unit is the same.
 const SAME_COUNTED: f64 = 0.4;
 const SAME_UNIT: f64 = 0.6;
+
+/// The same before a figure may be called a disagreement, which refutes. Where the claim's names are there, the subject
+/// is given by them; without a name only the words say that both speak of one thing ("7.2 cents per litre" of another
+/// tax shares half of them). A bare unit says least.
+const DISAGREE_NAMED: f64 = 0.45;
+const DISAGREE_UNNAMED: f64 = 0.65;
+const DISAGREE_UNIT: f64 = 0.7;
+
+/// Share of the claim's names the passage must have before its figures can disagree with the claim's.
+const SAME_NAMES: f64 = 0.5;
 /// The same for dates: a sentence may date something else in passing, and events recur, so the verb must be there too.
 const SAME_EVENT: f64 = 0.8;
 
@@ -146,6 +156,7 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
             Some(true) => return Some(Found::Agrees),
             Some(false)
                 if alone_here
+                    && may_disagree(ours, theirs, claim, passage)
                     && alone_there(ours, theirs, passage)
                     && differing.is_none_or(|(best, _)| closeness > best) =>
             {
@@ -161,6 +172,28 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
         return Some(Found::Total(&theirs.text));
     }
     Some(Found::Differs(&theirs.text))
+}
+
+/// Whether a figure that differs speaks of the claim's own subject, names and time.
+fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &TextProfile) -> bool {
+    let Some(sentence) = sentence_at(passage, theirs.start) else {
+        return false;
+    };
+    let found = stance::Names::new(claim, passage).found();
+    let named = !claim.entities.is_empty();
+    let enough = match (ours.unit, same_counted(ours, theirs)) {
+        // A rank belongs to someone; "the first law" and "the second law" are two laws.
+        (Unit::Ordinal, _) if !named => return false,
+        (_, true) if named => DISAGREE_NAMED,
+        (_, true) => DISAGREE_UNNAMED,
+        _ => DISAGREE_UNIT,
+    };
+    // A figure of another year is another figure.
+    let mut dates = passage.dates.iter().filter(|date| within(passage, sentence, &date.text)).peekable();
+    let other_time = !claim.dates.is_empty()
+        && dates.peek().is_some()
+        && !dates.any(|theirs| claim.dates.iter().any(|ours| dates_meet(ours, theirs)));
+    stance::sentence_coverage(claim, sentence) >= enough && !other_time && found >= SAME_NAMES
 }
 
 /// Whether no other figure of its sentence could be the one that answers the claim's.

@@ -260,7 +260,7 @@ impl TextProfile {
             let held = entities.iter().enumerate().filter(|(_, name)| own.contains(&name.text));
             sentence.names = held.map(|(position, _)| position).collect();
         }
-        let name_stems = entities.iter().map(|name| tokens::content_stems(&name.text, language)).collect();
+        let name_stems = entities.iter().map(|name| name_stems(&name.text, &profiles, language)).collect();
         Self {
             text: text.to_owned(),
             language: language.map(str::to_owned),
@@ -286,6 +286,17 @@ impl TextProfile {
     /// Whether a stem is among the content words.
     pub fn has_stem(&self, stem: &str) -> bool {
         self.words.binary_search_by(|word| word.stem.as_str().cmp(stem)).is_ok()
+    }
+}
+
+/// The content stems of a name, taken from the words already read; a hint from upstream may not be among them.
+fn name_stems(name: &str, sentences: &[SentenceProfile], language: Option<&str>) -> Vec<String> {
+    let spoken = |word: &str| sentences.iter().flat_map(|sentence| &sentence.spoken).find(|spoken| spoken.text == word);
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(tokens::normalise_word);
+    let known: Option<Vec<&Spoken>> = words.map(|word| spoken(&word)).collect();
+    match known {
+        Some(words) => words.into_iter().filter(|word| word.content).map(|word| word.stem.clone()).collect(),
+        None => tokens::content_stems(name, language),
     }
 }
 

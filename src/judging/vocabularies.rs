@@ -12,7 +12,7 @@ pub enum Vocabulary {
     Loop,
     /// Seed 3, the pipeline; its words are Brazilian Portuguese.
     Pipeline,
-    /// Seed 5, the agentic RAG verifier.
+    /// Seed 5, the verifier over a knowledge base.
     Rag,
 }
 

@@ -9,7 +9,7 @@ use crate::domain::result::{ClaimResult, Context, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
 
 /// Channels named in a digest (seed 4: three keep the line short).
-pub const MAX_CHANNELS_SHOWN: usize = 3;
+const MAX_CHANNELS_SHOWN: usize = 3;
 
 /// Evidence and background bullets a prompt gets.
 const MAX_BULLETS: usize = 2;

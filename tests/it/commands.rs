@@ -35,7 +35,8 @@ async fn enrich_does_the_good_lines_names_the_bad_ones_and_goes_on_where_it_stop
     let Some(app) = TestApp::new(stories::world()).await else { return };
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (folder.path().join("items.ndjson"), folder.path().join("results.ndjson"));
-    let lines = format!("{}\n{{\"schema\": 1, \"item_id\": \n{}\n{}\n", item("a", TOLD), item("b", ONCE), item("c", UNTOLD));
+    let lines =
+        format!("{}\n{{\"schema\": 1, \"item_id\": \n{}\n{}\n", item("a", TOLD), item("b", ONCE), item("c", UNTOLD));
     std::fs::write(&file, &lines).unwrap();
     let arguments = ["enrich", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
     let done = app.run(&arguments).await;
@@ -83,7 +84,11 @@ async fn enqueue_puts_items_into_the_queue_for_a_daemon() {
     let shown = app.run(&["evidence", "q1"]).await;
     assert!(shown.ok().contains("Velmora"), "{}", shown.stdout);
     let json = app.run(&["evidence", "q1", "--json"]).await.json();
-    assert_eq!(json["evidence"].as_array().map(Vec::len).or(json["evidence"]["items"].as_array().map(Vec::len)), Some(3), "{json:#}");
+    assert_eq!(
+        json["evidence"].as_array().map(Vec::len).or(json["evidence"]["items"].as_array().map(Vec::len)),
+        Some(3),
+        "{json:#}"
+    );
     let nobody = app.run(&["evidence", "nobody"]).await;
     assert_eq!((nobody.code, nobody.stderr.lines().count()), (1, 1), "{}", nobody.stderr);
     app.finish(daemon).await;
@@ -98,7 +103,9 @@ async fn domains_are_listed_added_and_removed_and_a_dry_run_changes_nothing() {
     let dry = app.run(&["domains", "add", "https://www.New.Example/page", "--deny", "--dry-run"]).await;
     assert!(dry.ok().contains("would add"), "{}", dry.stdout);
     assert!(!has(&list().await, "new.example"));
-    app.run(&["domains", "add", "https://www.New.Example/page", "--allow", "--credibility", "0.9", "--why", "a test"]).await.ok();
+    app.run(&["domains", "add", "https://www.New.Example/page", "--allow", "--credibility", "0.9", "--why", "a test"])
+        .await
+        .ok();
     let rules = list().await;
     let rule = rules.iter().find(|rule| rule["domain"] == "new.example").unwrap();
     assert_eq!((&rule["list"], &rule["credibility"], &rule["why"]), (&json!("allow"), &json!(0.9), &json!("a test")));
@@ -119,8 +126,14 @@ async fn migrate_twice_and_cleanup_say_what_they_did() {
     app.run(&["migrate"]).await.ok();
     app.run(&["migrate"]).await.ok();
     app.run(&["check", TOLD]).await.ok();
-    sqlx::query("UPDATE evidence_sources SET expires_at = now() - interval '1 day'").execute(&app.database).await.unwrap();
-    sqlx::query("UPDATE fact_check_cache SET expires_at = now() - interval '1 day'").execute(&app.database).await.unwrap();
+    sqlx::query("UPDATE evidence_sources SET expires_at = now() - interval '1 day'")
+        .execute(&app.database)
+        .await
+        .unwrap();
+    sqlx::query("UPDATE fact_check_cache SET expires_at = now() - interval '1 day'")
+        .execute(&app.database)
+        .await
+        .unwrap();
     let before = app.count("fact_check_cache").await;
     assert!(before > 0);
     let dry = app.run(&["cleanup", "--dry-run", "--json"]).await.json();
@@ -195,7 +208,8 @@ async fn schemas_and_completions_need_no_configuration() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(alone(&[], &["completions", shell]).await.ok().contains("corroborate"));
     }
-    for command in ["serve", "demo", "check", "enrich", "enqueue", "evidence", "domains", "migrate", "config", "doctor"] {
+    for command in ["serve", "demo", "check", "enrich", "enqueue", "evidence", "domains", "migrate", "config", "doctor"]
+    {
         assert!(alone(&[], &[command, "--help"]).await.ok().contains("Usage"), "{command}");
     }
     assert_eq!(alone(&[], &["nonsense"]).await.code, 2);

@@ -196,7 +196,8 @@ async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {
         assert!(matches!(refused, Err(StoreError::NoEvidence { .. })), "{verdict}: {refused:?}");
     }
     assert!(store.item("bare").await.unwrap().is_none(), "a refused result leaves nothing behind");
-    let silent = Written { item: "silent", channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(0) };
+    let silent =
+        Written { item: "silent", channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(0) };
     write(store, silent).await.unwrap();
 }
 
@@ -212,12 +213,21 @@ async fn a_result_comes_back_as_it_was_written(store: &Store) {
     assert_eq!((done.len(), done[0].message_id.as_deref()), (1, Some("m1")));
     let sources = store.sources_by_url(&[URL.to_owned()], day(1)).await.unwrap();
     assert_eq!(sources[0].raw_text, "The bridge opened. Twice.", "NUL cannot be stored and is dropped");
-    assert!(store.sources_by_url(&[URL.to_owned()], day(40)).await.unwrap().is_empty(), "an expired page is not reused");
+    assert!(
+        store.sources_by_url(&[URL.to_owned()], day(40)).await.unwrap().is_empty(),
+        "an expired page is not reused"
+    );
 }
 
 async fn evidence_stays_with_its_claim(store: &Store) {
     // A second writing with a weaker verdict replaces the first one whole.
-    let silent = Written { item: "tg:a:1", channel: Some("@a"), verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(1) };
+    let silent = Written {
+        item: "tg:a:1",
+        channel: Some("@a"),
+        verdict: Verdict::NotEnoughEvidence,
+        passages: vec![],
+        now: day(1),
+    };
     write(store, silent).await.unwrap();
     assert!(store.item_evidence("tg:a:1").await.unwrap().is_empty());
     let passages = vec![passage(URL, 0.9, 0.0)];
@@ -334,7 +344,8 @@ async fn the_store_keeps_its_promises_embedded_and_across_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let opened = OpenStore::embedded(folder.path()).await.unwrap();
     promises(&opened.store).await;
-    let kept = Written { item: "kept", channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(0) };
+    let kept =
+        Written { item: "kept", channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(0) };
     write(&opened.store, kept).await.unwrap();
     let busy = OpenStore::embedded(folder.path()).await;
     assert!(busy.is_err(), "the folder belongs to one process");

@@ -1,7 +1,7 @@
 //! What a fact-checker's words mean: "Mostly False", "Pants on Fire!", "Манипуляция", "#NÃOÉBEMASSIM" → a class.
 //!
 //! Labels first, numbers never: scales are inverted, constant or missing too often to be believed. A text no rule knows
-//! is `Unknown`, never a verdict by default. To add a label: [`table`], under its language.
+//! is `Unknown`, never a verdict by default. To add a label: `table.rs`, under its language.
 
 mod table;
 

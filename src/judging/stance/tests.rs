@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use crate::domain::verdict::Stance;
 use crate::inference::hashed::HashedEmbedder;
 
+use super::structure::longest_ascent;
 use super::*;
 
 fn profile(text: &str) -> TextProfile {

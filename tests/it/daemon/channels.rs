@@ -34,7 +34,9 @@ async fn without_a_cluster_similar_recent_items_of_other_channels_are_found() {
     app.upstream.publish("item.new", &told("a:1", "@a", TOLD)).await;
     let first = app.upstream.result("a:1", 1).await;
     assert_eq!(first["also_reported_by"], json!([]));
-    app.upstream.publish("item.new", &told("z:1", "@z", "The museum of Brelloch reopens its gallery of clocks on Friday.")).await;
+    app.upstream
+        .publish("item.new", &told("z:1", "@z", "The museum of Brelloch reopens its gallery of clocks on Friday."))
+        .await;
     app.upstream.result("z:1", 1).await;
     let alike = format!("Breaking: {TOLD}");
     app.upstream.publish("item.new", &told("b:1", "@b", &alike)).await;

@@ -51,8 +51,10 @@ async fn a_denied_domain_is_never_fetched_and_never_evidence_on_any_process() {
     assert!(!result["claims"].to_string().contains(&denied), "{result:#}");
     assert_eq!(app.count(&format!("evidence_sources WHERE domain = '{denied}'")).await, 0);
     assert_eq!(
-        app.count(&format!("domain_rule_changes WHERE domain = '{denied}' AND action = 'add' AND why = 'it invents harbours'"))
-            .await,
+        app.count(&format!(
+            "domain_rule_changes WHERE domain = '{denied}' AND action = 'add' AND why = 'it invents harbours'"
+        ))
+        .await,
         1
     );
 
@@ -126,7 +128,11 @@ async fn private_addresses_are_never_fetched_unless_that_was_opened_for_tests() 
     app.upstream.publish("item.new", &item("guarded", TOLD)).await;
     let result = app.upstream.result("guarded", 1).await;
     assert!(app.searches() > 0, "base URLs the operator configured are exempt");
-    assert_eq!(app.simulator.calls(Target::Page) + app.simulator.calls(Target::Unknown), 0, "a private page was fetched");
+    assert_eq!(
+        app.simulator.calls(Target::Page) + app.simulator.calls(Target::Unknown),
+        0,
+        "a private page was fetched"
+    );
     assert_eq!(result["claims"][0]["evidence"], json!([]));
     assert_eq!(result["tier"], "low");
     assert_eq!(result["status"], "degraded", "pages were found and none could be read: {result:#}");

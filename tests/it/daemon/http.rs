@@ -67,7 +67,8 @@ async fn an_open_provider_is_reported_and_the_daemon_stays_ready() {
     assert_eq!(ready.json()["providers"]["open"], json!(["gdelt"]), "{}", ready.body);
     let providers = daemon.get("/api/providers").await.json();
     let rows = providers.as_array().unwrap();
-    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {providers:#}"));
+    let row =
+        |name: &str| rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {providers:#}"));
     assert_eq!(row("gdelt")["status"], "open");
     assert!(row("gdelt")["until"].is_string());
     assert_eq!(row("searxng")["status"], "ready");
@@ -91,7 +92,9 @@ async fn a_claim_is_verified_in_the_words_that_were_asked_for() {
     assert!((0.0..=1.0).contains(&answer["confidence"].as_f64().unwrap()));
     assert_eq!(answer["session_id"].as_str().unwrap().len(), 36);
     let first = &answer["evidence"][0];
-    assert!(first["text"].as_str().unwrap().contains("Velmora") && first["source"].as_str().unwrap().starts_with("http"));
+    assert!(
+        first["text"].as_str().unwrap().contains("Velmora") && first["source"].as_str().unwrap().starts_with("http")
+    );
     assert_eq!((first["score"].is_number(), &first["origin"]), (true, &json!("web")));
     assert_eq!(answer["result"]["claims"][0]["verdict"], "supported");
 
@@ -102,7 +105,8 @@ async fn a_claim_is_verified_in_the_words_that_were_asked_for() {
     assert_eq!(app.calls(), calls);
     let opinion = daemon.post("/api/verify", &json!({"claim": "Chocolate tastes better than vanilla, I think."})).await;
     assert_eq!(opinion.json()["verdict"], "Not Verifiable", "{}", opinion.body);
-    for bad in [json!({}), json!({"claim": "  "}), json!({"claim": 7}), json!({"claim": TOLD, "vocabulary": "klingon"})] {
+    for bad in [json!({}), json!({"claim": "  "}), json!({"claim": 7}), json!({"claim": TOLD, "vocabulary": "klingon"})]
+    {
         let refused = daemon.post("/api/verify", &bad).await;
         assert!((400..=422).contains(&refused.status), "{bad}: {} {}", refused.status, refused.body);
         assert!(refused.head.contains("application/problem+json"), "{}", refused.head);

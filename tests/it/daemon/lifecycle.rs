@@ -39,7 +39,11 @@ async fn told_to_stop_it_finishes_what_it_began_and_hands_back_the_rest() {
     assert!(done < 12, "it took new ones after the signal");
     assert_eq!(app.count("outbox").await, 0, "what was done is published");
     assert_eq!(heard(&app).await.len() as i64, done);
-    assert_eq!(i64::from(app.upstream.waiting("enrichment_queue").await), 12 - done, "the rest waits for the next start");
+    assert_eq!(
+        i64::from(app.upstream.waiting("enrichment_queue").await),
+        12 - done,
+        "the rest waits for the next start"
+    );
 
     app.simulator.set_fault(Target::Searxng, None);
     let daemon = app.start().await;
@@ -107,7 +111,11 @@ async fn what_stops_the_start_is_said_in_a_line_with_the_exit_code_of_the_contra
         set.push(("CORROBORATE_DATABASE_ACQUIRE_TIMEOUT", "3s"));
         let done = app.run_set(&set, &["serve"]).await;
         let error = done.stderr.lines().filter(|line| line.starts_with("error: ")).collect::<Vec<_>>();
-        if done.code != code || error.len() != 1 || !done.stderr.contains(says) || done.stderr.contains("secret-of-mine") {
+        if done.code != code
+            || error.len() != 1
+            || !done.stderr.contains(says)
+            || done.stderr.contains("secret-of-mine")
+        {
             problems.push(format!("{what}: ended with {} instead of {code}, and says:\n{}", done.code, done.stderr));
         }
     }

@@ -95,7 +95,10 @@ async fn a_broker_that_throws_it_out_or_goes_away_loses_nothing() {
     node.done("stop", &[]).await;
     until("it says that the broker is away", async || daemon.get("/readyz").await.status == 503).await;
     assert!(daemon.get("/readyz").await.json()["reasons"].to_string().contains("queue"));
-    until("the results wait in the outbox", async || app.count("outbox WHERE routing_key = 'item.enriched'").await == 4).await;
+    until("the results wait in the outbox", async || {
+        app.count("outbox WHERE routing_key = 'item.enriched'").await == 4
+    })
+    .await;
     app.simulator.set_fault(Target::Searxng, None);
     let pages = app.simulator.calls(Target::Page);
     node.done("start", &[]).await;

@@ -10,7 +10,8 @@ use super::simulator::{MapWorld, Review};
 pub(crate) const TOLD: &str =
     "The port of Velmora shipped 4200 tonnes of grain in October 2026, the harbour master said.";
 /// One site tells it.
-pub(crate) const ONCE: &str = "The port of Osterik shipped 3300 tonnes of grain in October 2026, the harbour master said.";
+pub(crate) const ONCE: &str =
+    "The port of Osterik shipped 3300 tonnes of grain in October 2026, the harbour master said.";
 /// Two sites tell it, two others give another number.
 pub(crate) const DISPUTED: &str =
     "The port of Tarnuk shipped 4200 tonnes of grain in October 2026, the harbour master said.";
@@ -18,7 +19,8 @@ pub(crate) const DISPUTED: &str =
 pub(crate) const UNTOLD: &str =
     "The port of Quelbar shipped 7700 tonnes of grain in October 2026, the harbour master said.";
 /// A fact-checker says it is false.
-pub(crate) const REVIEWED: &str = "The mayor of Orlesk sold the old town hall of Orlesk to a foreign bank in March 2026.";
+pub(crate) const REVIEWED: &str =
+    "The mayor of Orlesk sold the old town hall of Orlesk to a foreign bank in March 2026.";
 
 /// Where the review of [`REVIEWED`] is found.
 pub(crate) const REVIEW_URL: &str = "https://checks.example/orlesk-town-hall";

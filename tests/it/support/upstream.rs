@@ -66,8 +66,13 @@ impl Upstream {
         }
         let (results, replies) = (queues.remove(0), queues.remove(0));
         let options = QueueBindOptions::default();
-        let bound =
-            channel.queue_bind(results.as_str().into(), exchange.as_str().into(), "#".into(), options, FieldTable::default());
+        let bound = channel.queue_bind(
+            results.as_str().into(),
+            exchange.as_str().into(),
+            "#".into(),
+            options,
+            FieldTable::default(),
+        );
         bound.await.unwrap();
         Self { url: url.to_owned(), prefix, connection, channel, results, replies, heard: Mutex::default() }
     }
@@ -158,8 +163,7 @@ impl Upstream {
 
     /// Waits for the result of an item, the `count`th one.
     pub(crate) async fn result(&self, item: &str, count: usize) -> Value {
-        let heard =
-            self.hear(item, count, |heard| heard.key == "item.enriched" && heard.body["item_id"] == item).await;
+        let heard = self.hear(item, count, |heard| heard.key == "item.enriched" && heard.body["item_id"] == item).await;
         assert_eq!(heard.len(), count, "more results of {item} than asked for");
         heard.into_iter().last().unwrap().body
     }
