@@ -28,8 +28,8 @@ use crate::store::{Store, TableQueue};
 /// What the application is opened for.
 #[derive(Debug)]
 pub enum Purpose {
-    /// The daemon: its own broker connection, all providers.
-    Daemon,
+    /// The daemon: its own broker connection, all providers. Without a worker it takes nothing from the queues.
+    Daemon { worker: bool },
     /// One command: no broker consumer, results are not published.
     Command,
     /// Answers come from recordings, in a folder of its own, on the day the recordings speak of.
@@ -46,7 +46,7 @@ pub struct Recorded {
 
 pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, AppError> {
     let (http, pages, clock, opened): (_, _, Arc<dyn Clock>, _) = match &purpose {
-        Purpose::Daemon | Purpose::Command => {
+        Purpose::Daemon { .. } | Purpose::Command => {
             let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
             (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
         }
@@ -68,7 +68,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let usage = Arc::new(OutboundObserver::default());
     let providers = providers(&config, &http, &clock, &usage)?;
     let month = store.month_spend(now).await?;
-    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon);
+    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
         store: store.clone(),
@@ -144,6 +144,7 @@ async fn queue(
             delivery_limit: config.queue.delivery_limit,
             confirm_timeout: config.amqp.confirm_timeout,
             reconnect_max: config.amqp.reconnect_max,
+            consume: matches!(purpose, Purpose::Daemon { worker: true }),
             ..AmqpSettings::new(url.clone(), prefetch)
         };
         let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;

@@ -12,7 +12,7 @@ use crate::config::Config;
 pub(super) async fn run(config: Arc<Config>, worker: bool, http: bool, output: &Output) -> Result<(), Failure> {
     let embedded = config.database.url.is_none();
     let table = config.amqp.url.is_none();
-    let app = App::open(config, Purpose::Daemon).await?;
+    let app = App::open(config, Purpose::Daemon { worker }).await?;
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
     let signals = async move {

@@ -149,7 +149,7 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let away = error.is_transient() || matches!(error, StoreError::WrongPassword(_) | StoreError::NoDatabase(_));
+        let away = error.is_transient();
         if away {
             tracing::warn!(label = error.label(), error = %chain(&error), "the store could not answer a request");
             Self::unavailable(

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::{Postgres, Transaction};
 
-use super::{Store, StoreError, vector_text};
+use super::{SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
@@ -38,30 +38,6 @@ pub struct ClaimCommit<'a> {
     pub confidence_threshold: f64,
     pub passages: &'a [JudgedPassage],
     pub reviews: &'a [MatchedReview],
-}
-
-/// A page as stored.
-#[derive(Debug, Clone, Serialize)]
-pub struct SourceRow {
-    pub id: String,
-    pub url: String,
-    pub domain: String,
-    pub title: Option<String>,
-    pub published_at: Option<DateTime<Utc>>,
-    pub language: Option<String>,
-    /// Paragraphs, separated by blank lines.
-    pub raw_text: String,
-    pub source_type: String,
-    pub content_hash: Option<String>,
-    pub independent_group: Option<String>,
-    pub canonical: Option<String>,
-    pub based_on: Vec<String>,
-    pub publisher: Option<String>,
-    pub extraction_failed: bool,
-    /// Why there is no text, e.g. `paywall`.
-    pub failure: Option<String>,
-    pub fetched_at: DateTime<Utc>,
-    pub expires_at: DateTime<Utc>,
 }
 
 /// A sentence of a page worth finding again.
@@ -107,7 +83,7 @@ impl Store {
     pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<(), StoreError> {
         let started = tokio::time::Instant::now();
         let mut transaction = self.pool.begin().await?;
-        write_sources(&mut transaction, &commit.sources).await?;
+        super::sources::write(&mut transaction, &commit.sources).await?;
         write_item(&mut transaction, commit).await?;
         write_claims(&mut transaction, commit).await?;
         write_evidence(&mut transaction, commit).await?;
@@ -383,38 +359,6 @@ async fn write_evidence(transaction: &mut Transaction<'_, Postgres>, commit: &Co
         .execute(&mut **transaction)
         .await?;
     }
-    Ok(())
-}
-
-/// Writes pages in the order of their ids, so that two transactions with the same pages cannot deadlock.
-async fn write_sources(connection: &mut PgConnection, sources: &[SourceRow]) -> Result<(), StoreError> {
-    if sources.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO evidence_sources AS stored (id, url, domain, title, published_at, language, raw_text, source_type,
-             content_hash, independent_group, canonical, based_on, publisher, extraction_failed, failure, fetched_at,
-             expires_at)
-         SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
-             independent_group, canonical, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
-             extraction_failed, failure, fetched_at, expires_at
-         FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text,
-             published_at timestamptz, language text, raw_text text, source_type text, content_hash text,
-             independent_group text, canonical text, based_on jsonb, publisher text, extraction_failed boolean,
-             failure text, fetched_at timestamptz, expires_at timestamptz)
-         ORDER BY id
-         ON CONFLICT (url) DO UPDATE SET title = excluded.title, published_at = excluded.published_at,
-             language = excluded.language, raw_text = excluded.raw_text, source_type = excluded.source_type,
-             content_hash = excluded.content_hash, independent_group = excluded.independent_group,
-             canonical = excluded.canonical, based_on = excluded.based_on, publisher = excluded.publisher,
-             extraction_failed = excluded.extraction_failed, failure = excluded.failure,
-             fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
-         -- A page that could be read is never replaced by one that could not.
-         WHERE stored.extraction_failed OR NOT excluded.extraction_failed",
-    )
-    .bind(rows(sources)?)
-    .execute(connection)
-    .await?;
     Ok(())
 }
 

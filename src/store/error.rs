@@ -50,7 +50,9 @@ impl StoreError {
     /// Whether the same statement may succeed later without a change.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unreachable(_) => true,
+            // A password being changed, a database being restored: to the daemon that runs, all of it is an outage, and
+            // what waits in the queue must not be given up for it. The number of tries bounds the rest.
+            Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
             Self::Statement(error) => transient(error),
             _ => false,
         }
@@ -90,7 +92,8 @@ impl StoreError {
     }
 }
 
-/// Deadlocks, serialisation failures, a server that restarts, a lost connection, a page cleaned away under a result.
+/// Deadlocks, serialisation failures, a server that restarts or lets nobody in, a lost connection, a page cleaned away
+/// under a result, a row somebody else wrote at the same moment.
 fn transient(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
@@ -99,7 +102,8 @@ fn transient(error: &sqlx::Error) -> bool {
                 || code.starts_with("57P")
                 || code.starts_with("08")
                 || code.starts_with("53")
-                || code == "23503"
+                || code.starts_with("55")
+                || ["23503", "23505"].contains(&code.as_ref())
         }),
         _ => false,
     }

@@ -16,6 +16,7 @@ mod items;
 mod lock;
 mod outbox;
 mod queue;
+mod sources;
 mod usage;
 
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
 
 pub use cleanup::Cleaned;
-pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow, SourceRow};
+pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow};
 pub use domains::{RuleChange, RuleChangeAction, RuleListener};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
@@ -36,6 +37,7 @@ pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, Stored
 pub use lock::{DataLock, Holder};
 pub use outbox::OutboxDraft;
 pub use queue::TableQueue;
+pub use sources::SourceRow;
 pub use usage::{ProviderUsage, UsageDelta};
 
 /// Vectors in the schema have this many dimensions.
@@ -69,8 +71,12 @@ pub struct Store {
 impl Store {
     /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`].
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
-        let options: PgConnectOptions =
-            url.expose_secret().parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
+        let text = url.expose_secret();
+        // The driver takes any scheme, and would go looking for the host of a mysql:// address.
+        if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+            return Err(StoreError::BadUrl);
+        }
+        let options: PgConnectOptions = text.parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
         let options = match settings.statement_timeout {
             Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
             None => options,

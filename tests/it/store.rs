@@ -133,10 +133,14 @@ struct Written<'a> {
 }
 
 async fn write(store: &Store, written: Written<'_>) -> Result<(), StoreError> {
+    write_with(store, written, URL).await
+}
+
+/// The same, with the page at another place.
+async fn write_with(store: &Store, written: Written<'_>, url: &str) -> Result<(), StoreError> {
     let mut item = Item::from_claim(written.item.to_owned(), "The bridge opened.");
     item.channel = written.channel.map(str::to_owned);
     let result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
-    let url = "https://example.org/bridge";
     let embedding = vector(1);
     let commit = Commit {
         item: &item,
@@ -327,6 +331,24 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     next.settle(&revived, Settle::Ack).await.unwrap();
     next.stop_receiving();
     assert!(next.receive().await.is_err(), "a stopped queue hands out nothing");
+}
+
+/// A burst about one event: every item of it finds the same pages in the same second.
+#[tokio::test]
+async fn items_that_read_the_same_new_page_at_once_are_all_stored() {
+    let Some(database) = database::database().await else { return };
+    for round in 0..60 {
+        let url = format!("https://example.org/{round}");
+        let items: Vec<String> = (0..4).map(|number| format!("{round}:{number}")).collect();
+        let writes = items.iter().map(|item| {
+            let passages = vec![passage(&url, 0.9, 0.0)];
+            let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(0) };
+            write_with(&database.store, written, &url)
+        });
+        for written in futures::future::join_all(writes).await {
+            written.unwrap();
+        }
+    }
 }
 
 #[tokio::test]

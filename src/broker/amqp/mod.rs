@@ -65,7 +65,7 @@ impl fmt::Debug for AmqpQueue {
 }
 
 impl AmqpQueue {
-    /// Connects, declares everything and starts to consume. The task that keeps the connection up runs on `tracker`.
+    /// Connects, declares everything and, where that is wanted, starts to consume. The task that keeps the connection up runs on `tracker`.
     ///
     /// # Errors
     /// `Refused` (wrong password, unknown vhost, a queue of other properties …) and `BadSettings` at once, `Unreachable`
@@ -79,12 +79,17 @@ impl AmqpQueue {
         settings.check()?;
         let (uri, address) = parse_url(&settings.url)?;
         let plan = Plan::new(&settings, uri, address);
-        let session = Arc::new(first_session(&plan, settings.start_patience).await?);
+        let session = Arc::new(first_session(&plan, settings.start_patience, settings.consume).await?);
         let closing = CancellationToken::new();
+        let stopping = CancellationToken::new();
+        if !settings.consume {
+            // Sessions opened later do not consume either, and whoever waits for a delivery hears that none will come.
+            stopping.cancel();
+        }
         let shared = Arc::new(Shared {
             plan,
             state: watch::Sender::new(State::Up(Arc::clone(&session))),
-            stopping: CancellationToken::new(),
+            stopping,
             closing: closing.clone(),
             observer,
         });
@@ -308,11 +313,11 @@ impl AmqpQueue {
 }
 
 /// Waits for the first session until `patience` is over. A refusal ends it at once.
-async fn first_session(plan: &Plan, patience: Duration) -> Result<Session, QueueError> {
+async fn first_session(plan: &Plan, patience: Duration, consume: bool) -> Result<Session, QueueError> {
     let deadline = Instant::now() + patience;
     let mut failures = 0;
     loop {
-        match Session::open(plan, true).await {
+        match Session::open(plan, consume).await {
             Ok(session) => return Ok(session),
             Err(error) => {
                 let delay = driver::reconnect_delay(failures, plan.reconnect_max, rand::random());

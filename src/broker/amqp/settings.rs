@@ -36,6 +36,8 @@ pub struct AmqpSettings {
     pub reconnect_max: Duration,
     /// How long the first connection is tried before [`AmqpQueue::connect`] gives up.
     pub start_patience: Duration,
+    /// Whether deliveries are wanted at all. Who only publishes or looks must not take messages away from the workers.
+    pub consume: bool,
 }
 
 impl AmqpSettings {
@@ -51,6 +53,7 @@ impl AmqpSettings {
             connect_timeout: Duration::from_secs(20),
             reconnect_max: Duration::from_secs(15),
             start_patience: Duration::from_secs(15),
+            consume: true,
         }
     }
 

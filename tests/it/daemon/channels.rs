@@ -29,6 +29,7 @@ async fn without_a_cluster_similar_recent_items_of_other_channels_are_found() {
     let told = |id: &str, channel: &str, text: &str| {
         let mut told = item(id, text);
         told["channel"] = json!(channel);
+        told["cluster_id"] = if id == "z:1" { json!(null) } else { json!("c7") };
         told
     };
     app.upstream.publish("item.new", &told("a:1", "@a", TOLD)).await;

@@ -7,8 +7,9 @@ use crate::support::daemon::{Daemon, until};
 use crate::support::simulator::{Fault, Target};
 use crate::support::stories::{self, TOLD, item};
 
-/// Every metric CONTRACT section 7 names.
-const METRICS: [&str; 29] = [
+/// The metrics CONTRACT section 7 names, but those of what one good item has nothing of: an open provider (its own test),
+/// models and a language model. That the catalogue holds all of them is a test in `telemetry`.
+const METRICS: [&str; 24] = [
     "item_duration_seconds",
     "items_in_flight",
     "item_retries_total",
@@ -19,7 +20,6 @@ const METRICS: [&str; 29] = [
     "provider_request_duration_seconds",
     "provider_rate_limit_wait_seconds",
     "provider_circuit_state",
-    "provider_circuit_opens_total",
     "provider_cost_usd_total",
     "cache_requests_total",
     "fact_check_lookups_total",
@@ -27,10 +27,6 @@ const METRICS: [&str; 29] = [
     "channel_corroboration_total",
     "verdicts_total",
     "tiers_total",
-    "model_batch_size",
-    "model_duration_seconds",
-    "llm_calls_total",
-    "llm_tokens_total",
     "evidence_rows_deleted_total",
     "broker_reconnects_total",
     "outbox_pending",
@@ -42,10 +38,12 @@ const METRICS: [&str; 29] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_metric_of_the_contract_is_there() {
+async fn the_metrics_of_the_contract_are_there_after_one_item() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
     let daemon = app.start().await;
-    app.upstream.publish("item.new", &item("measured", TOLD)).await;
+    let body = item("measured", TOLD).to_string();
+    let sent = u64::try_from(chrono::Utc::now().timestamp()).unwrap();
+    app.upstream.publish_as("item.new", body.as_bytes(), |properties| properties.with_timestamp(sent)).await;
     app.upstream.result("measured", 1).await;
     until("the item is counted", async || daemon.metric("corroborate_tiers_total", "high").await == 1.0).await;
     let text = daemon.get("/metrics").await.body;

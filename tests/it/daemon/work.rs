@@ -140,7 +140,7 @@ async fn phase_1_does_not_stand_in_for_phase_2_but_phase_2_contains_it() {
     let first = app.upstream.result("both", 1).await;
     assert_eq!(app.searches(), 0, "phase 1 searches nothing");
     assert!(app.simulator.calls(Target::GoogleFactCheck) > 0);
-    assert_eq!(notes(&first), ["no_corroboration", "phase1_only"]);
+    assert!(notes(&first).contains(&"phase1_only".to_owned()), "{first:#}");
     assert_eq!(first["claims"][0]["evidence"], json!([]));
 
     app.upstream.publish("item.new", &item("both", TOLD)).await;

@@ -151,8 +151,7 @@ impl TestApp {
     /// Waits until everything that was published is settled, while the daemon runs.
     pub(crate) async fn settled(&self, daemon: &Daemon) {
         until("the queue is empty and nothing is in flight", async || {
-            self.upstream.waiting("enrichment_queue").await == 0
-                && daemon.metric("corroborate_items_in_flight", "").await == 0.0
+            self.upstream.queued().await == 0 && daemon.metric("corroborate_items_in_flight", "").await == 0.0
         })
         .await;
     }

@@ -14,7 +14,12 @@ use serde_json::Value;
 use super::daemon::{LOOK, PATIENCE};
 
 /// The retry delays the tests' daemons have; short, so that a retry is no wait.
-pub(crate) const RETRY_DELAYS: &str = "200ms,1s";
+pub(crate) const RETRY_DELAYS: [&str; 3] = ["200ms", "2s", "10s"];
+
+/// A queue of work with its retry queues.
+fn with_retries(queue: &str) -> impl Iterator<Item = String> {
+    std::iter::once(queue.to_owned()).chain(RETRY_DELAYS.map(|delay| format!("{queue}.retry.{delay}")))
+}
 
 /// A message that was heard.
 #[derive(Debug, Clone)]
@@ -95,7 +100,7 @@ impl Upstream {
             ("CORROBORATE_AMQP_DEAD_EXCHANGE", name("dlx")),
             ("CORROBORATE_AMQP_DEAD_QUEUE", name("dead")),
             ("CORROBORATE_AMQP_RESULTS_EXCHANGE", name("results")),
-            ("CORROBORATE_QUEUE_RETRY_DELAYS", RETRY_DELAYS.to_owned()),
+            ("CORROBORATE_QUEUE_RETRY_DELAYS", RETRY_DELAYS.join(",")),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec()
@@ -214,18 +219,28 @@ impl Upstream {
     /// are not counted.
     pub(crate) async fn assert_drained(&self) {
         for queue in ["enrichment_queue", "factcheck"] {
-            for suffix in ["", ".retry.200ms", ".retry.1s"] {
-                let name = format!("{queue}{suffix}");
+            for name in with_retries(queue) {
                 assert_eq!(self.waiting(&name).await, 0, "{name} is not empty");
             }
         }
+    }
+
+    /// Items that wait, for a worker or for a retry.
+    pub(crate) async fn queued(&self) -> u32 {
+        let mut count = 0;
+        for queue in ["enrichment_queue", "factcheck"] {
+            for name in with_retries(queue) {
+                count += self.waiting(&name).await;
+            }
+        }
+        count
     }
 
     /// Leaves the broker as it was.
     pub(crate) async fn clear(&self) {
         let mut queues = vec![self.results.clone(), self.replies.clone(), format!("{}.dead", self.prefix)];
         for queue in ["enrichment_queue", "factcheck"] {
-            queues.extend(["", ".retry.200ms", ".retry.1s"].map(|suffix| format!("{}.{queue}{suffix}", self.prefix)));
+            queues.extend(with_retries(queue).map(|name| format!("{}.{name}", self.prefix)));
         }
         for queue in queues {
             self.channel.queue_delete(queue.as_str().into(), QueueDeleteOptions::default()).await.unwrap();
