@@ -12,11 +12,12 @@ use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
 use crate::cache::{AnswerCacheSettings, FactCheckCache, PageCache, PageCacheSettings, SearchCache};
-use crate::config::{Config, OpenSearchBackend, ProviderConfig, SearchProvider};
+use crate::config::{Config, OpenSearchBackend, ProviderConfig, ScoringConfig, SearchProvider};
 use crate::domain::clock::FixedClock;
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::Models;
+use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
 use crate::outbound::{Gate, GateSettings, HttpClient};
@@ -107,7 +108,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     });
     let tracker = TaskTracker::new();
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
-    Ok(App { config, store, services, queue, usage, opened, tracker })
+    Ok(App { config, store, services, queue, usage, tracker, opened })
 }
 
 fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer> {
@@ -132,20 +133,24 @@ async fn queue(
             names: AmqpNames {
                 exchange: config.amqp.exchange.clone(),
                 enrichment_queue: config.amqp.enrichment_queue.clone(),
+                enrichment_binding: config.amqp.enrichment_binding.clone(),
                 factcheck_queue: config.amqp.factcheck_queue.clone(),
+                factcheck_binding: config.amqp.factcheck_binding.clone(),
                 dead_exchange: config.amqp.dead_exchange.clone(),
                 dead_queue: config.amqp.dead_queue.clone(),
                 results_exchange: config.amqp.results_exchange.clone(),
             },
             retry_delays: config.queue.retry_delays.clone(),
+            delivery_limit: config.queue.delivery_limit,
             confirm_timeout: config.amqp.confirm_timeout,
+            reconnect_max: config.amqp.reconnect_max,
             consume: matches!(purpose, Purpose::Daemon { worker: true }),
             ..AmqpSettings::new(url.clone(), prefetch)
         };
         let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;
         return Ok(Arc::new(connected));
     }
-    Ok(Arc::new(TableQueue::open(store.clone(), clock).await?))
+    Ok(Arc::new(TableQueue::open(store.clone(), clock, config.queue.poll_interval).await?))
 }
 
 fn settings(config: &Config, broker: bool) -> Settings {
@@ -161,9 +166,11 @@ fn settings(config: &Config, broker: bool) -> Settings {
         fact_check_results: config.fact_check.max_results,
         claims_per_item: enrichment.claims_per_item,
         queries_per_claim: enrichment.queries_max,
+        passages_per_claim: enrichment.passages_per_claim,
         judged_passages: enrichment.judged_passages,
+        passages_per_group: enrichment.passages_per_group,
         passages_shown: enrichment.evidence_max_per_item,
-        relevance_floor: config.scoring.relevance_floor,
+        scoring: scoring(&config.scoring),
         evidence_ttl: enrichment.evidence_ttl,
         negative_ttl: config.cache.page_failure_ttl,
         dedup_similarity: enrichment.evidence_dedup_similarity,
@@ -174,13 +181,59 @@ fn settings(config: &Config, broker: bool) -> Settings {
     }
 }
 
+/// The operator's numbers as the rules take them.
+fn scoring(config: &ScoringConfig) -> Scoring {
+    let days = |span: Duration| span.as_secs_f64() / 86_400.0;
+    let ScoringConfig { quality, weights, score, verdict, .. } = config;
+    Scoring {
+        relevance_floor: config.relevance_floor,
+        half_lives: HalfLives {
+            usual: days(config.half_life),
+            breaking: days(config.half_life_breaking),
+            lasting: days(config.half_life_lasting),
+        },
+        quality: QualityShares {
+            credibility: quality.credibility,
+            freshness: quality.freshness,
+            relevance: quality.relevance,
+            specificity: quality.specificity,
+        },
+        weights: FeatureWeights {
+            e_max: weights.e_max,
+            e_mean3: weights.e_mean3,
+            agree_dom: weights.agree_dom,
+            agree_dom_full: weights.agree_dom_full,
+            rel_avg: weights.rel_avg,
+            rec_max: weights.rec_max,
+            c_max: weights.c_max,
+            num_ok: weights.num_ok,
+        },
+        curve: ScoreCurve {
+            center: score.center,
+            scale: score.scale,
+            cap_unsupported: score.cap_unsupported,
+            cap_refuted: score.cap_refuted,
+        },
+        limits: VerdictLimits {
+            support: verdict.support,
+            groups: usize::try_from(verdict.groups).unwrap_or(usize::MAX),
+            conflict: verdict.conflict,
+            contest: verdict.contest,
+            refute: verdict.refute,
+            lone_credibility: verdict.single_source_credibility,
+        },
+    }
+}
+
 fn page_settings(config: &Config) -> PageSettings {
     PageSettings {
         timeout: config.fetch.timeout,
+        connect_timeout: config.fetch.connect_timeout,
         max_bytes: config.fetch.max_bytes,
         allow_private: config.fetch.allow_private_addresses,
         user_agent: config.fetch.user_agent.clone(),
         max_redirects: config.fetch.max_redirects,
+        concurrency: config.fetch.concurrency,
         per_host: config.fetch.per_host,
     }
 }
@@ -199,6 +252,7 @@ fn providers(
         let habits = habits(one.cooldown.unwrap_or(config.enrichment.provider_cooldown));
         let settings = GateSettings {
             rpm: one.rpm.get(),
+            max_wait: settings.max_wait,
             timeout: one.timeout,
             max_bytes: one.max_bytes,
             max_attempts: habits.max_attempts.min(settings.retries + 1),
@@ -278,4 +332,14 @@ fn open_search(
 
 fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
     one.base_url.clone().ok_or_else(|| setup(name, "its base URL is empty; leave it out to use the public one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_and_the_rules_name_the_same_numbers() {
+        assert_eq!(scoring(&Config::built_in().scoring), Scoring::default());
+    }
 }

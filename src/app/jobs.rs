@@ -37,7 +37,9 @@ pub(super) async fn relay_outbox(
 ) {
     let written = store.outbox_written();
     loop {
-        match publish_batch(&store, &queue, batch).await {
+        let published = publish_batch(&store, &queue, batch).await;
+        metrics::job_run("outbox", published.is_ok());
+        match published {
             Ok(true) => continue,
             Ok(false) => {}
             Err(error) => {
@@ -102,10 +104,12 @@ pub(super) async fn follow_rules(
                 }
             };
         }
-        match refresh(&store, &rules, allowlist_only, version).await {
+        let refreshed = refresh(&store, &rules, allowlist_only, version).await;
+        metrics::job_run("domains", refreshed.is_ok());
+        match refreshed {
             Ok(now) => version = now,
             Err(error) => {
-                tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force")
+                tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force");
             }
         }
         let heard = async {
@@ -154,7 +158,9 @@ pub(super) async fn clean_up(
     stop: CancellationToken,
 ) {
     loop {
-        match store.cleanup(clock.now()).await {
+        let cleaned = store.cleanup(clock.now()).await;
+        metrics::job_run("cleanup", cleaned.is_ok());
+        match cleaned {
             Ok(cleaned) => {
                 metrics::evidence_rows_deleted(u64::try_from(cleaned.total()).unwrap_or(0));
                 if cleaned.total() > 0 {
@@ -169,11 +175,12 @@ pub(super) async fn clean_up(
     }
 }
 
-/// Writes usage to the store, takes the month's spending over, and sets the gauges.
+/// Writes usage to the store, takes the month's spending over, and sets the gauges nobody else would keep fresh.
 pub(super) async fn account(
     store: Store,
     usage: Arc<OutboundObserver>,
     budget: Arc<Budget>,
+    queue: Arc<dyn Queue>,
     daily_budget: f64,
     clock: Arc<dyn crate::domain::Clock>,
     stop: CancellationToken,
@@ -182,11 +189,15 @@ pub(super) async fn account(
     let mut warned_on = None;
     loop {
         let now = clock.now();
-        flush_usage(&store, &usage, now).await;
-        if let Ok(figures) = store.usage(now).await {
-            budget.refresh(figures.iter().map(|row| row.usd_month).sum(), now.month() != month);
+        let flushed = flush_usage(&store, &usage, now).await;
+        let figures = store.usage(now).await;
+        metrics::job_run("usage", flushed && figures.is_ok());
+        if let Ok(figures) = figures {
+            let this_month: f64 = figures.iter().map(|row| row.usd_month).sum();
+            budget.refresh(this_month, now.month() != month);
             month = now.month();
             let today: f64 = figures.iter().map(|row| row.usd_today).sum();
+            metrics::spend(today, this_month, daily_budget, budget.monthly_cap);
             if today >= daily_budget && warned_on != Some(now.date_naive()) {
                 warned_on = Some(now.date_naive());
                 tracing::warn!(
@@ -196,9 +207,10 @@ pub(super) async fn account(
                 );
             }
         }
-        if let Ok(pending) = store.outbox_pending().await {
-            metrics::outbox(u64::try_from(pending).unwrap_or(0), None);
+        if let Ok((pending, since)) = store.outbox_pending().await {
+            metrics::outbox(pending, since.map(|since| (now - since).to_std().unwrap_or_default()));
         }
+        metrics::broker_connected(queue.ready().is_ok());
         let (idle, used, max) = store.pool_state();
         metrics::db_pool(idle, used, max);
         if pause(&stop, Duration::from_secs(5)).await {
@@ -208,10 +220,13 @@ pub(super) async fn account(
     }
 }
 
-pub(super) async fn flush_usage(store: &Store, usage: &OutboundObserver, now: DateTime<Utc>) {
+/// False when the store did not take the figures; they are kept for the next time.
+pub(super) async fn flush_usage(store: &Store, usage: &OutboundObserver, now: DateTime<Utc>) -> bool {
     let deltas = usage.take();
     if let Err(error) = store.add_usage(now, &deltas).await {
         tracing::warn!(error = %error, "usage figures could not be written; they are kept");
         usage.give_back(deltas);
+        return false;
     }
+    true
 }

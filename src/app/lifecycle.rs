@@ -163,6 +163,7 @@ impl App {
                 store.clone(),
                 Arc::clone(&self.usage),
                 Arc::clone(&services.budget),
+                Arc::clone(&self.queue),
                 self.config.enrichment.daily_budget_usd,
                 Arc::clone(clock),
                 stop.clone(),

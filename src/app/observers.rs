@@ -59,6 +59,10 @@ impl crate::outbound::Observer for OutboundObserver {
         });
     }
 
+    fn not_asked(&self, provider: &'static str, reason: &'static str) {
+        metrics::provider_not_asked(provider, reason);
+    }
+
     fn rate_wait(&self, provider: &'static str, waited: Duration) {
         metrics::provider_rate_limit_wait(provider, waited);
     }
@@ -122,5 +126,125 @@ impl crate::broker::Observer for QueueObserver {
 
     fn reconnected(&self) {
         metrics::broker_reconnected();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker::Settle;
+    use crate::domain::{Degradation, Reject};
+    use crate::outbound::every_ask_error;
+    use crate::pipeline::PipelineError;
+    use crate::store::StoreError;
+    use crate::telemetry::catalogue::{self as c, Metric, OTHER};
+    use crate::worker::{Outcome, ProcessError, Processed, RetryPolicy, disposition};
+
+    fn is_known(metric: &Metric, label: &str, value: &str) {
+        assert_eq!(metric.label_value(label, value), value, "{} of {}", label, metric.name);
+        assert_ne!(value, OTHER);
+    }
+
+    /// Errors that a statement can end with while the daemon runs; the others stop its start.
+    fn store_errors() -> Vec<StoreError> {
+        let away = || sqlx::Error::PoolTimedOut;
+        vec![
+            StoreError::WrongPassword(away()),
+            StoreError::NoDatabase(away()),
+            StoreError::Unreachable(away()),
+            StoreError::NotPermitted { action: "write", source: away() },
+            StoreError::NoEvidence { detail: String::new() },
+            StoreError::Statement(away()),
+            StoreError::Corrupt { detail: String::new() },
+        ]
+    }
+
+    fn rejects() -> Vec<Reject> {
+        let detail = || "why".to_owned();
+        vec![
+            Reject::Empty,
+            Reject::TooLarge { bytes: 1 },
+            Reject::NotUtf8 { at: 1 },
+            Reject::NotJson { detail: detail() },
+            Reject::WrongSchema { detail: detail() },
+            Reject::UnknownSchema { found: 2 },
+            Reject::NoText,
+        ]
+    }
+
+    /// Every way a delivery can end, with every reason the pipeline gives.
+    fn outcomes() -> Vec<Outcome> {
+        let mut all = vec![
+            Outcome::Processed(Processed::Committed),
+            Outcome::Processed(Processed::AlreadyDone),
+            Outcome::Processed(Processed::Skipped),
+            Outcome::Panicked(String::new()),
+            Outcome::Stuck(Duration::ZERO),
+            Outcome::HandedBack,
+            Outcome::Deferred,
+            Outcome::Dropped,
+        ];
+        all.extend(rejects().into_iter().map(Outcome::Rejected));
+        let model = crate::inference::InferenceError::Failed { model: "m".into(), detail: "d".into() };
+        let errors = store_errors().into_iter().map(PipelineError::Store).chain([PipelineError::Inference(model)]);
+        all.extend(errors.map(|error| {
+            let (label, detail) = (error.label(), String::new());
+            Outcome::Failed(if error.is_transient() {
+                ProcessError::Transient { label, detail }
+            } else {
+                ProcessError::Permanent { label, detail }
+            })
+        }));
+        all
+    }
+
+    #[test]
+    fn every_label_that_is_recorded_is_in_the_catalogue() {
+        for error in every_ask_error() {
+            is_known(&c::PROVIDER_REQUESTS, "outcome", error.label());
+            if error.counts_for_breaker() {
+                is_known(&c::PROVIDER_CIRCUIT_OPENS, "reason", error.label());
+            }
+        }
+        for outcome in ["ok", "budget"] {
+            is_known(&c::PROVIDER_REQUESTS, "outcome", outcome);
+        }
+        for reason in ["throttled", "quota_gone", "bad_key", "disabled"] {
+            is_known(&c::PROVIDER_CIRCUIT_OPENS, "reason", reason);
+        }
+        for provider in PROVIDERS {
+            is_known(&c::PROVIDER_REQUESTS, "provider", provider);
+        }
+        for cause in [
+            Degradation::ProviderOpen(String::new()),
+            Degradation::ProviderFailed(String::new()),
+            Degradation::ProviderDisabled(String::new()),
+            Degradation::Deadline,
+            Degradation::Budget,
+            Degradation::Overload,
+            Degradation::NoPageRead,
+            Degradation::NoProvider,
+        ] {
+            is_known(&c::ITEMS_DEGRADED, "reason", cause.label());
+        }
+        for cache in ["search", "fact_check", "page"] {
+            is_known(&c::CACHE_REQUESTS, "cache", cache);
+        }
+        for queue in QueueName::ALL {
+            is_known(&c::ITEM_DURATION, "queue", queue.as_str());
+        }
+    }
+
+    #[test]
+    fn every_end_of_a_delivery_is_in_the_catalogue() {
+        // Early and late: what is retried at first is given up in the end.
+        for (outcome, attempts) in outcomes().into_iter().flat_map(|outcome| [(outcome.clone(), 0), (outcome, 99)]) {
+            is_known(&c::ITEM_DURATION, "outcome", outcome.label());
+            match disposition(&outcome, attempts, &RetryPolicy::default()) {
+                Settle::Retry { error_label, .. } => is_known(&c::ITEM_RETRIES, "reason", error_label),
+                Settle::Dead { .. } => is_known(&c::ITEMS_DEAD, "reason", outcome.reason()),
+                Settle::Ack | Settle::Defer { .. } | Settle::Requeue => {}
+            }
+        }
     }
 }

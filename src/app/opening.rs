@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::AppError;
 use crate::config::{self, Config};
+use crate::store::{DataLock, Store, StoreSettings};
 #[cfg(feature = "embedded")]
-use crate::store::EmbeddedPostgres;
-use crate::store::{DataLock, Store, StoreError, StoreSettings};
+use crate::store::{EmbeddedPostgres, StoreError};
 
 /// An open store with what keeps it alive.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ impl OpenStore {
                 let settings = StoreSettings {
                     pool_size: config.database.pool_size,
                     acquire_timeout: config.database.acquire_timeout,
+                    statement_timeout: Some(config.database.statement_timeout),
                 };
                 let store = Store::connect(url, &settings).await?;
                 Ok(Self {

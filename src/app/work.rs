@@ -3,15 +3,20 @@
 
 use std::sync::Arc;
 
+use tracing::Instrument as _;
+
 use crate::broker::Queue;
 use crate::pipeline::{self, Outcome, PipelineError, Request, Services};
+use crate::telemetry::{TraceParent, item_span};
 use crate::worker::{Announce, Load, Notice, Process, ProcessError, Processed, Work, announce_over};
 
 /// Runs the pipeline on one item.
 pub(super) fn process(services: Arc<Services>) -> Process {
     Arc::new(move |work: Work| {
         let services = Arc::clone(&services);
-        Box::pin(async move {
+        let trace = work.traceparent.as_deref().and_then(TraceParent::parse);
+        let span = item_span(&work.item.item_id, work.phase.as_str(), trace.as_ref());
+        let worked = async move {
             let request = Request {
                 item: work.item,
                 phase: work.phase,
@@ -27,7 +32,8 @@ pub(super) fn process(services: Arc<Services>) -> Process {
                 Ok(Outcome::AlreadyDone) => Ok(Processed::AlreadyDone),
                 Err(error) => Err(classify(&error)),
             }
-        })
+        };
+        Box::pin(worked.instrument(span))
     })
 }
 

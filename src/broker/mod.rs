@@ -69,6 +69,8 @@ pub struct Delivery {
     /// Where a result is wanted besides the results exchange.
     pub reply_to: Option<String>,
     pub correlation_id: Option<String>,
+    /// Upstream's trace, as its header says it (W3C Trace Context); nothing has been checked.
+    pub traceparent: Option<String>,
     /// Since when it could have been delivered: when upstream says it sent it, or when its retry fell due. `None` when
     /// upstream gives no time, which makes the lag unknown.
     pub enqueued_at: Option<DateTime<Utc>>,
@@ -299,6 +301,7 @@ mod tests {
             message_id: None,
             reply_to: None,
             correlation_id: None,
+            traceparent: None,
             enqueued_at: None,
             receipt: Receipt::Table(1),
         };

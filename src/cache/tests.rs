@@ -136,6 +136,7 @@ struct Heard(Mutex<Vec<(&'static str, bool)>>);
 
 impl Observer for Heard {
     fn request(&self, _: &'static str, _: &'static str, _: Duration) {}
+    fn not_asked(&self, _: &'static str, _: &'static str) {}
     fn rate_wait(&self, _: &'static str, _: Duration) {}
     fn circuit(&self, _: &'static str, _: &'static str) {}
     fn circuit_opened(&self, _: &'static str, _: &'static str) {}

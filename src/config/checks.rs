@@ -59,20 +59,6 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
     };
     let enrichment = &config.enrichment;
     add(
-        enrichment.queries_min > enrichment.queries_max,
-        &["enrichment.queries_min", "enrichment.queries_max"],
-        Some(enrichment.queries_min.to_string()),
-        &format!("is more than queries_max, {}", enrichment.queries_max),
-        "raise queries_max or lower queries_min",
-    );
-    add(
-        enrichment.passage_min_length >= enrichment.passage_max_length,
-        &["enrichment.passage_min_length", "enrichment.passage_max_length"],
-        Some(enrichment.passage_min_length.to_string()),
-        "is not below passage_max_length",
-        "leave room between the two",
-    );
-    add(
         enrichment.judged_passages > enrichment.passages_per_claim,
         &["enrichment.judged_passages", "enrichment.passages_per_claim"],
         Some(enrichment.judged_passages.to_string()),
@@ -85,13 +71,6 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         Some(enrichment.max_sources.to_string()),
         "is more than candidate_pages, from which they are chosen",
         "raise CORROBORATE_ENRICHMENT_CANDIDATE_PAGES",
-    );
-    add(
-        config.queue.lease <= enrichment.max_time,
-        &["queue.lease", "enrichment.max_time"],
-        Some(humantime::format_duration(config.queue.lease).to_string()),
-        "is not longer than ENRICHMENT_MAX_SECONDS: an item would be given to a second worker while in work",
-        "raise CORROBORATE_QUEUE_LEASE",
     );
     let opensearch_asked = enrichment.providers.contains(&SearchProvider::OpenSearch)
         && gathered.sources.contains_key("enrichment.opensearch_backends");
@@ -253,14 +232,6 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
         enrichment.pilot_channels.is_empty(),
         "ENRICHMENT_PILOT_CHANNELS is empty: no item gets evidence; write all for every channel".to_owned(),
     );
-    warn(
-        config.llm.api_key.is_some() && config.llm.base_url.is_none(),
-        "LLM_API_KEY is set and LLM_BASE_URL is not: no model is asked".to_owned(),
-    );
-    warn(
-        config.translate.api_key.is_some() && config.translate.base_url.is_none(),
-        "TRANSLATE_API_KEY is set and TRANSLATE_BASE_URL is not: queries are not translated".to_owned(),
-    );
     let google = &config.providers.google;
     warn(
         gathered.sources.contains_key("fact_check.google_enabled")
@@ -269,9 +240,34 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
         "FACTCHECK_GOOGLE_ENABLED is true and FACTCHECK_GOOGLE_API_KEY is not set: fact-checks are not looked up"
             .to_owned(),
     );
+    found.extend(not_yet_used(gathered));
     found.extend(unused_backends(config, gathered));
     found.extend(plain_text_keys(config));
     found
+}
+
+/// Keys that are accepted because operators may rely on them, and that nothing reads yet: whole tables where they end in
+/// a point. Whoever builds the feature takes its line out.
+pub(super) const NOT_YET_USED: [&str; 8] = [
+    "models_dir",
+    "enrichment.query_translate",
+    "providers.eventregistry.",
+    "providers.newsapi.",
+    "providers.serpapi.",
+    "llm.",
+    "translate.",
+    "inference.base_url",
+];
+
+/// Whether nothing reads that key yet.
+pub(super) fn is_not_yet_used(path: &str) -> bool {
+    NOT_YET_USED.iter().any(|known| if known.ends_with('.') { path.starts_with(known) } else { path == *known })
+}
+
+/// What somebody set in the belief that it does something.
+fn not_yet_used(gathered: &Gathered) -> Vec<String> {
+    let set = gathered.sources.keys().filter(|path| is_not_yet_used(path));
+    set.map(|path| format!("{} is set, but this version does not use it yet", written_as(path, gathered))).collect()
 }
 
 /// A key or server somebody configured for a provider that is not in use.
@@ -281,10 +277,7 @@ fn unused_backends(config: &Config, gathered: &Gathered) -> Vec<String> {
         enrichment.providers.contains(&SearchProvider::OpenSearch) && enrichment.opensearch_backends.contains(&backend)
     };
     let providers = [
-        ("providers.eventregistry.api_key", enrichment.providers.contains(&SearchProvider::EventRegistry)),
-        ("providers.newsapi.api_key", enrichment.providers.contains(&SearchProvider::NewsApi)),
         ("providers.brave.api_key", opensearch(OpenSearchBackend::Brave)),
-        ("providers.serpapi.api_key", opensearch(OpenSearchBackend::SerpApi)),
         ("providers.searxng.base_url", opensearch(OpenSearchBackend::Searxng)),
     ];
     providers

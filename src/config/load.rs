@@ -134,7 +134,7 @@ fn extract(figment: &Figment) -> Result<Config, Problem> {
     })
 }
 
-/// Defaults that follow another key: who raises `ENRICHMENT_MAX_SECONDS` should not have to know of the lease. A value
+/// Defaults that follow another key: who raises `ENRICHMENT_MAX_SECONDS` should not have to know of the request's timeout. A value
 /// that was set is left as it is, and judged by the checks.
 fn followed(config: &Config, gathered: &Gathered) -> Dict {
     let mut layer = Dict::new();
@@ -143,13 +143,19 @@ fn followed(config: &Config, gathered: &Gathered) -> Dict {
             put(&mut layer, path, written);
         }
     };
-    let seconds = |span: u64| Value::from(format!("{span}s"));
-    let max_time = config.enrichment.max_time.as_secs();
-    let (lease, request) = (max_time + 60, max_time + 30);
-    raise("queue.lease", config.queue.lease.as_secs(), lease, seconds(lease));
-    raise("http.request_timeout", config.http.request_timeout.as_secs(), request, seconds(request));
+    let request = config.enrichment.max_time.as_secs() + 30;
+    let written = Value::from(format!("{request}s"));
+    raise("http.request_timeout", config.http.request_timeout.as_secs(), request, written);
     let pages = config.enrichment.max_sources as u64;
     raise("enrichment.candidate_pages", config.enrichment.candidate_pages as u64, pages, Value::from(pages));
+    // A page more is four passages more: otherwise more pages would each be looked at less closely.
+    let passages = pages * 4;
+    raise(
+        "enrichment.passages_per_claim",
+        config.enrichment.passages_per_claim as u64,
+        passages,
+        Value::from(passages),
+    );
     layer
 }
 

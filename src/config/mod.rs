@@ -27,14 +27,12 @@ pub use load::{DEFAULT_TOML, LoadOptions, Loaded, Source, load};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
     HttpConfig, InferenceConfig, JobsConfig, LlmConfig, LogConfig, LogFormat, OpenSearchBackend, Overload,
-    ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, SearchStage, TranslateConfig, WorkerConfig,
+    ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
 pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
 pub use problem::{ConfigError, Problem};
 pub use schema::{json_schema, reference_lines};
-pub use scoring::{
-    CredibilityByType, FeatureWeights, NumberTolerance, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds,
-};
+pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::{ShownKey, show};
 
 /// The exit code of a configuration that cannot be used.
@@ -63,9 +61,4 @@ pub fn data_dir(config: &Config) -> PathBuf {
         directories::ProjectDirs::from("", "", "corroborate")
             .map_or_else(|| PathBuf::from(".corroborate"), |folders| folders.data_dir().to_path_buf())
     })
-}
-
-/// The folder of model files: the configured one, else `models` in the data folder.
-pub fn models_dir(config: &Config) -> PathBuf {
-    config.models_dir.clone().unwrap_or_else(|| data_dir(config).join("models"))
 }

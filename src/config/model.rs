@@ -19,7 +19,7 @@ use crate::domain::verdict::{SourceType, words};
 pub struct Config {
     /// See [`super::data_dir`] for the folder that is meant when this is unset.
     pub data_dir: Option<PathBuf>,
-    /// See [`super::models_dir`].
+    /// Not used by this version.
     pub models_dir: Option<PathBuf>,
     pub database: DatabaseConfig,
     pub amqp: AmqpConfig,
@@ -35,6 +35,8 @@ pub struct Config {
     pub cache: CacheConfig,
     pub scoring: ScoringConfig,
     pub llm: LlmConfig,
+    /// Its keys have no defaults, so the built-in file has no such table.
+    #[serde(default)]
     pub translate: TranslateConfig,
     pub inference: InferenceConfig,
 }
@@ -86,9 +88,6 @@ pub struct QueueConfig {
     /// Of the table queue.
     #[serde(with = "humantime_serde")]
     pub poll_interval: Duration,
-    /// Of the table queue.
-    #[serde(with = "humantime_serde")]
-    pub lease: Duration,
 }
 
 /// The HTTP server.
@@ -194,25 +193,12 @@ words! {
     }
 }
 
-words! {
-    /// A place evidence is looked for.
-    SearchStage {
-        /// The own stored evidence.
-        Knowledge => "knowledge",
-        /// The allow list's domains.
-        Trusted => "trusted",
-        FactCheckers => "fact_checkers",
-        /// Everywhere.
-        Open => "open",
-    }
-}
-
 /// Phase 2.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnrichmentConfig {
     pub enabled: bool,
-    /// `["all"]`, or the channels of a pilot; ask [`EnrichmentConfig::is_pilot`].
+    /// `["all"]`, or the channels of a pilot.
     pub pilot_channels: Vec<String>,
     pub min_importance: f64,
     pub max_sources: usize,
@@ -240,17 +226,11 @@ pub struct EnrichmentConfig {
     pub max_queue_length: u64,
     pub overload: Overload,
     pub claims_per_item: usize,
-    pub queries_min: usize,
     pub queries_max: usize,
     pub candidate_pages: usize,
     pub passages_per_claim: usize,
     pub judged_passages: usize,
     pub passages_per_group: usize,
-    /// Characters.
-    pub passage_min_length: usize,
-    /// Characters.
-    pub passage_max_length: usize,
-    pub search_stages: Vec<SearchStage>,
     #[serde(with = "humantime_serde")]
     pub similar_window: Duration,
     pub similar_threshold: f64,
@@ -271,14 +251,6 @@ pub struct DomainEntry {
 }
 
 impl EnrichmentConfig {
-    /// Whether items of a channel get evidence. `@name` and `name` are the same, case aside; an item without channel is
-    /// part of a pilot only when the pilot is all.
-    pub fn is_pilot(&self, channel: Option<&str>) -> bool {
-        let plain = |name: &str| name.trim().trim_start_matches('@').to_lowercase();
-        self.pilot_channels.iter().any(|pilot| pilot.eq_ignore_ascii_case("all"))
-            || channel.map(plain).is_some_and(|channel| self.pilot_channels.iter().any(|pilot| plain(pilot) == channel))
-    }
-
     /// The rules of the first start. A domain on both lists is denied: whoever denies it has said so, while the allow
     /// list may be the built-in one.
     pub fn first_rules(&self) -> Vec<DomainRule> {
@@ -382,7 +354,6 @@ pub struct CacheConfig {
     pub page_failure_ttl: Duration,
     /// Their time to live is `fact_check.cache_ttl`.
     pub fact_check_entries: u64,
-    pub embedding_entries: u64,
 }
 
 /// An OpenAI-compatible server.
@@ -395,23 +366,15 @@ pub struct LlmConfig {
     pub api_key: Option<SecretString>,
     pub model: Option<String>,
     pub search_enabled: bool,
-    #[serde(with = "humantime_serde")]
-    pub timeout: Duration,
-    pub rpm: NonZeroU32,
-    pub max_output_tokens: u32,
-    pub usd_per_million_input: f64,
-    pub usd_per_million_output: f64,
 }
 
 /// A `LibreTranslate` server.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TranslateConfig {
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "secret")]
     pub api_key: Option<SecretString>,
-    #[serde(with = "humantime_serde")]
-    pub timeout: Duration,
 }
 
 /// Models.
@@ -420,8 +383,6 @@ pub struct TranslateConfig {
 pub struct InferenceConfig {
     /// A text-embeddings-inference server. Unset: in-process.
     pub base_url: Option<Url>,
-    #[serde(with = "humantime_serde")]
-    pub timeout: Duration,
     /// Numbers in one embedding.
     pub embedding_dimension: usize,
 }

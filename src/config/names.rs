@@ -152,7 +152,6 @@ fn service_keys() -> Vec<Key> {
         Key::own("queue.retry_delays", Kind::Durations { max: DAY }, "pauses before another attempt"),
         Key::own("queue.delivery_limit", count(1, 10_000), "deliveries before the broker gives up"),
         Key::own("queue.poll_interval", PAUSE, "pause between looks at the table queue"),
-        Key::own("queue.lease", PAUSE, "how long a worker owns a row of the table queue"),
     ]
 }
 
@@ -288,19 +287,11 @@ fn enrichment_keys() -> Vec<Key> {
 fn enrichment_detail_keys() -> Vec<Key> {
     vec![
         Key::own("enrichment.claims_per_item", count(1, 100), "claims taken from one item"),
-        Key::own("enrichment.queries_min", count(1, 20), "queries asked per item, at least"),
-        Key::own("enrichment.queries_max", count(1, 20), "queries asked per item, at most"),
-        Key::own("enrichment.candidate_pages", count(1, 1000), "search results considered per item"),
-        Key::own("enrichment.passages_per_claim", count(1, 1000), "passages looked at per claim"),
+        Key::own("enrichment.queries_max", count(1, 20), "queries asked per claim, at most"),
+        Key::own("enrichment.candidate_pages", count(1, 1000), "search results taken per query"),
+        Key::own("enrichment.passages_per_claim", count(1, 1000), "passages looked at closely per claim"),
         Key::own("enrichment.judged_passages", count(1, 100), "passages judged per claim"),
         Key::own("enrichment.passages_per_group", count(1, 100), "passages of one independent group"),
-        Key::own("enrichment.passage_min_length", count(1, 10_000), "shortest passage judged, characters"),
-        Key::own("enrichment.passage_max_length", count(50, 100_000), "longest passage judged, characters"),
-        Key::own(
-            "enrichment.search_stages",
-            Kind::Words(&["knowledge", "trusted", "fact_checkers", "open"]),
-            "where evidence is looked for, in order",
-        ),
         Key::own("enrichment.similar_window", SPAN, "how far apart items telling one story may be"),
         Key::own("enrichment.similar_threshold", UNIT, "cosine from which items tell one story"),
     ]
@@ -348,7 +339,6 @@ fn fetch_and_cache_keys() -> Vec<Key> {
         Key::own("cache.page_ttl", SPAN, "how long a stored page is not fetched again"),
         Key::own("cache.page_failure_ttl", SPAN, "how long an unreadable page is left alone"),
         Key::own("cache.fact_check_entries", count(0, 10_000_000), "fact-check answers kept in memory"),
-        Key::own("cache.embedding_entries", count(0, 10_000_000), "embeddings kept in memory"),
     ]
 }
 
@@ -357,8 +347,7 @@ fn scoring_keys() -> Vec<Key> {
         Key::own("scoring.relevance_floor", UNIT, "relevance under which a passage decides nothing"),
         Key::own("scoring.half_life", SPAN, "age at which a source is half as fresh"),
         Key::own("scoring.half_life_breaking", SPAN, "the same for breaking news"),
-        Key::own("scoring.half_life_science", SPAN, "the same for science"),
-        Key::own("scoring.half_life_history", SPAN, "the same for history"),
+        Key::own("scoring.half_life_lasting", SPAN, "the same for science and history"),
         Key::own("scoring.quality.credibility", UNIT, "share of credibility in quality"),
         Key::own("scoring.quality.freshness", UNIT, "share of freshness in quality"),
         Key::own("scoring.quality.relevance", UNIT, "share of relevance in quality"),
@@ -381,17 +370,6 @@ fn scoring_keys() -> Vec<Key> {
         Key::own("scoring.verdict.contest", UNIT, "contradiction that makes contested"),
         Key::own("scoring.verdict.refute", UNIT, "contradiction that refutes"),
         Key::own("scoring.verdict.single_source_credibility", UNIT, "credibility a single decisive source needs"),
-        Key::own("scoring.credibility.fact_checker", UNIT, "credibility of fact-checkers"),
-        Key::own("scoring.credibility.government", UNIT, "credibility of authorities"),
-        Key::own("scoring.credibility.academic", UNIT, "credibility of universities and journals"),
-        Key::own("scoring.credibility.reference", UNIT, "credibility of reference works"),
-        Key::own("scoring.credibility.news", UNIT, "credibility of unlisted news sites"),
-        Key::own("scoring.credibility.social", UNIT, "credibility of posts"),
-        Key::own("scoring.credibility.blog", UNIT, "credibility of anonymous blogs"),
-        Key::own("scoring.credibility.link_farm", UNIT, "credibility of link farms"),
-        Key::own("scoring.credibility.unknown", UNIT, "credibility of everything else"),
-        Key::own("scoring.numbers.tolerance", UNIT, "relative difference allowed between numbers"),
-        Key::own("scoring.numbers.exact_up_to", count(0, 1_000_000), "counts up to this must be equal"),
     ]
 }
 
@@ -401,16 +379,9 @@ fn model_keys() -> Vec<Key> {
         Key::named("llm.api_key", "LLM_API_KEY", Kind::Secret(SecretKind::Header), "its bearer token"),
         Key::named("llm.model", "LLM_MODEL", Kind::Text, "model name"),
         Key::named("llm.search_enabled", "LLM_SEARCH_ENABLED", Kind::Flag, "ask the model's own web search"),
-        Key::own("llm.timeout", CALL, "longest time of one call"),
-        Key::own("llm.rpm", RPM, "requests a minute"),
-        Key::own("llm.max_output_tokens", count(1, 1_000_000), "longest answer, tokens"),
-        Key::own("llm.usd_per_million_input", MONEY, "dollars for a million tokens read"),
-        Key::own("llm.usd_per_million_output", MONEY, "dollars for a million tokens written"),
         Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate server"),
         Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),
-        Key::own("translate.timeout", CALL, "longest time of one call"),
         Key::named("inference.base_url", "INFERENCE_BASE_URL", Kind::Url, "text-embeddings-inference server"),
-        Key::own("inference.timeout", CALL, "longest time of one call"),
         // pgvector indexes vectors of up to 2,000 numbers.
         Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),
     ]

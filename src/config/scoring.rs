@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::domain::verdict::SourceType;
-
 /// How evidence becomes a score and a verdict.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -16,15 +14,11 @@ pub struct ScoringConfig {
     #[serde(with = "humantime_serde")]
     pub half_life_breaking: Duration,
     #[serde(with = "humantime_serde")]
-    pub half_life_science: Duration,
-    #[serde(with = "humantime_serde")]
-    pub half_life_history: Duration,
+    pub half_life_lasting: Duration,
     pub quality: QualityWeights,
     pub weights: FeatureWeights,
     pub score: ScoreCurve,
     pub verdict: VerdictThresholds,
-    pub credibility: CredibilityByType,
-    pub numbers: NumberTolerance,
 }
 
 /// What a passage's quality is made of; sums to 1.
@@ -75,46 +69,4 @@ pub struct VerdictThresholds {
     pub contest: f64,
     pub refute: f64,
     pub single_source_credibility: f64,
-}
-
-/// Credibility of sites without a rule of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CredibilityByType {
-    pub fact_checker: f64,
-    pub government: f64,
-    pub academic: f64,
-    pub reference: f64,
-    pub news: f64,
-    pub social: f64,
-    pub blog: f64,
-    pub link_farm: f64,
-    pub unknown: f64,
-}
-
-impl CredibilityByType {
-    /// The credibility of a kind of site.
-    pub const fn of(&self, kind: SourceType) -> f64 {
-        match kind {
-            SourceType::FactChecker => self.fact_checker,
-            SourceType::Government => self.government,
-            SourceType::Academic => self.academic,
-            SourceType::Reference => self.reference,
-            SourceType::News => self.news,
-            SourceType::Social => self.social,
-            SourceType::Blog => self.blog,
-            SourceType::LinkFarm => self.link_farm,
-            SourceType::Unknown => self.unknown,
-        }
-    }
-}
-
-/// When two numbers count as the same.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NumberTolerance {
-    /// Relative.
-    pub tolerance: f64,
-    /// Counts up to this must be equal.
-    pub exact_up_to: u32,
 }

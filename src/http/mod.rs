@@ -14,6 +14,7 @@ mod auth;
 mod extract;
 mod limit;
 mod listener;
+mod measure;
 mod openapi;
 mod problem;
 mod router;

@@ -15,6 +15,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 
 use super::auth::{self, Access, Doorman};
 use super::limit::{self, PeerLimit};
+use super::measure;
 use super::problem::{self, Problem};
 use super::routes::{Patience, Route};
 use super::{HttpSettings, HttpState, openapi, routes};
@@ -57,7 +58,7 @@ pub fn router(state: HttpState, health_only: bool) -> Router {
     assemble(&settings, routes)
 }
 
-/// Puts the layers around the routes. From the outside in: errors become problems, panics become errors, CORS, the rate,
+/// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics become errors, CORS, the rate,
 /// the body's size; then for each route its time and its door.
 fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route, MethodRouter)>) -> Router {
     let doorman = Arc::new(Doorman::new(settings));
@@ -78,6 +79,7 @@ fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route
         .layer(from_fn_with_state(doorman, auth::cors))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn(problem::finish))
+        .layer(from_fn(measure::measured))
 }
 
 fn longest(patience: Patience, settings: &HttpSettings) -> Duration {

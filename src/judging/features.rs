@@ -9,27 +9,7 @@ use crate::domain::result::Features;
 use crate::domain::verdict::{Stance, Verdict};
 
 use super::numbers::REFUTING_CONTRADICTION;
-
-/// Weights of the raw score (SCORING, features; seed 1, section 5, with `num_ok` of its notes).
-const WEIGHT_E_MAX: f64 = 0.40;
-const WEIGHT_E_MEAN3: f64 = 0.20;
-const WEIGHT_AGREE_DOM: f64 = 0.15;
-const WEIGHT_REL_AVG: f64 = 0.15;
-const WEIGHT_REC_MAX: f64 = 0.10;
-const WEIGHT_C_MAX: f64 = -0.25;
-const BONUS_NUM_OK: f64 = 0.05;
-
-/// More agreeing groups than this add nothing.
-const AGREE_DOM_FULL: f64 = 3.0;
-
-/// Middle and width of the sigmoid (seed 1, section 5).
-const SIGMOID_MIDDLE: f64 = 0.5;
-const SIGMOID_WIDTH: f64 = 0.15;
-
-/// A claim nothing has borne out shows no score a reader takes for "true".
-const MAX_UNLESS_SUPPORTED: u32 = 69;
-/// A refuted claim shows a score a reader takes for "false".
-const MAX_WHEN_REFUTED: u32 = 30;
+use super::scoring::{FeatureWeights, ScoreCurve, Scoring};
 
 /// The passages that may decide: on topic and not social (social posts are context, SCORING "independent groups"),
 /// best rank first. Ties are broken by content, so that the order they arrive in changes nothing.
@@ -96,25 +76,27 @@ pub(super) fn mean(figures: impl Iterator<Item = f64>) -> f64 {
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
-/// The raw score, about −0.25 to 1.05.
-pub fn raw(f: &Features) -> f64 {
-    WEIGHT_E_MAX * f.e_max
-        + WEIGHT_E_MEAN3 * f.e_mean3
-        + WEIGHT_AGREE_DOM * (f64::from(f.agree_dom) / AGREE_DOM_FULL).min(1.0)
-        + WEIGHT_REL_AVG * f.rel_avg
-        + WEIGHT_REC_MAX * f.rec_max
-        + WEIGHT_C_MAX * f.c_max
-        + if f.num_ok == Some(true) { BONUS_NUM_OK } else { 0.0 }
+/// The raw score, about −0.25 to 1.05 with the weights of SCORING.
+pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
+    let agreeing = f64::from(f.agree_dom) / f64::from(weights.agree_dom_full.max(1));
+    weights.e_max * f.e_max
+        + weights.e_mean3 * f.e_mean3
+        + weights.agree_dom * agreeing.min(1.0)
+        + weights.rel_avg * f.rel_avg
+        + weights.rec_max * f.rec_max
+        - weights.c_max * f.c_max
+        + if f.num_ok == Some(true) { weights.num_ok } else { 0.0 }
 }
 
 /// The shown score, 0–100: at most 69 unless supported, at most 30 when refuted.
-pub fn score(f: &Features, verdict: Verdict) -> u32 {
-    let share = 1.0 / (1.0 + (-(raw(f) - SIGMOID_MIDDLE) / SIGMOID_WIDTH).exp());
+pub fn score(f: &Features, verdict: Verdict, scoring: &Scoring) -> u32 {
+    let ScoreCurve { center, scale, cap_unsupported, cap_refuted } = scoring.curve;
+    let share = 1.0 / (1.0 + (-(raw(f, &scoring.weights) - center) / scale).exp());
     let score = (100.0 * share).round().clamp(0.0, 100.0) as u32;
     match verdict {
         Verdict::Supported => score,
-        Verdict::Refuted => score.min(MAX_WHEN_REFUTED),
-        _ => score.min(MAX_UNLESS_SUPPORTED),
+        Verdict::Refuted => score.min(cap_refuted),
+        _ => score.min(cap_unsupported),
     }
 }
 
@@ -124,6 +106,24 @@ mod tests {
 
     use super::super::samples::{any_passages, passage};
     use super::*;
+
+    fn raw(f: &Features) -> f64 {
+        super::raw(f, &FeatureWeights::default())
+    }
+
+    fn score(f: &Features, verdict: Verdict) -> u32 {
+        super::score(f, verdict, &Scoring::default())
+    }
+
+    #[test]
+    fn the_weights_are_the_operators() {
+        let features = Features { e_max: 1.0, c_max: 1.0, ..Features::default() };
+        let weights = FeatureWeights { e_max: 0.9, c_max: 0.1, ..FeatureWeights::default() };
+        assert!((super::raw(&features, &weights) - 0.8).abs() < 1e-12);
+        let curve = ScoreCurve { cap_refuted: 5, ..ScoreCurve::default() };
+        let scoring = Scoring { weights, curve, ..Scoring::default() };
+        assert_eq!(super::score(&features, Verdict::Refuted, &scoring), 5);
+    }
 
     #[test]
     fn the_example_of_seed_one_scores_in_the_nineties() {

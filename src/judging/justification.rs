@@ -181,6 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::samples::{any_passages, any_reviews, passage, review};
+    use super::super::scoring::Scoring;
     use super::super::verdicts::{ClaimContext, assess};
     use super::*;
     use crate::domain::verdict::{ClaimKind, RatingClass};
@@ -191,7 +192,7 @@ mod tests {
             claim_date: None,
             confidence_threshold: 0.85,
             degraded: false,
-            relevance_floor: 0.3,
+            scoring: Scoring::default(),
         }
     }
 

@@ -21,6 +21,7 @@ pub mod numbers;
 pub mod profile;
 pub mod quality;
 pub mod ratings;
+pub mod scoring;
 pub mod stance;
 pub mod verdicts;
 pub mod vocabularies;

@@ -4,15 +4,10 @@ use chrono::{DateTime, Datelike, Utc};
 
 use super::numbers;
 use super::profile::TextProfile;
+use super::scoring::{HalfLives, QualityShares};
 
 /// A page without a date is neither fresh nor stale (SCORING).
 const UNDATED_FRESHNESS: f64 = 0.5;
-
-/// Half-lives in days, by topic. A year is the default of SCORING and of seed 5; what broke today is another story next
-/// week; what a science or an old event is about stays as it is for years.
-pub const DEFAULT_HALF_LIFE_DAYS: f64 = 365.0;
-pub const BREAKING_HALF_LIFE_DAYS: f64 = 7.0;
-pub const LASTING_HALF_LIFE_DAYS: f64 = 3650.0;
 
 /// A claim that dates itself this long before its reference is about history.
 const HISTORY_YEARS: i32 = 10;
@@ -125,13 +120,14 @@ pub fn freshness(
         return UNDATED_FRESHNESS;
     };
     let days = reference.signed_duration_since(published).num_seconds().max(0) as f64 / 86_400.0;
-    let half_life = if half_life_days > 0.0 { half_life_days } else { DEFAULT_HALF_LIFE_DAYS };
+    // No half-life at all would make 0/0 of a page of today.
+    let half_life = half_life_days.max(f64::EPSILON);
     // A page of a century ago is old, not worthless: the range is open at 0.
     0.5f64.powf(days / half_life).max(f64::MIN_POSITIVE)
 }
 
 /// How fast evidence for a claim ages, in days: breaking news in days, science and history in years, else a year.
-pub fn half_life_days(claim: &TextProfile) -> f64 {
+pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
     let spoken = |beginnings: &[&str]| {
         claim
             .sentences
@@ -148,13 +144,13 @@ pub fn half_life_days(claim: &TextProfile) -> f64 {
         (None, _) => false,
     };
     if historic {
-        LASTING_HALF_LIFE_DAYS
+        lives.lasting
     } else if spoken(BREAKING) {
-        BREAKING_HALF_LIFE_DAYS
+        lives.breaking
     } else if spoken(LASTING) {
-        LASTING_HALF_LIFE_DAYS
+        lives.lasting
     } else {
-        DEFAULT_HALF_LIFE_DAYS
+        lives.usual
     }
 }
 
@@ -187,10 +183,15 @@ pub fn specificity(claim: &TextProfile, passage: &TextProfile) -> f64 {
     if all > 0.0 { found / all } else { 0.0 }
 }
 
-/// 0.30·cred + 0.25·fresh + 0.25·rel + 0.20·spec, 0–1.
-pub fn quality(cred: f64, fresh: f64, rel: f64, spec: f64) -> f64 {
-    (0.30 * cred + 0.25 * fresh + 0.25 * rel + 0.20 * spec).clamp(0.0, 1.0)
+/// The shares of credibility, freshness, relevance and specificity, summed, 0–1.
+pub fn quality(shares: &QualityShares, cred: f64, fresh: f64, rel: f64, spec: f64) -> f64 {
+    let QualityShares { credibility, freshness, relevance, specificity } = shares;
+    (credibility * cred + freshness * fresh + relevance * rel + specificity * spec).clamp(0.0, 1.0)
 }
+
+/// How far credibility moves a passage up or down among equally relevant ones (SCORING, rank): by 0.15 at most, so that
+/// it never stands in for relevance.
+const CREDIBILITY_SWAY: f64 = 0.3;
 
 /// How much one earlier use is worth for own stored evidence, and the most that uses are worth (SCORING, rank). The cap
 /// keeps an old favourite from outranking a better answer.
@@ -200,7 +201,7 @@ const MOST_ACCESS_BOOST: f64 = 0.1;
 /// rel + 0.3·(cred − 0.5), plus the access boost for own stored evidence. Higher is better.
 pub fn rank(rel: f64, cred: f64, access_count: u32, own: bool) -> f64 {
     let boost = if own { (ACCESS_BOOST * f64::from(access_count)).min(MOST_ACCESS_BOOST) } else { 0.0 };
-    rel + 0.3 * (cred - 0.5) + boost
+    rel + CREDIBILITY_SWAY * (cred - 0.5) + boost
 }
 
 #[cfg(test)]
@@ -233,14 +234,14 @@ mod tests {
     #[test]
     fn the_half_life_follows_the_topic() {
         let cases = [
-            ("Missiles hit the port overnight.", BREAKING_HALF_LIFE_DAYS),
-            ("Сегодня в Киеве прогремел взрыв.", BREAKING_HALF_LIFE_DAYS),
-            ("The treaty was signed in 1648.", LASTING_HALF_LIFE_DAYS),
-            ("The virus spreads through the air.", LASTING_HALF_LIFE_DAYS),
-            ("The minister resigned.", DEFAULT_HALF_LIFE_DAYS),
+            ("Missiles hit the port overnight.", 7.0),
+            ("Сегодня в Киеве прогремел взрыв.", 7.0),
+            ("The treaty was signed in 1648.", 3650.0),
+            ("The virus spreads through the air.", 3650.0),
+            ("The minister resigned.", 365.0),
         ];
         for (text, expected) in cases {
-            let found = half_life_days(&TextProfile::new(text, None, Some(day(0)), &[]));
+            let found = half_life_days(&TextProfile::new(text, None, Some(day(0)), &[]), &HalfLives::default());
             assert!((found - expected).abs() < 1e-9, "{text}: {found}");
         }
     }
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn quality_and_rank_are_the_stated_sums() {
-        assert!((quality(0.9, 0.5, 0.8, 0.6) - 0.715).abs() < 1e-9);
+        assert!((quality(&QualityShares::default(), 0.9, 0.5, 0.8, 0.6) - 0.715).abs() < 1e-9);
         assert!((rank(0.8, 0.9, 0, false) - 0.92).abs() < 1e-9);
         assert!((rank(0.8, 0.5, 3, true) - 0.86).abs() < 1e-9);
         assert!((rank(0.8, 0.5, 100, true) - 0.9).abs() < 1e-9);
@@ -276,9 +277,10 @@ mod tests {
             let at = |days: i64| freshness(day(0), Some(day(-days)), day(0), half_life);
             prop_assert!(at(age) > 0.0 && at(age) <= 1.0);
             prop_assert!(at(age + more) <= at(age));
-            let found = quality(cred, at(age), rel, spec);
+            let shares = QualityShares::default();
+            let found = quality(&shares, cred, at(age), rel, spec);
             prop_assert!((0.0..=1.0).contains(&found));
-            prop_assert!(quality(cred, at(age), (rel + 0.1).min(1.0), spec) >= found);
+            prop_assert!(quality(&shares, cred, at(age), (rel + 0.1).min(1.0), spec) >= found);
         }
     }
 }

@@ -12,19 +12,8 @@ use crate::domain::verdict::{ClaimKind, Note, Stance, Tier, Verdict};
 use super::citations;
 use super::fact_checks::{self, ReviewSays};
 use super::features::{self, groups_of};
+use super::scoring::{Scoring, VerdictLimits};
 
-/// Entailment from which a passage can carry "supported" or one side of "contested" (SCORING, verdict steps 4 and 5).
-const SUPPORT_E_MAX: f64 = 0.70;
-/// Contradiction that makes two sides of it beside strong support (step 4).
-const CONTEST_C_MAX: f64 = 0.50;
-/// Contradiction from which nothing counts as uncontradicted (steps 5 and 7, tiers).
-const CONFLICT_C_MAX: f64 = 0.40;
-/// Contradiction that refutes (step 6).
-const REFUTE_C_MAX: f64 = 0.70;
-/// Independent groups that must agree (step 5).
-const SUPPORT_GROUPS: usize = 2;
-/// A lone group less credible than this decides nothing (SCORING, decisive).
-const LONE_GROUP_CREDIBILITY: f64 = 0.8;
 /// Weight of a fact-check at similarity 1: people checked it, and they err now and then (SCORING, confidence).
 const FACT_CHECK_WEIGHT: f64 = 0.95;
 /// Evidence weight from which confidence is no longer held down for want of evidence (SCORING, confidence).
@@ -45,8 +34,8 @@ pub struct ClaimContext {
     pub confidence_threshold: f64,
     /// Whether something could not be asked or read.
     pub degraded: bool,
-    /// Relevance under which a passage decides nothing, 0–1.
-    pub relevance_floor: f64,
+    /// The operator's numbers.
+    pub scoring: Scoring,
 }
 
 /// What the evidence comes to.
@@ -75,6 +64,7 @@ pub struct Assessment {
 struct Weighed<'a> {
     /// On topic, not social, best rank first.
     deciding: Vec<&'a JudgedPassage>,
+    limits: VerdictLimits,
     features: Features,
     says: ReviewSays,
     /// Σ quality·relevance, each independent group once.
@@ -91,12 +81,13 @@ struct Weighed<'a> {
 }
 
 impl<'a> Weighed<'a> {
-    fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], floor: f64) -> Self {
-        let deciding = features::deciding(passages, floor);
+    fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], scoring: &Scoring) -> Self {
+        let deciding = features::deciding(passages, scoring.relevance_floor);
         let in_context: Vec<&JudgedPassage> =
             deciding.iter().copied().filter(|passage| !passage.out_of_context).collect();
         let review_weight = |side| fact_checks::weight_by_publisher(reviews, side) * FACT_CHECK_WEIGHT;
         Self {
+            limits: scoring.limits,
             features: features::features_of(&deciding),
             says: fact_checks::says(reviews),
             support: weight(&deciding, Stance::Supports),
@@ -128,7 +119,7 @@ fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
 /// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
 /// `citations`.
 pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
-    let weighed = Weighed::new(passages, reviews, context.relevance_floor);
+    let weighed = Weighed::new(passages, reviews, &context.scoring);
     let (verdict, by_fact_check) = verdict(context, &weighed);
     let confidence = confidence(verdict, by_fact_check, &weighed);
     let unverifiable = verdict == Verdict::NotVerifiable;
@@ -139,16 +130,17 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
         verdict,
         decisive: decisive(verdict, confidence, by_fact_check, context, &weighed),
         confidence,
-        score: (!unverifiable && !weighed.deciding.is_empty()).then(|| features::score(&weighed.features, verdict)),
+        score: (!unverifiable && !weighed.deciding.is_empty())
+            .then(|| features::score(&weighed.features, verdict, &context.scoring)),
         tier,
         agreement: features::mean(top.iter().map(|passage| passage.agreement)),
         contradiction: !unverifiable
-            && (against || weighed.features.c_max >= CONFLICT_C_MAX || weighed.any(Stance::Contradicts)),
+            && (against || weighed.features.c_max >= weighed.limits.conflict || weighed.any(Stance::Contradicts)),
         notes: notes(verdict, by_fact_check, context, passages, &weighed),
         citations: if unverifiable {
             Vec::new()
         } else {
-            citations::choose(verdict, passages, context.relevance_floor)
+            citations::choose(verdict, passages, context.scoring.relevance_floor)
         },
         features: weighed.features,
         by_fact_check,
@@ -172,17 +164,17 @@ fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
 
 /// Steps 3 to 7.
 fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict {
-    let f = &weighed.features;
+    let (f, limits) = (&weighed.features, &weighed.limits);
     if weighed.deciding.is_empty() {
         return Verdict::NotEnoughEvidence;
     }
-    if f.e_max >= SUPPORT_E_MAX && f.c_max >= CONTEST_C_MAX {
+    if f.e_max >= limits.support && f.c_max >= limits.contest {
         let outdated = only_running_totals(weighed) || is_outdated(context.claim_date, &weighed.deciding);
         return if outdated { Verdict::Outdated } else { Verdict::Contested };
     }
     let agreeing = groups_of(&weighed.deciding, Stance::Supports).len();
-    if f.e_max >= SUPPORT_E_MAX && agreeing >= SUPPORT_GROUPS && f.c_max < CONFLICT_C_MAX {
-        if weighed.groups_in_context >= SUPPORT_GROUPS {
+    if f.e_max >= limits.support && agreeing >= limits.groups && f.c_max < limits.conflict {
+        if weighed.groups_in_context >= limits.groups {
             return Verdict::Supported;
         }
         if weighed.groups_in_context == 0 {
@@ -191,7 +183,7 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
         // One group has it at the claimed time and place, the rest elsewhere: that is a single source.
         return Verdict::NotEnoughEvidence;
     }
-    if f.c_max >= REFUTE_C_MAX {
+    if f.c_max >= limits.refute {
         return Verdict::Refuted;
     }
     if only_running_totals(weighed) { Verdict::Outdated } else { Verdict::NotEnoughEvidence }
@@ -199,7 +191,7 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
 
 /// True where something contradicts, and all that does is a newer and larger count of the same thing.
 fn only_running_totals(weighed: &Weighed<'_>) -> bool {
-    let mut contradicting = weighed.deciding.iter().filter(|p| p.contradict >= CONTEST_C_MAX).peekable();
+    let mut contradicting = weighed.deciding.iter().filter(|p| p.contradict >= weighed.limits.contest).peekable();
     contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))
 }
 
@@ -295,19 +287,19 @@ fn decisive(
         .filter(|passage| passage.stance() == side)
         .map(|passage| passage.credibility)
         .fold(0.0, f64::max);
-    let rests_on_enough = by_fact_check || groups.len() > 1 || most_credible >= LONE_GROUP_CREDIBILITY;
+    let rests_on_enough = by_fact_check || groups.len() > 1 || most_credible >= weighed.limits.lone_credibility;
     confidence > 0.0 && confidence >= context.confidence_threshold && rests_on_enough && own > OUTWEIGHS * other
 }
 
 /// High, medium or low: it speaks of corroboration, not of truth.
 fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed<'_>) -> Tier {
-    let contradicted = weighed.features.c_max >= CONFLICT_C_MAX
+    let contradicted = weighed.features.c_max >= weighed.limits.conflict
         || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading)
         || matches!(verdict, Verdict::Refuted | Verdict::Contested | Verdict::Outdated);
     if verdict == Verdict::NotVerifiable || contradicted {
         return Tier::Low;
     }
-    if verdict == Verdict::Supported && weighed.groups_in_context >= SUPPORT_GROUPS && !degraded {
+    if verdict == Verdict::Supported && weighed.groups_in_context >= weighed.limits.groups && !degraded {
         return Tier::High;
     }
     let agreed = weighed.features.agree_dom >= 1 || (by_fact_check && verdict == Verdict::Supported);
@@ -330,7 +322,7 @@ fn notes(
         return notes;
     }
     let supported = weighed.any(Stance::Supports) || weighed.says == ReviewSays::Supported;
-    let contradicted = weighed.features.c_max >= CONFLICT_C_MAX
+    let contradicted = weighed.features.c_max >= weighed.limits.conflict
         || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Misleading);
     let undecided = matches!(verdict, Verdict::NotEnoughEvidence | Verdict::Contested);
     if verdict == Verdict::Contested || (contradicted && (supported || undecided)) {
@@ -351,7 +343,7 @@ fn notes(
         }
     }
     let on_topic_social =
-        passages.iter().any(|passage| passage.is_social() && passage.relevance >= context.relevance_floor);
+        passages.iter().any(|passage| passage.is_social() && passage.relevance >= context.scoring.relevance_floor);
     if nothing && on_topic_social {
         notes.push(Note::SocialOnly);
     }

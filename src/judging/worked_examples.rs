@@ -12,6 +12,7 @@ use super::correction::correct;
 use super::numbers::{self, NumberCheck};
 use super::profile::TextProfile;
 use super::samples::{any_passages, any_reviews, passage, review};
+use super::scoring::Scoring;
 use super::stance::rule_stance;
 use super::verdicts::{Assessment, ClaimContext, assess};
 
@@ -21,7 +22,7 @@ fn context() -> ClaimContext {
         claim_date: None,
         confidence_threshold: 0.85,
         degraded: false,
-        relevance_floor: 0.3,
+        scoring: Scoring::default(),
     }
 }
 

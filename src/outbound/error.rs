@@ -180,11 +180,12 @@ pub fn excerpt(text: &str) -> String {
     line
 }
 
+/// One of every class, for tests that hold all of them against a table.
 #[cfg(test)]
-mod tests {
+pub(crate) mod samples {
     use super::*;
 
-    fn all() -> Vec<AskError> {
+    pub(crate) fn all() -> Vec<AskError> {
         let detail = || "why".to_owned();
         vec![
             AskError::Throttled { retry_after: None },
@@ -205,6 +206,12 @@ mod tests {
             AskError::NoRecording(MissingRecording { method: "GET".into(), url: "http://a/".into() }),
         ]
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::samples::all;
+    use super::*;
 
     #[test]
     fn every_class_decides_as_the_table_says() {

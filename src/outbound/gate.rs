@@ -28,6 +28,9 @@ pub struct GateSettings {
     pub name: &'static str,
     /// Calls a minute, spaced evenly.
     pub rpm: u32,
+    /// The longest an attempt waits for its turn under that rate; a longer queue makes the provider one that cannot be
+    /// asked now, so that waiting does not eat the caller's whole time.
+    pub max_wait: Duration,
     /// For one attempt, from connecting to the last byte.
     pub timeout: Duration,
     /// Of a body, after decompression.
@@ -178,8 +181,13 @@ impl Gate {
         loop {
             let permit = match self.permit(deadline).await {
                 Ok(permit) => permit,
-                // The first attempt's error says more than "left alone since".
-                Err(refusal) => return Err(last.unwrap_or(refusal)),
+                Err(refusal) => {
+                    if last.is_none() {
+                        self.observer.not_asked(self.settings.name, refusal.label());
+                    }
+                    // The first attempt's error says more than "left alone since".
+                    return Err(last.unwrap_or(refusal));
+                }
             };
             let outcome = self.attempt(&request, deadline, &read).await.map_err(|error| error.without(&secrets));
             self.settle(permit, &outcome);
@@ -248,7 +256,8 @@ impl Gate {
         }
         // Asked before the wait, so that an open provider costs none, and again after it.
         self.refuse_early()?;
-        let turn = self.limiter.turn(deadline).await;
+        let patience = Instant::now() + self.settings.max_wait;
+        let turn = self.limiter.turn(deadline.min(patience)).await;
         let waited = turn.map_err(|late| AskError::Open { until: self.clock.now() + late.after })?;
         self.observer.rate_wait(self.settings.name, waited);
         let (now, utc) = (Instant::now(), self.clock.now());

@@ -43,6 +43,9 @@ impl Observer for Heard {
     fn request(&self, provider: &'static str, outcome: &'static str, _: Duration) {
         self.push(format!("request {provider} {outcome}"));
     }
+    fn not_asked(&self, provider: &'static str, reason: &'static str) {
+        self.push(format!("not asked {provider} {reason}"));
+    }
     fn rate_wait(&self, _: &'static str, _: Duration) {}
     fn circuit(&self, provider: &'static str, state: &'static str) {
         self.push(format!("circuit {provider} {state}"));
@@ -67,6 +70,7 @@ fn settings() -> GateSettings {
     GateSettings {
         name: "test",
         rpm: 60_000,
+        max_wait: Duration::from_mins(5),
         timeout: Duration::from_secs(5),
         max_bytes: 1024,
         max_attempts: 1,
@@ -255,6 +259,17 @@ async fn a_slow_provider_times_out_and_an_impatient_caller_is_not_its_fault() {
     assert_eq!(impatient.gate.status().state, GateState::Ready);
     assert_eq!(impatient.ask(0.0).await.unwrap_err(), AskError::Deadline);
     assert_eq!(impatient.script.asked(), 1, "past the deadline nothing is asked");
+}
+
+#[tokio::test]
+async fn a_turn_further_off_than_the_longest_wait_is_not_waited_for() {
+    let max_wait = Duration::from_millis(50);
+    let bench = bench(GateSettings { rpm: 60, max_wait, ..settings() }, [OK]);
+    bench.ask(60.0).await.unwrap();
+    let start = Instant::now();
+    assert_eq!(bench.ask(60.0).await.unwrap_err().label(), "open");
+    assert!(start.elapsed() < Duration::from_millis(900), "a minute of the caller's time is not for waiting");
+    assert!(bench.heard.lines().contains(&"not asked test open".to_owned()), "{:?}", bench.heard.lines());
 }
 
 #[tokio::test]

@@ -33,6 +33,8 @@ mod script;
 pub(crate) mod test_server;
 
 pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
+#[cfg(test)]
+pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use gate::{DayUsage, Gate, GateSettings, GateState, GateStatus};
 pub use observer::{NoObserver, Observer};

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub trait Observer: Send + Sync + Debug {
     /// One attempt ended. `outcome` is `ok` or [`super::AskError::label`].
     fn request(&self, provider: &'static str, outcome: &'static str, took: Duration);
+    /// A question was not put to the provider at all; `reason` is the label of the refusal.
+    fn not_asked(&self, provider: &'static str, reason: &'static str);
     /// An attempt waited for the rate limiter.
     fn rate_wait(&self, provider: &'static str, waited: Duration);
     /// The provider's state is now `ready`, `open`, `exhausted` or `disabled`.
@@ -25,6 +27,7 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {
     fn request(&self, _: &'static str, _: &'static str, _: Duration) {}
+    fn not_asked(&self, _: &'static str, _: &'static str) {}
     fn rate_wait(&self, _: &'static str, _: Duration) {}
     fn circuit(&self, _: &'static str, _: &'static str) {}
     fn circuit_opened(&self, _: &'static str, _: &'static str) {}

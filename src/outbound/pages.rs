@@ -36,6 +36,8 @@ const ACCEPTED: &str = "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,a
 pub struct PageSettings {
     /// For one page with all its redirects.
     pub timeout: Duration,
+    /// To a TCP and TLS connection: a host slower than this does not deliver the page in time either.
+    pub connect_timeout: Duration,
     /// Of a body, after decompression.
     pub max_bytes: usize,
     /// Opens private addresses; for tests against a local server.
@@ -43,6 +45,8 @@ pub struct PageSettings {
     pub user_agent: String,
     /// Redirects followed at most.
     pub max_redirects: usize,
+    /// Requests at a time, to all hosts together.
+    pub concurrency: usize,
     /// Requests to one host at a time.
     pub per_host: usize,
 }
@@ -51,10 +55,12 @@ impl Default for PageSettings {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
             max_bytes: 4 * 1024 * 1024,
             allow_private: false,
             user_agent: concat!("corroborate/", env!("CARGO_PKG_VERSION")).to_owned(),
             max_redirects: 5,
+            concurrency: 64,
             per_host: 2,
         }
     }
@@ -160,6 +166,7 @@ pub struct PageFetcher {
     settings: PageSettings,
     source: Source,
     rule: Rule,
+    places: Semaphore,
     hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
@@ -197,6 +204,7 @@ impl PageFetcher {
             PageSource::Replay(archive) => Source::Replay(archive),
             PageSource::Live => {
                 let client = client_builder(&settings.user_agent)
+                    .connect_timeout(settings.connect_timeout)
                     .dns_resolver(GuardedResolver::new(lookup, rule))
                     // A zstd frame may ask its reader for a window of 128 MiB; gzip and brotli stay small.
                     .zstd(false)
@@ -205,7 +213,8 @@ impl PageFetcher {
                 Source::Live(client.map_err(|error| BuildError::from_reqwest(&error))?)
             }
         };
-        Ok(Self { settings, source, rule, hosts: Mutex::default() })
+        let places = Semaphore::new(settings.concurrency.max(1));
+        Ok(Self { settings, source, rule, places, hosts: Mutex::default() })
     }
 
     /// Fetches one page, following redirects. `is_denied` is asked for the host of every hop, lower case and without a
@@ -236,6 +245,8 @@ impl PageFetcher {
             url.set_fragment(None);
             let host = self.check(&url, is_denied)?;
             let _turn = self.turn(&host).await;
+            // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
+            let _place = self.places.acquire().await.ok();
             let hop = self.hop(&url).await?;
             if let Some(next) = redirect_target(&hop, &url)? {
                 downgraded |= url.scheme() == "https" && next.scheme() == "http";

@@ -65,7 +65,7 @@ pub(super) async fn claims(
     }
     keep_best(&mut found, most);
     let texts: Vec<&str> = found.iter().map(|(_, statement)| statement.text.as_str()).collect();
-    let embeddings = if texts.is_empty() { Vec::new() } else { services.models.embedder.embed(&texts).await? };
+    let embeddings = services.embed(&texts).await?;
     let mut claims = Vec::with_capacity(found.len());
     for ((source, statement), embedding) in found.into_iter().zip(embeddings) {
         let profile = TextProfile::new(&statement.text, language, Some(normal.reference), &item.entities)

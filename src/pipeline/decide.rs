@@ -43,7 +43,7 @@ pub(super) fn decide(
             claim_date: claim.date.or(Some(normal.reference)),
             confidence_threshold: request.item.options.confidence_threshold(),
             degraded,
-            relevance_floor: services.settings.relevance_floor,
+            scoring: services.settings.scoring,
         };
         let assessment = assess(&context, &seen.passages, reviews);
         let result = result(services, request, phase, claim, seen, reviews, &assessment, &judged.judge);
@@ -87,7 +87,7 @@ fn result(
         notes.push(Note::NoSources);
     }
     let shown = services.settings.passages_shown;
-    let order = shown_order(&seen.passages, assessment, services.settings.relevance_floor, shown);
+    let order = shown_order(&seen.passages, assessment, services.settings.scoring.relevance_floor, shown);
     // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
     let passages_shown: Vec<JudgedPassage> =
         order.iter().filter_map(|position| seen.passages.get(*position)).cloned().collect();

@@ -57,12 +57,13 @@ async fn one(
 ) -> Result<Vec<MatchedReview>, PipelineError> {
     let long_enough = request.personal || claim.text.chars().count() >= services.settings.min_claim_chars;
     if !claim.checkable() || !long_enough {
+        metrics::fact_check_lookup("skipped");
         return Ok(Vec::new());
     }
     let answer = match ask(services, provider, claim, journal).await? {
         Ok(answer) => answer,
         Err(error) => {
-            metrics::fact_check_lookup("error");
+            metrics::fact_check_lookup("failed");
             journal.trace(format!("fact checks: {} could not be asked: {error}", provider.name()));
             journal.degrade(error.degradation(provider.name()));
             return Ok(Vec::new());
@@ -70,7 +71,13 @@ async fn one(
     };
     journal.checked(provider.name());
     let matched = match_reviews(claim, &answer.reviews);
-    metrics::fact_check_lookup(if matched.iter().any(decides) { "match" } else { "no_match" });
+    metrics::fact_check_lookup(if answer.reviews.is_empty() {
+        "none"
+    } else if matched.iter().any(decides) {
+        "matched"
+    } else {
+        "unmatched"
+    });
     Ok(matched)
 }
 

@@ -60,7 +60,7 @@ pub(super) async fn judge(
             .iter()
             .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
             .collect();
-        let probabilities = services.models.stance.judge(&pairs).await?;
+        let probabilities = services.stances(&pairs).await?;
         let mut one = JudgedClaim::default();
         for (position, (entry, given)) in ranked.into_iter().zip(probabilities).enumerate() {
             let check = numbers::compare(&claim.profile, &entry.profile);
@@ -85,7 +85,7 @@ async fn best_sentence(services: &Services, claim: &Claim, entry: &Ranked) -> Re
     if parts.len() < 2 {
         return Ok(whole);
     }
-    let embeddings = services.models.embedder.embed(&parts).await?;
+    let embeddings = services.embed(&parts).await?;
     let language = entry.profile.language.as_deref();
     let best = parts
         .iter()
@@ -112,7 +112,7 @@ fn figures(
 ) -> JudgedPassage {
     let page = &entry.read.page;
     let reference = claim.date.unwrap_or(normal.reference);
-    let half_life = quality::half_life_days(&claim.profile);
+    let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
     let specificity = quality::specificity(&claim.profile, &entry.profile);
     let host = page.url.host_str().unwrap_or_default();
@@ -133,7 +133,13 @@ fn figures(
         credibility: entry.credibility,
         freshness: fresh,
         specificity,
-        quality: quality::quality(entry.credibility, fresh, entry.relevance, specificity),
+        quality: quality::quality(
+            &services.settings.scoring.quality,
+            entry.credibility,
+            fresh,
+            entry.relevance,
+            specificity,
+        ),
         num_ok,
         independent_group: entry.group.clone(),
         source_type,

@@ -16,6 +16,7 @@ mod corroborate;
 mod decide;
 mod fact_check;
 mod judge;
+mod models;
 mod normalise;
 mod queries;
 mod rank;
@@ -132,7 +133,7 @@ impl Journal {
     pub(crate) fn new(now: Instant, budget: std::time::Duration, evaluated_at: DateTime<Utc>) -> Self {
         // A tenth of the time, two seconds at most, is kept back: a verdict from what was found beats none.
         let reserve = (budget / 10).min(std::time::Duration::from_secs(2));
-        Self { started: now, ask_until: now + (budget - reserve), evaluated_at, inner: Mutex::default() }
+        Self { started: now, ask_until: now + budget.saturating_sub(reserve), evaluated_at, inner: Mutex::default() }
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut JournalInner) -> T) -> T {
@@ -186,36 +187,52 @@ impl Journal {
     }
 }
 
+/// Runs one stage and records how long it took. `stage` is one of the catalogue's.
+async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
+    let started = Instant::now();
+    let done = work.await;
+    metrics::stage(stage, started.elapsed());
+    done
+}
+
 /// Takes one request from admission to commit.
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
-    let phase = match admit::admit(services, request, &hash).await? {
+    let phase = match timed("admit", admit::admit(services, request, &hash)).await? {
         Admission::Run(phase) => phase,
         Admission::AlreadyDone => return Ok(Outcome::AlreadyDone),
     };
-    let journal = Journal::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
+    let item = &request.item;
+    let journal = Journal::new(Instant::now(), services.time_budget(item), services.clock.now());
     if request.shed {
         journal.degrade(Degradation::Overload);
     }
-    let normal = normalise::normalise(services, &request.item, &journal).await?;
-    let claims = claims::claims(services, &request.item, &normal, &journal).await?;
+    let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
+    let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
     let (reviews, also_reported_by) = tokio::join!(
-        fact_check::look_up(services, request, &claims, &journal),
-        corroborate::channels(services, &request.item, &normal, &journal),
+        timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
+        timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
     let (reviews, also_reported_by) = (reviews?, also_reported_by?);
     let judged = if phase == Phase::Two {
-        let found = retrieve::retrieve(services, request, &normal, &claims, &journal).await;
-        let pages = read::read(services, &request.item, &found, &journal).await?;
-        let candidates = rank::rank(services, &claims, &pages, &journal).await?;
-        judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?
+        let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await;
+        let pages = timed("read", read::read(services, item, &found, &journal)).await?;
+        let candidates = timed("rank", rank::rank(services, &claims, &pages, &journal)).await?;
+        timed("judge", judge::judge(services, &normal, &claims, candidates, &pages, &journal)).await?
     } else {
         judge::Judged::nothing(claims.len())
     };
-    let decided = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
-    let result = context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal);
-    commit::commit(services, request, phase, &hash, &normal, &decided, &judged, &reviews, &result).await?;
+    let decided = timed("decide", async {
+        decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal)
+    })
+    .await;
+    let result = timed("context", async {
+        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
+    })
+    .await;
+    let committed = commit::commit(services, request, phase, &hash, &normal, &decided, &judged, &reviews, &result);
+    timed("commit", committed).await?;
     metrics::item_degraded(&journal.degraded());
-    services.count(&result);
+    services::count(&result);
     Ok(Outcome::Done(Box::new(result)))
 }

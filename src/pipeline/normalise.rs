@@ -43,7 +43,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         given.as_deref().and_then(|code| code.split(['-', '_']).next()).map(str::to_owned).or(detected.language);
     let lead: String = item.title.iter().map(String::as_str).chain([main]).collect::<Vec<_>>().join(". ");
     let lead: String = lead.chars().take(EMBEDDED_CHARS).collect();
-    let embedding = services.models.embedder.embed(&[lead.as_str()]).await?.pop().unwrap_or_default();
+    let embedding = services.embed(&[lead.as_str()]).await?.pop().unwrap_or_default();
     journal.trace(format!(
         "normalise: language {}{}, {} text(s), embedding by {}",
         language.as_deref().unwrap_or("unknown"),

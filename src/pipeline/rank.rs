@@ -13,12 +13,6 @@ use crate::judging::independence::{SourceText, groups};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 
-/// Passages of one page that are looked at closely for one claim; the rest share too few words with it.
-const CLOSER_LOOK_PER_PAGE: usize = 4;
-
-/// At most this many passages of one independent group are judged (SCORING, `rank`).
-const PER_GROUP: usize = 2;
-
 /// A passage chosen for judging.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked {
@@ -79,8 +73,10 @@ async fn one(
 ) -> Result<Vec<Ranked>, PipelineError> {
     let mut ranked: Vec<Ranked> = Vec::new();
     let mut bare: Vec<(usize, usize)> = Vec::new();
+    let settings = &services.settings;
+    let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
     for (position, read) in pages.iter().enumerate() {
-        bare.extend(closer_look(claim, read).into_iter().map(|passage| (position, passage)));
+        bare.extend(closer_look(claim, read, per_page).into_iter().map(|passage| (position, passage)));
     }
     embed(services, pages, &bare).await?;
     for (position, passage) in bare {
@@ -102,18 +98,18 @@ async fn one(
         .iter()
         .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
         .collect();
-    let relevance = services.models.reranker.relevance(&pairs).await?;
+    let relevance = services.relevance(&pairs).await?;
     for (entry, relevance) in ranked.iter_mut().zip(relevance) {
         entry.relevance = relevance;
         entry.rank = quality::rank(relevance, entry.credibility, 0, false);
     }
     ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
-    Ok(pick(ranked, services.settings.judged_passages))
+    Ok(pick(ranked, settings.judged_passages, settings.passages_per_group))
 }
 
-/// The passages of a page that share most words with the claim. A page that shares none still gets its best ones
+/// The `most` passages of a page that share most words with the claim. A page that shares none still gets its best ones
 /// looked at: another language shares no words.
-fn closer_look(claim: &Claim, read: &ReadPage) -> Vec<usize> {
+fn closer_look(claim: &Claim, read: &ReadPage, most: usize) -> Vec<usize> {
     let mut shared: Vec<(usize, usize)> = read
         .page
         .passages
@@ -126,7 +122,7 @@ fn closer_look(claim: &Claim, read: &ReadPage) -> Vec<usize> {
         })
         .collect();
     shared.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    shared.into_iter().take(CLOSER_LOOK_PER_PAGE).map(|(_, position)| position).collect()
+    shared.into_iter().take(most).map(|(_, position)| position).collect()
 }
 
 fn profile_of(text: &str, read: &ReadPage, embedding: Vec<f32>) -> TextProfile {
@@ -147,7 +143,7 @@ async fn embed(services: &Services, pages: &[&ReadPage], wanted: &[(usize, usize
     if texts.is_empty() {
         return Ok(());
     }
-    let embeddings = services.models.embedder.embed(&texts).await?;
+    let embeddings = services.embed(&texts).await?;
     for ((read, passage), embedding) in fresh.into_iter().zip(embeddings) {
         if let Some(piece) = read.page.passages.get(passage) {
             piece.profile_or(|| profile_of(&piece.text, read, embedding));
@@ -156,8 +152,8 @@ async fn embed(services: &Services, pages: &[&ReadPage], wanted: &[(usize, usize
     Ok(())
 }
 
-/// The best `most`, at most [`PER_GROUP`] of one group, repeats left out.
-fn pick(ranked: Vec<Ranked>, most: usize) -> Vec<Ranked> {
+/// The best `most`, at most `per_group` of one group, repeats left out.
+fn pick(ranked: Vec<Ranked>, most: usize, per_group: usize) -> Vec<Ranked> {
     let mut chosen: Vec<Ranked> = Vec::with_capacity(most);
     for entry in ranked {
         if chosen.len() >= most {
@@ -165,7 +161,7 @@ fn pick(ranked: Vec<Ranked>, most: usize) -> Vec<Ranked> {
         }
         let of_group = chosen.iter().filter(|known| known.group == entry.group).count();
         let repeat = chosen.iter().any(|known| known.text == entry.text && known.read.page.id == entry.read.page.id);
-        if of_group < PER_GROUP && !repeat {
+        if of_group < per_group && !repeat {
             chosen.push(entry);
         }
     }

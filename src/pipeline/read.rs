@@ -20,6 +20,7 @@ use crate::reading::passages;
 use crate::reading::registered_domain;
 use crate::reading::{self, Article};
 use crate::store::{SourceRow, StoredSource};
+use crate::telemetry::metrics;
 
 /// A page ready to be judged, shared by every item that cites it.
 #[derive(Debug)]
@@ -223,6 +224,7 @@ async fn fetch(
         }
         Err(error) => return Err(error),
     };
+    metrics::page_read(fetched.body.len());
     let now = journal.evaluated_at;
     let expires_at = expiry(services, now);
     let wanted = candidate.clone();

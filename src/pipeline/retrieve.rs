@@ -17,6 +17,7 @@ use crate::judging::credibility::credibility;
 use crate::outbound::AskError;
 use crate::providers::{Answer, Hit, Provider, Query};
 use crate::reading::{canonical_url, registered_domain};
+use crate::telemetry::metrics;
 
 /// A page worth reading.
 #[derive(Debug, Clone)]
@@ -147,6 +148,7 @@ impl Search<'_> {
             .search_cache
             .get_or_ask(&query.cache_key(name), || async {
                 if !services.budget.reserve(cost) {
+                    metrics::provider_not_asked(name, "budget");
                     return Err(NotAsked::Budget);
                 }
                 self.journal.call(name, cost);

@@ -7,6 +7,7 @@ use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
 use crate::inference::Models;
+use crate::judging::scoring::Scoring;
 use crate::outbound::pages::PageFetcher;
 use crate::providers::{Answer, Provider};
 use crate::store::Store;
@@ -28,9 +29,13 @@ pub struct Settings {
     pub fact_check_results: usize,
     pub claims_per_item: usize,
     pub queries_per_claim: usize,
+    /// Passages looked at closely for one claim, shared out over `max_sources` pages.
+    pub passages_per_claim: usize,
     pub judged_passages: usize,
+    /// Of one independent group, among those judged.
+    pub passages_per_group: usize,
     pub passages_shown: usize,
-    pub relevance_floor: f64,
+    pub scoring: Scoring,
     pub evidence_ttl: Duration,
     pub negative_ttl: Duration,
     pub dedup_similarity: f64,
@@ -155,29 +160,39 @@ impl Services {
             usize::try_from(wish).unwrap_or(usize::MAX).min(self.settings.max_sources)
         })
     }
+}
 
-    /// Metrics and the one log line of a finished item.
-    pub(crate) fn count(&self, result: &ItemResult) {
-        for claim in &result.claims {
-            metrics::verdict(claim.verdict);
-        }
-        if let Some(tier) = result.tier {
-            metrics::tier(tier);
-        }
-        let corroborated =
-            result.claims.iter().flat_map(|claim| &claim.evidence).any(|row| row.stance == Stance::Supports);
-        metrics::evidence_match(if corroborated { "corroborated" } else { "none" });
-        tracing::info!(
-            item_id = %result.item_id,
-            status = %result.status,
-            tier = result.tier.map(Tier::as_str),
-            score = result.score,
-            claims = result.claims.len(),
-            degraded = result.degraded.join(","),
-            millis = result.cost.millis,
-            "item enriched"
-        );
+/// Metrics and the one log line of a finished item: its figures, and never its words.
+pub(super) fn count(result: &ItemResult) {
+    for claim in &result.claims {
+        metrics::verdict(claim.verdict);
     }
+    if let Some(tier) = result.tier {
+        metrics::tier(tier);
+    }
+    let evidence = || result.claims.iter().flat_map(|claim| &claim.evidence);
+    let any = |stance| evidence().any(|row| row.stance == stance);
+    metrics::evidence_match(if any(Stance::Supports) {
+        "corroborated"
+    } else if any(Stance::Contradicts) {
+        "contradicted"
+    } else {
+        "none"
+    });
+    tracing::info!(
+        item.id = %result.item_id,
+        result.status = %result.status,
+        result.tier = result.tier.map(Tier::as_str),
+        result.score = result.score,
+        result.claims = result.claims.len(),
+        result.evidence = evidence().count(),
+        result.fact_checks = result.fact_checks.len(),
+        result.degraded = (!result.degraded.is_empty()).then(|| result.degraded.join(",")),
+        cost.provider_calls = result.cost.provider_calls.values().sum::<u32>(),
+        cost.usd = result.cost.usd,
+        took.ms = result.cost.millis,
+        "item enriched"
+    );
 }
 
 #[cfg(test)]

@@ -81,6 +81,7 @@ pub struct PassageRow {
 impl Store {
     /// Writes one result. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
     pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<(), StoreError> {
+        let started = tokio::time::Instant::now();
         let mut transaction = self.pool.begin().await?;
         super::sources::write(&mut transaction, &commit.sources).await?;
         write_item(&mut transaction, commit).await?;
@@ -91,6 +92,7 @@ impl Store {
             super::outbox::write(&mut transaction, &commit.outbox, commit.result.enriched_at).await?;
         }
         transaction.commit().await?;
+        crate::telemetry::metrics::db_commit(started.elapsed());
         if !commit.outbox.is_empty() {
             self.wake_outbox.notify_one();
         }

@@ -51,6 +51,8 @@ pub struct StoreSettings {
     pub pool_size: u32,
     /// How long a statement may wait for a free connection.
     pub acquire_timeout: Duration,
+    /// After this long the server itself ends a statement; `None` leaves it to the server's own setting.
+    pub statement_timeout: Option<Duration>,
 }
 
 /// The store. Cheap to clone.
@@ -75,13 +77,17 @@ impl Store {
             return Err(StoreError::BadUrl);
         }
         let options: PgConnectOptions = text.parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
+        let options = match settings.statement_timeout {
+            Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
+            None => options,
+        };
         Self::open(options.application_name("corroborate"), settings, false).await
     }
 
     /// Opens the embedded server's only connection.
     #[cfg(feature = "embedded")]
     pub async fn connect_embedded(server: &EmbeddedPostgres) -> Result<Self, StoreError> {
-        let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(60) };
+        let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_mins(1), statement_timeout: None };
         Self::open(server.connect_options()?, &settings, true).await
     }
 
@@ -127,9 +133,22 @@ impl Store {
             return Err(StoreError::MissingVector);
         }
         let before = self.applied_migrations().await?;
-        MIGRATOR.run(&self.pool).await.map_err(StoreError::from_migration)?;
+        self.run_migrations().await?;
         let after = self.applied_migrations().await?;
         Ok(MigrationReport { applied: after.saturating_sub(before), version: after })
+    }
+
+    /// On a connection without the statement timeout: building an index takes as long as the table is large, and the lock
+    /// that another process's migration holds is waited for.
+    async fn run_migrations(&self) -> Result<(), StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        sqlx::query("SET statement_timeout = 0").execute(&mut *connection).await?;
+        let done = MIGRATOR.run(&mut *connection).await.map_err(StoreError::from_migration);
+        if let Err(error) = sqlx::query("RESET statement_timeout").execute(&mut *connection).await {
+            tracing::warn!(%error, "a connection could not be given its statement timeout back; it is closed");
+            drop(connection.detach());
+        }
+        done
     }
 
     /// Migrations that this build brings and the store has not had.

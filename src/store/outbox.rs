@@ -82,9 +82,11 @@ impl Store {
         Ok(Some(OutboxBatch { transaction, messages }))
     }
 
-    /// How many messages wait.
-    pub async fn outbox_pending(&self) -> Result<i64, StoreError> {
-        Ok(sqlx::query_scalar("SELECT count(*) FROM outbox").fetch_one(&self.pool).await?)
+    /// How many messages wait, and since when the oldest does.
+    pub async fn outbox_pending(&self) -> Result<(u64, Option<DateTime<Utc>>), StoreError> {
+        let (pending, oldest): (i64, Option<DateTime<Utc>>) =
+            sqlx::query_as("SELECT count(*), min(created_at) FROM outbox").fetch_one(&self.pool).await?;
+        Ok((u64::try_from(pending).unwrap_or(0), oldest))
     }
 
     /// Writes messages that belong to no result (an item that was dropped or dead-lettered: upstream always hears).

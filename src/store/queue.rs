@@ -18,23 +18,22 @@ use crate::domain::Clock;
 /// Messages taken with one statement: enough to keep the workers busy, few enough to be handed back quickly.
 const FETCH: i64 = 16;
 
-/// How long an idle queue waits before it looks for messages that have become due.
-const POLL: Duration = Duration::from_millis(500);
-
 /// A consumer of the table. Its name marks what it has taken; a message taken by a name of another run is free again.
 #[derive(Debug)]
 pub struct TableQueue {
     store: Store,
     clock: Arc<dyn Clock>,
     name: String,
+    poll: Duration,
     fetched: Mutex<Vec<Delivery>>,
     stopped: AtomicBool,
     stop: Notify,
 }
 
 impl TableQueue {
-    /// Opens the queue. Messages a dead process had taken are given back: the folder's lock says that it is dead.
-    pub async fn open(store: Store, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+    /// Opens the queue. Messages a dead process had taken are given back: the folder's lock says that it is dead. An idle
+    /// queue waits for `poll` before it looks for messages that have become due.
+    pub async fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Result<Self, StoreError> {
         let name = format!("{}-{}", std::process::id(), clock.now().timestamp_micros());
         sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL")
             .execute(&store.pool)
@@ -43,6 +42,7 @@ impl TableQueue {
             store,
             clock,
             name,
+            poll,
             fetched: Mutex::new(Vec::new()),
             stopped: AtomicBool::new(false),
             stop: Notify::new(),
@@ -78,6 +78,8 @@ impl TableQueue {
                     message_id: row.try_get("message_id")?,
                     reply_to: row.try_get("reply_to")?,
                     correlation_id: row.try_get("correlation_id")?,
+                    // Nothing between the API and the table carries one.
+                    traceparent: None,
                     enqueued_at: Some(available),
                     receipt: Receipt::Table(row.try_get("id")?),
                 },
@@ -118,7 +120,7 @@ impl TableQueue {
             tokio::select! {
                 () = wake.notified() => {}
                 () = self.stop.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
+                () = tokio::time::sleep(self.poll) => {}
             }
         }
     }

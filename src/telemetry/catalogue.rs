@@ -68,7 +68,7 @@ impl Metric {
     }
 }
 
-/// Providers of evidence and every other server that is asked, as in settings, tables and `/api/providers`.
+/// Providers of evidence, as in tables and `/api/providers`.
 pub const PROVIDERS: &[&str] = &[
     "google_factcheck",
     SearchProvider::Gdelt.as_str(),
@@ -77,14 +77,10 @@ pub const PROVIDERS: &[&str] = &[
     OpenSearchBackend::Brave.as_str(),
     OpenSearchBackend::SerpApi.as_str(),
     OpenSearchBackend::Searxng.as_str(),
-    "page",
-    "llm",
-    "translate",
-    "inference",
     OTHER,
 ];
 
-/// How a call ended. `empty` is an answer; everything from `throttled` on means that nothing could be learnt.
+/// How a call ended, or why it was not made; everything from `throttled` on means that nothing could be learnt.
 pub const PROVIDER_OUTCOMES: &[&str] = &[
     "ok",
     "throttled",
@@ -102,6 +98,7 @@ pub const PROVIDER_OUTCOMES: &[&str] = &[
     "daily_limit",
     "deadline",
     "no_recording",
+    "budget",
     OTHER,
 ];
 
@@ -153,6 +150,10 @@ pub const DEAD_REASONS: &[&str] = &[
     "store_no_evidence",
     "store_statement",
     "store_unreachable",
+    "store_corrupt",
+    "store_permission",
+    "store_password",
+    "store_no_database",
     "inference",
     "panic",
     "stuck",
@@ -173,7 +174,7 @@ pub const DEGRADED_REASONS: &[&str] = &[
 ];
 
 /// What is kept to spare a call.
-pub const CACHES: &[&str] = &["fact_check", "search", "page", "embedding", "domain_rules", "translation", OTHER];
+pub const CACHES: &[&str] = &["search", "fact_check", "page", OTHER];
 
 /// The stages of the pipeline, in the order the data flows.
 pub const STAGES: &[&str] = &[
@@ -182,22 +183,20 @@ pub const STAGES: &[&str] = &[
     "claims",
     "fact_check",
     "corroborate",
-    "queries",
     "retrieve",
     "read",
     "rank",
     "judge",
     "decide",
-    "correct",
     "context",
     "commit",
     OTHER,
 ];
 
 /// What background work there is.
-pub const JOBS: &[&str] = &["cleanup", "outbox", "domains", "usage", "upkeep", OTHER];
+pub const JOBS: &[&str] = &["cleanup", "outbox", "domains", "usage", OTHER];
 
-/// What the language model is asked for.
+/// What the language model will be asked for; nothing asks one yet, and its counters stay at 0.
 pub const LLM_PURPOSES: &[&str] =
     &["claims", "classify", "adjudicate", "justify", "correct", "search", "translate", OTHER];
 
@@ -285,8 +284,8 @@ metrics! {
         "The daily budget, which warns, and the monthly cap, which stops paid calls.";
     PAGE_BYTES = Counter, Bytes, "page_read_bytes_total", [], "Bytes of pages read, decompressed.";
     CACHE_REQUESTS = Counter, Count, "cache_requests_total",
-        [label("cache", CACHES), label("result", &["hit", "miss", "expired", "joined"])],
-        "Looks into a cache; joined means that the answer of a call already under way was shared.";
+        [label("cache", CACHES), label("result", &["hit", "miss"])],
+        "Looks into a cache; a hit may be the answer of a call that was already under way.";
 
     FACT_CHECK_LOOKUPS = Counter, Count, "fact_check_lookups_total",
         [label("result", &["matched", "unmatched", "none", "skipped", "failed"])],

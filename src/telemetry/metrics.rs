@@ -13,7 +13,7 @@ use crate::domain::verdict::{Tier, Verdict};
 
 /// Largest number of series that are written as 0 at the start. Rates of a counter that does not exist yet are lost with
 /// its first count; beyond this the page would be mostly zeros.
-const MOST_ZEROS: usize = 16;
+const MOST_ZEROS: usize = 48;
 
 fn labels<const N: usize>(metric: &Metric, given: [(&'static str, &str); N]) -> Vec<Label> {
     given.map(|(name, value)| Label::from_static_parts(name, metric.label_value(name, value))).into()
@@ -65,23 +65,6 @@ pub fn item_finished(queue: &str, outcome: &str, took: Duration) {
 /// Items being worked on now.
 pub fn items_in_flight(items: usize) {
     set(&c::ITEMS_IN_FLIGHT, [], items as f64);
-}
-
-/// Counts an item as in work until it is dropped, also when its task panics.
-#[derive(Debug)]
-#[must_use = "the item counts as in work as long as this lives"]
-pub struct InFlight(());
-
-/// An item is in work from now on.
-pub fn item_in_flight() -> InFlight {
-    gauge!(c::ITEMS_IN_FLIGHT.name).increment(1.0);
-    InFlight(())
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        gauge!(c::ITEMS_IN_FLIGHT.name).decrement(1.0);
-    }
 }
 
 /// An item is put back; `reason` is one of [`c::RETRY_REASONS`].
@@ -199,7 +182,7 @@ pub fn page_read(bytes: usize) {
     count(&c::PAGE_BYTES, [], bytes as u64);
 }
 
-/// A cache was asked; `cache` is one of [`c::CACHES`], `result` is hit, miss, expired or joined.
+/// A cache was asked; `cache` is one of [`c::CACHES`], `result` is hit or miss.
 pub fn cache_request(cache: &str, result: &str) {
     count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], 1);
 }
@@ -233,13 +216,6 @@ pub fn tier(tier: Tier) {
 pub fn model_batch(model: &str, size: usize, took: Duration) {
     observe(&c::MODEL_BATCH_SIZE, [], size as f64);
     observe(&c::MODEL_DURATION, [("model", model)], took.as_secs_f64());
-}
-
-/// The language model was asked; `purpose` is one of [`c::LLM_PURPOSES`].
-pub fn llm_call(purpose: &str, outcome: &str, tokens_in: u64, tokens_out: u64) {
-    count(&c::LLM_CALLS, [("purpose", purpose), ("outcome", outcome)], 1);
-    count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "in")], tokens_in);
-    count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "out")], tokens_out);
 }
 
 /// Rows of expired evidence were deleted.

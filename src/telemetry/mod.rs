@@ -15,6 +15,6 @@ pub mod trace_context;
 mod grafana_tests;
 
 pub use exporter::Exporter;
-pub use logging::{Audience, ItemLine};
+pub use logging::{Audience, item_span};
 pub use metrics::CircuitState;
 pub use trace_context::TraceParent;

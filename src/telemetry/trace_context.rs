@@ -1,13 +1,10 @@
 //! W3C Trace Context: the `traceparent` header that links our work to the producer's trace.
 
-use std::fmt;
-
 /// `00-<trace id>-<parent id>-<flags>`, read and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     trace_id: String,
     parent_id: String,
-    flags: u8,
 }
 
 impl TraceParent {
@@ -27,26 +24,7 @@ impl TraceParent {
         if is_zero(trace_id) || is_zero(parent_id) {
             return None;
         }
-        Some(Self {
-            trace_id: trace_id.to_owned(),
-            parent_id: parent_id.to_owned(),
-            flags: u8::from_str_radix(flags, 16).ok()?,
-        })
-    }
-
-    /// A trace of our own, for items that came without one. Zero ids are not valid, so they are made 1.
-    pub fn start(trace_id: u128, parent_id: u64, is_sampled: bool) -> Self {
-        Self {
-            trace_id: format!("{:032x}", trace_id.max(1)),
-            parent_id: format!("{:016x}", parent_id.max(1)),
-            flags: u8::from(is_sampled),
-        }
-    }
-
-    /// The same trace, with a step of ours as the parent of what follows (results, signals).
-    #[must_use]
-    pub fn child(&self, parent_id: u64) -> Self {
-        Self { parent_id: format!("{:016x}", parent_id.max(1)), ..self.clone() }
+        Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
     }
 
     /// 32 hex digits.
@@ -57,17 +35,6 @@ impl TraceParent {
     /// 16 hex digits.
     pub fn parent_id(&self) -> &str {
         &self.parent_id
-    }
-
-    /// Whether the producer records this trace.
-    pub const fn is_sampled(&self) -> bool {
-        self.flags & 1 == 1
-    }
-}
-
-impl fmt::Display for TraceParent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "00-{}-{}-{:02x}", self.trace_id, self.parent_id, self.flags)
     }
 }
 
@@ -85,11 +52,10 @@ mod tests {
     const VALID: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
     #[test]
-    fn a_valid_header_comes_back_as_it_was() {
+    fn a_valid_header_is_read() {
         let parsed = TraceParent::parse(VALID).unwrap();
-        assert_eq!(parsed.to_string(), VALID);
-        assert!(parsed.is_sampled());
-        assert_eq!(parsed.child(0xab).to_string(), "00-0af7651916cd43dd8448eb211c80319c-00000000000000ab-01");
+        assert_eq!(parsed.trace_id(), "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(parsed.parent_id(), "b7ad6b7169203331");
         let later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-what-comes";
         assert_eq!(TraceParent::parse(later).unwrap().trace_id(), parsed.trace_id());
     }
@@ -114,15 +80,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_can_be_read(trace: u128, parent: u64, sampled: bool) {
-            let made = TraceParent::start(trace, parent, sampled);
-            prop_assert_eq!(TraceParent::parse(&made.to_string()), Some(made));
+        fn what_the_standard_allows_is_read(trace in 1u128.., parent in 1u64.., flags: u8) {
+            let read = TraceParent::parse(&format!("00-{trace:032x}-{parent:016x}-{flags:02x}")).unwrap();
+            prop_assert_eq!(read.trace_id(), format!("{trace:032x}"));
+            prop_assert_eq!(read.parent_id(), format!("{parent:016x}"));
         }
 
         #[test]
         fn no_header_breaks_the_reader(header in ".{0,80}") {
-            if let Some(parsed) = TraceParent::parse(&header) {
-                prop_assert_eq!(TraceParent::parse(&parsed.to_string()), Some(parsed));
+            if let Some(read) = TraceParent::parse(&header) {
+                prop_assert_eq!((read.trace_id().len(), read.parent_id().len()), (32, 16));
             }
         }
     }

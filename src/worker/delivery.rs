@@ -75,6 +75,7 @@ impl Bench {
             message_id: delivery.message_id.clone(),
             reply_to: delivery.reply_to.clone(),
             correlation_id: delivery.correlation_id.clone(),
+            traceparent: delivery.traceparent.clone(),
             attempts: delivery.attempts,
             redelivered: delivery.redelivered,
             load,

@@ -51,6 +51,8 @@ pub struct Work {
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
     pub correlation_id: Option<String>,
+    /// The producer's trace, unchecked.
+    pub traceparent: Option<String>,
     /// How often it was tried before.
     pub attempts: u32,
     /// The queue handed it out before: what came of it may be committed already.

@@ -34,6 +34,7 @@ impl FakeQueue {
             message_id: None,
             reply_to: None,
             correlation_id: None,
+            traceparent: None,
             enqueued_at: None,
             receipt: Receipt::Table(id),
         });

@@ -303,14 +303,17 @@ async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
     assert!(store.item("tg:a:1").await.unwrap().is_none());
 }
 
+/// Pause of an idle table queue.
+const POLL: Duration = Duration::from_millis(200);
+
 async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store) {
     let clock = Arc::new(FixedClock(day(0)));
-    let queue = TableQueue::open(store.clone(), clock.clone()).await.unwrap();
+    let queue = TableQueue::open(store.clone(), clock.clone(), POLL).await.unwrap();
     queue.publish_items(QueueName::Enrichment, &[b"one".to_vec(), b"two".to_vec()]).await.unwrap();
     let first = queue.receive().await.unwrap();
     assert_eq!(first.body, b"one");
     // A process that dies gives back what it had taken: the next one finds both.
-    let next = TableQueue::open(store.clone(), clock.clone()).await.unwrap();
+    let next = TableQueue::open(store.clone(), clock.clone(), POLL).await.unwrap();
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
     next.settle(&again, Settle::Ack).await.unwrap();
@@ -378,7 +381,7 @@ async fn the_store_keeps_its_promises_embedded_and_across_a_restart() {
 async fn a_wrong_password_and_a_missing_database_say_what_to_do() {
     use corroborate::store::StoreSettings;
     let Some(server) = database::server_url() else { return };
-    let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(5) };
+    let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(5), statement_timeout: None };
     let mut missing = url::Url::parse(&server).unwrap();
     missing.set_path("nowhere");
     let error = Store::connect(&missing.as_str().to_owned().into(), &settings).await.unwrap_err();

@@ -19,16 +19,14 @@ const CHECK_EVERY: Duration = Duration::from_millis(250);
 /// The first wait before connecting again; it doubles with every failure.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 
-/// The longest wait. A broker that is back is found within this time.
-const LONGEST_DELAY: Duration = Duration::from_secs(15);
-
 /// A session that lived shorter than this counts as one more failure, so that a broker which accepts and throws out is not
 /// stormed.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// How long to wait before the next attempt, after so many failures. `jitter` in [0, 1) spreads a fleet over half of it.
-pub(super) fn reconnect_delay(failures: u32, jitter: f64) -> Duration {
-    let full = FIRST_DELAY.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_DELAY);
+/// How long to wait before the next attempt, after so many failures: `longest` at most, within which a broker that is back
+/// is found. `jitter` in [0, 1) spreads a fleet over half of it.
+pub(super) fn reconnect_delay(failures: u32, longest: Duration, jitter: f64) -> Duration {
+    let full = FIRST_DELAY.saturating_mul(2_u32.saturating_pow(failures)).min(longest);
     full.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0))
 }
 
@@ -112,7 +110,7 @@ async fn watch_over(shared: &Shared, session: &Session) -> Ended {
 /// Tries until it works; `None` when the queue is closed meanwhile.
 async fn reconnect(shared: &Shared, failures: &mut u32) -> Option<Session> {
     loop {
-        let delay = reconnect_delay(*failures, rand::random());
+        let delay = reconnect_delay(*failures, shared.plan.reconnect_max, rand::random());
         let consume = !shared.stopping.is_cancelled();
         let attempt = async {
             sleep(delay).await;
@@ -141,12 +139,13 @@ mod tests {
 
     #[test]
     fn the_wait_grows_is_bounded_and_is_spread() {
-        assert_eq!(reconnect_delay(0, 1.0), Duration::from_millis(200));
-        assert_eq!(reconnect_delay(0, 0.0), Duration::from_millis(100));
-        assert_eq!(reconnect_delay(3, 1.0), Duration::from_millis(1_600));
+        let longest = Duration::from_secs(15);
+        assert_eq!(reconnect_delay(0, longest, 1.0), Duration::from_millis(200));
+        assert_eq!(reconnect_delay(0, longest, 0.0), Duration::from_millis(100));
+        assert_eq!(reconnect_delay(3, longest, 1.0), Duration::from_millis(1_600));
         for failures in [10, 31, 32, u32::MAX] {
-            assert_eq!(reconnect_delay(failures, 1.0), LONGEST_DELAY);
-            assert_eq!(reconnect_delay(failures, 0.0), LONGEST_DELAY / 2);
+            assert_eq!(reconnect_delay(failures, longest, 1.0), longest);
+            assert_eq!(reconnect_delay(failures, longest, 0.0), longest / 2);
         }
     }
 }

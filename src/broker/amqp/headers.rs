@@ -23,6 +23,8 @@ pub(super) const FAILED_AT: &str = "x-failed-at";
 pub(super) const DUE_AT: &str = "x-due-at";
 /// The broker's own record of dead-lettering.
 pub(super) const DEATHS: &str = "x-death";
+/// The producer's trace (W3C Trace Context).
+const TRACE_PARENT: &str = "traceparent";
 /// The broker's interceptor plugin adds it: a timestamp in milliseconds, better than the property's seconds.
 const TIMESTAMP_IN_MS: &str = "timestamp_in_ms";
 
@@ -57,6 +59,7 @@ pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery) -> D
         message_id: text(properties.message_id()),
         reply_to: text(properties.reply_to()),
         correlation_id: text(properties.correlation_id()),
+        traceparent: text_header(&properties, TRACE_PARENT),
         enqueued_at: enqueued_at(&properties),
         receipt: Receipt::Amqp(Box::new(AmqpReceipt { acker: message.acker, properties })),
     }
@@ -258,7 +261,7 @@ mod tests {
 
     fn upstream() -> BasicProperties {
         let mut headers = FieldTable::default();
-        headers.insert("traceparent".into(), long("00-abc"));
+        headers.insert(TRACE_PARENT.into(), long("00-abc"));
         headers.insert("CC".into(), AMQPValue::FieldArray(vec![long("other.key")].into()));
         headers.insert(DEATHS.into(), AMQPValue::FieldArray(Vec::new().into()));
         headers.insert("x-first-death-queue".into(), long("somewhere"));
@@ -281,7 +284,7 @@ mod tests {
     fn a_retry_keeps_what_identifies_the_message_and_drops_what_would_reroute_it() {
         let now = DateTime::from_timestamp(1_795_000_100, 0).unwrap();
         let retry = for_retry(&upstream(), 3, Some(("store_away", "no route to host")), now, Duration::from_secs(30));
-        assert_eq!(names(&retry), ["traceparent", ATTEMPTS, DUE_AT, ERROR, ERROR_LABEL]);
+        assert_eq!(names(&retry), [TRACE_PARENT, ATTEMPTS, DUE_AT, ERROR, ERROR_LABEL]);
         assert_eq!(attempts(&retry), Some(3));
         assert_eq!(enqueued_at(&retry), DateTime::from_timestamp(1_795_000_130, 0));
         assert_eq!(retry.message_id().as_ref().unwrap().as_str(), "m1");
@@ -297,13 +300,13 @@ mod tests {
     fn a_dead_letter_says_why_where_from_and_when() {
         let now = DateTime::from_timestamp_millis(1_795_000_100_250).unwrap();
         let dead = for_dead(&upstream(), 1, "not_json", &"é".repeat(3_000), "factcheck", now);
-        assert_eq!(names(&dead), ["traceparent", ATTEMPTS, ERROR, ERROR_LABEL, FAILED_AT, ORIGIN_QUEUE]);
+        assert_eq!(names(&dead), [TRACE_PARENT, ATTEMPTS, ERROR, ERROR_LABEL, FAILED_AT, ORIGIN_QUEUE]);
         assert_eq!(text_header(&dead, ERROR_LABEL).unwrap(), "not_json");
         assert_eq!(text_header(&dead, ERROR).unwrap().chars().count(), MAX_ERROR_CHARS);
         assert_eq!(text_header(&dead, ORIGIN_QUEUE).unwrap(), "factcheck");
         assert_eq!(failed_at(&dead), Some(now));
         let back = for_requeue(&dead, now);
-        assert_eq!(names(&back), ["traceparent", DUE_AT]);
+        assert_eq!(names(&back), [TRACE_PARENT, DUE_AT]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The queue at `RabbitMQ`.
 //!
-//! `topology` says what is declared, `session` is one life of the connection, `driver` opens a new one for ever, `headers`
-//! translates properties, `publish` sends with confirms, `dead` looks after dead letters, `refusal` explains errors.
+//! `settings` is what the operator says, `topology` what is declared, `session` one life of the connection; `driver` opens
+//! a new one for ever, `headers` translates properties, `publish` sends with confirms, `dead` looks after dead letters,
+//! `refusal` explains errors.
 //!
 //! What is retried or given up is published and confirmed before the original is acknowledged: a crash between the two
 //! makes a double, never a loss.
@@ -16,8 +17,6 @@ use futures::stream::StreamExt;
 use lapin::BasicProperties;
 use lapin::options::{BasicAckOptions, BasicNackOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
-use lapin::uri::AMQPUri;
-use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -27,6 +26,7 @@ use self::driver::{Shared, State};
 use self::names::short;
 use self::publish::{Outgoing, Sent, WINDOW, all_sent, publish};
 use self::session::{Plan, Session};
+use self::settings::parse_url;
 use super::{
     DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Queue, QueueDepth, QueueError, QueueName, Receipt,
     Settle,
@@ -40,96 +40,12 @@ mod names;
 mod publish;
 mod refusal;
 mod session;
+mod settings;
 mod topology;
 
 pub use self::headers::AmqpReceipt;
 pub use self::names::AmqpNames;
-
-/// Longest time to live of a quorum queue's messages `RabbitMQ` takes, milliseconds (an unsigned 32-bit number).
-const LONGEST_RETRY_DELAY: Duration = Duration::from_millis(4_294_967_295);
-
-/// Heartbeat unless the URL sets one, seconds. Two missed ones end a connection: a broker that vanished without a word is
-/// noticed within half a minute.
-const HEARTBEAT_SECONDS: u16 = 15;
-
-/// How to reach the broker and what to declare there.
-#[derive(Debug, Clone)]
-pub struct AmqpSettings {
-    /// `amqp://user:password@host:port/vhost` or `amqps://…`; the default vhost is `/%2f`, an empty one means the same.
-    pub url: SecretString,
-    pub names: AmqpNames,
-    /// Deliveries handed out ahead, per consumed queue; the worker's concurrency.
-    pub prefetch: u16,
-    /// The delays a retry can have, growing. Each is a queue at the broker for each consumed queue.
-    pub retry_delays: Vec<Duration>,
-    /// How long the broker may take to say that it has a message.
-    pub confirm_timeout: Duration,
-    /// How long opening a session may take.
-    pub connect_timeout: Duration,
-    /// How long the first connection is tried before [`AmqpQueue::connect`] gives up.
-    pub start_patience: Duration,
-    /// Whether deliveries are wanted at all. Who only publishes or looks must not take messages away from the workers.
-    pub consume: bool,
-}
-
-impl AmqpSettings {
-    /// The contract's names and sensible times.
-    pub fn new(url: SecretString, prefetch: u16) -> Self {
-        Self {
-            url,
-            names: AmqpNames::default(),
-            prefetch,
-            retry_delays: [5, 30, 120, 600].map(Duration::from_secs).to_vec(),
-            confirm_timeout: Duration::from_secs(20),
-            connect_timeout: Duration::from_secs(20),
-            start_patience: Duration::from_secs(15),
-            consume: true,
-        }
-    }
-
-    fn check(&self) -> Result<(), QueueError> {
-        self.names.check()?;
-        let bad = |key, detail: &str| Err(QueueError::BadSettings { key, detail: detail.to_owned() });
-        if self.prefetch == 0 {
-            return bad("prefetch", "0 means without limit; give 1 or more");
-        }
-        if self.retry_delays.is_empty() {
-            return bad("retry_delays", "it is empty; give at least one delay");
-        }
-        if !self.retry_delays.is_sorted_by(|earlier, later| earlier < later) {
-            return bad("retry_delays", "each delay must be longer than the one before");
-        }
-        let whole = |delay: &Duration| *delay == Duration::from_millis(delay.as_millis() as u64) && !delay.is_zero();
-        if !self.retry_delays.iter().all(|delay| whole(delay) && *delay <= LONGEST_RETRY_DELAY) {
-            return bad("retry_delays", "a delay must be whole milliseconds, more than 0 and less than 50 days");
-        }
-        Ok(())
-    }
-}
-
-/// Reads the URL. The error never holds the URL: it has a password in it.
-fn parse_url(url: &SecretString) -> Result<(AMQPUri, String), QueueError> {
-    let bad = |detail: &str| QueueError::BadSettings {
-        key: "AMQP_URL",
-        detail: format!("{detail}; write amqp://user:password@host:5672/%2f"),
-    };
-    let parsed = url::Url::parse(url.expose_secret()).map_err(|error| bad(&format!("it is no URL ({error})")))?;
-    if !["amqp", "amqps"].contains(&parsed.scheme()) {
-        return Err(bad("it does not start with amqp:// or amqps://"));
-    }
-    let mut uri: AMQPUri = url.expose_secret().parse().map_err(|_shows_the_url: String| bad("it cannot be read"))?;
-    // The client's own reading leaves IPv6 addresses out and connects to localhost instead.
-    if let Some(url::Host::Ipv6(address)) = parsed.host() {
-        uri.authority.host = address.to_string();
-    }
-    if uri.vhost.is_empty() {
-        // "amqp://host/" names the vhost "", which nobody has; people mean the default one.
-        "/".clone_into(&mut uri.vhost);
-    }
-    uri.query.heartbeat.get_or_insert(HEARTBEAT_SECONDS);
-    let address = format!("{}:{} (vhost {})", uri.authority.host, uri.authority.port, uri.vhost);
-    Ok((uri, address))
-}
+pub use self::settings::AmqpSettings;
 
 /// The queue at `RabbitMQ`. Dropping it closes the connections, politely if the task tracker is waited for.
 pub struct AmqpQueue {
@@ -317,25 +233,22 @@ impl AmqpQueue {
 
     async fn enqueue(&self, queue: QueueName, items: &[Vec<u8>]) -> Result<(), QueueError> {
         let session = self.shared.session()?;
-        let names = &self.shared.plan.names;
-        let key = match queue {
-            QueueName::Enrichment => "item.submitted",
-            QueueName::Factcheck => "factcheck.submitted",
-        };
+        // Through the default exchange, which knows every queue by its name: no binding has to fit.
+        let target = self.shared.plan.names.queue(queue);
         for window in items.chunks(WINDOW) {
             let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
             let messages: Vec<Outgoing<'_>> = window
                 .iter()
                 .map(|body| Outgoing {
-                    exchange: &names.exchange,
-                    routing_key: key,
+                    exchange: "",
+                    routing_key: target,
                     body,
                     properties: json(&format!("{:032x}", rand::random::<u128>())).with_timestamp(now),
                 })
                 .collect();
             let channel = session.careful.lock().await;
             let sent = publish(&channel, &messages, true, self.confirm_timeout).await;
-            all_sent(sent, || format!("the exchange {} with {key}", names.exchange))?;
+            all_sent(sent, || target.to_owned())?;
         }
         Ok(())
     }
@@ -407,7 +320,7 @@ async fn first_session(plan: &Plan, patience: Duration, consume: bool) -> Result
         match Session::open(plan, consume).await {
             Ok(session) => return Ok(session),
             Err(error) => {
-                let delay = driver::reconnect_delay(failures, rand::random());
+                let delay = driver::reconnect_delay(failures, plan.reconnect_max, rand::random());
                 if !error.is_transient() || Instant::now() + delay >= deadline {
                     return Err(error);
                 }

@@ -11,10 +11,12 @@ use crate::broker::{QueueError, QueueName};
 pub struct AmqpNames {
     /// Topic exchange upstream publishes to.
     pub exchange: String,
-    /// Bound with `item.#`.
     pub enrichment_queue: String,
-    /// Bound with `factcheck.#`.
+    /// The routing keys it takes from the exchange.
+    pub enrichment_binding: String,
     pub factcheck_queue: String,
+    /// The routing keys it takes from the exchange.
+    pub factcheck_binding: String,
     /// Topic exchange for what was given up.
     pub dead_exchange: String,
     pub dead_queue: String,
@@ -27,7 +29,9 @@ impl Default for AmqpNames {
         Self {
             exchange: "enrichment".to_owned(),
             enrichment_queue: "enrichment_queue".to_owned(),
+            enrichment_binding: "item.#".to_owned(),
             factcheck_queue: "factcheck".to_owned(),
+            factcheck_binding: "factcheck.#".to_owned(),
             dead_exchange: "enrichment.dlx".to_owned(),
             dead_queue: "enrichment.dead".to_owned(),
             results_exchange: "enrichment.results".to_owned(),
@@ -50,6 +54,14 @@ impl AmqpNames {
         }
     }
 
+    /// The routing keys bound to a consumed queue.
+    pub(super) fn binding(&self, name: QueueName) -> &str {
+        match name {
+            QueueName::Enrichment => &self.enrichment_binding,
+            QueueName::Factcheck => &self.factcheck_binding,
+        }
+    }
+
     /// The consumed queue that bears this name at the broker.
     pub(super) fn named(&self, queue: &str) -> Option<QueueName> {
         QueueName::ALL.into_iter().find(|name| self.queue(*name) == queue)
@@ -67,7 +79,9 @@ impl AmqpNames {
         let names = [
             ("exchange", &self.exchange),
             ("enrichment_queue", &self.enrichment_queue),
+            ("enrichment_binding", &self.enrichment_binding),
             ("factcheck_queue", &self.factcheck_queue),
+            ("factcheck_binding", &self.factcheck_binding),
             ("dead_exchange", &self.dead_exchange),
             ("dead_queue", &self.dead_queue),
             ("results_exchange", &self.results_exchange),

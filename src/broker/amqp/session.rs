@@ -43,6 +43,7 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     pub(super) prefetch: u16,
     pub(super) connect_timeout: Duration,
+    pub(super) reconnect_max: Duration,
 }
 
 impl Plan {
@@ -51,9 +52,10 @@ impl Plan {
             uri,
             address,
             names: settings.names.clone(),
-            steps: topology::steps(&settings.names, &settings.retry_delays),
+            steps: topology::steps(&settings.names, &settings.retry_delays, settings.delivery_limit),
             prefetch: settings.prefetch,
             connect_timeout: settings.connect_timeout,
+            reconnect_max: settings.reconnect_max,
         }
     }
 }

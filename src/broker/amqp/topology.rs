@@ -12,11 +12,6 @@ use lapin::{Channel, ExchangeKind};
 use super::names::{AmqpNames, short};
 use crate::broker::QueueName;
 
-/// How often the broker hands a message out before it gives the message up itself. Retries do not count (they are new
-/// messages); crashes, lost connections and hand-backs do. High enough for a day of rolling restarts, low enough to stop an
-/// item that kills the process each time.
-const DELIVERY_LIMIT: i64 = 20;
-
 /// Looking at dead letters hands them out and takes them back. From `RabbitMQ` 4 on a quorum queue without a limit has one
 /// of 20, after which the letter would be gone.
 const DEAD_DELIVERY_LIMIT: i64 = 1_000_000;
@@ -34,7 +29,7 @@ pub(super) enum Step {
     Bind {
         queue: String,
         exchange: String,
-        key: &'static str,
+        key: String,
     },
 }
 
@@ -50,7 +45,7 @@ impl Step {
 }
 
 /// Everything, in an order in which nothing points to what is not there yet.
-pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration]) -> Vec<Step> {
+pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration], delivery_limit: u32) -> Vec<Step> {
     let text = |text: &str| AMQPValue::LongString(text.into());
     let queue = |name: String, more: Vec<(&str, AMQPValue)>| {
         let mut arguments = FieldTable::default();
@@ -67,18 +62,15 @@ pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration]) -> Vec<Step> {
         Step::Exchange(names.results_exchange.clone()),
         Step::Exchange(names.dead_exchange.clone()),
         queue(names.dead_queue.clone(), vec![("x-delivery-limit", AMQPValue::LongLongInt(DEAD_DELIVERY_LIMIT))]),
-        Step::Bind { queue: names.dead_queue.clone(), exchange: names.dead_exchange.clone(), key: "#" },
+        Step::Bind { queue: names.dead_queue.clone(), exchange: names.dead_exchange.clone(), key: "#".to_owned() },
     ];
     for name in QueueName::ALL {
         let mut arguments = surely();
         arguments.push(("x-dead-letter-exchange", text(&names.dead_exchange)));
-        arguments.push(("x-delivery-limit", AMQPValue::LongLongInt(DELIVERY_LIMIT)));
+        arguments.push(("x-delivery-limit", AMQPValue::LongLongInt(i64::from(delivery_limit))));
         steps.push(queue(names.queue(name).to_owned(), arguments));
-        let key = match name {
-            QueueName::Enrichment => "item.#",
-            QueueName::Factcheck => "factcheck.#",
-        };
-        steps.push(Step::Bind { queue: names.queue(name).to_owned(), exchange: names.exchange.clone(), key });
+        let (exchange, key) = (names.exchange.clone(), names.binding(name).to_owned());
+        steps.push(Step::Bind { queue: names.queue(name).to_owned(), exchange, key });
         for delay in retry_delays {
             let mut arguments = surely();
             arguments.push(("x-dead-letter-exchange", text("")));
@@ -119,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_retry_queue_leads_back_to_its_queue_and_refuses_rather_than_drops() {
-        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5), Duration::from_mins(2)]);
+        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5), Duration::from_mins(2)], 20);
         let arguments = steps
             .iter()
             .find_map(|step| match step {
@@ -137,8 +129,25 @@ mod tests {
     }
 
     #[test]
+    fn bindings_and_the_delivery_limit_are_the_operators() {
+        let names = AmqpNames { factcheck_binding: "claims.urgent".to_owned(), ..AmqpNames::default() };
+        let steps = steps(&names, &[Duration::from_secs(5)], 7);
+        assert!(steps.iter().any(|step| step.describe() == "binding factcheck to enrichment with claims.urgent"));
+        let limits: Vec<_> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Queue { name, arguments } => Some((name.as_str(), arguments.inner().get("x-delivery-limit")?)),
+                Step::Exchange(_) | Step::Bind { .. } => None,
+            })
+            .collect();
+        let dead = AMQPValue::LongLongInt(DEAD_DELIVERY_LIMIT);
+        let own = AMQPValue::LongLongInt(7);
+        assert_eq!(limits, [("enrichment.dead", &dead), ("enrichment_queue", &own), ("factcheck", &own)]);
+    }
+
+    #[test]
     fn what_is_pointed_to_is_declared_first() {
-        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5)]);
+        let steps = steps(&AmqpNames::default(), &[Duration::from_secs(5)], 20);
         let place = |wanted: &str| steps.iter().position(|step| step.describe() == wanted).unwrap();
         assert!(place("the exchange enrichment.dlx") < place("the queue enrichment_queue"));
         assert!(place("the queue enrichment_queue") < place("binding enrichment_queue to enrichment with item.#"));

@@ -1,5 +1,6 @@
 //! Promises of the configuration as a whole.
 
+mod reference;
 mod secrets;
 
 use std::collections::BTreeSet;
@@ -94,12 +95,8 @@ fn company(key: &Key) -> Vec<(&'static str, &'static str)> {
     match key.path {
         "llm.base_url" => vec![("LLM_MODEL", "m")],
         "llm.search_enabled" => vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")],
-        "enrichment.queries_min" => vec![("CORROBORATE_ENRICHMENT_QUERIES_MAX", "20")],
-        "enrichment.passage_min_length" => vec![("CORROBORATE_ENRICHMENT_PASSAGE_MAX_LENGTH", "99999")],
         "enrichment.judged_passages" => vec![("CORROBORATE_ENRICHMENT_PASSAGES_PER_CLAIM", "1000")],
         "enrichment.max_sources" => vec![("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "1000")],
-        "enrichment.max_time" => vec![("CORROBORATE_QUEUE_LEASE", "1d")],
-        "queue.lease" => vec![("ENRICHMENT_MAX_SECONDS", "1")],
         "scoring.verdict.conflict" => vec![("CORROBORATE_SCORING_VERDICT_CONTEST", "1")],
         "scoring.verdict.contest" => vec![("CORROBORATE_SCORING_VERDICT_CONFLICT", "0")],
         _ => Vec::new(),
@@ -161,7 +158,6 @@ fn the_defaults_are_those_of_the_contract() {
     assert_eq!(config.enrichment.overload, Overload::Degrade);
     assert_eq!(config.enrichment.providers, SearchProvider::ALL);
     assert_eq!(config.enrichment.opensearch_backends, OpenSearchBackend::ALL);
-    assert_eq!(config.enrichment.search_stages, SearchStage::ALL);
     let rates: Vec<u32> = config.providers.named().iter().map(|(_, provider)| provider.rpm.get()).collect();
     assert_eq!(rates, [60, 6, 30, 30, 60, 10, 20]);
     assert!(config.providers.named().iter().all(|(_, provider)| provider.api_key.is_none()));
@@ -169,42 +165,6 @@ fn the_defaults_are_those_of_the_contract() {
     assert!(!config.fetch.allow_private_addresses && !config.enrichment.allowlist_only);
     assert!(show(&load_env(&[]).unwrap()).iter().any(|shown| shown.key == "http.max_body" && shown.value == "8MiB"));
     assert!(load_env(&[]).unwrap().warnings.is_empty(), "the defaults warn of themselves");
-}
-
-#[test]
-fn the_reference_documents_every_key_and_names_its_variable() {
-    let mut table = String::new();
-    let mut comment = String::new();
-    let mut documented = BTreeSet::new();
-    for line in DEFAULT_TOML.lines() {
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            name.clone_into(&mut table);
-            comment.clear();
-            continue;
-        }
-        let bare = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
-        let is_key = !line.starts_with(' ') && bare.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
-        if is_key && !line.starts_with("# ") {
-            let (name, _) = bare.split_once(" = ").unwrap();
-            let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
-            assert!(!comment.is_empty(), "{path} has no comment above it");
-            let key = KEYS.iter().find(|key| key.path == path).unwrap_or_else(|| panic!("{path} is not in the table"));
-            if !key.env().starts_with("CORROBORATE_") || key.path == "data_dir" {
-                assert!(
-                    path.starts_with("providers.google") || comment.contains(&format!("[{}]", key.env())),
-                    "{path}"
-                );
-            }
-            assert_eq!(comment.contains("Secret."), key.is_secret(), "{path}");
-            documented.insert(path);
-            comment.clear();
-        } else if let Some(text) = line.strip_prefix("# ") {
-            comment.push_str(text);
-        }
-    }
-    for key in KEYS.iter() {
-        assert!(documented.contains(key.path), "{} is not documented in config/default.toml", key.path);
-    }
 }
 
 #[test]
@@ -335,10 +295,6 @@ fn contradictions_stop_the_start() {
         ),
         (&[("ENRICHMENT_OPENSEARCH_BACKENDS", "none")], "is empty while ENRICHMENT_PROVIDERS names opensearch"),
         (
-            &[("ENRICHMENT_MAX_SECONDS", "600"), ("CORROBORATE_QUEUE_LEASE", "5m")],
-            "CORROBORATE_QUEUE_LEASE = \"5m\": is not longer than",
-        ),
-        (
             &[("ENRICHMENT_MAX_SOURCES", "20"), ("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "15")],
             "ENRICHMENT_MAX_SOURCES = \"20\": is more than candidate_pages",
         ),
@@ -358,11 +314,11 @@ fn contradictions_stop_the_start() {
 #[test]
 fn defaults_follow_the_keys_they_depend_on() {
     let loaded = load_env(&[("ENRICHMENT_MAX_SECONDS", "600"), ("ENRICHMENT_MAX_SOURCES", "20")]).unwrap();
-    assert_eq!(loaded.config.queue.lease, Duration::from_mins(11));
     assert_eq!(loaded.config.http.request_timeout, Duration::from_secs(630));
     assert_eq!(loaded.config.enrichment.candidate_pages, 20);
+    assert_eq!(loaded.config.enrichment.passages_per_claim, 80);
     assert!(loaded.warnings.is_empty());
-    assert!(show(&loaded).iter().any(|shown| shown.key == "queue.lease" && shown.value == "660s"));
+    assert!(show(&loaded).iter().any(|shown| shown.key == "http.request_timeout" && shown.value == "630s"));
 }
 
 #[test]
@@ -372,7 +328,9 @@ fn what_is_doubtful_is_warned_of() {
         (&[("HTTP_BIND", "[::]:8080"), ("ADMIN_TOKEN", "short")], "shorter than 16"),
         (&[("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")], "internal network"),
         (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
-        (&[("LLM_API_KEY", "k")], "no model is asked"),
+        (&[("LLM_API_KEY", "k")], "LLM_API_KEY is set, but this version does not use it yet"),
+        (&[("MODELS_DIR", "/m")], "MODELS_DIR is set, but this version does not use it yet"),
+        (&[("ENRICHMENT_SERPAPI_RPM", "5")], "ENRICHMENT_SERPAPI_RPM is set, but this version"),
         (
             &[("ENRICHMENT_BRAVE_API_KEY", "k"), ("ENRICHMENT_PROVIDERS", "gdelt")],
             "ENRICHMENT_BRAVE_API_KEY is set, but",
@@ -411,14 +369,6 @@ fn the_first_rules_carry_types_and_deny_wins() {
     for bad in ["[\"no dot\"]", "[{ domain = \"a.org\", trust = 1 }]", "[{ domain = \"a.org\", credibility = 2 }]"] {
         assert!(load_file(&format!("[enrichment]\nallowlist_domains = {bad}\n"), &[]).is_err(), "{bad}");
     }
-}
-
-#[test]
-fn a_pilot_knows_its_channels() {
-    let pilot = config(&[("ENRICHMENT_PILOT_CHANNELS", "@One, two")]).enrichment;
-    assert!(pilot.is_pilot(Some("one")) && pilot.is_pilot(Some("@Two")));
-    assert!(!pilot.is_pilot(Some("three")) && !pilot.is_pilot(None));
-    assert!(Config::built_in().enrichment.is_pilot(None));
 }
 
 #[test]
@@ -468,8 +418,6 @@ fn the_schema_knows_what_the_table_knows() {
 fn the_folders_follow_the_configuration() {
     let own = config(&[("CORROBORATE_DATA_DIR", "/srv/c")]);
     assert_eq!(data_dir(&own), PathBuf::from("/srv/c"));
-    assert_eq!(models_dir(&own), PathBuf::from("/srv/c/models"));
-    assert_eq!(models_dir(&config(&[("MODELS_DIR", "/m")])), PathBuf::from("/m"));
     assert!(data_dir(&Config::built_in()).components().count() > 0);
 }
 

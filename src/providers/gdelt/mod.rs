@@ -34,6 +34,7 @@ pub struct GdeltSettings {
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
+        max_wait: Duration::from_secs(10),
         // It says one each 5 seconds; 10 is what was seen to be tolerated.
         rpm: 6,
         timeout: Duration::from_secs(15),

@@ -39,6 +39,7 @@ pub struct GoogleSettings {
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
+        max_wait: Duration::from_secs(10),
         rpm: 60,
         timeout: Duration::from_secs(10),
         max_bytes: 2 * 1024 * 1024,

@@ -35,6 +35,7 @@ pub struct SearxngSettings {
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
+        max_wait: Duration::from_secs(10),
         rpm: 20,
         timeout: Duration::from_secs(12),
         max_bytes: 2 * 1024 * 1024,

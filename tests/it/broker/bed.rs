@@ -64,6 +64,7 @@ impl Bed {
             dead_exchange: name("enrichment.dlx"),
             dead_queue: name("enrichment.dead"),
             results_exchange: name("enrichment.results"),
+            ..AmqpNames::default()
         };
         let connection = Connection::connect(url.as_str(), ConnectionProperties::default()).await.unwrap();
         let channel = connection.create_channel().await.unwrap();

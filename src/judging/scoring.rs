@@ -1,0 +1,131 @@
+//! The numbers of SCORING that an operator may set. The defaults are SCORING's; `config/default.toml` says the same with
+//! the reasons, and a test of `app` holds the two together. What is not here is part of a rule and stands, with its
+//! reason, beside the function that uses it.
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scoring {
+    /// Relevance under which a passage is off topic and decides nothing, 0–1.
+    pub relevance_floor: f64,
+    pub half_lives: HalfLives,
+    pub quality: QualityShares,
+    pub weights: FeatureWeights,
+    pub curve: ScoreCurve,
+    pub limits: VerdictLimits,
+}
+
+impl Default for Scoring {
+    fn default() -> Self {
+        Self {
+            relevance_floor: 0.30,
+            half_lives: HalfLives::default(),
+            quality: QualityShares::default(),
+            weights: FeatureWeights::default(),
+            curve: ScoreCurve::default(),
+            limits: VerdictLimits::default(),
+        }
+    }
+}
+
+/// Days after which a source counts half as fresh, by topic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HalfLives {
+    pub usual: f64,
+    /// What broke today is another story next week.
+    pub breaking: f64,
+    /// Science and history stay as they are for years.
+    pub lasting: f64,
+}
+
+impl Default for HalfLives {
+    fn default() -> Self {
+        Self { usual: 365.0, breaking: 7.0, lasting: 3650.0 }
+    }
+}
+
+/// What a passage's quality is made of; sums to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QualityShares {
+    pub credibility: f64,
+    pub freshness: f64,
+    pub relevance: f64,
+    pub specificity: f64,
+}
+
+impl Default for QualityShares {
+    fn default() -> Self {
+        Self { credibility: 0.30, freshness: 0.25, relevance: 0.25, specificity: 0.20 }
+    }
+}
+
+/// What the raw score is made of (seed 1, section 5, with `num_ok` of its notes).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FeatureWeights {
+    pub e_max: f64,
+    pub e_mean3: f64,
+    pub agree_dom: f64,
+    /// Independent groups from which more add nothing.
+    pub agree_dom_full: u32,
+    pub rel_avg: f64,
+    pub rec_max: f64,
+    /// Taken away.
+    pub c_max: f64,
+    pub num_ok: f64,
+}
+
+impl Default for FeatureWeights {
+    fn default() -> Self {
+        Self {
+            e_max: 0.40,
+            e_mean3: 0.20,
+            agree_dom: 0.15,
+            agree_dom_full: 3,
+            rel_avg: 0.15,
+            rec_max: 0.10,
+            c_max: 0.25,
+            num_ok: 0.05,
+        }
+    }
+}
+
+/// From the raw score to 0–100 (seed 1, section 5).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScoreCurve {
+    /// The raw score that gives 50.
+    pub center: f64,
+    /// Width of the sigmoid, above 0.
+    pub scale: f64,
+    /// A claim nothing has borne out shows no score a reader takes for "true".
+    pub cap_unsupported: u32,
+    /// A refuted claim shows a score a reader takes for "false".
+    pub cap_refuted: u32,
+}
+
+impl Default for ScoreCurve {
+    fn default() -> Self {
+        Self { center: 0.5, scale: 0.15, cap_unsupported: 69, cap_refuted: 30 }
+    }
+}
+
+/// Where one verdict ends and the next begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VerdictLimits {
+    /// Entailment from which a claim has support (steps 4 and 5).
+    pub support: f64,
+    /// Independent groups that must agree (step 5).
+    pub groups: usize,
+    /// Contradiction that keeps a claim from being supported, and makes the sources conflict (step 5).
+    pub conflict: f64,
+    /// Contradiction from which a supported claim is contested (step 4).
+    pub contest: f64,
+    /// Contradiction that refutes (step 6).
+    pub refute: f64,
+    /// A lone group less credible than this decides nothing.
+    pub lone_credibility: f64,
+}
+
+impl Default for VerdictLimits {
+    fn default() -> Self {
+        Self { support: 0.70, groups: 2, conflict: 0.40, contest: 0.50, refute: 0.70, lone_credibility: 0.8 }
+    }
+}
