@@ -27,6 +27,8 @@ CREATE TABLE items (
     cluster_members  jsonb NOT NULL DEFAULT '[]',
     content_hash     text NOT NULL,
     embedding        vector(384),
+    -- One bit a dimension: an index a thirtieth of the size, and short to compare; its hits are ranked by the exact cosine.
+    embedding_bits   bit(384) GENERATED ALWAYS AS (binary_quantize(embedding)::bit(384)) STORED,
     status           text NOT NULL CHECK (status IN ('complete', 'degraded', 'skipped', 'failed')),
     degraded         text[] NOT NULL DEFAULT '{}',
     fact_check_score double precision,
@@ -42,8 +44,7 @@ CREATE TABLE items (
 CREATE INDEX items_recent ON items (enriched_at DESC, item_id DESC);
 CREATE INDEX items_expiry ON items (expires_at);
 CREATE INDEX items_cluster ON items (cluster_id) WHERE cluster_id IS NOT NULL;
--- One bit a dimension: an index a thirtieth of the size whose hits are ranked again by the exact cosine.
-CREATE INDEX items_embedding ON items USING hnsw ((binary_quantize(embedding)::bit(384)) bit_hamming_ops);
+CREATE INDEX items_embedding ON items USING hnsw (embedding_bits bit_hamming_ops);
 
 -- What has been done of an item: the idempotency key (item_id, phase, content_hash).
 CREATE TABLE item_phases (
@@ -145,6 +146,7 @@ CREATE TABLE evidence_claims (
     claim_text         text NOT NULL,
     claim_hash         text NOT NULL,
     embedding          vector(384) NOT NULL,
+    embedding_bits     bit(384) GENERATED ALWAYS AS (binary_quantize(embedding)::bit(384)) STORED,
     entities           jsonb NOT NULL DEFAULT '[]',
     access_count       integer NOT NULL DEFAULT 0,
     verification_count integer NOT NULL DEFAULT 0,
@@ -154,8 +156,7 @@ CREATE TABLE evidence_claims (
 );
 
 CREATE INDEX evidence_claims_hash ON evidence_claims (claim_hash);
-CREATE INDEX evidence_claims_embedding ON evidence_claims
-    USING hnsw ((binary_quantize(embedding)::bit(384)) bit_hamming_ops);
+CREATE INDEX evidence_claims_embedding ON evidence_claims USING hnsw (embedding_bits bit_hamming_ops);
 
 CREATE TABLE item_evidence (
     item_id           text NOT NULL REFERENCES items ON DELETE CASCADE,

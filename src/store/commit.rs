@@ -396,7 +396,8 @@ async fn write_evidence_claims(
     // MATERIALIZED: the nearest neighbour is looked up once per sentence, through the index.
     sqlx::query(
         "WITH given AS MATERIALIZED (
-             SELECT row.*, row.embedding_text::vector(384) AS embedding
+             SELECT row.*, row.embedding_text::vector(384) AS embedding,
+                 binary_quantize(row.embedding_text::vector(384))::bit(384) AS bits
              FROM jsonb_to_recordset($1::jsonb) AS row(evidence_id text, claim_text text, claim_hash text,
                  embedding_text text, entities jsonb, relevance double precision)),
          known AS MATERIALIZED (
@@ -404,7 +405,7 @@ async fn write_evidence_claims(
              FROM given LEFT JOIN LATERAL (
                  SELECT candidate.id FROM (
                      SELECT id, embedding FROM evidence_claims
-                     ORDER BY binary_quantize(embedding)::bit(384) <~> binary_quantize(given.embedding)::bit(384)
+                     ORDER BY embedding_bits <~> given.bits
                      LIMIT 4) AS candidate
                  WHERE 1 - (candidate.embedding <=> given.embedding) >= $2
                  ORDER BY candidate.embedding <=> given.embedding LIMIT 1) AS near ON true),

@@ -76,12 +76,13 @@ impl Store {
         similarity: f64,
         limit: i64,
     ) -> Result<Vec<RecentItem>, StoreError> {
-        // The inner query goes through the one-bit index and brings more than is wanted; the exact cosine decides.
+        // The inner query goes by the bits and brings more than is wanted; the exact cosine decides. The sub-selects make
+        // the given vector be read once: a cast from text is read anew for every row it is compared with.
         let rows = sqlx::query(
             "SELECT DISTINCT ON (channel) item_id, channel, similarity FROM (
-                 SELECT item_id, channel, enriched_at, 1 - (embedding <=> $1::vector) AS similarity FROM (
+                 SELECT item_id, channel, enriched_at, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
                      SELECT item_id, channel, enriched_at, embedding FROM items
-                     ORDER BY binary_quantize(embedding)::bit(384) <~> binary_quantize($1::vector)::bit(384)
+                     ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
                      LIMIT 40) AS near) AS ranked
              WHERE channel IS NOT NULL AND channel <> $2 AND item_id <> $3 AND enriched_at >= $4 AND similarity >= $5
              ORDER BY channel, similarity DESC LIMIT $6",
