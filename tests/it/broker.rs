@@ -162,8 +162,12 @@ async fn what_is_enqueued_is_safe_or_said_not_to_be() {
     let depth = queue.depth().await.unwrap();
     assert_eq!((depth.enrichment, depth.factcheck, depth.dead), (300, 2, 0));
 
-    let (binding, exchange) = (bed.names.enrichment_queue.as_str(), bed.names.exchange.as_str());
-    bed.channel.queue_unbind(binding.into(), exchange.into(), "item.#".into(), FieldTable::default()).await.unwrap();
+    // What we enqueue ourselves needs no binding, and a queue.
+    let (name, exchange) = (bed.names.enrichment_queue.as_str(), bed.names.exchange.as_str());
+    bed.channel.queue_unbind(name.into(), exchange.into(), "item.#".into(), FieldTable::default()).await.unwrap();
+    queue.publish_items(QueueName::Enrichment, &items[..1]).await.unwrap();
+    assert_eq!(queue.depth().await.unwrap().enrichment, 301);
+    bed.channel.queue_delete(name.into(), lapin::options::QueueDeleteOptions::default()).await.unwrap();
     let refused = queue.publish_items(QueueName::Enrichment, &items[..1]).await.unwrap_err();
     assert!(matches!(&refused, QueueError::NotConfirmed { detail, .. } if detail.contains("no queue")), "{refused}");
     bed.clear().await;
