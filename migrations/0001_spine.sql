@@ -321,12 +321,14 @@ CREATE TABLE queue_messages (
     correlation_id text,
     enqueued_at    timestamptz NOT NULL,
     available_at   timestamptz NOT NULL,
-    -- Set while a worker holds it; a process that died leaves it to be taken again at the next start.
+    -- Set while a worker holds it. What a dead process left is free at the next start of the embedded store, whose folder
+    -- has one owner, and after a lease where several processes share a server.
     taken_by       text,
+    taken_at       timestamptz,
     last_error     text
 );
 
-CREATE INDEX queue_messages_ready ON queue_messages (available_at, id) WHERE taken_by IS NULL;
+CREATE INDEX queue_messages_ready ON queue_messages (available_at, id);
 
 CREATE TABLE dead_messages (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

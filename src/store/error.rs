@@ -103,7 +103,8 @@ fn transient(error: &sqlx::Error) -> bool {
                 || code.starts_with("08")
                 || code.starts_with("53")
                 || code.starts_with("55")
-                || ["23503", "23505"].contains(&code.as_ref())
+                // The last is our own statement timeout: a busy server may be quicker next time.
+                || ["23503", "23505", "57014"].contains(&code.as_ref())
         }),
         _ => false,
     }

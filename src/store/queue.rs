@@ -18,6 +18,9 @@ use crate::domain::Clock;
 /// Messages taken with one statement: enough to keep the workers busy, few enough to be handed back quickly.
 const FETCH: i64 = 16;
 
+/// After this long a message is taken from whoever holds it. Beyond the longest time the worker lets any item take.
+const LEASE: TimeDelta = TimeDelta::minutes(30);
+
 /// A consumer of the table. Its name marks what it has taken; a message taken by a name of another run is free again.
 #[derive(Debug)]
 pub struct TableQueue {
@@ -31,13 +34,16 @@ pub struct TableQueue {
 }
 
 impl TableQueue {
-    /// Opens the queue. Messages a dead process had taken are given back: the folder's lock says that it is dead. An idle
+    /// Opens the queue. What another process of the embedded store had taken is given back: the folder's lock says that it
+    /// is dead. On a server, which several processes may share, its lease has to run out first. An idle
     /// queue waits for `poll` before it looks for messages that have become due.
     pub async fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Result<Self, StoreError> {
         let name = format!("{}-{}", std::process::id(), clock.now().timestamp_micros());
-        sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL")
-            .execute(&store.pool)
-            .await?;
+        if store.is_embedded() {
+            sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL")
+                .execute(&store.pool)
+                .await?;
+        }
         Ok(Self {
             store,
             clock,
@@ -51,14 +57,16 @@ impl TableQueue {
 
     async fn fetch(&self) -> Result<Vec<Delivery>, StoreError> {
         let rows = sqlx::query(
-            "UPDATE queue_messages SET taken_by = $1 WHERE id IN (
-                 SELECT id FROM queue_messages WHERE taken_by IS NULL AND available_at <= $2
+            "UPDATE queue_messages SET taken_by = $1, taken_at = $2 WHERE id IN (
+                 SELECT id FROM queue_messages
+                 WHERE (taken_by IS NULL OR taken_at < $4) AND available_at <= $2
                  ORDER BY available_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
              RETURNING id, queue, body, attempts, message_id, reply_to, correlation_id, enqueued_at, available_at, last_error",
         )
         .bind(&self.name)
         .bind(self.clock.now())
         .bind(FETCH)
+        .bind(self.clock.now() - LEASE)
         .fetch_all(&self.store.pool)
         .await?;
         let mut deliveries = Vec::with_capacity(rows.len());

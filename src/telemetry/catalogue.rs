@@ -136,7 +136,16 @@ pub const ITEM_OUTCOMES: &[&str] = &[
 ];
 
 /// Why an item is tried again.
-pub const RETRY_REASONS: &[&str] = &["store_unreachable", "store_statement", "inference", "stuck", OTHER];
+pub const RETRY_REASONS: &[&str] = &[
+    "store_unreachable",
+    "store_password",
+    "store_no_database",
+    "store_permission",
+    "store_statement",
+    "inference",
+    "stuck",
+    OTHER,
+];
 
 /// Why an item will never succeed.
 pub const DEAD_REASONS: &[&str] = &[

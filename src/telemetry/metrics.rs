@@ -13,7 +13,7 @@ use crate::domain::verdict::{Tier, Verdict};
 
 /// Largest number of series that are written as 0 at the start. Rates of a counter that does not exist yet are lost with
 /// its first count; beyond this the page would be mostly zeros.
-const MOST_ZEROS: usize = 48;
+const MOST_ZEROS: usize = 100;
 
 fn labels<const N: usize>(metric: &Metric, given: [(&'static str, &str); N]) -> Vec<Label> {
     given.map(|(name, value)| Label::from_static_parts(name, metric.label_value(name, value))).into()
@@ -39,7 +39,9 @@ pub(super) fn record_zeros() {
         }
     }
     set(&c::BUILD_INFO, [("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    // Nothing is in work and nothing waits before the first item says otherwise.
     set(&c::ITEMS_IN_FLIGHT, [], 0.0);
+    set(&c::QUEUE_LAG, [], 0.0);
 }
 
 fn combinations(metric: &Metric) -> Vec<Vec<Label>> {
