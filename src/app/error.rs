@@ -28,13 +28,10 @@ impl AppError {
     /// 64 for configuration, 69 for something needed that is not to be had, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(error) => store_code(error),
-            Self::Queue(QueueError::BadSettings { .. }) => 64,
+            Self::Store(error) | Self::Pipeline(crate::pipeline::PipelineError::Store(error)) => store_code(error),
+            Self::Queue(QueueError::BadSettings { .. }) | Self::Setup { .. } => 64,
             Self::Queue(_) | Self::Bind { .. } | Self::DataFolderBusy { .. } | Self::NoEmbedded => 69,
-            Self::Setup { .. } => 64,
-            Self::Crashed { .. } => 1,
-            Self::Pipeline(crate::pipeline::PipelineError::Store(error)) => store_code(error),
-            Self::Pipeline(_) => 1,
+            Self::Crashed { .. } | Self::Pipeline(_) => 1,
         }
     }
 }

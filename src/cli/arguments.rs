@@ -148,7 +148,7 @@ pub enum DomainsAction {
         /// 0 to 1.
         #[arg(long)]
         credibility: Option<f64>,
-        /// news, fact_checker, government, academic, reference, social, blog or link_farm.
+        /// `news`, `fact_checker`, `government`, `academic`, `reference`, `social`, `blog` or `link_farm`.
         #[arg(long)]
         source_type: Option<String>,
         /// For the record of changes.
@@ -224,7 +224,7 @@ pub enum QueueChoice {
 /// Words for verdicts.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Vocabulary {
-    /// supported, refuted, contested, misleading, outdated, not_enough_evidence, not_verifiable
+    /// `supported`, `refuted`, `contested`, `misleading`, `outdated`, `not_enough_evidence`, `not_verifiable`
     Ours,
     /// Supported, Refuted, Contested, Not enough evidence
     Module,

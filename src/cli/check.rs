@@ -20,7 +20,7 @@ pub(super) async fn run(
     claim: &str,
     vocabulary: Vocabulary,
     language: Option<&str>,
-    output: &Output,
+    output: Output,
 ) -> Result<(), Failure> {
     let claim = claim.trim();
     if claim.is_empty() {
@@ -54,7 +54,7 @@ async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Res
     }
 }
 
-fn show(result: &ItemResult, vocabulary: Vocabulary, output: &Output) -> Result<(), Failure> {
+fn show(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> Result<(), Failure> {
     if !output.json {
         return output.text(&render::result(result, output));
     }

@@ -12,7 +12,7 @@ use crate::domain::SystemClock;
 use crate::domain::clock::Clock as _;
 use crate::outbound::Method;
 
-pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> Result<(), Failure> {
     let cleaned: Value = match reach::store(&config).await? {
         Reach::Here(opened) => {
             let now = SystemClock.now();

@@ -1,5 +1,7 @@
 //! `config`: check and show.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use super::arguments::ConfigAction;
@@ -7,7 +9,7 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::config::{ConfigError, Loaded, show};
 
-pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     match action {
         ConfigAction::Check => {
@@ -30,7 +32,7 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
             }
             let mut text = String::new();
             for key in keys {
-                text.push_str(&format!("{} = {}  [{}]  ({})\n", key.key, key.value, key.from, key.env));
+                let _infallible = writeln!(text, "{} = {}  [{}]  ({})", key.key, key.value, key.from, key.env);
             }
             output.text(&text)
         }

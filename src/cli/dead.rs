@@ -1,5 +1,6 @@
 //! `dead`: messages that were given up.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
-pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: Output) -> Result<(), Failure> {
     match reach::app(&config).await? {
         Reach::Here(app) => {
             let done = here(&*app.queue, &action, output).await;
@@ -28,10 +29,10 @@ fn selection(ids: &[String], all: bool) -> DeadSelection<'_> {
     if all { DeadSelection::All } else { DeadSelection::Ids(ids) }
 }
 
-async fn here(queue: &dyn Queue, action: &DeadAction, output: &Output) -> Result<(), Failure> {
+async fn here(queue: &dyn Queue, action: &DeadAction, output: Output) -> Result<(), Failure> {
     match action {
         DeadAction::List { limit } => {
-            let letters: Vec<Value> = queue.dead_list(*limit).await?.iter().map(|letter| summary(letter)).collect();
+            let letters: Vec<Value> = queue.dead_list(*limit).await?.iter().map(summary).collect();
             list(&letters, output)
         }
         DeadAction::Show { id } => match queue.dead_get(id).await? {
@@ -43,7 +44,7 @@ async fn here(queue: &dyn Queue, action: &DeadAction, output: &Output) -> Result
     }
 }
 
-async fn through(daemon: &LocalDaemon, action: &DeadAction, output: &Output) -> Result<(), Failure> {
+async fn through(daemon: &LocalDaemon, action: &DeadAction, output: Output) -> Result<(), Failure> {
     let body = |ids: &[String], all: bool| if all { json!({ "all": true }) } else { json!({ "ids": ids }) };
     let count = |answer: &Value| {
         answer.get("count").and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
@@ -89,7 +90,7 @@ fn whole(letter: &DeadLetter) -> Value {
     value
 }
 
-fn list(letters: &[Value], output: &Output) -> Result<(), Failure> {
+fn list(letters: &[Value], output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&json!({ "items": letters, "next": null }));
     }
@@ -101,21 +102,22 @@ fn list(letters: &[Value], output: &Output) -> Result<(), Failure> {
         let part = |key: &str| letter.get(key).and_then(Value::as_str);
         let reason =
             part("error").unwrap_or("given up by the broker after too many deliveries; its reason is not known");
-        text.push_str(&format!(
-            "{}  {}  {}  {reason}\n",
+        let _infallible = writeln!(
+            text,
+            "{}  {}  {}  {reason}",
             part("id").unwrap_or("?"),
             part("failed_at").unwrap_or("-"),
             part("label").unwrap_or("delivery_limit"),
-        ));
+        );
     }
     output.text(&text)
 }
 
-fn show(letter: &Value, output: &Output) -> Result<(), Failure> {
+fn show(letter: &Value, output: Output) -> Result<(), Failure> {
     output.value(letter)
 }
 
-fn said(what: &str, count: usize, output: &Output) -> Result<(), Failure> {
+fn said(what: &str, count: usize, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&json!({ "count": count }));
     }

@@ -11,7 +11,7 @@ use crate::app::demo_data;
 use crate::config::Config;
 use crate::domain::{Tier, Verdict};
 
-pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
     output
         .hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
     let bar = output.progress(0);
@@ -48,7 +48,7 @@ fn said(row: &demo_data::Provenance) -> String {
     format!("{} text, {} {} ({}){label}", row.made, origin.dataset, origin.id, origin.licence)
 }
 
-fn summary(report: &DemoReport, output: &Output) -> String {
+fn summary(report: &DemoReport, output: Output) -> String {
     let mut text = String::new();
     let reused = report.items.iter().filter(|one| one.reused).count();
     let heading = output.paint("Summary", Colour::Bold);

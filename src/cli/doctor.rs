@@ -1,5 +1,7 @@
 //! `doctor`: one line a check, with what to do about it.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use super::failure::{Failure, chain};
@@ -26,7 +28,7 @@ fn finding(check: &'static str, health: Health, detail: impl Into<String>) -> Fi
     Finding { check, health, detail: detail.into() }
 }
 
-pub(super) async fn run(loaded: Result<Loaded, ConfigError>, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
     let mut findings = Vec::new();
     let mut code = 1;
     match loaded {
@@ -37,7 +39,7 @@ pub(super) async fn run(loaded: Result<Loaded, ConfigError>, output: &Output) ->
         Ok(loaded) => {
             findings.push(finding("configuration", Health::Ok, "every key is known and in range"));
             for warning in &loaded.warnings {
-                findings.push(finding("configuration", Health::Warn, warning.to_string()));
+                findings.push(finding("configuration", Health::Warn, warning.clone()));
             }
             let config = std::sync::Arc::new(loaded.config);
             http(&config, &mut findings).await;
@@ -149,7 +151,7 @@ fn providers(app: &App, findings: &mut Vec<Finding>) {
     }
 }
 
-fn show(findings: &[Finding], output: &Output) -> Result<(), Failure> {
+fn show(findings: &[Finding], output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&findings);
     }
@@ -160,7 +162,7 @@ fn show(findings: &[Finding], output: &Output) -> Result<(), Failure> {
             Health::Warn => ("warn", Colour::Yellow),
             Health::Fail => ("FAIL", Colour::Red),
         };
-        text.push_str(&format!("{}  {:<14} {}\n", output.paint(word, colour), finding.check, finding.detail));
+        let _infallible = writeln!(text, "{}  {:<14} {}", output.paint(word, colour), finding.check, finding.detail);
     }
     output.text(&text)
 }

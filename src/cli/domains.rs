@@ -1,5 +1,6 @@
 //! `domains`: the live lists.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use crate::domain::verdict::SourceType;
 use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
 
-pub(super) async fn run(config: Arc<Config>, action: DomainsAction, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, action: DomainsAction, output: Output) -> Result<(), Failure> {
     let action = checked(action)?;
     match reach::store(&config).await? {
         Reach::Here(opened) => {
@@ -59,7 +60,7 @@ fn checked(action: DomainsAction) -> Result<Action, Failure> {
     })
 }
 
-async fn here(opened: &OpenStore, action: &Action, output: &Output) -> Result<(), Failure> {
+async fn here(opened: &OpenStore, action: &Action, output: Output) -> Result<(), Failure> {
     let store = &opened.store;
     let now = SystemClock.now();
     match action {
@@ -81,7 +82,7 @@ async fn here(opened: &OpenStore, action: &Action, output: &Output) -> Result<()
     }
 }
 
-async fn through(daemon: &LocalDaemon, action: &Action, output: &Output) -> Result<(), Failure> {
+async fn through(daemon: &LocalDaemon, action: &Action, output: Output) -> Result<(), Failure> {
     match action {
         Action::List => {
             let answer = daemon.call(Method::GET, "/api/domains", None).await?;
@@ -121,7 +122,7 @@ fn no_rule(domain: &str) -> Failure {
     Failure::failed(format!("there is no rule for {domain}; see `corroborate domains list`"))
 }
 
-fn list(rules: &[DomainRule], output: &Output) -> Result<(), Failure> {
+fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&json!({ "items": rules, "next": null }));
     }
@@ -130,7 +131,7 @@ fn list(rules: &[DomainRule], output: &Output) -> Result<(), Failure> {
         let credibility = rule.credibility.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let kind = rule.source_type.map_or("-", SourceType::as_str);
         let why = rule.why.as_deref().unwrap_or_default();
-        text.push_str(&format!("{:<6} {:<32} {credibility:>5}  {kind:<13} {why}\n", rule.list, rule.domain));
+        let _infallible = writeln!(text, "{:<6} {:<32} {credibility:>5}  {kind:<13} {why}", rule.list, rule.domain);
     }
     if rules.is_empty() {
         text.push_str("no rules\n");
@@ -138,7 +139,7 @@ fn list(rules: &[DomainRule], output: &Output) -> Result<(), Failure> {
     output.text(&text)
 }
 
-fn changed(change: &Value, pages: i64, dry_run: bool, output: &Output) -> Result<(), Failure> {
+fn changed(change: &Value, pages: i64, dry_run: bool, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(change);
     }

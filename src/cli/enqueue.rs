@@ -15,7 +15,7 @@ use crate::outbound::Method;
 /// Messages put into the queue with one call.
 const BATCH: usize = 200;
 
-pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, output: Output) -> Result<(), Failure> {
     let lines = lines::read(file)?;
     let bad = lines::report_bad(&lines, output);
     let bodies: Vec<Vec<u8>> = lines.into_iter().filter(|line| line.item.is_ok()).map(|line| line.bytes).collect();

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
 
-pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, output: Output) -> Result<(), Failure> {
     let lines = lines::read(file)?;
     let bad = lines::report_bad(&lines, output);
     let done = out.map(finished).transpose()?.unwrap_or_default();
@@ -79,12 +79,11 @@ fn todo(lines: Vec<Line>, done: &HashSet<String>) -> Vec<Item> {
         if done.contains(&item.item_id) {
             continue;
         }
-        match position.get(&item.item_id).and_then(|&at| items.get_mut(at)) {
-            Some(known) => *known = *item,
-            None => {
-                position.insert(item.item_id.clone(), items.len());
-                items.push(*item);
-            }
+        if let Some(known) = position.get(&item.item_id).and_then(|&at| items.get_mut(at)) {
+            *known = *item;
+        } else {
+            position.insert(item.item_id.clone(), items.len());
+            items.push(*item);
         }
     }
     items
@@ -126,7 +125,7 @@ async fn work(
     items: Vec<Item>,
     concurrency: usize,
     sink: &mut (dyn Write + Send),
-    output: &Output,
+    output: Output,
 ) -> Result<Worked, Failure> {
     let bar = output.progress(u64::try_from(items.len()).unwrap_or(0));
     let mut worked = Worked { written: 0, failed: 0, stopped: false };

@@ -1,5 +1,6 @@
 //! `evidence`: what stands behind an item.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::failure::Failure;
@@ -11,7 +12,7 @@ use crate::domain::ItemResult;
 use crate::outbound::Method;
 use crate::store::StoredEvidence;
 
-pub(super) async fn run(config: Arc<Config>, item_id: &str, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> Result<(), Failure> {
     let found: Option<(ItemResult, serde_json::Value)> = match reach::store(&config).await? {
         Reach::Here(opened) => {
             let item = opened.store.item(item_id).await?;
@@ -42,6 +43,6 @@ pub(super) async fn run(config: Arc<Config>, item_id: &str, output: &Output) -> 
     }
     let rows = evidence.get("items").unwrap_or(&evidence).as_array().map_or(0, Vec::len);
     let mut text = render::result(&result, output);
-    text.push_str(&format!("\n{rows} judged passage(s) are stored; --json shows all of them\n"));
+    let _infallible = write!(text, "\n{rows} judged passage(s) are stored; --json shows all of them\n");
     output.text(&text)
 }

@@ -53,7 +53,7 @@ fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
 }
 
 /// Says which lines are bad, and how many.
-pub(super) fn report_bad(lines: &[Line], output: &Output) -> usize {
+pub(super) fn report_bad(lines: &[Line], output: Output) -> usize {
     let mut bad = 0;
     for line in lines {
         if let Err(reject) = &line.item {

@@ -5,7 +5,7 @@ use super::output::Output;
 use crate::app::OpenStore;
 use crate::config::Config;
 
-pub(super) async fn run(config: &Config, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
     let opened = OpenStore::open(config).await?;
     let report = opened.store.migrate().await;
     opened.close().await?;

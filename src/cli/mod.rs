@@ -43,7 +43,8 @@ pub async fn run(cli: Cli) -> ExitCode {
         cli.quiet,
         settings::process_env().any(|(name, value)| name == "NO_COLOR" && !value.is_empty()),
     );
-    match dispatch(cli, &output).await {
+    // On the heap: the commands' futures together are larger than a stack frame should be.
+    match Box::pin(dispatch(cli, output)).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // A reader that went away wanted no more: no error, as with any other filter.
@@ -64,7 +65,7 @@ pub fn fatal(message: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-async fn dispatch(cli: Cli, output: &Output) -> Result<(), Failure> {
+async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
     // These need no configuration, and must work where it is wrong.
     match &cli.command {
         Command::Schema { what } => return schema::run(*what, output),

@@ -14,24 +14,28 @@ pub(super) struct Output {
     pub(super) colour: bool,
 }
 
+#[expect(
+    clippy::unused_self,
+    reason = "what is printed where is the output's business, also where its settings do not matter"
+)]
 impl Output {
     pub(super) fn new(json: bool, quiet: bool, no_colour: bool) -> Self {
         Self { json, quiet, colour: !json && !no_colour && std::io::stdout().is_terminal() }
     }
 
-    pub(super) fn text(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn text(self, text: &str) -> Result<(), Failure> {
         write_stdout(text.as_bytes())
     }
 
     /// Pretty JSON.
-    pub(super) fn value(&self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(super) fn value(self, value: &impl Serialize) -> Result<(), Failure> {
         let mut text = serde_json::to_vec_pretty(value)?;
         text.push(b'\n');
         write_stdout(&text)
     }
 
     /// A line on standard error that is no error; left out with `--quiet`.
-    pub(super) fn hint(&self, text: &str) {
+    pub(super) fn hint(self, text: &str) {
         if !self.quiet {
             // Nowhere is left to say that standard error is closed.
             drop(writeln!(std::io::stderr(), "{text}"));
@@ -39,16 +43,16 @@ impl Output {
     }
 
     /// A problem with one of many inputs: always said.
-    pub(super) fn problem(&self, text: &str) {
+    pub(super) fn problem(self, text: &str) {
         drop(writeln!(std::io::stderr(), "{text}"));
     }
 
-    pub(super) fn paint(&self, text: &str, colour: Colour) -> String {
+    pub(super) fn paint(self, text: &str, colour: Colour) -> String {
         if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
     }
 
     /// A bar on standard error, where that is a terminal; `None` otherwise.
-    pub(super) fn progress(&self, length: u64) -> indicatif::ProgressBar {
+    pub(super) fn progress(self, length: u64) -> indicatif::ProgressBar {
         if self.quiet {
             return indicatif::ProgressBar::hidden();
         }

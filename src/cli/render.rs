@@ -21,7 +21,7 @@ pub(super) fn main_claim(result: &ItemResult) -> Option<&ClaimResult> {
 }
 
 /// Everything a person wants to know, some ten lines a claim.
-pub(super) fn result(result: &ItemResult, output: &Output) -> String {
+pub(super) fn result(result: &ItemResult, output: Output) -> String {
     let mut text = String::new();
     let language = result.language.as_deref().unwrap_or("en");
     let _infallible = writeln!(text, "{}", output.paint(&result.item_id, Colour::Dim));
@@ -51,7 +51,7 @@ pub(super) fn result(result: &ItemResult, output: &Output) -> String {
     text
 }
 
-fn one_claim(claim: &ClaimResult, language: &str, output: &Output) -> String {
+fn one_claim(claim: &ClaimResult, language: &str, output: Output) -> String {
     let mut text = String::new();
     let colour = match claim.verdict {
         Verdict::Supported => Colour::Green,
@@ -89,7 +89,7 @@ fn one_claim(claim: &ClaimResult, language: &str, output: &Output) -> String {
     text
 }
 
-fn evidence(row: &EvidenceRow, output: &Output) -> String {
+fn evidence(row: &EvidenceRow, output: Output) -> String {
     let (word, colour) = match row.stance {
         Stance::Supports => ("supports", Colour::Green),
         Stance::Contradicts => ("contradicts", Colour::Red),

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::domain::{Item, ItemResult};
 
-pub(super) fn run(what: SchemaChoice, output: &Output) -> Result<(), Failure> {
+pub(super) fn run(what: SchemaChoice, output: Output) -> Result<(), Failure> {
     match what {
         SchemaChoice::Item => output.value(&schemars::schema_for!(Item)),
         SchemaChoice::Result => output.value(&schemars::schema_for!(ItemResult)),

@@ -9,7 +9,7 @@ use super::output::Output;
 use crate::app::{App, Purpose, ServeOptions};
 use crate::config::Config;
 
-pub(super) async fn run(config: Arc<Config>, worker: bool, http: bool, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(config: Arc<Config>, worker: bool, http: bool, output: Output) -> Result<(), Failure> {
     let embedded = config.database.url.is_none();
     let table = config.amqp.url.is_none();
     let app = App::open(config, Purpose::Daemon { worker }).await?;

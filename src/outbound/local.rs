@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{BuildError, Method};
 
 /// How long the daemon may take: a check waits for providers.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A daemon that holds the data folder.
 #[derive(Debug, Clone)]

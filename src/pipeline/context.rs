@@ -17,7 +17,6 @@ const MAX_BULLETS: usize = 2;
 /// Longest bullet, characters.
 const BULLET_CHARS: usize = 280;
 
-#[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
 pub(super) fn assemble(
     services: &Services,
     request: &Request,

@@ -96,6 +96,15 @@ fn walls_and_errors_are_refused() {
                 + &short("Нажмите «Принять все» или прочтите политику конфиденциальности, чтобы узнать больше."),
             Junk::Consent,
         ),
+    ] {
+        assert_eq!(junk(title, &body), Some(expected), "{title}");
+    }
+}
+
+#[test]
+fn pages_without_an_article_are_refused() {
+    let short = |text: &str| format!("<p>{text}</p>");
+    for (title, body, expected) in [
         (
             "Page not found - The Example",
             short(

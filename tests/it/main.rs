@@ -1,10 +1,18 @@
 //! The integration tests, in one binary: it links once, and they share what is in `support`.
 
+#[cfg(test)]
 mod broker;
+#[cfg(test)]
 mod commands;
+#[cfg(test)]
 mod daemon;
+#[cfg(test)]
 mod demo;
+#[cfg(test)]
 mod simulator;
+#[cfg(test)]
 mod store;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod tidy;

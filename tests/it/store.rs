@@ -308,12 +308,14 @@ const POLL: Duration = Duration::from_millis(200);
 
 async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store) {
     let clock = Arc::new(FixedClock(day(0)));
-    let queue = TableQueue::open(store.clone(), clock.clone(), POLL).await.unwrap();
+    let queue =
+        TableQueue::open(store.clone(), Arc::clone(&clock) as Arc<dyn corroborate::domain::Clock>, POLL).await.unwrap();
     queue.publish_items(QueueName::Enrichment, &[b"one".to_vec(), b"two".to_vec()]).await.unwrap();
     let first = queue.receive().await.unwrap();
     assert_eq!(first.body, b"one");
     // A process that dies gives back what it had taken: the next one finds both.
-    let next = TableQueue::open(store.clone(), clock.clone(), POLL).await.unwrap();
+    let next =
+        TableQueue::open(store.clone(), Arc::clone(&clock) as Arc<dyn corroborate::domain::Clock>, POLL).await.unwrap();
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
     next.settle(&again, Settle::Ack).await.unwrap();

@@ -1,5 +1,9 @@
 //! The HTTP side of the daemon, from outside.
 
+#![expect(clippy::float_cmp, reason = "counters are whole numbers, which floats hold exactly")]
+
+use corroborate::domain::SystemClock;
+use corroborate::domain::clock::Clock as _;
 use serde_json::{Value, json};
 
 use crate::support::app::TestApp;
@@ -42,7 +46,7 @@ async fn the_metrics_of_the_contract_are_there_after_one_item() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
     let daemon = app.start().await;
     let body = item("measured", TOLD).to_string();
-    let sent = u64::try_from(chrono::Utc::now().timestamp()).unwrap();
+    let sent = u64::try_from(SystemClock.now().timestamp()).unwrap();
     app.upstream.publish_as("item.new", body.as_bytes(), |properties| properties.with_timestamp(sent)).await;
     app.upstream.result("measured", 1).await;
     until("the item is counted", async || daemon.metric("corroborate_tiers_total", "high").await == 1.0).await;

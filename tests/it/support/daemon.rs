@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Longer than anything here takes on a busy machine of two cores.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// Between two looks at something that is waited for.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 

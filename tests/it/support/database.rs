@@ -10,7 +10,6 @@ use sqlx::{Connection as _, Executor as _, PgConnection};
 /// A database of its own on the real server; dropped with the last of the tests' server, which is private to them.
 #[derive(Debug)]
 pub(crate) struct TestDatabase {
-    pub(crate) url: String,
     pub(crate) store: Store,
 }
 
@@ -43,7 +42,7 @@ pub(crate) async fn database() -> Option<TestDatabase> {
     let url = empty_database().await?;
     let store = connect(&url).await;
     store.migrate().await.unwrap();
-    Some(TestDatabase { url, store })
+    Some(TestDatabase { store })
 }
 
 pub(crate) async fn connect(url: &str) -> Store {
