@@ -204,14 +204,15 @@ CREATE FUNCTION claim_has_evidence(claim claims) RETURNS boolean LANGUAGE sql ST
                 AND ((f.relation = 'same' AND f.rating_class = 'false')
                   OR (f.relation = 'opposite' AND f.rating_class IN ('true', 'mostly_true'))))
         WHEN 'outdated' THEN
-            EXISTS (SELECT 1 FROM item_evidence e WHERE e.claim_id = claim.claim_id AND e.stance = 'contradicts')
+            EXISTS (SELECT 1 FROM item_evidence e WHERE e.claim_id = claim.claim_id AND e.contradict >= 0.5)
         WHEN 'misleading' THEN
             EXISTS (SELECT 1 FROM item_evidence e WHERE e.claim_id = claim.claim_id AND e.stance = 'supports')
             OR EXISTS (SELECT 1 FROM item_fact_checks f WHERE f.claim_id = claim.claim_id
                 AND f.relation = 'same' AND f.rating_class IN ('mixed', 'misleading'))
         WHEN 'contested' THEN
-            (SELECT count(DISTINCT e.stance) FROM item_evidence e
-              WHERE e.claim_id = claim.claim_id AND e.stance IN ('supports', 'contradicts')) = 2
+            -- The rule's own threshold: a passage at 0.5 speaks against a claim before it contradicts it outright.
+            (EXISTS (SELECT 1 FROM item_evidence e WHERE e.claim_id = claim.claim_id AND e.stance = 'supports')
+             AND EXISTS (SELECT 1 FROM item_evidence e WHERE e.claim_id = claim.claim_id AND e.contradict >= 0.5))
             OR (SELECT count(*) FROM item_fact_checks f WHERE f.claim_id = claim.claim_id
                 AND f.relation IN ('same', 'opposite') AND f.rating_class IN
                     ('true', 'mostly_true', 'mixed', 'misleading', 'false')) >= 2

@@ -76,6 +76,7 @@ async fn one(app: &App, item: Item) -> Result<DemoItem, AppError> {
     let mut request = Request::personal(item.clone());
     // The same message on every run: what is stored is used again, a degraded result too.
     request.message_id = Some(format!("demo:{}", item.item_id));
+    request.redelivered = true;
     match pipeline::run(&app.services, &request).await? {
         Outcome::Done(result) => Ok(DemoItem { item, result: *result, reused: false }),
         Outcome::AlreadyDone => {

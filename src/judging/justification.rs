@@ -135,6 +135,7 @@ fn not_enough(
         }
         (Some(sources), None) => format!("Support was found, but not clearly enough: {sources}."),
         (None, Some(sources)) => format!("{sources} speak against the claim, but not clearly enough to refute it."),
+        (None, None) if !assessment.searched => "Only published fact-checks were looked up, if any could be; no source was searched for this claim.".to_owned(),
         (None, None) if passages.is_empty() => "No source that speaks of this was found.".to_owned(),
         (None, None) if assessment.score.is_none() => {
             format!("{} found, none of them on this subject.", counted(passages.len(), "passage was", "passages were"))
@@ -192,6 +193,7 @@ mod tests {
             claim_date: None,
             confidence_threshold: 0.85,
             degraded: false,
+        searched: true,
             scoring: Scoring::default(),
         }
     }
@@ -215,6 +217,8 @@ mod tests {
             "One source supports the claim: a.example [1]. A second, independent one was not found."
         );
         assert_eq!(justified(&ordinary, &[], &[]), "No source that speaks of this was found.");
+        let unsearched = ClaimContext { searched: false, ..context() };
+        assert!(justified(&unsearched, &[], &[]).contains("no source was searched"), "nobody was asked");
         assert_eq!(
             justified(&degraded, &[], &[]),
             "No source that speaks of this was found. Some sources could not be asked or read, so what is missing here may exist."

@@ -34,6 +34,8 @@ pub struct ClaimContext {
     pub confidence_threshold: f64,
     /// Whether something could not be asked or read.
     pub degraded: bool,
+    /// Whether sources were searched at all. Where they were not, an empty hand says nothing.
+    pub searched: bool,
     /// The operator's numbers.
     pub scoring: Scoring,
 }
@@ -58,6 +60,8 @@ pub struct Assessment {
     pub citations: Vec<usize>,
     /// Whether a published review decided.
     pub by_fact_check: bool,
+    /// Whether sources were searched at all.
+    pub searched: bool,
 }
 
 /// The two sides and what may sit on them.
@@ -137,6 +141,7 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
         contradiction: !unverifiable
             && (against || weighed.features.c_max >= weighed.limits.conflict || weighed.any(Stance::Contradicts)),
         notes: notes(verdict, by_fact_check, context, passages, &weighed),
+        searched: context.searched,
         citations: if unverifiable {
             Vec::new()
         } else {
@@ -334,8 +339,8 @@ fn notes(
         notes.push(Note::SingleSource);
     }
     let nothing = weighed.deciding.is_empty();
-    // Where something could not be asked, an empty hand says nothing about who reports it.
-    let unasked = context.degraded && nothing;
+    // Where something could not be asked, or nobody was, an empty hand says nothing about who reports it.
+    let unasked = (context.degraded || !context.searched) && nothing;
     if groups == 0 && !(by_fact_check && verdict == Verdict::Supported) && !unasked {
         notes.push(Note::NoCorroboration);
         if passages.is_empty() && !by_fact_check {

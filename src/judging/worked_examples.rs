@@ -22,6 +22,7 @@ fn context() -> ClaimContext {
         claim_date: None,
         confidence_threshold: 0.85,
         degraded: false,
+        searched: true,
         scoring: Scoring::default(),
     }
 }

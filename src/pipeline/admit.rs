@@ -20,7 +20,8 @@ pub(super) async fn admit(services: &Services, request: &Request, hash: &str) ->
 /// Phase 2 is for items that are wanted there; everything else still gets Phase 1.
 fn allowed_phase(services: &Services, request: &Request) -> Phase {
     let settings = &services.settings;
-    if request.phase == Phase::One || request.shed {
+    // The operator's switch holds for everybody; pilot and importance are gates for queue items alone.
+    if request.phase == Phase::One || request.shed || !settings.enrichment_enabled {
         return Phase::One;
     }
     if request.personal {
@@ -30,21 +31,19 @@ fn allowed_phase(services: &Services, request: &Request) -> Phase {
     let piloted = settings.pilot.covers(item.channel.as_deref());
     // An item without a figure is not known to be unimportant.
     let important = item.importance.is_none_or(|importance| importance >= settings.min_importance);
-    if settings.enrichment_enabled && piloted && important { Phase::Two } else { Phase::One }
+    if piloted && important { Phase::Two } else { Phase::One }
 }
 
-/// The idempotency key is (item, phase, content). Phase 2 contains Phase 1, never the reverse. A degraded item may be
-/// run again, but not by the very message that made it: that one was committed and its ack got lost.
+/// The idempotency key is (item, phase, content). Phase 2 contains Phase 1, never the reverse: a Phase 1 run would replace
+/// the richer result, so it counts as done even where that is degraded. A degraded item may be run again, but not by a
+/// redelivery of the very message that made it: that one was committed and its ack got lost.
 fn is_done(done: &[DonePhase], phase: Phase, hash: &str, request: &Request) -> bool {
     done.iter().any(|row| {
         let same_content = row.content_hash == hash;
-        let covers = row.phase == phase || (row.phase == Phase::Two && phase == Phase::One);
-        let same_message = match (&row.message_id, &request.message_id) {
-            (Some(stored), Some(given)) => stored == given,
-            (None, None) => request.redelivered,
-            _ => false,
-        };
-        same_content && covers && (!row.degraded || same_message)
+        let redelivery = request.redelivered && row.message_id == request.message_id;
+        let richer = row.phase == Phase::Two && phase == Phase::One;
+        let same = row.phase == phase && (!row.degraded || redelivery);
+        same_content && (richer || same)
     })
 }
 
@@ -79,6 +78,8 @@ mod tests {
         let rows = [row(Phase::Two, "h", true, Some("m1"))];
         assert!(!is_done(&rows, Phase::Two, "h", &request(Some("m2"), false)));
         assert!(is_done(&rows, Phase::Two, "h", &request(Some("m1"), true)));
+        assert!(!is_done(&rows, Phase::Two, "h", &request(Some("m1"), false)), "upstream's ids may be the item's");
+        assert!(is_done(&rows, Phase::One, "h", &request(Some("m9"), false)), "phase 1 never replaces phase 2");
         let anonymous = [row(Phase::Two, "h", true, None)];
         assert!(is_done(&anonymous, Phase::Two, "h", &request(None, true)));
         assert!(!is_done(&anonymous, Phase::Two, "h", &request(None, false)));

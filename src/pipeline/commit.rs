@@ -133,8 +133,8 @@ pub fn signal_routing_key(claim: &ClaimResult) -> &'static str {
     match claim.verdict {
         Verdict::Supported if claim.decisive => "claim.verified",
         Verdict::Refuted if claim.decisive => "claim.contradicted",
-        Verdict::Outdated => "claim.outdated",
-        Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => "claim.contested",
+        Verdict::Outdated if claim.decisive => "claim.outdated",
+        Verdict::Outdated | Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => "claim.contested",
         Verdict::NotEnoughEvidence | Verdict::NotVerifiable => "claim.unverifiable",
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn decide(
             claim_date: claim.date.or(Some(normal.reference)),
             confidence_threshold: request.item.options.confidence_threshold(),
             degraded,
+            searched: judged.searched,
             scoring: services.settings.scoring,
         };
         let assessment = assess(&context, &seen.passages, reviews);
@@ -83,7 +84,7 @@ fn result(
     let mut notes = assessment.notes.clone();
     if phase == Phase::One {
         notes.push(Note::Phase1Only);
-    } else if seen.passages.is_empty() && claim.checkable() && !notes.contains(&Note::NoSources) {
+    } else if assessment.searched && seen.passages.is_empty() && claim.checkable() && !notes.contains(&Note::NoSources) {
         notes.push(Note::NoSources);
     }
     let shown = services.settings.passages_shown;

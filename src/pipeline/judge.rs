@@ -25,6 +25,8 @@ pub(crate) struct Judged {
     /// Every page that was fetched for the item, readable or not.
     pub(crate) pages: Vec<Arc<PreparedPage>>,
     pub(crate) judge: String,
+    /// Whether sources were searched at all.
+    pub(crate) searched: bool,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -38,7 +40,7 @@ pub(crate) struct JudgedClaim {
 impl Judged {
     /// Phase 1: nothing was searched.
     pub(crate) fn nothing(claims: usize) -> Self {
-        Self { claims: vec![JudgedClaim::default(); claims], pages: Vec::new(), judge: "rules".to_owned() }
+        Self { claims: vec![JudgedClaim::default(); claims], pages: Vec::new(), judge: "rules".to_owned(), searched: false }
     }
 }
 
@@ -54,6 +56,7 @@ pub(super) async fn judge(
         claims: Vec::with_capacity(claims.len()),
         pages: pages.pages.iter().map(|read| Arc::clone(&read.page)).collect(),
         judge: services.models.stance.name().to_owned(),
+        searched: pages.searched,
     };
     for (claim, ranked) in claims.iter().zip(candidates) {
         let pairs: Vec<Pair> = ranked

@@ -121,6 +121,7 @@ pub(crate) struct ReadPage {
 pub(crate) struct Pages {
     pub(crate) pages: Vec<ReadPage>,
     pub(crate) rules: Arc<DomainRules>,
+    pub(crate) searched: bool,
 }
 
 /// A page whose stored row may be cleaned away while this item is judged is read again.
@@ -160,7 +161,7 @@ pub(super) async fn read(
     if item.url.is_some() {
         journal.trace("read: the item's own page is no evidence for itself");
     }
-    Ok(Pages { pages, rules: Arc::clone(&found.rules) })
+    Ok(Pages { pages, rules: Arc::clone(&found.rules), searched: found.searched })
 }
 
 async fn one(

@@ -33,6 +33,8 @@ pub(crate) struct Candidate {
 pub(crate) struct Found {
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) rules: Arc<DomainRules>,
+    /// Whether anybody was to be asked at all.
+    pub(crate) searched: bool,
 }
 
 pub(super) async fn retrieve(
@@ -46,16 +48,16 @@ pub(super) async fn retrieve(
     let kinds = &request.item.source_types;
     if !kinds.is_empty() && !kinds.contains(&SourceKind::Web) {
         journal.trace("search: not asked, the item's source_types leave the web out");
-        return Found { candidates: Vec::new(), rules };
+        return Found { candidates: Vec::new(), rules, searched: false };
     }
     if claims.iter().all(|claim| !claim.checkable()) {
         journal.trace("search: not asked, nothing can be checked");
-        return Found { candidates: Vec::new(), rules };
+        return Found { candidates: Vec::new(), rules, searched: false };
     }
     if services.providers.search.is_empty() {
         journal.degrade(Degradation::NoProvider);
         journal.trace("search: no search provider is configured");
-        return Found { candidates: Vec::new(), rules };
+        return Found { candidates: Vec::new(), rules, searched: false };
     }
     let wanted = services.max_sources(&request.item);
     let own = request.item.url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| canonical_url(&url));
@@ -77,7 +79,7 @@ pub(super) async fn retrieve(
     .await;
     let candidates = share_out(per_claim, main_claim(claims).unwrap_or(0), wanted, &rules);
     journal.trace(format!("search: {} page(s) to read, {wanted} wanted", candidates.len()));
-    Found { candidates, rules }
+    Found { candidates, rules, searched: true }
 }
 
 /// Why a search was not made, or came to nothing.
