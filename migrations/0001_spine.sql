@@ -130,6 +130,8 @@ CREATE TABLE evidence_sources (
     content_hash      text,
     independent_group text,
     canonical         text,
+    -- Where the address led to, when that is elsewhere: credibility and deny rules go by it.
+    final_url         text,
     based_on          text[] NOT NULL DEFAULT '{}',
     publisher         text,
     extraction_failed boolean NOT NULL DEFAULT false,

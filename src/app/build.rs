@@ -173,6 +173,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
         scoring: scoring(&config.scoring),
         evidence_ttl: enrichment.evidence_ttl,
         negative_ttl: config.cache.page_failure_ttl,
+        page_ttl: config.cache.page_ttl,
         dedup_similarity: enrichment.evidence_dedup_similarity,
         similar_item_window: enrichment.similar_window,
         similar_item_threshold: enrichment.similar_threshold,

@@ -55,8 +55,8 @@ fn summary(report: &DemoReport, output: Output) -> String {
     let _infallible = writeln!(text, "\n{heading}");
     let count = |wanted: &dyn Fn(&DemoItem) -> bool| report.items.iter().filter(|one| wanted(one)).count();
     for verdict in Verdict::ALL {
-        let is = |one: &DemoItem| render::main_claim(&one.result).is_some_and(|claim| claim.verdict == *verdict);
-        let decisive = |one: &DemoItem| is(one) && render::main_claim(&one.result).is_some_and(|claim| claim.decisive);
+        let is = |one: &DemoItem| one.result.main_claim().is_some_and(|claim| claim.verdict == *verdict);
+        let decisive = |one: &DemoItem| is(one) && one.result.main_claim().is_some_and(|claim| claim.decisive);
         let word = verdict.as_str().replace('_', " ");
         let _infallible = writeln!(text, "  {word:<22}{:>3}   decisive {:>2}", count(&is), count(&decisive));
     }

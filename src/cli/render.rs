@@ -4,21 +4,8 @@ use std::fmt::Write as _;
 
 use super::output::{Colour, Output};
 use crate::domain::result::{ClaimResult, EvidenceRow, FactCheck, ItemResult};
-use crate::domain::verdict::ClaimKind;
 use crate::domain::verdict::{CorrectionType, Stance, Tier, Verdict};
 use crate::judging::vocabularies::label;
-
-/// The claim whose figures the item carries.
-pub(super) fn main_claim(result: &ItemResult) -> Option<&ClaimResult> {
-    let checkable = |claim: &&ClaimResult| matches!(claim.kind, ClaimKind::Factual | ClaimKind::Mixed);
-    result
-        .claims
-        .iter()
-        .filter(checkable)
-        .find(|claim| Some(claim.tier) == result.tier && claim.score == result.score)
-        .or_else(|| result.claims.iter().find(checkable))
-        .or_else(|| result.claims.first())
-}
 
 /// Everything a person wants to know, some ten lines a claim.
 pub(super) fn result(result: &ItemResult, output: Output) -> String {

@@ -19,6 +19,8 @@ pub enum Degradation {
     Overload,
     /// Pages were found and none could be read.
     NoPageRead,
+    /// More than half of the pages found could not be read.
+    PagesFailed,
     /// No search provider is configured at all.
     NoProvider,
 }
@@ -34,6 +36,7 @@ impl Degradation {
             Self::Budget => "budget",
             Self::Overload => "overload",
             Self::NoPageRead => "no_page_read",
+            Self::PagesFailed => "pages_failed",
             Self::NoProvider => "no_provider",
         }
     }

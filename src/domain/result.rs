@@ -38,10 +38,21 @@ pub struct ItemResult {
     pub sources_checked: Vec<String>,
     pub fact_checks: Vec<FactCheck>,
     pub claims: Vec<ClaimResult>,
+    /// The claim whose figures the item carries: the most check-worthy one.
+    #[serde(default)]
+    pub main_claim: Option<String>,
     pub context: Context,
     pub cost: Cost,
     /// What each stage did, in a line each.
     pub trace: Vec<String>,
+}
+
+impl ItemResult {
+    /// The claim whose figures the item carries; the first one where none is named.
+    pub fn main_claim(&self) -> Option<&ClaimResult> {
+        let named = |claim: &&ClaimResult| Some(&claim.claim_id) == self.main_claim.as_ref();
+        self.claims.iter().find(named).or_else(|| self.claims.first())
+    }
 }
 
 /// A published review related to the item.

@@ -191,7 +191,7 @@ mod tests {
             claim_date: None,
             confidence_threshold: 0.85,
             degraded: false,
-        searched: true,
+            searched: true,
             scoring: Scoring::default(),
         }
     }

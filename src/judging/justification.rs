@@ -135,7 +135,10 @@ fn not_enough(
         }
         (Some(sources), None) => format!("Support was found, but not clearly enough: {sources}."),
         (None, Some(sources)) => format!("{sources} speak against the claim, but not clearly enough to refute it."),
-        (None, None) if !assessment.searched => "Only published fact-checks were looked up, if any could be; no source was searched for this claim.".to_owned(),
+        (None, None) if !assessment.searched => {
+            "Only published fact-checks were looked up, if any could be; no source was searched for this claim."
+                .to_owned()
+        }
         (None, None) if passages.is_empty() => "No source that speaks of this was found.".to_owned(),
         (None, None) if assessment.score.is_none() => {
             format!("{} found, none of them on this subject.", counted(passages.len(), "passage was", "passages were"))
@@ -193,7 +196,7 @@ mod tests {
             claim_date: None,
             confidence_threshold: 0.85,
             degraded: false,
-        searched: true,
+            searched: true,
             scoring: Scoring::default(),
         }
     }

@@ -134,7 +134,9 @@ pub fn signal_routing_key(claim: &ClaimResult) -> &'static str {
         Verdict::Supported if claim.decisive => "claim.verified",
         Verdict::Refuted if claim.decisive => "claim.contradicted",
         Verdict::Outdated if claim.decisive => "claim.outdated",
-        Verdict::Outdated | Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => "claim.contested",
+        Verdict::Outdated | Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => {
+            "claim.contested"
+        }
         Verdict::NotEnoughEvidence | Verdict::NotVerifiable => "claim.unverifiable",
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn assemble(
         explanation,
         overall_summary: summary(&claims, services.settings.claims_per_item),
         sources_checked,
+        main_claim: main.map(|claim| claim.claim_id.clone()),
         fact_checks,
         claims,
         context,

@@ -84,7 +84,8 @@ fn result(
     let mut notes = assessment.notes.clone();
     if phase == Phase::One {
         notes.push(Note::Phase1Only);
-    } else if assessment.searched && seen.passages.is_empty() && claim.checkable() && !notes.contains(&Note::NoSources) {
+    } else if assessment.searched && seen.passages.is_empty() && claim.checkable() && !notes.contains(&Note::NoSources)
+    {
         notes.push(Note::NoSources);
     }
     let shown = services.settings.passages_shown;

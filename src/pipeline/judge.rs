@@ -40,7 +40,12 @@ pub(crate) struct JudgedClaim {
 impl Judged {
     /// Phase 1: nothing was searched.
     pub(crate) fn nothing(claims: usize) -> Self {
-        Self { claims: vec![JudgedClaim::default(); claims], pages: Vec::new(), judge: "rules".to_owned(), searched: false }
+        Self {
+            claims: vec![JudgedClaim::default(); claims],
+            pages: Vec::new(),
+            judge: "rules".to_owned(),
+            searched: false,
+        }
     }
 }
 
@@ -118,7 +123,7 @@ fn figures(
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
     let specificity = quality::specificity(&claim.profile, &entry.profile);
-    let host = page.url.host_str().unwrap_or_default();
+    let host = page.host();
     let source_type = credibility(host, &services.rules.current()).1;
     JudgedPassage {
         evidence_id: page.id.clone(),

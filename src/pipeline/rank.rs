@@ -83,7 +83,7 @@ async fn one(
         let (Some(read), Some(group)) = (pages.get(position), groups.get(position)) else { continue };
         let Some(passage) = read.page.passages.get(passage) else { continue };
         let profile = passage.profile_or(|| profile_of(&passage.text, read, Vec::new()));
-        let host = read.page.url.host_str().unwrap_or_default();
+        let host = read.page.host();
         ranked.push(Ranked {
             read: (*read).clone(),
             group: group.clone(),

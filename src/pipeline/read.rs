@@ -28,6 +28,8 @@ pub struct PreparedPage {
     pub(crate) id: String,
     pub(crate) url: Url,
     pub(crate) domain: String,
+    /// Where the address led to; the address itself when it led nowhere else.
+    pub(crate) final_url: Url,
     pub(crate) title: Option<String>,
     pub(crate) published_at: Option<DateTime<Utc>>,
     pub(crate) language: Option<String>,
@@ -93,6 +95,7 @@ impl PreparedPage {
             content_hash: (!self.text.is_empty()).then(|| ids::content_hash(&[&self.text])),
             independent_group: None,
             canonical: self.canonical.clone(),
+            final_url: (self.final_url != self.url).then(|| self.final_url.to_string()),
             based_on: self.based_on.clone(),
             publisher: self.publisher.clone(),
             extraction_failed: self.failure.is_some(),
@@ -102,8 +105,13 @@ impl PreparedPage {
         }
     }
 
+    /// The host that really answered: a redirect borrows nobody's credibility.
+    pub(crate) fn host(&self) -> &str {
+        self.final_url.host_str().unwrap_or_default()
+    }
+
     pub(crate) fn source_type(&self, rules: &DomainRules) -> SourceType {
-        credibility(self.url.host_str().unwrap_or_default(), rules).1
+        credibility(self.host(), rules).1
     }
 }
 
@@ -146,17 +154,23 @@ pub(super) async fn read(
         .filter(|(_, page)| page.is_none())
         .map(|(candidate, _)| candidate.url.to_string())
         .collect();
-    let stored = services.store.sources_by_url(&missing, horizon).await?;
+    let since = journal.evaluated_at - TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
+    let stored = services.store.sources_by_url(&missing, horizon, since).await?;
     let reading = found.candidates.iter().zip(cached).map(|(candidate, cached)| {
         let known = stored.iter().find(|source| source.url == candidate.url.as_str());
         one(services, candidate, cached, known, &found.rules, journal)
     });
-    let pages: Vec<ReadPage> = join_all(reading).await.into_iter().flatten().collect();
+    // A stored page may have led to a host that was denied since.
+    let pages: Vec<ReadPage> =
+        join_all(reading).await.into_iter().flatten().filter(|read| !found.rules.is_denied(read.page.host())).collect();
     let readable = pages.iter().filter(|read| read.page.failure.is_none()).count();
     let reused = pages.iter().filter(|read| read.reused).count();
     journal.trace(format!("read: {readable} page(s) of {} ({reused} stored before)", found.candidates.len()));
     if readable == 0 && !found.candidates.is_empty() {
         journal.degrade(Degradation::NoPageRead);
+    } else if readable * 2 < found.candidates.len() {
+        // What was read is the smaller part of what was found: others may say otherwise.
+        journal.degrade(Degradation::PagesFailed);
     }
     if item.url.is_some() {
         journal.trace("read: the item's own page is no evidence for itself");
@@ -179,7 +193,7 @@ async fn one(
     }
     let key = candidate.url.as_str();
     if let Some(source) = stored {
-        let page = Arc::new(from_store(source, candidate, journal.evaluated_at, services));
+        let page = Arc::new(from_store(source, candidate));
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
         return Some(ReadPage { page, provider: candidate.hit.provider, reused: true });
     }
@@ -204,8 +218,8 @@ async fn one(
     }
 }
 
-/// Fetches and reads. A page that answered without usable text is a page with a failure; only what says nothing about
-/// the page itself (a deadline, a dead network, a refused address) is an error, and is not remembered.
+/// Fetches and reads. A page that cannot be had, or answers without usable text, is a page with a failure, kept and left
+/// alone for a while; only what says nothing about the page (a deadline, a refused address) is an error.
 async fn fetch(
     services: &Services,
     candidate: &Candidate,
@@ -223,18 +237,27 @@ async fn fetch(
         Err(FetchError::NotAPage { .. }) => {
             return Ok(failed(services, candidate, "not_html", journal.evaluated_at));
         }
-        Err(error) => return Err(error),
+        // These say something of us, or that the page must not be read at all: nothing to remember of the page.
+        Err(
+            error @ (FetchError::Deadline
+            | FetchError::Denied { .. }
+            | FetchError::PrivateAddress { .. }
+            | FetchError::BadUrl
+            | FetchError::Scheme
+            | FetchError::NoRecording),
+        ) => return Err(error),
+        Err(error) => return Ok(failed(services, candidate, error.label(), journal.evaluated_at)),
     };
     metrics::page_read(fetched.body.len());
     let now = journal.evaluated_at;
-    let expires_at = expiry(services, now);
+    let (expires_at, failed_until) = (expiry(services, now), failure_expiry(services, now));
     let wanted = candidate.clone();
     // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
     let prepared = tokio::task::spawn_blocking(move || {
         let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);
         match read {
             Ok(article) => from_article(article, &wanted, &fetched.final_url, now, expires_at),
-            Err(junk) => empty_page(&wanted, junk.as_str(), expires_at),
+            Err(junk) => empty_page(&wanted, junk.as_str(), failed_until),
         }
     })
     .await;
@@ -248,10 +271,13 @@ fn expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
     now + TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30))
 }
 
+fn failure_expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
+    now + TimeDelta::from_std(services.settings.negative_ttl).unwrap_or(TimeDelta::hours(1)) + EXPIRY_MARGIN
+}
+
 /// An unreadable page is tried again sooner than a read one.
 fn failed(services: &Services, candidate: &Candidate, why: &str, now: DateTime<Utc>) -> PreparedPage {
-    let ttl = TimeDelta::from_std(services.settings.negative_ttl).unwrap_or(TimeDelta::hours(1)) + EXPIRY_MARGIN;
-    empty_page(candidate, why, now + ttl)
+    empty_page(candidate, why, failure_expiry(services, now))
 }
 
 fn empty_page(candidate: &Candidate, why: &str, expires_at: DateTime<Utc>) -> PreparedPage {
@@ -259,6 +285,7 @@ fn empty_page(candidate: &Candidate, why: &str, expires_at: DateTime<Utc>) -> Pr
         id: ids::evidence_id(candidate.url.as_str()),
         url: candidate.url.clone(),
         domain: candidate.domain.clone(),
+        final_url: candidate.url.clone(),
         title: Some(candidate.hit.title.clone()).filter(|title| !title.is_empty()),
         published_at: candidate.hit.published_at,
         language: candidate.hit.language.clone(),
@@ -293,6 +320,7 @@ fn from_article(
         id: ids::evidence_id(candidate.url.as_str()),
         url: candidate.url.clone(),
         domain,
+        final_url: final_url.clone(),
         title: article.title.or_else(|| Some(candidate.hit.title.clone()).filter(|title| !title.is_empty())),
         published_at: published,
         canonical: article.canonical.map(|url| url.to_string()),
@@ -307,7 +335,7 @@ fn from_article(
     }
 }
 
-fn from_store(source: &StoredSource, candidate: &Candidate, now: DateTime<Utc>, services: &Services) -> PreparedPage {
+fn from_store(source: &StoredSource, candidate: &Candidate) -> PreparedPage {
     let language = source.language.clone();
     let article = Article {
         title: source.title.clone(),
@@ -318,6 +346,11 @@ fn from_store(source: &StoredSource, candidate: &Candidate, now: DateTime<Utc>, 
         id: source.id.clone(),
         url: candidate.url.clone(),
         domain: source.domain.clone(),
+        final_url: source
+            .final_url
+            .as_deref()
+            .and_then(|url| Url::parse(url).ok())
+            .unwrap_or_else(|| candidate.url.clone()),
         title: source.title.clone(),
         published_at: source.published_at,
         text: source.raw_text.clone(),
@@ -327,7 +360,7 @@ fn from_store(source: &StoredSource, candidate: &Candidate, now: DateTime<Utc>, 
         failure: source.failure.clone().filter(|_| source.extraction_failed),
         passages: passages(&article).into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
         language,
-        expires_at: expiry(services, now),
+        expires_at: source.expires_at,
         stored: std::sync::atomic::AtomicBool::new(true),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
+use crate::domain::verdict::Note;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
 use crate::inference::Models;
 use crate::judging::scoring::Scoring;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub scoring: Scoring,
     pub evidence_ttl: Duration,
     pub negative_ttl: Duration,
+    /// How long a stored page is taken as it is.
+    pub page_ttl: Duration,
     pub dedup_similarity: f64,
     pub similar_item_window: Duration,
     pub similar_item_threshold: f64,
@@ -172,13 +175,16 @@ pub(super) fn count(result: &ItemResult) {
     }
     let evidence = || result.claims.iter().flat_map(|claim| &claim.evidence);
     let any = |stance| evidence().any(|row| row.stance == stance);
-    metrics::evidence_match(if any(Stance::Supports) {
-        "corroborated"
-    } else if any(Stance::Contradicts) {
-        "contradicted"
-    } else {
-        "none"
-    });
+    // Where nobody was asked there was nothing to match.
+    if !result.notes.contains(&Note::Phase1Only) {
+        metrics::evidence_match(if any(Stance::Supports) {
+            "corroborated"
+        } else if any(Stance::Contradicts) {
+            "contradicted"
+        } else {
+            "none"
+        });
+    }
     tracing::info!(
         item.id = %result.item_id,
         result.status = %result.status,

@@ -16,6 +16,9 @@ pub struct StoredSource {
     pub language: Option<String>,
     pub raw_text: String,
     pub canonical: Option<String>,
+    /// After redirects, when that is another address.
+    pub final_url: Option<String>,
+    pub expires_at: DateTime<Utc>,
     pub based_on: Vec<String>,
     pub publisher: Option<String>,
     pub extraction_failed: bool,
@@ -31,18 +34,24 @@ pub struct RecentItem {
 }
 
 impl Store {
-    /// The pages of these canonical URLs that have not expired.
-    pub async fn sources_by_url(&self, urls: &[String], now: DateTime<Utc>) -> Result<Vec<StoredSource>, StoreError> {
+    /// The pages of these canonical URLs that will not have expired by `until` and were fetched after `since`.
+    pub async fn sources_by_url(
+        &self,
+        urls: &[String],
+        until: DateTime<Utc>,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<StoredSource>, StoreError> {
         if urls.is_empty() {
             return Ok(Vec::new());
         }
         let rows = sqlx::query(
-            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, based_on, publisher,
+            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, publisher,
                  extraction_failed, failure
-             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2",
+             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2 AND fetched_at >= $3",
         )
         .bind(urls)
-        .bind(now)
+        .bind(until)
+        .bind(since)
         .fetch_all(&self.pool)
         .await?;
         let mut sources = Vec::with_capacity(rows.len());
@@ -56,6 +65,8 @@ impl Store {
                 language: row.try_get("language")?,
                 raw_text: row.try_get("raw_text")?,
                 canonical: row.try_get("canonical")?,
+                final_url: row.try_get("final_url")?,
+                expires_at: row.try_get("expires_at")?,
                 based_on: row.try_get("based_on")?,
                 publisher: row.try_get("publisher")?,
                 extraction_failed: row.try_get("extraction_failed")?,

@@ -22,6 +22,8 @@ pub struct SourceRow {
     pub content_hash: Option<String>,
     pub independent_group: Option<String>,
     pub canonical: Option<String>,
+    /// After redirects, when that is another address.
+    pub final_url: Option<String>,
     pub based_on: Vec<String>,
     pub publisher: Option<String>,
     pub extraction_failed: bool,
@@ -41,14 +43,14 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
     // moment can meet on the other one, where the second would fail instead of waiting for the first.
     let inserted = sqlx::query(
         "INSERT INTO evidence_sources (id, url, domain, title, published_at, language, raw_text, source_type,
-             content_hash, independent_group, canonical, based_on, publisher, extraction_failed, failure, fetched_at,
+             content_hash, independent_group, canonical, final_url, based_on, publisher, extraction_failed, failure, fetched_at,
              expires_at)
          SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
-             independent_group, canonical, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
+             independent_group, canonical, final_url, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
              extraction_failed, failure, fetched_at, expires_at
          FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text,
              published_at timestamptz, language text, raw_text text, source_type text, content_hash text,
-             independent_group text, canonical text, based_on jsonb, publisher text, extraction_failed boolean,
+             independent_group text, canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean,
              failure text, fetched_at timestamptz, expires_at timestamptz)
          ORDER BY id
          ON CONFLICT DO NOTHING",
@@ -63,7 +65,7 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
         "WITH given AS (
              SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, title text, published_at timestamptz,
                  language text, raw_text text, source_type text, content_hash text, independent_group text,
-                 canonical text, based_on jsonb, publisher text, extraction_failed boolean, failure text,
+                 canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean, failure text,
                  fetched_at timestamptz, expires_at timestamptz)),
          -- Locked in one order everywhere, or two items with the same pages could wait for each other.
          known AS (
@@ -72,7 +74,7 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
          UPDATE evidence_sources AS stored SET title = given.title, published_at = given.published_at,
              language = given.language, raw_text = given.raw_text, source_type = given.source_type,
              content_hash = given.content_hash, independent_group = given.independent_group,
-             canonical = given.canonical, based_on = ARRAY(SELECT jsonb_array_elements_text(given.based_on)),
+             canonical = given.canonical, final_url = given.final_url, based_on = ARRAY(SELECT jsonb_array_elements_text(given.based_on)),
              publisher = given.publisher, extraction_failed = given.extraction_failed, failure = given.failure,
              fetched_at = given.fetched_at, expires_at = given.expires_at
          FROM given JOIN known USING (id)

@@ -178,6 +178,7 @@ pub const DEGRADED_REASONS: &[&str] = &[
     "budget",
     "overload",
     "no_page_read",
+    "pages_failed",
     "no_provider",
     OTHER,
 ];

@@ -92,6 +92,7 @@ impl Notice {
             sources_checked: Vec::new(),
             fact_checks: Vec::new(),
             claims: Vec::new(),
+            main_claim: None,
             context: Context::default(),
             cost: Cost::default(),
             trace: vec![format!("worker: {self}")],

@@ -175,7 +175,7 @@ fn language_of(given: &str) -> Result<String, Problem> {
 
 /// A result in the fifth seed's shape.
 pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_id: String) -> VerifyAnswer {
-    let main = main_claim(&result);
+    let main = result.main_claim();
     let (verdict, decisive) = main.map_or((Verdict::NotVerifiable, false), |claim| (claim.verdict, claim.decisive));
     let justification = main.map(|claim| claim.justification.clone()).filter(|text| !text.is_empty());
     let reasoning = justification
@@ -193,17 +193,6 @@ pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_i
         session_id,
         result,
     }
-}
-
-/// The claim whose figures the item's are; the result does not name it.
-fn main_claim(result: &ItemResult) -> Option<&ClaimResult> {
-    let figures = |claim: &&ClaimResult| {
-        Some(claim.tier) == result.tier
-            && claim.score == result.score
-            && claim.contradiction == result.contradiction
-            && (claim.agreement - result.agreement).abs() < 1e-9
-    };
-    result.claims.iter().find(figures).or_else(|| result.claims.first())
 }
 
 /// Reviews of the same or the opposite claim decide before passages do, so they come first.
