@@ -8,6 +8,7 @@ use chrono::Datelike;
 use crate::domain::evidence::StanceProbabilities;
 use crate::language::dates::DateMention;
 use crate::language::numbers::{Comparator, Quantity, Unit};
+use crate::language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
 use super::stance;
@@ -40,8 +41,9 @@ const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
 
-/// Share of the claim's names the passage must have before its figures can disagree with the claim's.
-const SAME_NAMES: f64 = 0.5;
+/// Share of the claim's names the passage must have before its figures can disagree with the claim's: all of them. Seasons
+/// in the Major League say nothing of seasons in the Minor League, whoever played them.
+const SAME_NAMES: f64 = 1.0;
 /// The same for dates: a sentence may date something else in passing, and events recur, so the verb must be there too.
 const SAME_EVENT: f64 = 0.8;
 
@@ -134,6 +136,21 @@ pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
     check
 }
 
+/// Whether two or three of the passage's figures of that unit together make the claim's: "eight from one prison and five
+/// from another" does not disagree with thirteen.
+fn adds_up(ours: &Quantity, passage: &TextProfile) -> bool {
+    let parts: Vec<f64> =
+        passage.quantities.iter().filter(|part| part.unit == ours.unit).map(|part| part.low).take(12).collect();
+    let meets = |sum: f64| (sum - ours.low).abs() < 1e-6 || (sum - ours.high).abs() < 1e-6;
+    parts.iter().enumerate().any(|(first, a)| {
+        parts
+            .iter()
+            .enumerate()
+            .skip(first + 1)
+            .any(|(second, b)| meets(a + b) || parts.iter().skip(second + 1).any(|c| meets(a + b + c)))
+    })
+}
+
 /// One quantity of the claim: agreement with any aligned figure settles it; else the best-placed one differs. Years are
 /// compared as dates; identifiers name and do not count, so another one is another subject, not a disagreement.
 fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) -> Option<Found<'a>> {
@@ -166,6 +183,9 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
         }
     }
     let (_, theirs) = differing?;
+    if adds_up(ours, passage) {
+        return None;
+    }
     let newer = claim.reference.zip(passage.reference).is_some_and(|(claimed, published)| published > claimed);
     let larger = theirs.low > ours.high;
     if newer && larger && ours.unit == Unit::None && is_running(ours, theirs) {
@@ -193,7 +213,30 @@ fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage
     let other_time = !claim.dates.is_empty()
         && dates.peek().is_some()
         && !dates.any(|theirs| claim.dates.iter().any(|ours| dates_meet(ours, theirs)));
-    stance::sentence_coverage(claim, sentence) >= enough && !other_time && found >= SAME_NAMES
+    stance::sentence_coverage(claim, sentence) >= enough
+        && !other_time
+        && found >= SAME_NAMES
+        && says_every_name(claim, passage)
+}
+
+/// Names of one alphabet that are only alike ("Minor League", "Major League") are two names where a figure is to refute:
+/// all words of the claim's name must be there, or a shorter form of it ("Wagner" for "Honus Wagner"). Names in another
+/// alphabet are compared by sound alone.
+fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
+    let language = claim.language.as_deref();
+    let passage_names: Vec<Vec<String>> =
+        passage.entities.iter().map(|name| tokens::content_stems(&name.text, passage.language.as_deref())).collect();
+    claim.entities.iter().all(|name| {
+        let ours = tokens::content_stems(&name.text, language);
+        if has_cyrillic(&name.text) != has_cyrillic(&passage.text) || ours.len() < 2 {
+            return stance::has_name(passage, name);
+        }
+        let whole = ours.iter().all(|stem| passage.has_stem(stem));
+        let shorter = |theirs: &Vec<String>| {
+            ours.last().is_some_and(|last| theirs.contains(last)) && theirs.iter().all(|stem| ours.contains(stem))
+        };
+        whole || passage_names.iter().any(shorter)
+    })
 }
 
 /// Whether no other figure of its sentence could be the one that answers the claim's.

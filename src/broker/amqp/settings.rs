@@ -34,7 +34,7 @@ pub struct AmqpSettings {
     pub connect_timeout: Duration,
     /// The longest pause between two attempts to reach a broker that is away.
     pub reconnect_max: Duration,
-    /// How long the first connection is tried before [`AmqpQueue::connect`] gives up.
+    /// How long the first connection is tried before [`super::AmqpQueue::connect`] gives up.
     pub start_patience: Duration,
     /// Whether deliveries are wanted at all. Who only publishes or looks must not take messages away from the workers.
     pub consume: bool,
