@@ -31,7 +31,8 @@ pub fn justify(assessment: &Assessment, passages: &[JudgedPassage], reviews: &[M
     {
         sentences.push("The evidence is not strong enough to call this decisive.".to_owned());
     }
-    if assessment.notes.contains(&Note::Degraded) {
+    let said_already = passages.is_empty() && !assessment.by_fact_check && assessment.searched;
+    if assessment.notes.contains(&Note::Degraded) && !said_already {
         sentences.push("Some sources could not be asked or read, so what is missing here may exist.".to_owned());
     }
     sentences.join(" ")
@@ -139,6 +140,10 @@ fn not_enough(
             "Only published fact-checks were looked up, if any could be; no source was searched for this claim."
                 .to_owned()
         }
+        (None, None) if passages.is_empty() && assessment.notes.contains(&Note::Degraded) => {
+            "Not every source could be asked or read, and what could be brought nothing: this says nothing of who reports it."
+                .to_owned()
+        }
         (None, None) if passages.is_empty() => "No source that speaks of this was found.".to_owned(),
         (None, None) if assessment.score.is_none() => {
             format!("{} found, none of them on this subject.", counted(passages.len(), "passage was", "passages were"))
@@ -224,7 +229,7 @@ mod tests {
         assert!(justified(&unsearched, &[], &[]).contains("no source was searched"), "nobody was asked");
         assert_eq!(
             justified(&degraded, &[], &[]),
-            "No source that speaks of this was found. Some sources could not be asked or read, so what is missing here may exist."
+            "Not every source could be asked or read, and what could be brought nothing: this says nothing of who reports it."
         );
         assert!(justified(&opinion, &[], &[]).starts_with("This is an opinion"));
         let checked = [review("snopes", Relation::Same, RatingClass::False, 0.95)];

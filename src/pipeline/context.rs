@@ -159,8 +159,11 @@ fn lines(
             deciding.iter().map(|row| row.independent_group.as_str()).collect();
         let word = if sources.len() == 1 { "source" } else { "sources" };
         let mut line = format!("Evidence: {} {word}, confidence: {}", sources.len(), tier_word(main.tier));
-        if main.contradiction {
-            line.push_str(", conflicting");
+        let says = |stance: Stance| deciding.iter().any(|row| row.stance == stance);
+        match (says(Stance::Supports), says(Stance::Contradicts)) {
+            (true, true) => line.push_str(", conflicting"),
+            (false, true) => line.push_str(", contradicting"),
+            _ => {}
         }
         if !degraded.is_empty() {
             line.push_str(", not every provider could be asked");

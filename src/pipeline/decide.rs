@@ -84,9 +84,6 @@ fn result(
     let mut notes = assessment.notes.clone();
     if phase == Phase::One {
         notes.push(Note::Phase1Only);
-    } else if assessment.searched && seen.passages.is_empty() && claim.checkable() && !notes.contains(&Note::NoSources)
-    {
-        notes.push(Note::NoSources);
     }
     let shown = services.settings.passages_shown;
     let order = shown_order(&seen.passages, assessment, services.settings.scoring.relevance_floor, shown);

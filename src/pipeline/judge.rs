@@ -133,9 +133,10 @@ fn figures(
         published_at: page.published_at,
         language: page.language.clone(),
         passage: entry.text.clone(),
-        entail: given.entail,
-        contradict: given.contradict,
-        neutral: given.neutral,
+        // Adding zero turns a negative zero into a plain one.
+        entail: given.entail + 0.0,
+        contradict: given.contradict + 0.0,
+        neutral: given.neutral + 0.0,
         agreement,
         relevance: entry.relevance,
         credibility: entry.credibility,
