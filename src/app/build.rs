@@ -21,7 +21,7 @@ use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCur
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
 use crate::outbound::{Gate, GateSettings, HttpClient};
-use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
+use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
 use crate::providers::{Answer, Provider, brave, gdelt, google, searxng};
 use crate::store::{Store, TableQueue};
 
@@ -98,6 +98,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
             Answer::is_empty,
             observer(&usage),
         ),
+        turns: Turns::default(),
         page_cache: PageCache::new(
             PageCacheSettings {
                 max_bytes: u64::try_from(config.cache.page_bytes).unwrap_or(u64::MAX),

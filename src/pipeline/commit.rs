@@ -67,6 +67,26 @@ pub(super) async fn commit(
     Ok(())
 }
 
+/// Who asks with a reply address is answered, also where nothing had to be done: with what is stored.
+pub(super) async fn answer_again(services: &Services, request: &Request) -> Result<(), PipelineError> {
+    let (Some(reply_to), true) = (&request.reply_to, services.settings.results_exchange.is_some()) else {
+        return Ok(());
+    };
+    let Some(stored) = services.store.item(&request.item.item_id).await? else { return Ok(()) };
+    let now = services.clock.now();
+    let body = serde_json::to_string(&stored.result)
+        .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
+    let draft = OutboxDraft {
+        exchange: None,
+        routing_key: reply_to.clone(),
+        body,
+        correlation_id: request.correlation_id.clone(),
+        message_id: format!("{}:{}:again", request.item.item_id, now.timestamp_micros()),
+    };
+    services.store.write_outbox(&[draft], now).await?;
+    Ok(())
+}
+
 /// The best judged passages of each new page, once each.
 fn evidence_claims(fresh: &[&std::sync::Arc<PreparedPage>], judged: &Judged) -> Vec<EvidenceClaimRow> {
     let mut rows: Vec<EvidenceClaimRow> = Vec::new();

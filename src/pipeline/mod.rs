@@ -23,6 +23,7 @@ mod rank;
 mod read;
 mod retrieve;
 mod services;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -41,6 +42,7 @@ pub use commit::signal_routing_key;
 pub use context::digest_also_reported;
 pub use read::PreparedPage;
 pub use services::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
+pub use turns::Turns;
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -198,9 +200,13 @@ async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
 /// Takes one request from admission to commit.
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
+    let _turn = services.turns.take(&request.item.item_id).await;
     let phase = match timed("admit", admit::admit(services, request, &hash)).await? {
         Admission::Run(phase) => phase,
-        Admission::AlreadyDone => return Ok(Outcome::AlreadyDone),
+        Admission::AlreadyDone => {
+            commit::answer_again(services, request).await?;
+            return Ok(Outcome::AlreadyDone);
+        }
     };
     let item = &request.item;
     let journal = Journal::new(Instant::now(), services.time_budget(item), services.clock.now());

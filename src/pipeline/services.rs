@@ -14,6 +14,7 @@ use crate::providers::{Answer, Provider};
 use crate::store::Store;
 use crate::telemetry::metrics;
 
+use super::Turns;
 use super::read::PreparedPage;
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
@@ -148,6 +149,7 @@ pub struct Services {
     pub search_cache: SearchCache<Answer>,
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
+    pub turns: Turns,
 }
 
 impl Services {
