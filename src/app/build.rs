@@ -20,7 +20,7 @@ use crate::inference::Models;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
-use crate::outbound::{Gate, GateSettings, HttpClient};
+use crate::outbound::{Gate, GateSettings, HttpClient, Spend};
 use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
 use crate::providers::{Answer, Provider, brave, gdelt, google, searxng};
 use crate::store::{Store, TableQueue};
@@ -66,8 +66,9 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let (rules, _version) = store.domain_rules().await?;
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
     let usage = Arc::new(OutboundObserver::default());
-    let providers = providers(&config, &http, &clock, &usage)?;
     let month = store.month_spend(now).await?;
+    let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
+    let providers = providers(&config, &http, &clock, &usage, &budget)?;
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
@@ -77,7 +78,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         models,
         rules,
         clock: Arc::clone(&clock),
-        budget: Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd)),
+        budget,
         search_cache: SearchCache::new(
             "search",
             AnswerCacheSettings {
@@ -245,6 +246,7 @@ fn providers(
     http: &HttpClient,
     clock: &Arc<dyn Clock>,
     usage: &Arc<OutboundObserver>,
+    budget: &Arc<Budget>,
 ) -> Result<SearchProviders, AppError> {
     let settings = &config.providers;
     // The provider's own habits (attempts that cost, a throttle that lasts) with the operator's limits on top.
@@ -261,7 +263,8 @@ fn providers(
             cost_usd: one.cost_usd,
             ..habits
         };
-        Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage))
+        let purse = Arc::clone(budget) as Arc<dyn Spend>;
+        Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage)).with_purse(purse)
     };
     let mut found = SearchProviders::default();
     let google = &settings.google;
