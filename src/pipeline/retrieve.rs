@@ -127,7 +127,7 @@ impl Search<'_> {
         // Counts what is sent for this item: another's call that is waited for is the other's, and a kept answer nobody's.
         let meter = AskMeter::default();
         let asker = Asker { until: self.journal.ask_until, meter: &meter };
-        let asked = services.search_cache.get_or_ask(&query.cache_key(name), || provider.ask(query, asker)).await;
+        let asked = services.search_cache.get_or_ask(&provider.cache_key(query), || provider.ask(query, asker)).await;
         self.journal.metered(name, &meter);
         self.journal.checked(name);
         match asked {

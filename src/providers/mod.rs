@@ -126,6 +126,11 @@ pub trait Provider: Send + Sync + Debug {
     fn storage(&self) -> Storage;
     /// Whether it makes sense to ask in this language (ISO 639-1).
     fn speaks(&self, language: &str) -> bool;
+    /// Under which the answer to this query is kept: two queries that this provider would be asked in the same words have
+    /// the same key.
+    fn cache_key(&self, query: &Query) -> String {
+        query.cache_key(self.name())
+    }
     /// Asks. Never outlasts the asker's time, and counts at its meter what is sent. An empty answer means that nothing was
     /// found, an error that it could not ask.
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>>;

@@ -87,6 +87,10 @@ impl Provider for Gdelt {
         query::language_name(language).is_some()
     }
 
+    fn cache_key(&self, query: &Query) -> String {
+        query::cache_key(query)
+    }
+
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
     }
