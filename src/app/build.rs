@@ -1,5 +1,6 @@
 //! Wiring: one function per part, each a list of what it is made of.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +21,10 @@ use crate::inference::Models;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
-use crate::outbound::{Gate, GateSettings, HttpClient, Spend};
+use crate::outbound::{DayUsage, Gate, GateSettings, HttpClient, Spend};
 use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
 use crate::providers::{Answer, Provider, brave, gdelt, google, searxng};
-use crate::store::{Store, TableQueue};
+use crate::store::{ProviderUsage, Store, TableQueue};
 
 /// What the application is opened for.
 #[derive(Debug)]
@@ -68,7 +69,8 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let usage = Arc::new(OutboundObserver::default());
     let month = store.month_spend(now).await?;
     let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
-    let providers = providers(&config, &http, &clock, &usage, &budget)?;
+    let accounts = accounts(&store.usage(now).await?, now);
+    let providers = providers(&config, &http, &clock, &usage, &budget, &accounts)?;
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
@@ -239,6 +241,18 @@ fn page_settings(config: &Config) -> PageSettings {
     }
 }
 
+/// What each provider was asked today before this start, so that a restart does not give the day's allowance anew.
+fn accounts(usage: &[ProviderUsage], now: DateTime<Utc>) -> HashMap<String, DayUsage> {
+    let count = |count: i64| u64::try_from(count).unwrap_or(0);
+    let account = |row: &ProviderUsage| DayUsage {
+        day: now.date_naive(),
+        calls: count(row.calls_today),
+        errors: count(row.errors_today),
+        usd: row.usd_today,
+    };
+    usage.iter().map(|row| (row.provider.clone(), account(row))).collect()
+}
+
 /// Builds the gates and providers, in the order they are asked. One without its key or address is named as
 /// unconfigured and left out.
 fn providers(
@@ -247,6 +261,7 @@ fn providers(
     clock: &Arc<dyn Clock>,
     usage: &Arc<OutboundObserver>,
     budget: &Arc<Budget>,
+    accounts: &HashMap<String, DayUsage>,
 ) -> Result<SearchProviders, AppError> {
     let settings = &config.providers;
     // The provider's own habits (attempts that cost, a throttle that lasts) with the operator's limits on top.
@@ -264,7 +279,12 @@ fn providers(
             ..habits
         };
         let purse = Arc::clone(budget) as Arc<dyn Spend>;
-        Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage)).with_purse(purse)
+        let account = accounts.get(settings.name);
+        let gate = Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage)).with_purse(purse);
+        if let Some(account) = account {
+            gate.restore(*account);
+        }
+        gate
     };
     let mut found = SearchProviders::default();
     let google = &settings.google;
@@ -340,6 +360,31 @@ fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outbound::GateState;
+
+    fn built(config: &Config, accounts: &HashMap<String, DayUsage>, now: DateTime<Utc>) -> SearchProviders {
+        let http = HttpClient::live("corroborate-test").unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock(now));
+        let budget = Arc::new(Budget::new(0.0, 0.0));
+        providers(config, &http, &clock, &Arc::default(), &budget, accounts).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_restart_does_not_give_the_days_allowance_anew() {
+        let mut config = Config::built_in();
+        config.enrichment.providers = vec![SearchProvider::Gdelt];
+        config.providers.gdelt.daily_limit = Some(5);
+        let now = DateTime::UNIX_EPOCH;
+        let usage = |calls| {
+            let row = ProviderUsage { provider: "gdelt".into(), calls_today: calls, ..ProviderUsage::default() };
+            accounts(&[row], now)
+        };
+        for (calls, state) in [(4, GateState::Ready), (5, GateState::Exhausted)] {
+            let status = built(&config, &usage(calls), now).search[0].status();
+            assert_eq!((status.calls_today, status.state), (u64::try_from(calls).unwrap(), state));
+        }
+        assert_eq!(built(&config, &HashMap::new(), now).search[0].status().calls_today, 0);
+    }
 
     #[test]
     fn the_reference_and_the_rules_name_the_same_numbers() {
