@@ -109,6 +109,11 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
             observer(&usage),
         ),
     });
+    if matches!(purpose, Purpose::Daemon { .. }) {
+        for name in &services.providers.unconfigured {
+            tracing::info!(provider = *name, "{name} is not configured: {}", how_to_configure(name));
+        }
+    }
     let tracker = TaskTracker::new();
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
     Ok(App { config, store, services, queue, usage, tracker, opened })
@@ -253,6 +258,16 @@ fn accounts(usage: &[ProviderUsage], now: DateTime<Utc>) -> HashMap<String, DayU
     usage.iter().map(|row| (row.provider.clone(), account(row))).collect()
 }
 
+/// What an unconfigured provider lacks, as an instruction.
+fn how_to_configure(provider: &str) -> &'static str {
+    match provider {
+        "google_factcheck" => "set FACTCHECK_GOOGLE_API_KEY, or FACTCHECK_GOOGLE_ENABLED=false to do without it",
+        "searxng" => "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
+        "brave" => "set ENRICHMENT_BRAVE_API_KEY",
+        _ => "this version does not ask it; take it out of the list of providers",
+    }
+}
+
 /// Builds the gates and providers, in the order they are asked. One without its key or address is named as
 /// unconfigured and left out.
 fn providers(
@@ -289,11 +304,12 @@ fn providers(
     let mut found = SearchProviders::default();
     let google = &settings.google;
     match (config.fact_check.google_enabled, &google.api_key) {
+        (false, _) => found.disabled.push("google_factcheck"),
+        (true, None) => found.unconfigured.push("google_factcheck"),
         (true, Some(key)) => {
             let settings = google::GoogleSettings { base_url: base(google, "google")?, api_key: Some(key.clone()) };
             found.fact_check = Some(Arc::new(google::new(settings, gate(google::gate_settings, google))));
         }
-        _ => found.unconfigured.push("google_factcheck"),
     }
     for wanted in &config.enrichment.providers {
         match wanted {
@@ -384,6 +400,34 @@ mod tests {
             assert_eq!((status.calls_today, status.state), (u64::try_from(calls).unwrap(), state));
         }
         assert_eq!(built(&config, &HashMap::new(), now).search[0].status().calls_today, 0);
+    }
+
+    #[test]
+    fn what_is_switched_off_is_not_merely_unconfigured() {
+        let mut config = Config::built_in();
+        let shown = |config: &Config| {
+            let found = built(config, &HashMap::new(), DateTime::UNIX_EPOCH);
+            (found.fact_check.is_some(), found.disabled, found.unconfigured.contains(&"google_factcheck"))
+        };
+        config.fact_check.google_enabled = true;
+        assert_eq!(shown(&config), (false, vec![], true));
+        config.fact_check.google_enabled = false;
+        assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
+        config.providers.google.api_key = Some("key".into());
+        assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
+        config.fact_check.google_enabled = true;
+        assert_eq!(shown(&config), (true, vec![], false));
+    }
+
+    #[test]
+    fn how_to_configure_names_variables_that_exist() {
+        let known: Vec<_> = crate::config::KEYS.iter().map(crate::config::Key::env).collect();
+        for provider in ["google_factcheck", "searxng", "brave"] {
+            let told = how_to_configure(provider);
+            let is_variable = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            let words: Vec<&str> = told.split([' ', ',', '=']).filter(is_variable).collect();
+            assert!(!words.is_empty() && words.iter().all(|word| known.iter().any(|known| known == word)), "{told}");
+        }
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub struct SearchProviders {
     pub search: Vec<Arc<dyn Provider>>,
     /// Known providers that lack a key or an address.
     pub unconfigured: Vec<&'static str>,
+    /// Known providers that the operator switched off.
+    pub disabled: Vec<&'static str>,
 }
 
 /// The live domain lists; swapped whole when an admin edits them.
