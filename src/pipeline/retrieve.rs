@@ -197,6 +197,7 @@ fn trust(candidate: &Candidate, rules: &DomainRules) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::Storage;
 
     fn candidate(url: &str) -> Candidate {
         let url = Url::parse(url).unwrap();
@@ -209,6 +210,7 @@ mod tests {
                 published_at: None,
                 language: None,
                 provider: "searxng",
+                storage: Storage::Stored,
             },
             url,
         }

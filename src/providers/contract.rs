@@ -123,6 +123,10 @@ async fn answers(subject: &Subject) {
     let found = outcome.unwrap();
     assert!(!found.is_empty());
     assert!(found.hits.iter().all(|hit| hit.provider == bench.provider.name() && hit.url.starts_with("http")));
+    assert!(
+        found.hits.iter().all(|hit| hit.storage == bench.provider.storage()),
+        "a hit is kept as its provider allows"
+    );
     assert_eq!(bench.provider.status().state, GateState::Ready);
     assert_eq!(bench.provider.status().calls_today, 1);
     for body in &subject.nothing {

@@ -77,6 +77,8 @@ pub struct Hit {
     pub language: Option<String>,
     /// Provider's name.
     pub provider: &'static str,
+    /// Whether the provider's own words about the page (all but its address) may be kept.
+    pub storage: Storage,
 }
 
 /// What came back. Both empty means "asked, and nothing was found".

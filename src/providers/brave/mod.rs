@@ -17,6 +17,7 @@ use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "brave";
+const STORAGE: Storage = Storage::Transient;
 const WEB_PATH: &str = "/res/v1/web/search";
 const NEWS_PATH: &str = "/res/v1/news/search";
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
@@ -99,7 +100,7 @@ impl Provider for Brave {
     }
 
     fn storage(&self) -> Storage {
-        Storage::Transient
+        STORAGE
     }
 
     fn speaks(&self, _: &str) -> bool {

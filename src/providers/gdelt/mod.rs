@@ -18,6 +18,7 @@ use crate::outbound::header::{ACCEPT, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "gdelt";
+const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/api/v2/doc/doc";
 /// Its penalty was measured to last 25 minutes and longer, and asking during it makes it worse.
 const SHORTEST_COOLDOWN: Duration = Duration::from_mins(30);
@@ -80,7 +81,7 @@ impl Provider for Gdelt {
     }
 
     fn storage(&self) -> Storage {
-        Storage::Stored
+        STORAGE
     }
 
     fn speaks(&self, language: &str) -> bool {

@@ -17,6 +17,7 @@ use crate::outbound::header::{ACCEPT, ACCEPT_LANGUAGE, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "searxng";
+const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/search";
 /// Its limiter refuses whoever does not take HTML as well.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/html;q=0.9");
@@ -83,7 +84,7 @@ impl Provider for Searxng {
     }
 
     fn storage(&self) -> Storage {
-        Storage::Stored
+        STORAGE
     }
 
     fn speaks(&self, _: &str) -> bool {
