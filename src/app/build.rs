@@ -1,5 +1,6 @@
 //! Wiring: one function per part, each a list of what it is made of.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +21,10 @@ use crate::inference::Models;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
-use crate::outbound::{Gate, GateSettings, HttpClient};
+use crate::outbound::{DayUsage, Gate, GateSettings, HttpClient, Spend};
 use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
 use crate::providers::{Answer, Provider, brave, gdelt, google, searxng};
-use crate::store::{Store, TableQueue};
+use crate::store::{ProviderUsage, Store, TableQueue};
 
 /// What the application is opened for.
 #[derive(Debug)]
@@ -66,8 +67,10 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let (rules, _version) = store.domain_rules().await?;
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
     let usage = Arc::new(OutboundObserver::default());
-    let providers = providers(&config, &http, &clock, &usage)?;
     let month = store.month_spend(now).await?;
+    let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
+    let accounts = accounts(&store.usage(now).await?, now);
+    let providers = providers(&config, &http, &clock, &usage, &budget, &accounts)?;
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
@@ -77,7 +80,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         models,
         rules,
         clock: Arc::clone(&clock),
-        budget: Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd)),
+        budget,
         search_cache: SearchCache::new(
             "search",
             AnswerCacheSettings {
@@ -107,6 +110,11 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
             observer(&usage),
         ),
     });
+    if matches!(purpose, Purpose::Daemon { .. }) {
+        for name in &services.providers.unconfigured {
+            tracing::info!(provider = *name, "{name} is not configured: {}", how_to_configure(name));
+        }
+    }
     let tracker = TaskTracker::new();
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
     Ok(App { config, store, services, queue, usage, tracker, opened })
@@ -240,6 +248,28 @@ fn page_settings(config: &Config) -> PageSettings {
     }
 }
 
+/// What each provider was asked today before this start, so that a restart does not give the day's allowance anew.
+fn accounts(usage: &[ProviderUsage], now: DateTime<Utc>) -> HashMap<String, DayUsage> {
+    let count = |count: i64| u64::try_from(count).unwrap_or(0);
+    let account = |row: &ProviderUsage| DayUsage {
+        day: now.date_naive(),
+        calls: count(row.calls_today),
+        errors: count(row.errors_today),
+        usd: row.usd_today,
+    };
+    usage.iter().map(|row| (row.provider.clone(), account(row))).collect()
+}
+
+/// What an unconfigured provider lacks, as an instruction.
+fn how_to_configure(provider: &str) -> &'static str {
+    match provider {
+        "google_factcheck" => "set FACTCHECK_GOOGLE_API_KEY, or FACTCHECK_GOOGLE_ENABLED=false to do without it",
+        "searxng" => "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
+        "brave" => "set ENRICHMENT_BRAVE_API_KEY",
+        _ => "this version does not ask it; take it out of the list of providers",
+    }
+}
+
 /// Builds the gates and providers, in the order they are asked. One without its key or address is named as
 /// unconfigured and left out.
 fn providers(
@@ -247,6 +277,8 @@ fn providers(
     http: &HttpClient,
     clock: &Arc<dyn Clock>,
     usage: &Arc<OutboundObserver>,
+    budget: &Arc<Budget>,
+    accounts: &HashMap<String, DayUsage>,
 ) -> Result<SearchProviders, AppError> {
     let settings = &config.providers;
     // The provider's own habits (attempts that cost, a throttle that lasts) with the operator's limits on top.
@@ -263,16 +295,23 @@ fn providers(
             cost_usd: one.cost_usd,
             ..habits
         };
-        Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage))
+        let purse = Arc::clone(budget) as Arc<dyn Spend>;
+        let account = accounts.get(settings.name);
+        let gate = Gate::new(settings, http.clone(), Arc::clone(clock), observer(usage)).with_purse(purse);
+        if let Some(account) = account {
+            gate.restore(*account);
+        }
+        gate
     };
     let mut found = SearchProviders::default();
     let google = &settings.google;
     match (config.fact_check.google_enabled, &google.api_key) {
+        (false, _) => found.disabled.push("google_factcheck"),
+        (true, None) => found.unconfigured.push("google_factcheck"),
         (true, Some(key)) => {
             let settings = google::GoogleSettings { base_url: base(google, "google")?, api_key: Some(key.clone()) };
             found.fact_check = Some(Arc::new(google::new(settings, gate(google::gate_settings, google))));
         }
-        _ => found.unconfigured.push("google_factcheck"),
     }
     for wanted in &config.enrichment.providers {
         match wanted {
@@ -339,6 +378,59 @@ fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outbound::GateState;
+
+    fn built(config: &Config, accounts: &HashMap<String, DayUsage>, now: DateTime<Utc>) -> SearchProviders {
+        let http = HttpClient::live("corroborate-test").unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock(now));
+        let budget = Arc::new(Budget::new(0.0, 0.0));
+        providers(config, &http, &clock, &Arc::default(), &budget, accounts).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_restart_does_not_give_the_days_allowance_anew() {
+        let mut config = Config::built_in();
+        config.enrichment.providers = vec![SearchProvider::Gdelt];
+        config.providers.gdelt.daily_limit = Some(5);
+        let now = DateTime::UNIX_EPOCH;
+        let usage = |calls| {
+            let row = ProviderUsage { provider: "gdelt".into(), calls_today: calls, ..ProviderUsage::default() };
+            accounts(&[row], now)
+        };
+        for (calls, state) in [(4, GateState::Ready), (5, GateState::Exhausted)] {
+            let status = built(&config, &usage(calls), now).search[0].status();
+            assert_eq!((status.calls_today, status.state), (u64::try_from(calls).unwrap(), state));
+        }
+        assert_eq!(built(&config, &HashMap::new(), now).search[0].status().calls_today, 0);
+    }
+
+    #[test]
+    fn what_is_switched_off_is_not_merely_unconfigured() {
+        let mut config = Config::built_in();
+        let shown = |config: &Config| {
+            let found = built(config, &HashMap::new(), DateTime::UNIX_EPOCH);
+            (found.fact_check.is_some(), found.disabled, found.unconfigured.contains(&"google_factcheck"))
+        };
+        config.fact_check.google_enabled = true;
+        assert_eq!(shown(&config), (false, vec![], true));
+        config.fact_check.google_enabled = false;
+        assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
+        config.providers.google.api_key = Some("key".into());
+        assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
+        config.fact_check.google_enabled = true;
+        assert_eq!(shown(&config), (true, vec![], false));
+    }
+
+    #[test]
+    fn how_to_configure_names_variables_that_exist() {
+        let known: Vec<_> = crate::config::KEYS.iter().map(crate::config::Key::env).collect();
+        for provider in ["google_factcheck", "searxng", "brave"] {
+            let told = how_to_configure(provider);
+            let is_variable = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            let words: Vec<&str> = told.split([' ', ',', '=']).filter(is_variable).collect();
+            assert!(!words.is_empty() && words.iter().all(|word| known.iter().any(|known| known == word)), "{told}");
+        }
+    }
 
     #[test]
     fn the_reference_and_the_rules_name_the_same_numbers() {

@@ -44,7 +44,7 @@ impl Default for AnswerCacheSettings {
 #[derive(Debug)]
 pub struct AnswerCache<A: Send + Sync + 'static>(Flight<Arc<A>>);
 
-/// Answers of search providers, by `Query::cache_key`.
+/// Answers of search providers, by `Provider::cache_key`.
 pub type SearchCache<A> = AnswerCache<A>;
 
 /// Answers of fact-check providers, by [`claim_key`]. The level above the `fact_check_cache` table.

@@ -43,6 +43,9 @@ pub enum AskError {
     /// Not asked: our own limit per day is reached.
     #[error("our daily limit for this provider is reached")]
     DailyLimit,
+    /// Not asked: the purse does not hold the price of the call.
+    #[error("the month's spending cap is reached")]
+    Budget,
     /// Not asked, or given up: the time of the caller was up first.
     #[error("the time was up before the provider answered")]
     Deadline,
@@ -75,6 +78,7 @@ impl AskError {
             Self::Open { .. } => "open",
             Self::Disabled { .. } => "disabled",
             Self::DailyLimit => "daily_limit",
+            Self::Budget => "budget",
             Self::Deadline => "deadline",
             Self::NoRecording(_) => "no_recording",
         }
@@ -121,6 +125,7 @@ impl AskError {
                 Degradation::ProviderOpen(provider.to_owned())
             }
             Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
+            Self::Budget => Degradation::Budget,
             Self::Deadline => Degradation::Deadline,
             Self::Server { .. }
             | Self::Timeout
@@ -202,6 +207,7 @@ pub(crate) mod samples {
             AskError::Open { until: DateTime::UNIX_EPOCH },
             AskError::Disabled { detail: detail() },
             AskError::DailyLimit,
+            AskError::Budget,
             AskError::Deadline,
             AskError::NoRecording(MissingRecording { method: "GET".into(), url: "http://a/".into() }),
         ]
@@ -231,6 +237,7 @@ mod tests {
             ("open", false, false, "provider_open:p"),
             ("disabled", false, false, "provider_disabled:p"),
             ("daily_limit", false, false, "provider_open:p"),
+            ("budget", false, false, "budget"),
             ("deadline", false, false, "deadline"),
             ("no_recording", false, false, "provider_failed:p"),
         ];

@@ -14,6 +14,7 @@ use super::client::{ApiRequest, ApiResponse, HttpClient};
 use super::error::AskError;
 use super::limiter::Limiter;
 use super::observer::Observer;
+use super::spend::{Asker, Spend};
 use crate::domain::Clock;
 
 /// The longest wait a provider may name that a call sits out itself. Longer ones are left to later items.
@@ -116,6 +117,8 @@ pub struct Gate {
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     limiter: Limiter,
+    /// Asked before each attempt that costs.
+    purse: Option<Arc<dyn Spend>>,
     /// Held for single statements, never across an await.
     inner: Mutex<Inner>,
 }
@@ -126,7 +129,8 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// A call that was let through. Dropped without an outcome (the caller went away), it frees a probe's place.
+/// A call that was let through and paid for. Dropped without an outcome (the caller went away), it frees a probe's place;
+/// the call may be billed all the same.
 struct Permit<'a> {
     gate: &'a Gate,
     admission: Option<Admission>,
@@ -134,8 +138,14 @@ struct Permit<'a> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if let Some(admission) = self.admission.take() {
-            self.gate.lock().breaker.abandoned(admission, Instant::now());
+        let Some(admission) = self.admission.take() else { return };
+        let usd = self.gate.settings.cost_usd;
+        let mut inner = self.gate.lock();
+        inner.breaker.abandoned(admission, Instant::now());
+        inner.today.usd += usd;
+        drop(inner);
+        if usd > 0.0 {
+            self.gate.observer.cost(self.gate.settings.name, usd);
         }
     }
 }
@@ -147,7 +157,14 @@ impl Gate {
         let limiter = Limiter::new(settings.rpm);
         observer.circuit(settings.name, GateState::Ready.as_str());
         let inner = Mutex::new(Inner { breaker, today, reported: GateState::Ready, reason: None });
-        Self { settings, http, clock, observer, limiter, inner }
+        Self { settings, http, clock, observer, limiter, purse: None, inner }
+    }
+
+    /// The purse that attempts are paid from; without one nothing limits what they cost.
+    #[must_use]
+    pub fn with_purse(mut self, purse: Arc<dyn Spend>) -> Self {
+        self.purse = Some(purse);
+        self
     }
 
     pub const fn name(&self) -> &'static str {
@@ -166,14 +183,15 @@ impl Gate {
 
     /// Sends the request and has `read` make sense of the answer, at any status. `read` decides what is a failure.
     ///
-    /// Nothing in here outlasts `deadline`: neither the wait for a turn nor a retry nor the call itself. Errors hold none
-    /// of the request's secrets.
+    /// Nothing in here outlasts the asker's time: neither the wait for a turn nor a retry nor the call itself. Each attempt
+    /// is paid for and counted when it is sent, and never before. Errors hold none of the request's secrets.
     pub async fn ask<T>(
         &self,
         request: ApiRequest,
-        deadline: Instant,
+        asker: Asker<'_>,
         read: impl Fn(&ApiResponse) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
+        let deadline = asker.until;
         let secrets = request.secrets();
         let mut delays = Delays::new();
         let mut attempt = 1;
@@ -189,7 +207,12 @@ impl Gate {
                     return Err(last.unwrap_or(refusal));
                 }
             };
+            let usd = self.price().unwrap_or(0.0);
+            asker.meter.sent(usd);
             let outcome = self.attempt(&request, deadline, &read).await.map_err(|error| error.without(&secrets));
+            if outcome.as_ref().is_err_and(|error| !error.may_be_billed()) {
+                asker.meter.not_billed(usd);
+            }
             self.settle(permit, &outcome);
             let error = match outcome {
                 Ok(answer) => return Ok(answer),
@@ -245,7 +268,13 @@ impl Gate {
         }
     }
 
-    /// A turn at the limiter and a place at the breaker.
+    /// What an attempt costs, where it costs anything: recordings are free.
+    fn price(&self) -> Option<f64> {
+        let usd = self.settings.cost_usd;
+        (usd > 0.0 && self.http.is_live()).then_some(usd)
+    }
+
+    /// A turn at the limiter, a place at the breaker, and the price.
     async fn permit(&self, deadline: Instant) -> Result<Permit<'_>, AskError> {
         if !self.http.is_live() {
             self.lock().today.calls += 1;
@@ -270,6 +299,12 @@ impl Gate {
             Ok(admission) => admission,
             Err(refusal) => return Err(refusal_error(refusal, inner.reason.as_deref(), now, utc)),
         };
+        if let (Some(usd), Some(purse)) = (self.price(), &self.purse)
+            && !purse.reserve(usd)
+        {
+            inner.breaker.abandoned(admission, now);
+            return Err(AskError::Budget);
+        }
         inner.today.calls += 1;
         Ok(Permit { gate: self, admission: Some(admission) })
     }
@@ -281,7 +316,14 @@ impl Gate {
         if let Some(refusal) = inner.breaker.refusal(now) {
             return Err(refusal_error(refusal, inner.reason.as_deref(), now, utc));
         }
-        if self.is_daily_limit_reached(inner.today.calls) { Err(AskError::DailyLimit) } else { Ok(()) }
+        if self.is_daily_limit_reached(inner.today.calls) {
+            return Err(AskError::DailyLimit);
+        }
+        drop(inner);
+        match (self.price(), &self.purse) {
+            (Some(usd), Some(purse)) if !purse.affords(usd) => Err(AskError::Budget),
+            _ => Ok(()),
+        }
     }
 
     async fn attempt<T>(
@@ -337,9 +379,7 @@ impl Gate {
         let changed = inner.reported != state;
         inner.reported = state;
         drop(inner);
-        if billed && self.settings.cost_usd > 0.0 {
-            self.observer.cost(self.settings.name, self.settings.cost_usd);
-        }
+        self.account(billed);
         if changed {
             self.observer.circuit(self.settings.name, state.as_str());
         }
@@ -352,6 +392,15 @@ impl Gate {
             } else {
                 tracing::warn!(provider, %error, ?until, "provider left alone");
             }
+        }
+    }
+
+    /// Tells what an attempt cost, or puts back what was taken for one that was not billed.
+    fn account(&self, billed: bool) {
+        match (self.price(), &self.purse) {
+            (Some(usd), _) if billed => self.observer.cost(self.settings.name, usd),
+            (Some(usd), Some(purse)) => purse.refund(usd),
+            _ => {}
         }
     }
 
@@ -369,6 +418,8 @@ impl Gate {
                 (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
             }
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
+            // It was billed, most likely, and what was slow a moment ago is not worth its price again.
+            AskError::Timeout if self.price().is_some() => None,
             _ => Some(delays.next()),
         }
     }

@@ -14,6 +14,7 @@ use super::gate::{DayUsage, Gate, GateSettings, GateState};
 use super::header::HeaderName;
 use super::observer::Observer;
 use super::script::{Reply, Script};
+use super::spend::{AskMeter, Asker, Spend};
 use crate::domain::Clock;
 
 /// A clock that is moved by hand.
@@ -82,11 +83,23 @@ fn settings() -> GateSettings {
 }
 
 fn bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>) -> Bench {
+    bench_with(settings, replies, None)
+}
+
+fn bench_with(
+    settings: GateSettings,
+    replies: impl IntoIterator<Item = Reply>,
+    purse: Option<Arc<dyn Spend>>,
+) -> Bench {
     let script = Arc::new(Script::new(replies));
     let heard = Arc::new(Heard::default());
     let clock = Arc::new(HandClock(Mutex::new(Utc.with_ymd_and_hms(2026, 11, 18, 12, 0, 0).unwrap())));
     let http = HttpClient::scripted(Arc::clone(&script));
     let gate = Gate::new(settings, http, Arc::clone(&clock) as Arc<dyn Clock>, Arc::clone(&heard) as Arc<dyn Observer>);
+    let gate = match purse {
+        Some(purse) => gate.with_purse(purse),
+        None => gate,
+    };
     Bench { gate: Arc::new(gate), script, heard, clock }
 }
 
@@ -105,9 +118,17 @@ fn deadline(seconds: f64) -> Instant {
     Instant::now() + Duration::from_secs_f64(seconds)
 }
 
+fn asker(meter: &AskMeter) -> Asker<'_> {
+    Asker { until: deadline(1.0), meter }
+}
+
 impl Bench {
     async fn ask(&self, seconds: f64) -> Result<String, AskError> {
-        self.gate.ask(request(), deadline(seconds), read).await
+        self.metered(seconds, &AskMeter::default()).await
+    }
+
+    async fn metered(&self, seconds: f64, meter: &AskMeter) -> Result<String, AskError> {
+        self.gate.ask(request(), Asker { until: deadline(seconds), meter }, read).await
     }
 }
 
@@ -303,7 +324,7 @@ async fn an_echoed_key_leaves_no_trace_in_the_error() {
     let bench = bench(settings(), [Reply::Answer(401, "", "the key s3cret-key is wrong")]);
     let key = SecretString::from("s3cret-key");
     let request = request().secret_header(HeaderName::from_static("x-key"), &key).unwrap();
-    let error = bench.gate.ask(request, deadline(1.0), read).await.unwrap_err();
+    let error = bench.gate.ask(request, asker(&AskMeter::default()), read).await.unwrap_err();
     assert!(error.to_string().contains("[key]") && !format!("{error:?}").contains("s3cret"), "{error:?}");
 }
 
@@ -313,8 +334,130 @@ async fn recordings_know_no_limit_and_no_breaker() {
     let clock = Arc::new(HandClock(Mutex::new(DateTime::UNIX_EPOCH)));
     let settings = GateSettings { rpm: 1, failures_to_open: 1, max_attempts: 3, ..settings() };
     let gate = Gate::new(settings, http, clock, Arc::new(super::NoObserver));
+    let meter = AskMeter::default();
     for _ in 0..20 {
-        assert_eq!(gate.ask(request(), deadline(1.0), read).await.unwrap_err().label(), "no_recording");
+        assert_eq!(gate.ask(request(), asker(&meter), read).await.unwrap_err().label(), "no_recording");
     }
     assert_eq!(gate.status().state, GateState::Ready);
+    assert_eq!(meter.attempts(), 20);
+}
+
+/// A purse that holds so many dollars.
+#[derive(Debug)]
+struct Purse(Mutex<f64>);
+
+impl Purse {
+    fn of(usd: f64) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(usd)))
+    }
+
+    fn left(&self) -> f64 {
+        *self.0.lock().unwrap()
+    }
+}
+
+impl Spend for Purse {
+    fn affords(&self, usd: f64) -> bool {
+        self.left() >= usd
+    }
+    fn reserve(&self, usd: f64) -> bool {
+        let mut left = self.0.lock().unwrap();
+        let enough = *left >= usd;
+        if enough {
+            *left -= usd;
+        }
+        enough
+    }
+    fn refund(&self, usd: f64) {
+        *self.0.lock().unwrap() += usd;
+    }
+}
+
+/// Half a dollar a call: sums of it are exact.
+fn paid() -> GateSettings {
+    GateSettings { cost_usd: 0.5, failures_to_open: 100, ..settings() }
+}
+
+fn paid_bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, purse: &Arc<Purse>) -> Bench {
+    bench_with(settings, replies, Some(Arc::clone(purse) as Arc<dyn Spend>))
+}
+
+#[tokio::test]
+async fn an_empty_purse_refuses_and_is_no_fault_of_the_provider() {
+    let (purse, meter) = (Purse::of(0.5), AskMeter::default());
+    let bench = paid_bench(GateSettings { failures_to_open: 1, ..paid() }, [OK], &purse);
+    bench.metered(1.0, &meter).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(bench.metered(1.0, &meter).await.unwrap_err(), AskError::Budget);
+    }
+    let status = bench.gate.status();
+    assert_eq!((status.state, status.calls_today, status.errors_today), (GateState::Ready, 1, 0));
+    assert_eq!((bench.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
+    assert!(bench.heard.lines().contains(&"not asked test budget".to_owned()));
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
+    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
+    let bench = paid_bench(paid(), [Reply::Answer(429, "120", ""), OK], &purse);
+    assert_eq!(bench.metered(1.0, &meter).await.unwrap_err().label(), "throttled");
+    for _ in 0..5 {
+        assert_eq!(bench.metered(1.0, &meter).await.unwrap_err().label(), "open");
+    }
+    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (10.0, 1, 0.0));
+
+    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
+    let limited = paid_bench(GateSettings { daily_limit: Some(1), rpm: 1, ..paid() }, [OK], &purse);
+    limited.metered(1.0, &meter).await.unwrap();
+    assert_eq!(limited.metered(1.0, &meter).await.unwrap_err().label(), "daily_limit");
+    let slow = paid_bench(GateSettings { rpm: 1, ..paid() }, [OK], &purse);
+    slow.metered(1.0, &meter).await.unwrap();
+    assert_eq!(slow.metered(1.0, &meter).await.unwrap_err().label(), "open");
+    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (9.0, 2, 1.0));
+}
+
+#[tokio::test]
+async fn each_attempt_is_counted_and_only_those_that_may_be_billed_cost() {
+    let connect = Reply::Fail(AskError::Connect { detail: "refused".into() });
+    let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
+    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
+    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [connect, OK, malformed, OK], &purse);
+    bench.metered(30.0, &meter).await.unwrap();
+    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (9.5, 2, 0.5));
+    bench.metered(30.0, &meter).await.unwrap();
+    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (8.5, 4, 1.5), "the unreadable answer was billed");
+    assert!((bench.gate.status().usd_today - 1.5).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn a_purse_that_runs_dry_ends_the_retries() {
+    let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
+    let (purse, meter) = (Purse::of(0.7), AskMeter::default());
+    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [malformed], &purse);
+    assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), "malformed");
+    assert_eq!((bench.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
+}
+
+#[tokio::test]
+async fn a_paid_call_that_timed_out_is_not_paid_for_twice() {
+    let slow = || GateSettings { timeout: Duration::from_millis(30), max_attempts: 3, ..settings() };
+    let free = bench(GateSettings { failures_to_open: 100, ..slow() }, [Reply::Hang, OK]);
+    assert_eq!(free.ask(30.0).await.unwrap(), "fine");
+    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
+    let bench = paid_bench(GateSettings { cost_usd: 0.5, ..slow() }, [Reply::Hang, OK], &purse);
+    assert_eq!(bench.metered(30.0, &meter).await.unwrap_err(), AskError::Timeout);
+    assert_eq!((bench.script.asked(), purse.left(), meter.usd()), (1, 9.5, 0.5));
+}
+
+#[tokio::test]
+async fn a_call_whose_caller_went_away_may_be_billed() {
+    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
+    let bench = paid_bench(paid(), [Reply::Hang], &purse);
+    {
+        let call = bench.metered(5.0, &meter);
+        tokio::pin!(call);
+        assert!(futures::poll!(call.as_mut()).is_pending());
+    }
+    assert_eq!((purse.left(), meter.usd(), bench.gate.status().usd_today), (9.5, 0.5, 0.5));
+    assert!(bench.heard.lines().contains(&"cost test 0.5".to_owned()));
 }

@@ -29,6 +29,7 @@ pub mod replay;
 pub mod retry_after;
 #[cfg(test)]
 mod script;
+mod spend;
 #[cfg(test)]
 pub(crate) mod test_server;
 
@@ -41,3 +42,4 @@ pub use observer::{NoObserver, Observer};
 pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
+pub use spend::{AskMeter, Asker, Spend};

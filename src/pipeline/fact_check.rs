@@ -12,6 +12,7 @@ use crate::domain::evidence::{MatchedReview, Review};
 use crate::domain::verdict::Relation;
 use crate::judging::profile::TextProfile;
 use crate::judging::{fact_checks, ratings};
+use crate::outbound::{AskError, AskMeter, Asker};
 use crate::providers::{Answer, Provider, Query};
 use crate::telemetry::metrics;
 
@@ -92,7 +93,7 @@ async fn ask(
     provider: &Arc<dyn Provider>,
     claim: &Claim,
     journal: &Journal,
-) -> Result<Result<Arc<Answer>, crate::outbound::AskError>, PipelineError> {
+) -> Result<Result<Arc<Answer>, AskError>, PipelineError> {
     let key = normalise_query(&claim.text);
     let now = journal.evaluated_at;
     if let Some(answer) = services.fact_check_cache.get(&key).await {
@@ -113,8 +114,10 @@ async fn ask(
         around: claim.date,
         limit: services.settings.fact_check_results,
     };
-    journal.call(provider.name(), 0.0);
-    let answer = match provider.ask(&query, journal.ask_until).await {
+    let meter = AskMeter::default();
+    let asked = provider.ask(&query, Asker { until: journal.ask_until, meter: &meter }).await;
+    journal.metered(provider.name(), &meter);
+    let answer = match asked {
         Ok(answer) => Arc::new(answer),
         Err(error) => return Ok(Err(error)),
     };

@@ -158,10 +158,14 @@ impl Journal {
         causes
     }
 
-    pub(crate) fn call(&self, provider: &str, usd: f64) {
+    /// Takes over what was sent to a provider for this item; nothing sent leaves no trace.
+    pub(crate) fn metered(&self, provider: &str, meter: &crate::outbound::AskMeter) {
+        if meter.attempts() == 0 {
+            return;
+        }
         self.with(|inner| {
-            *inner.calls.entry(provider.to_owned()).or_default() += 1;
-            inner.usd += usd;
+            *inner.calls.entry(provider.to_owned()).or_default() += meter.attempts();
+            inner.usd += meter.usd();
         });
     }
 

@@ -16,6 +16,7 @@ use crate::judging::credibility::credibility;
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 use crate::outbound::pages::FetchError;
+use crate::providers::{Hit, Storage};
 use crate::reading::passages;
 use crate::reading::registered_domain;
 use crate::reading::{self, Article};
@@ -280,15 +281,36 @@ fn failed(services: &Services, candidate: &Candidate, why: &str, now: DateTime<U
     empty_page(candidate, why, failure_expiry(services, now))
 }
 
+/// What the provider said of the page, as far as its terms let it be kept: pages are stored. Where they do not, only what
+/// the page says of itself counts.
+#[derive(Default)]
+struct Told {
+    title: Option<String>,
+    published_at: Option<DateTime<Utc>>,
+    language: Option<String>,
+}
+
+fn told(hit: &Hit) -> Told {
+    match hit.storage {
+        Storage::Transient => Told::default(),
+        Storage::Stored => Told {
+            title: Some(hit.title.clone()).filter(|title| !title.is_empty()),
+            published_at: hit.published_at,
+            language: hit.language.clone(),
+        },
+    }
+}
+
 fn empty_page(candidate: &Candidate, why: &str, expires_at: DateTime<Utc>) -> PreparedPage {
+    let told = told(&candidate.hit);
     PreparedPage {
         id: ids::evidence_id(candidate.url.as_str()),
         url: candidate.url.clone(),
         domain: candidate.domain.clone(),
         final_url: candidate.url.clone(),
-        title: Some(candidate.hit.title.clone()).filter(|title| !title.is_empty()),
-        published_at: candidate.hit.published_at,
-        language: candidate.hit.language.clone(),
+        title: told.title,
+        published_at: told.published_at,
+        language: told.language,
         text: String::new(),
         canonical: None,
         based_on: Vec::new(),
@@ -307,13 +329,14 @@ fn from_article(
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> PreparedPage {
+    let told = told(&candidate.hit);
     let text = article.text();
     let language = article
         .language
         .clone()
         .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
     let pieces = passages(&article);
-    let published = article.published_at.or(candidate.hit.published_at).filter(|date| *date <= now);
+    let published = article.published_at.or(told.published_at).filter(|date| *date <= now);
     // A redirect to another site is evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
     PreparedPage {
@@ -321,7 +344,7 @@ fn from_article(
         url: candidate.url.clone(),
         domain,
         final_url: final_url.clone(),
-        title: article.title.or_else(|| Some(candidate.hit.title.clone()).filter(|title| !title.is_empty())),
+        title: article.title.or(told.title),
         published_at: published,
         canonical: article.canonical.map(|url| url.to_string()),
         based_on: article.based_on,
@@ -362,5 +385,44 @@ fn from_store(source: &StoredSource, candidate: &Candidate) -> PreparedPage {
         language,
         expires_at: source.expires_at,
         stored: std::sync::atomic::AtomicBool::new(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(storage: Storage, article: &Article) -> [PreparedPage; 2] {
+        let url = Url::parse("https://a.example/1").unwrap();
+        let hit = Hit {
+            url: url.to_string(),
+            title: "the provider's title".to_owned(),
+            snippet: "the provider's words".to_owned(),
+            published_at: Some(DateTime::UNIX_EPOCH),
+            language: Some("uk".to_owned()),
+            provider: "test",
+            storage,
+        };
+        let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned() };
+        let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);
+        [empty_page(&candidate, "status_404", later), from_article(article.clone(), &candidate, &url, later, later)]
+    }
+
+    #[test]
+    fn what_a_provider_lets_nobody_keep_is_in_no_row() {
+        let silent = Article { paragraphs: vec!["A page of few words.".to_owned()], ..Article::default() };
+        for page in pages(Storage::Stored, &silent) {
+            assert_eq!(page.title.as_deref(), Some("the provider's title"));
+            assert_eq!(page.published_at, Some(DateTime::UNIX_EPOCH));
+        }
+        for page in pages(Storage::Transient, &silent) {
+            assert_eq!((page.title.as_deref(), page.published_at), (None, None));
+            assert_ne!(page.language.as_deref(), Some("uk"));
+            let row = format!("{:?}", page.row(&DomainRules::default(), DateTime::UNIX_EPOCH));
+            assert!(!row.contains("the provider's"), "{row}");
+        }
+        let own = Article { title: Some("its own".to_owned()), ..silent };
+        let [_, page] = pages(Storage::Transient, &own);
+        assert_eq!(page.title.as_deref(), Some("its own"));
     }
 }

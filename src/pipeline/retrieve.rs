@@ -14,10 +14,9 @@ use crate::domain::Degradation;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
-use crate::outbound::AskError;
+use crate::outbound::{AskMeter, Asker};
 use crate::providers::{Answer, Hit, Provider, Query};
 use crate::reading::{canonical_url, registered_domain};
-use crate::telemetry::metrics;
 
 /// A page worth reading.
 #[derive(Debug, Clone)]
@@ -82,24 +81,6 @@ pub(super) async fn retrieve(
     Found { candidates, rules, searched: true }
 }
 
-/// Why a search was not made, or came to nothing.
-#[derive(Debug, Clone, thiserror::Error)]
-enum NotAsked {
-    #[error("the month's spending cap is reached")]
-    Budget,
-    #[error(transparent)]
-    Provider(#[from] AskError),
-}
-
-impl crate::cache::Refused for NotAsked {
-    fn is_the_askers_own(&self) -> bool {
-        match self {
-            Self::Budget => false,
-            Self::Provider(error) => error.is_the_askers_own(),
-        }
-    }
-}
-
 struct Search<'a> {
     services: &'a Services,
     journal: &'a Journal,
@@ -145,27 +126,17 @@ impl Search<'_> {
     async fn ask(&self, provider: &Arc<dyn Provider>, query: &Query) -> Result<Arc<Answer>, Degradation> {
         let name = provider.name();
         let services = self.services;
-        let cost = provider.cost_usd();
-        let asked = services
-            .search_cache
-            .get_or_ask(&query.cache_key(name), || async {
-                if !services.budget.reserve(cost) {
-                    metrics::provider_not_asked(name, "budget");
-                    return Err(NotAsked::Budget);
-                }
-                self.journal.call(name, cost);
-                provider.ask(query, self.journal.ask_until).await.map_err(NotAsked::Provider)
-            })
-            .await;
+        // Counts what is sent for this item: another's call that is waited for is the other's, and a kept answer nobody's.
+        let meter = AskMeter::default();
+        let asker = Asker { until: self.journal.ask_until, meter: &meter };
+        let asked = services.search_cache.get_or_ask(&provider.cache_key(query), || provider.ask(query, asker)).await;
+        self.journal.metered(name, &meter);
         self.journal.checked(name);
         match asked {
             Ok((answer, _spared)) => Ok(answer),
             Err(error) => {
                 self.journal.trace(format!("search: {name} could not be asked: {error}"));
-                Err(match error {
-                    NotAsked::Budget => Degradation::Budget,
-                    NotAsked::Provider(error) => error.degradation(name),
-                })
+                Err(error.degradation(name))
             }
         }
     }
@@ -228,6 +199,7 @@ fn trust(candidate: &Candidate, rules: &DomainRules) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::Storage;
 
     fn candidate(url: &str) -> Candidate {
         let url = Url::parse(url).unwrap();
@@ -240,6 +212,7 @@ mod tests {
                 published_at: None,
                 language: None,
                 provider: "searxng",
+                storage: Storage::Stored,
             },
             url,
         }

@@ -9,6 +9,7 @@ use crate::domain::verdict::Note;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
 use crate::inference::Models;
 use crate::judging::scoring::Scoring;
+use crate::outbound::Spend;
 use crate::outbound::pages::PageFetcher;
 use crate::providers::{Answer, Provider};
 use crate::store::Store;
@@ -82,6 +83,8 @@ pub struct SearchProviders {
     pub search: Vec<Arc<dyn Provider>>,
     /// Known providers that lack a key or an address.
     pub unconfigured: Vec<&'static str>,
+    /// Known providers that the operator switched off.
+    pub disabled: Vec<&'static str>,
 }
 
 /// The live domain lists; swapped whole when an admin edits them.
@@ -118,20 +121,39 @@ impl Budget {
         Self { spent: std::sync::Mutex::new(spent), monthly_cap }
     }
 
-    /// Reserves one call's price; false when the cap would be passed.
-    pub fn reserve(&self, usd: f64) -> bool {
-        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if usd > 0.0 && *spent + usd > self.monthly_cap {
-            return false;
-        }
-        *spent += usd;
-        true
-    }
-
     /// Takes the fleet's figure over; a smaller one than ours is behind and is ignored within the month.
     pub fn refresh(&self, fleet: f64, new_month: bool) {
-        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut spent = self.lock();
         *spent = if new_month { fleet } else { spent.max(fleet) };
+    }
+
+    fn fits(&self, spent: f64, usd: f64) -> bool {
+        usd <= 0.0 || spent + usd <= self.monthly_cap
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, f64> {
+        self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The gates take each paid attempt's price from here when it is sent.
+impl Spend for Budget {
+    fn affords(&self, usd: f64) -> bool {
+        self.fits(*self.lock(), usd)
+    }
+
+    fn reserve(&self, usd: f64) -> bool {
+        let mut spent = self.lock();
+        let fits = self.fits(*spent, usd);
+        if fits {
+            *spent += usd;
+        }
+        fits
+    }
+
+    fn refund(&self, usd: f64) {
+        let mut spent = self.lock();
+        *spent = (*spent - usd).max(0.0);
     }
 }
 
@@ -220,8 +242,10 @@ mod tests {
     fn the_monthly_cap_is_never_passed() {
         let budget = Budget::new(9.5, 10.0);
         assert!(budget.reserve(0.5));
-        assert!(!budget.reserve(0.01));
-        assert!(budget.reserve(0.0), "free calls go on");
+        assert!(!budget.reserve(0.01) && !budget.affords(0.01));
+        assert!(budget.reserve(0.0) && budget.affords(0.0), "free calls go on");
+        budget.refund(0.25);
+        assert!(budget.affords(0.25) && budget.reserve(0.25), "what was not billed is there again");
         budget.refresh(3.0, false);
         assert!(!budget.reserve(0.01), "a figure that is behind does not open the cap again");
         budget.refresh(0.0, true);

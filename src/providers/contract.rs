@@ -11,7 +11,7 @@ use url::Url;
 use super::{Answer, Provider, Query};
 use crate::domain::{Clock as _, SystemClock};
 use crate::outbound::test_server::{Reply, TestServer, answer, head_promising, json, truncated};
-use crate::outbound::{AskError, Gate, GateSettings, GateState, HttpClient, NoObserver};
+use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, HttpClient, NoObserver};
 
 /// The key all providers under test are given. It may appear in one request header and nowhere else.
 pub(super) const KEY: &str = "s3cret-key-0123456789";
@@ -85,7 +85,10 @@ impl Bench {
     }
 
     pub(super) async fn ask(&self, query: &Query) -> Result<Answer, AskError> {
-        self.provider.ask(query, in_seconds(30)).await
+        let meter = AskMeter::default();
+        let outcome = self.provider.ask(query, Asker { until: in_seconds(30), meter: &meter }).await;
+        assert!(meter.attempts() <= 3, "one question is not put so often");
+        outcome
     }
 }
 
@@ -120,6 +123,10 @@ async fn answers(subject: &Subject) {
     let found = outcome.unwrap();
     assert!(!found.is_empty());
     assert!(found.hits.iter().all(|hit| hit.provider == bench.provider.name() && hit.url.starts_with("http")));
+    assert!(
+        found.hits.iter().all(|hit| hit.storage == bench.provider.storage()),
+        "a hit is kept as its provider allows"
+    );
     assert_eq!(bench.provider.status().state, GateState::Ready);
     assert_eq!(bench.provider.status().calls_today, 1);
     for body in &subject.nothing {
@@ -195,7 +202,8 @@ async fn slowness(subject: &Subject) {
         let bench = Bench::start(subject, [reply]).await;
         let start = Instant::now();
         let soon = start + Duration::from_millis(200);
-        assert_eq!(bench.provider.ask(&query(), soon).await.unwrap_err(), AskError::Deadline);
+        let asker = Asker { until: soon, meter: &AskMeter::default() };
+        assert_eq!(bench.provider.ask(&query(), asker).await.unwrap_err(), AskError::Deadline);
         assert!(start.elapsed() < Duration::from_secs(3));
         assert_eq!(bench.provider.status().state, GateState::Ready, "an impatient caller is not its fault");
     }

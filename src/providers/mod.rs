@@ -23,11 +23,10 @@ use std::fmt::Debug;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use serde::Serialize;
-use tokio::time::Instant;
 
 use crate::cache::{joined, normalise_query};
 use crate::domain::evidence::Review;
-use crate::outbound::{AskError, GateStatus};
+use crate::outbound::{AskError, Asker, GateStatus};
 
 /// What is asked. Every provider builds its own request from it, within its own rules.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +77,8 @@ pub struct Hit {
     pub language: Option<String>,
     /// Provider's name.
     pub provider: &'static str,
+    /// Whether the provider's own words about the page (all but its address) may be kept.
+    pub storage: Storage,
 }
 
 /// What came back. Both empty means "asked, and nothing was found".
@@ -127,8 +128,14 @@ pub trait Provider: Send + Sync + Debug {
     fn storage(&self) -> Storage;
     /// Whether it makes sense to ask in this language (ISO 639-1).
     fn speaks(&self, language: &str) -> bool;
-    /// Asks. Never outlasts the deadline. An empty answer means that nothing was found, an error that it could not ask.
-    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>>;
+    /// Under which the answer to this query is kept: two queries that this provider would be asked in the same words have
+    /// the same key.
+    fn cache_key(&self, query: &Query) -> String {
+        query.cache_key(self.name())
+    }
+    /// Asks. Never outlasts the asker's time, and counts at its meter what is sent. An empty answer means that nothing was
+    /// found, an error that it could not ask.
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>>;
     fn status(&self) -> GateStatus;
 }
 

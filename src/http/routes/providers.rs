@@ -41,8 +41,8 @@ pub(crate) struct ProviderRow {
     name: &'static str,
     /// `fact_check` or `search`.
     kind: &'static str,
-    /// `ready`, `open` (failing, tried again by itself), `exhausted` (the day's allowance is used up), `disabled` (the key
-    /// was refused) or `unconfigured` (without a key or an address).
+    /// `ready`, `open` (failing, tried again by itself), `exhausted` (the day's allowance is used up), `disabled` (its key
+    /// was refused, or it is switched off) or `unconfigured` (without a key or an address).
     status: &'static str,
     /// When it is asked again; null while ready, and when only a person can mend it.
     until: Option<DateTime<Utc>>,
@@ -73,7 +73,7 @@ async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderRow>>, Problem>
         .map(|provider| (FACT_CHECK, provider.status()))
         .chain(services.providers.search.iter().map(|provider| (SEARCH, provider.status())))
         .collect();
-    Ok(Json(rows(statuses, &services.providers.unconfigured, &usage)))
+    Ok(Json(rows(statuses, &services.providers, &usage)))
 }
 
 const FACT_CHECK: &str = "fact_check";
@@ -83,7 +83,7 @@ const SEARCH: &str = "search";
 /// is the nearer one.
 fn rows(
     statuses: Vec<(&'static str, GateStatus)>,
-    unconfigured: &[&'static str],
+    providers: &SearchProviders,
     usage: &[ProviderUsage],
 ) -> Vec<ProviderRow> {
     let usage: HashMap<&str, &ProviderUsage> = usage.iter().map(|row| (row.provider.as_str(), row)).collect();
@@ -106,14 +106,16 @@ fn rows(
             usd_month: stored.usd_month + (usd_today - stored.usd_today),
         }
     });
-    let left_out = unconfigured.iter().map(|name| {
+    let disabled = providers.disabled.iter().map(|name| (name, "disabled", Some("switched off by the configuration")));
+    let unconfigured = providers.unconfigured.iter().map(|name| (name, "unconfigured", None));
+    let left_out = disabled.chain(unconfigured).map(|(name, status, reason)| {
         let stored = stored(name);
         ProviderRow {
             name,
             kind: if name.contains("factcheck") { FACT_CHECK } else { SEARCH },
-            status: "unconfigured",
+            status,
             until: None,
-            reason: None,
+            reason: reason.map(str::to_owned),
             rpm: None,
             calls_today: unsigned(stored.calls_today),
             errors_today: unsigned(stored.errors_today),
@@ -151,7 +153,9 @@ mod tests {
     fn the_fleet_and_this_process_are_counted_once() {
         let statuses = vec![(SEARCH, status("gdelt", 3, 0.5)), (SEARCH, status("brave", 7, 0.25))];
         let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
-        let rows = rows(statuses, &["google_factcheck", "newsapi"], &usage);
+        let left_out =
+            SearchProviders { disabled: vec!["google_factcheck"], unconfigured: vec!["newsapi"], ..Default::default() };
+        let rows = rows(statuses, &left_out, &usage);
         let brief: Vec<_> = rows
             .iter()
             .map(|row| (row.name, row.kind, row.status, row.calls_today, row.usd_today, row.usd_month))
@@ -161,10 +165,11 @@ mod tests {
             [
                 ("gdelt", "search", "open", 10, 0.75, 9.0),
                 ("brave", "search", "open", 7, 0.25, 1.25),
-                ("google_factcheck", "fact_check", "unconfigured", 0, 0.0, 0.0),
+                ("google_factcheck", "fact_check", "disabled", 0, 0.0, 0.0),
                 ("newsapi", "search", "unconfigured", 0, 0.0, 4.0),
             ]
         );
+        assert!(rows[2].reason.is_some() && rows[3].reason.is_none(), "a decision is told, a lack is not");
         assert_eq!((rows[0].rpm, rows[2].rpm), (Some(6), None));
     }
 }

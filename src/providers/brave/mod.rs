@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use secrecy::SecretString;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{Answer, Provider, ProviderKind, Query, Storage};
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "brave";
+const STORAGE: Storage = Storage::Transient;
 const WEB_PATH: &str = "/res/v1/web/search";
 const NEWS_PATH: &str = "/res/v1/news/search";
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
@@ -65,24 +65,24 @@ pub fn new(settings: BraveSettings, gate: Gate) -> Brave {
 impl Brave {
     /// A claim of these days is looked for in the news, and in the web when the news know nothing of it; any other in
     /// the web at once.
-    async fn search(&self, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let is_fresh = query.around.is_some_and(|around| (self.gate.now() - around).abs() <= NEWS_AGE);
         if is_fresh {
-            let news = self.ask_at(NEWS_PATH, query, deadline).await?;
+            let news = self.ask_at(NEWS_PATH, query, asker).await?;
             if !news.is_empty() {
                 return Ok(news);
             }
         }
-        self.ask_at(WEB_PATH, query, deadline).await
+        self.ask_at(WEB_PATH, query, asker).await
     }
 
-    async fn ask_at(&self, path: &str, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+    async fn ask_at(&self, path: &str, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let url = wire::url(&super::wire::endpoint(&self.settings.base_url, path), query)?;
         let mut request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(key) = &self.settings.api_key {
             request = request.secret_header(KEY_HEADER, key)?;
         }
-        self.gate.ask(request, deadline, |response| wire::read(response, query)).await
+        self.gate.ask(request, asker, |response| wire::read(response, query)).await
     }
 }
 
@@ -100,7 +100,7 @@ impl Provider for Brave {
     }
 
     fn storage(&self) -> Storage {
-        Storage::Transient
+        STORAGE
     }
 
     fn speaks(&self, _: &str) -> bool {
@@ -108,8 +108,8 @@ impl Provider for Brave {
         true
     }
 
-    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>> {
-        Box::pin(self.search(query, deadline))
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
     }
 
     fn status(&self) -> GateStatus {

@@ -122,6 +122,7 @@ fn to_hit(found: Found, query: &Query) -> Option<Hit> {
         published_at: found.page_age.as_deref().and_then(wire::date),
         language: found.language,
         provider: super::NAME,
+        storage: super::STORAGE,
     })
 }
 

@@ -11,14 +11,14 @@ mod wire;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{Answer, Provider, ProviderKind, Query, Storage};
 use crate::outbound::header::{ACCEPT, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "gdelt";
+const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/api/v2/doc/doc";
 /// Its penalty was measured to last 25 minutes and longer, and asking during it makes it worse.
 const SHORTEST_COOLDOWN: Duration = Duration::from_mins(30);
@@ -59,11 +59,11 @@ pub fn new(settings: GdeltSettings, gate: Gate) -> Gdelt {
 }
 
 impl Gdelt {
-    async fn search(&self, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let endpoint = super::wire::endpoint(&self.settings.base_url, PATH);
         let url = wire::url(&endpoint, query, self.gate.now())?;
         let request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
-        self.gate.ask(request, deadline, |response| wire::read(response, query)).await
+        self.gate.ask(request, asker, |response| wire::read(response, query)).await
     }
 }
 
@@ -81,15 +81,19 @@ impl Provider for Gdelt {
     }
 
     fn storage(&self) -> Storage {
-        Storage::Stored
+        STORAGE
     }
 
     fn speaks(&self, language: &str) -> bool {
         query::language_name(language).is_some()
     }
 
-    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>> {
-        Box::pin(self.search(query, deadline))
+    fn cache_key(&self, query: &Query) -> String {
+        query::cache_key(query)
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
     }
 
     fn status(&self) -> GateStatus {

@@ -1,6 +1,7 @@
 //! A query that GDELT accepts, from arbitrary text. It refuses the whole query for one short phrase, one illegal
 //! character or one parenthesis too many, so nothing reaches it but letters, digits and what is written here.
 
+use crate::cache::{joined, normalise_query};
 use crate::providers::{Query, wire};
 
 /// About 250 is the limit; 213 was accepted and 290 refused. Before encoding.
@@ -13,6 +14,8 @@ const SHORTEST_WORD: usize = 3;
 const LONGEST_PHRASE_WORDS: usize = 5;
 /// All pieces must occur in an article, so few find more.
 const MOST_PIECES: usize = 4;
+/// So few pieces find too much, and plain words of the text are added.
+const FEWEST_PIECES: usize = 2;
 /// Words of a sentence that are worth asking for have at least so many letters, unless they are names or numbers.
 const CONTENT_WORD: usize = 4;
 
@@ -79,13 +82,12 @@ pub(super) fn language_code(name: &str) -> Option<&'static str> {
 pub(super) fn build(query: &Query) -> Option<String> {
     let language = query.language.as_deref().and_then(language_name);
     let language = language.map(|name| format!(" sourcelang:{}", name.to_lowercase())).unwrap_or_default();
-    let mut pieces: Vec<String> = query.terms.iter().flat_map(|term| term_pieces(term)).collect();
-    if pieces.is_empty() {
-        pieces = content_words(&query.text);
-    }
     let mut built = String::new();
     let mut taken: Vec<String> = Vec::new();
-    for piece in pieces {
+    for Piece { text: piece, is_plain } in pieces(query) {
+        if is_plain && taken.len() >= FEWEST_PIECES {
+            continue;
+        }
         let separator = usize::from(!built.is_empty());
         if taken.len() >= MOST_PIECES || built.len() + separator + piece.len() + language.len() > LONGEST {
             continue;
@@ -108,6 +110,44 @@ pub(super) fn build(query: &Query) -> Option<String> {
     }
     built.push_str(&language);
     Some(built)
+}
+
+/// Everything that an answer depends on: what is asked, what is filtered afterwards, and the day of the window. Other
+/// words for the same question are the same question.
+pub(super) fn cache_key(query: &Query) -> String {
+    let Some(built) = build(query) else { return query.cache_key(super::NAME) };
+    let mut domains: Vec<String> = query.domains.iter().map(|domain| domain.trim().to_lowercase()).collect();
+    domains.sort_unstable();
+    let day = query.around.map(|around| around.date_naive().to_string()).unwrap_or_default();
+    joined([super::NAME, &built, &domains.join("|"), &day, &query.limit.to_string()])
+}
+
+/// A part of the query, all of which must occur in an article.
+struct Piece {
+    text: String,
+    /// Beside known terms: neither a name nor a number.
+    is_plain: bool,
+}
+
+/// The text's own pieces, best first: the known terms that stand in it, its names and numbers, its other words. All
+/// queries of a claim share their terms, so terms alone would ask the same every time. A text without any word to ask
+/// for is stood in for by the terms.
+fn pieces(query: &Query) -> Vec<Piece> {
+    let text: Vec<String> = words(&query.text).map(normalise_query).collect();
+    let stands_in_text = |term: &&String| {
+        let term: Vec<String> = words(term).map(normalise_query).collect();
+        !term.is_empty() && text.windows(term.len()).any(|window| window == term)
+    };
+    let term = |text| Piece { text, is_plain: false };
+    let known = query.terms.iter().filter(stands_in_text).flat_map(|term| term_pieces(term));
+    let mut pieces: Vec<Piece> = known.map(term).collect();
+    let beside_terms = !pieces.is_empty();
+    let rest = content_words(&query.text).into_iter();
+    pieces.extend(rest.map(|(text, is_name)| Piece { text, is_plain: beside_terms && !is_name }));
+    if pieces.is_empty() {
+        pieces = query.terms.iter().flat_map(|term| term_pieces(term)).map(term).collect();
+    }
+    pieces
 }
 
 /// A word of the text with what may stand inside it.
@@ -150,15 +190,17 @@ fn term_pieces(term: &str) -> Vec<String> {
 }
 
 /// The words of a sentence most likely to find it again: names and numbers first, then the longest.
-fn content_words(text: &str) -> Vec<String> {
-    let mut ranked: Vec<(usize, String)> = words(text)
+/// With each, whether it is a name or number.
+fn content_words(text: &str) -> Vec<(String, bool)> {
+    let mut ranked: Vec<(usize, (String, bool))> = words(text)
         .enumerate()
         .filter_map(|(position, word)| {
             let length = word.chars().count();
             let first = word.chars().next()?;
             let is_name = position > 0 && first.is_uppercase() || first.is_numeric();
             let rank = if is_name { 100 + length } else { length };
-            (is_name || length >= CONTENT_WORD).then(|| word_piece(word).map(|piece| (rank, piece)))?
+            let piece = word_piece(word).filter(|_| is_name || length >= CONTENT_WORD)?;
+            Some((rank, (piece, is_name)))
         })
         .collect();
     // Stable, so equal words stay in the order of the text.
@@ -227,6 +269,36 @@ mod tests {
         for (terms, expected) in cases {
             assert_eq!(built("", terms).as_deref(), Some(expected), "{terms:?}");
         }
+    }
+
+    #[test]
+    fn queries_of_one_claim_ask_for_their_own_words() {
+        let terms = ["Bank of England", "London", "interest", "rates", "inflation", "5.25"];
+        let cases = [
+            ("The Bank of England kept interest rates at 5.25 in London", "\"Bank of England\" London interest rates"),
+            ("Bank of England London 21 September 2023", "\"Bank of England\" London September 2023"),
+            ("inflation Bank of England rates", "\"Bank of England\" rates inflation"),
+            // A plain word is added only where there is nothing else.
+            ("Bank of England decided yesterday", "\"Bank of England\" yesterday"),
+            ("LONDON, interest and so on", "London interest"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(built(text, &terms).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_words_for_gdelt_are_the_same_question() {
+        let terms = ["Vizhinjam", "International Seaport"];
+        let key = |text: &str| cache_key(&query(text, &terms));
+        let first = key("Customs grants approval to Vizhinjam International Seaport");
+        assert_eq!(first, key("Customs grants approval Vizhinjam International Seaport"));
+        assert_ne!(first, key("Vizhinjam International Seaport Kerala"));
+        let asked = query("Vizhinjam International Seaport", &terms);
+        assert_ne!(cache_key(&asked), cache_key(&Query { limit: 11, ..asked.clone() }));
+        let others = |domain: &str| Query { domains: vec![domain.into()], ..asked.clone() };
+        assert_ne!(cache_key(&others("bad domain")), cache_key(&asked), "what is filtered afterwards counts too");
+        assert_ne!(cache_key(&query("!", &[])), first);
     }
 
     #[test]

@@ -99,6 +99,7 @@ pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Answer, AskE
             published_at: None,
             language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
             provider: super::NAME,
+            storage: super::STORAGE,
         });
     }
     Ok(answer)

@@ -12,12 +12,11 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use secrecy::SecretString;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{Answer, Provider, ProviderKind, Query, Storage};
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "google_factcheck";
 const PATH: &str = "/v1alpha1/claims:search";
@@ -63,13 +62,13 @@ pub fn new(settings: GoogleSettings, gate: Gate) -> GoogleFactCheck {
 }
 
 impl GoogleFactCheck {
-    async fn look_up(&self, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+    async fn look_up(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let mut answer = Answer::default();
         let (mut pages_seen, mut tokens_seen) = (HashSet::new(), HashSet::new());
         let mut token: Option<String> = None;
         for _ in 0..MOST_PAGES {
             let request = self.request(query, token.as_deref())?;
-            let page = match self.gate.ask(request, deadline, wire::read).await {
+            let page = match self.gate.ask(request, asker, wire::read).await {
                 Ok(page) => page,
                 Err(error) if answer.reviews.is_empty() => return Err(error),
                 Err(error) => {
@@ -121,8 +120,8 @@ impl Provider for GoogleFactCheck {
         true
     }
 
-    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>> {
-        Box::pin(self.look_up(query, deadline))
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.look_up(query, asker))
     }
 
     fn status(&self) -> GateStatus {

@@ -10,14 +10,14 @@ mod wire;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{Answer, Provider, ProviderKind, Query, Storage};
 use crate::outbound::header::{ACCEPT, ACCEPT_LANGUAGE, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "searxng";
+const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/search";
 /// Its limiter refuses whoever does not take HTML as well.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/html;q=0.9");
@@ -59,14 +59,14 @@ pub fn new(settings: SearxngSettings, gate: Gate) -> Searxng {
 }
 
 impl Searxng {
-    async fn search(&self, query: &Query, deadline: Instant) -> Result<Answer, AskError> {
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let endpoint = super::wire::endpoint(&self.settings.base_url, PATH);
         let url = wire::url(&endpoint, query, &self.settings.categories)?;
         let language = wire::accept_language(query.language.as_deref());
         let language = HeaderValue::from_str(&language).unwrap_or(HeaderValue::from_static("en"));
         // Accept-Encoding, which its limiter looks at too, is the client's own.
         let request = ApiRequest::get(url).header(ACCEPT, ACCEPTED).header(ACCEPT_LANGUAGE, language);
-        self.gate.ask(request, deadline, |response| wire::read(response, query)).await
+        self.gate.ask(request, asker, |response| wire::read(response, query)).await
     }
 }
 
@@ -84,15 +84,15 @@ impl Provider for Searxng {
     }
 
     fn storage(&self) -> Storage {
-        Storage::Stored
+        STORAGE
     }
 
     fn speaks(&self, _: &str) -> bool {
         true
     }
 
-    fn ask<'a>(&'a self, query: &'a Query, deadline: Instant) -> BoxFuture<'a, Result<Answer, AskError>> {
-        Box::pin(self.search(query, deadline))
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
     }
 
     fn status(&self) -> GateStatus {

@@ -131,5 +131,6 @@ fn to_hit(found: Found, query: &Query) -> Option<Hit> {
         published_at: found.published.as_deref().and_then(wire::date),
         language: None,
         provider: super::NAME,
+        storage: super::STORAGE,
     })
 }
