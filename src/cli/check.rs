@@ -56,7 +56,7 @@ async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Res
 
 fn show(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> Result<(), Failure> {
     if !output.json {
-        return output.text(&render::result(result, output));
+        return output.text(&render::result(result, vocabulary, output));
     }
     let mut value = serde_json::to_value(result)?;
     // The stored value is always ours; another vocabulary is only how it is said.

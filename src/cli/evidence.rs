@@ -9,6 +9,7 @@ use super::reach::{self, Reach, segment};
 use super::render;
 use crate::config::Config;
 use crate::domain::ItemResult;
+use crate::judging::vocabularies::Vocabulary;
 use crate::outbound::Method;
 use crate::store::StoredEvidence;
 
@@ -42,7 +43,7 @@ pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> R
         return output.value(&serde_json::json!({ "result": result, "evidence": evidence }));
     }
     let rows = evidence.get("items").unwrap_or(&evidence).as_array().map_or(0, Vec::len);
-    let mut text = render::result(&result, output);
+    let mut text = render::result(&result, Vocabulary::Ours, output);
     let _infallible = write!(text, "\n{rows} judged passage(s) are stored; --json shows all of them\n");
     output.text(&text)
 }
