@@ -37,7 +37,10 @@ pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> R
         }
     };
     let Some((result, evidence)) = found else {
-        return Err(Failure::failed(format!("there is no item {item_id:?}; list items with GET /api/items")));
+        return Err(Failure::failed(format!(
+            "nothing is stored of an item {item_id:?}: it may still be waiting in the queue, or its id is another one; \
+             GET /api/items lists those that are done"
+        )));
     };
     if output.json {
         return output.value(&serde_json::json!({ "result": result, "evidence": evidence }));
