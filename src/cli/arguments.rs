@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
 
@@ -62,7 +62,7 @@ pub enum Command {
     },
     /// Enrich items from a file: NDJSON in, NDJSON out.
     #[command(
-        after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nResults are written as they are done. A bad line is reported with its number and the others are done. Run again\nwith the same --out, items whose result stands there are skipped."
+        after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nResults are written as they are done. A bad line is reported with its number and the others are done. Run again\nwith the same --out, items whose result stands there are skipped; degraded results are asked again and replaced."
     )]
     Enrich {
         /// NDJSON file, or - for standard input.
@@ -84,13 +84,22 @@ pub enum Command {
     },
     /// Show the stored evidence of an item.
     #[command(after_help = "Example:\n  corroborate evidence tg:channel1:48211")]
-    Evidence { item_id: String },
+    Evidence {
+        /// The item's id, as it was sent; `check --json` prints the one it made up.
+        item_id: String,
+    },
     /// List and edit the allow and deny lists, while the daemon runs.
+    #[command(
+        after_help = "Examples:\n  corroborate domains list\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains remove spam.example"
+    )]
     Domains {
         #[command(subcommand)]
         action: DomainsAction,
     },
     /// Look at messages that were given up, send them back or drop them.
+    #[command(
+        after_help = "Examples:\n  corroborate dead list\n  corroborate dead show ID\n  corroborate dead requeue --all\n  corroborate dead drop ID"
+    )]
     Dead {
         #[command(subcommand)]
         action: DeadAction,
@@ -106,6 +115,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  DATABASE_URL=postgres://… corroborate migrate")]
     Migrate,
     /// Check or show the configuration.
+    #[command(
+        after_help = "Examples:\n  corroborate config check\n  corroborate --config my.toml config check --json\n  corroborate config show"
+    )]
     Config {
         #[command(subcommand)]
         action: ConfigAction,
@@ -113,6 +125,7 @@ pub enum Command {
     /// Print a JSON Schema.
     #[command(after_help = "Example:\n  corroborate schema item > item.schema.json")]
     Schema {
+        /// Of what.
         #[arg(value_enum)]
         what: SchemaChoice,
     },
@@ -122,6 +135,7 @@ pub enum Command {
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  corroborate completions bash > /etc/bash_completion.d/corroborate")]
     Completions {
+        /// For which shell.
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
@@ -134,35 +148,42 @@ pub enum DomainsAction {
     List,
     /// Add or change a rule; every process takes it over within seconds.
     #[command(
-        after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run"
+        group(ArgGroup::new("list").required(true).args(["allow", "deny"])),
+        after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run\n\nWhere the domain stays on its list, what is not given stays as it is."
     )]
     Add {
         /// example.org covers every host below it; *.gov only what is below gov.
         domain: String,
         /// Trusted: searched first, credibility at least 0.7.
-        #[arg(long, required_unless_present = "deny", conflicts_with = "deny")]
+        #[arg(long)]
         allow: bool,
         /// Never fetched, never evidence.
         #[arg(long)]
         deny: bool,
-        /// 0 to 1.
+        /// How far it is believed, 0 to 1; an allowed domain has at least 0.7.
         #[arg(long)]
         credibility: Option<f64>,
         /// `news`, `fact_checker`, `government`, `academic`, `reference`, `social`, `blog` or `link_farm`.
         #[arg(long)]
         source_type: Option<String>,
-        /// For the record of changes.
+        /// The reason, for the record of changes.
         #[arg(long)]
         why: Option<String>,
         /// Say what would change, and change nothing.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove a rule.
+    /// Remove a rule; every process takes it over within seconds.
+    #[command(
+        after_help = "Examples:\n  corroborate domains remove spam.example --dry-run\n  corroborate domains remove spam.example --why \"it was sold\""
+    )]
     Remove {
+        /// As `domains list` shows it.
         domain: String,
+        /// The reason, for the record of changes.
         #[arg(long)]
         why: Option<String>,
+        /// Say what would change, and change nothing.
         #[arg(long)]
         dry_run: bool,
     },
@@ -172,23 +193,39 @@ pub enum DomainsAction {
 #[derive(Debug, Subcommand)]
 pub enum DeadAction {
     /// List them, oldest first.
+    #[command(after_help = "Example:\n  corroborate dead list --limit 200")]
     List {
+        /// How many at most.
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
     /// Show one with its message.
-    Show { id: String },
+    #[command(after_help = "Example:\n  corroborate dead show ID        ids are listed by `corroborate dead list`")]
+    Show {
+        /// As `dead list` shows it.
+        id: String,
+    },
     /// Send messages back to the queue they came from.
+    #[command(
+        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
+        after_help = "Examples:\n  corroborate dead requeue ID ID\n  corroborate dead requeue --all\n\nIds are listed by `corroborate dead list`."
+    )]
     Requeue {
-        #[arg(required_unless_present = "all")]
+        /// Which ones.
         ids: Vec<String>,
+        /// All of them.
         #[arg(long)]
         all: bool,
     },
     /// Throw messages away.
+    #[command(
+        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
+        after_help = "Examples:\n  corroborate dead drop ID\n  corroborate dead drop --all\n\nIds are listed by `corroborate dead list`."
+    )]
     Drop {
-        #[arg(required_unless_present = "all")]
+        /// Which ones.
         ids: Vec<String>,
+        /// All of them.
         #[arg(long)]
         all: bool,
     },
@@ -217,7 +254,9 @@ pub enum SchemaChoice {
 /// Which queue.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum QueueChoice {
+    /// The whole pipeline.
     Enrichment,
+    /// The fact-check lookup alone.
     Factcheck,
 }
 
@@ -260,10 +299,34 @@ mod tests {
     }
 
     #[test]
-    fn every_command_teaches_by_help() {
-        let command = Cli::command();
-        for sub in command.get_subcommands() {
-            assert!(sub.get_about().is_some(), "{} has no help", sub.get_name());
+    fn every_command_and_argument_teaches_by_help() {
+        fn teaches(command: &clap::Command) {
+            let name = command.get_name();
+            assert!(command.get_about().is_some(), "{name} has no help");
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{} of {name} has no help", argument.get_id());
+            }
+            command.get_subcommands().for_each(teaches);
+        }
+        teaches(&Cli::command());
+    }
+
+    /// What a wrong call is told.
+    fn refused(arguments: &[&str]) -> String {
+        Cli::try_parse_from(["corroborate"].iter().chain(arguments)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_choice_that_is_missing_is_named_whole() {
+        let told = refused(&["domains", "add", "a.example"]);
+        assert!(told.contains("--allow") && told.contains("--deny"), "{told}");
+        for verb in ["requeue", "drop"] {
+            let told = refused(&["dead", verb]);
+            assert!(told.contains("IDS") && told.contains("--all"), "{told}");
+            refused(&["dead", verb, "7", "--all"]);
+            for good in [&["7", "8"][..], &["--all"]] {
+                assert!(Cli::try_parse_from(["corroborate", "dead", verb].iter().chain(good)).is_ok(), "{good:?}");
+            }
         }
     }
 

@@ -15,6 +15,9 @@ use crate::judging::vocabularies::{Vocabulary, word};
 use crate::outbound::Method;
 use crate::pipeline::{self, Outcome, Request};
 
+/// Longest claim, characters: as long as the API takes, whether a daemon runs or not.
+const MOST_CHARS: usize = 5_000;
+
 pub(super) async fn run(
     config: Arc<Config>,
     claim: &str,
@@ -22,10 +25,7 @@ pub(super) async fn run(
     language: Option<&str>,
     output: Output,
 ) -> Result<(), Failure> {
-    let claim = claim.trim();
-    if claim.is_empty() {
-        return Err(Failure::new(2, "the claim is empty; give a sentence to check"));
-    }
+    let claim = checkable(claim)?;
     let result = match reach::app(&config).await? {
         Reach::Here(app) => {
             let result = here(&app, claim, language).await;
@@ -40,7 +40,43 @@ pub(super) async fn run(
                 .map_err(|error| Failure::failed(format!("the daemon's answer cannot be read: {error}")))?
         }
     };
-    show(&result, vocabulary, output)
+    show(&result, vocabulary, output)?;
+    unasked(&result).map_or(Ok(()), Err)
+}
+
+fn checkable(claim: &str) -> Result<&str, Failure> {
+    let claim = claim.trim();
+    if claim.is_empty() {
+        return Err(Failure::new(2, "the claim is empty; give a sentence to check"));
+    }
+    if claim.chars().nth(MOST_CHARS).is_some() {
+        return Err(Failure::new(
+            2,
+            format!(
+                "the claim is longer than {MOST_CHARS} characters; give one statement, or a file to `corroborate enrich`"
+            ),
+        ));
+    }
+    Ok(claim)
+}
+
+/// The failure of a check for which nobody could be asked: nothing was found, and every source that was tried is named
+/// among the causes. Where a single one answered, nothing found is an answer.
+fn unasked(result: &ItemResult) -> Option<Failure> {
+    let found = !result.fact_checks.is_empty() || result.claims.iter().any(|claim| !claim.evidence.is_empty());
+    if found || result.degraded.is_empty() {
+        return None;
+    }
+    let away = |source: &String| {
+        result.degraded.iter().any(|cause| cause.split_once(':').is_some_and(|(_, name)| name == source))
+    };
+    if !result.sources_checked.iter().all(away) {
+        return None;
+    }
+    let causes = result.degraded.join(", ");
+    Some(Failure::unavailable(format!(
+        "nothing could be asked: {causes}; see `corroborate doctor`, or try again later"
+    )))
 }
 
 async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Result<ItemResult, Failure> {
@@ -56,7 +92,7 @@ async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Res
 
 fn show(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> Result<(), Failure> {
     if !output.json {
-        return output.text(&render::result(result, output));
+        return output.text(&render::result(result, vocabulary, output));
     }
     let mut value = serde_json::to_value(result)?;
     // The stored value is always ours; another vocabulary is only how it is said.
@@ -70,4 +106,41 @@ fn show(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> Result<(
         }
     }
     output.value(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::tests::{result, with_claim};
+    use crate::domain::Verdict;
+
+    #[test]
+    fn an_empty_or_endless_claim_is_a_usage_error() {
+        assert_eq!(checkable(" A b. ").unwrap(), "A b.");
+        assert!(checkable(&"ї".repeat(MOST_CHARS)).is_ok());
+        for claim in ["  ".to_owned(), "ї".repeat(MOST_CHARS + 1)] {
+            assert_eq!(checkable(&claim).unwrap_err().code(), 2);
+        }
+    }
+
+    #[test]
+    fn nobody_asked_is_a_failure_and_nothing_found_is_not() {
+        let rows: [(&[&str], &[&str], bool); 6] = [
+            (&["no_provider"], &[], true),
+            (&["provider_open:gdelt"], &["gdelt"], true),
+            (&["provider_failed:gdelt", "provider_disabled:brave"], &["brave", "gdelt"], true),
+            (&["provider_open:gdelt"], &["gdelt", "google_factcheck"], false),
+            (&["no_page_read"], &["gdelt", "example.org"], false),
+            (&[], &["gdelt"], false),
+        ];
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        for (degraded, checked, fails) in rows {
+            let mut one = result("a");
+            (one.degraded, one.sources_checked) = (words(degraded), words(checked));
+            assert_eq!(unasked(&one).map(|failure| failure.code()), fails.then_some(69), "{degraded:?} {checked:?}");
+        }
+        let mut found = with_claim(Verdict::NotEnoughEvidence, "A b.");
+        found.degraded = words(&["provider_open:gdelt"]);
+        assert!(unasked(&found).is_none(), "something was found in the store");
+    }
 }

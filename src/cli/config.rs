@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::arguments::ConfigAction;
 use super::failure::Failure;
@@ -10,7 +10,15 @@ use super::output::Output;
 use crate::config::{ConfigError, Loaded, show};
 
 pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
-    let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            if output.json && matches!(action, ConfigAction::Check) {
+                output.value(&refused(&error))?;
+            }
+            return Err(Failure::configuration(&error));
+        }
+    };
     match action {
         ConfigAction::Check => {
             if output.json {
@@ -36,5 +44,34 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
             }
             output.text(&text)
         }
+    }
+}
+
+/// The same shape as the answer for a configuration that can be used. Values that may be secret are null.
+fn refused(error: &ConfigError) -> Value {
+    let problems: Vec<Value> = error
+        .problems
+        .iter()
+        .map(|one| json!({ "key": one.key, "value": one.value, "what": one.what, "mend": one.mend }))
+        .collect();
+    json!({ "ok": false, "problems": problems })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{LoadOptions, load};
+
+    #[test]
+    fn machines_get_every_problem() {
+        let env = [("WORKER_CONCURRENCY", "many"), ("FETCH_TIMEOUT", "soon")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let error = load(LoadOptions { file: None, env }).unwrap_err();
+        let told = refused(&error);
+        assert_eq!(told["ok"], false);
+        let keys: Vec<&str> =
+            told["problems"].as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
+        assert!(keys.len() == error.problems.len() && keys.contains(&"WORKER_CONCURRENCY"), "{told:#}");
+        assert!(told["problems"].as_array().unwrap().iter().all(|one| one["mend"].is_string()));
     }
 }

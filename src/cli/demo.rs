@@ -10,6 +10,7 @@ use crate::app::demo::{self, DemoItem, DemoReport};
 use crate::app::demo_data;
 use crate::config::Config;
 use crate::domain::{Tier, Verdict};
+use crate::judging::vocabularies::Vocabulary;
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
     output
@@ -32,7 +33,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
     for (number, one) in report.items.iter().enumerate() {
         let _infallible =
             write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
-        text.push_str(&render::result(&one.result, output));
+        text.push_str(&render::result(&one.result, Vocabulary::Ours, output));
         if let Some(made) = made.get(&one.item.item_id) {
             let _infallible = writeln!(text, "   {}", output.paint(&format!("item: {made}"), Colour::Dim));
         }

@@ -1,7 +1,9 @@
 //! `enrich`: items from a file through the pipeline, results into a file. Resumable; one bad line costs only itself.
 
-use std::collections::HashSet;
-use std::io::{BufRead as _, Write};
+mod standing;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,14 +19,28 @@ use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
 
 pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, output: Output) -> Result<(), Failure> {
+    if out.is_some_and(|out| standing::same_file(file, out)) {
+        return Err(Failure::new(2, "the items and --out are one and the same file; give --out another name"));
+    }
     let lines = lines::read(file)?;
     let bad = lines::report_bad(&lines, output);
-    let done = out.map(finished).transpose()?.unwrap_or_default();
-    let items = todo(lines, &done);
-    if !done.is_empty() {
-        output.hint(&format!("{} result(s) stand in the output already and are skipped", done.len()));
+    let standing = out.map(|out| standing::read(out, output)).transpose()?.unwrap_or_default();
+    let Todo { items, left_out } = todo(lines, &standing.done);
+    let again: Vec<String> =
+        items.iter().map(|item| &item.item_id).filter(|id| standing.degraded.contains(*id)).cloned().collect();
+    if !standing.done.is_empty() {
+        output.hint(&format!("{} result(s) stand in the output already and are skipped", standing.done.len()));
     }
-    let mut sink = sink(out)?;
+    if !again.is_empty() {
+        output.hint(&format!("{} degraded result(s) are asked again", again.len()));
+    }
+    if left_out > 0 {
+        output.hint(&format!(
+            "{left_out} earlier line(s) of an item_id that comes again are left out: the last one counts"
+        ));
+    }
+    // Said before anything is asked, and before an embedded database is started.
+    drop(sink(out)?);
     let app = match reach::app(&config).await? {
         Reach::Here(app) => app,
         Reach::Daemon(daemon) => {
@@ -34,12 +50,22 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
             )));
         }
     };
-    let worked = work(&app, items, super::concurrency(&config), &mut *sink, output).await;
+    let again: HashSet<&str> = again.iter().map(String::as_str).collect();
+    // Only now is anything taken out of the output: what cannot be asked again stays.
+    let opened = out.map_or(Ok(()), |out| standing.prepare(out, &again)).and_then(|()| sink(out));
+    let worked = match opened {
+        Ok(mut sink) => work(&app, items, super::concurrency(&config), &mut *sink, output).await,
+        Err(failure) => Err(failure),
+    };
     app.close().await?;
-    let worked = worked?;
+    finish(&worked?, bad, output)
+}
+
+fn finish(worked: &Worked, bad: usize, output: Output) -> Result<(), Failure> {
     output.hint(&format!(
-        "{} item(s) enriched, {} failed, {bad} bad line(s){}",
+        "{} item(s) enriched{}, {} failed, {bad} bad line(s){}",
         worked.written,
+        worked.degraded_note(),
         worked.failed,
         if worked.stopped { "; stopped early: run again with the same --out to go on" } else { "" },
     ));
@@ -55,69 +81,67 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
     Ok(())
 }
 
-/// The ids whose results stand in the output. A last line cut off by a kill is ignored: its item is done again.
-fn finished(out: &Path) -> Result<HashSet<String>, Failure> {
-    let file = match std::fs::File::open(out) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashSet::new()),
-        Err(error) => return Err(Failure::failed(format!("{} cannot be read: {error}", out.display()))),
-    };
-    let mut ids = HashSet::new();
-    for line in std::io::BufReader::new(file).lines() {
-        if let Ok(result) = serde_json::from_str::<ItemResult>(&line?) {
-            ids.insert(result.item_id);
-        }
-    }
-    Ok(ids)
+struct Todo {
+    items: Vec<Item>,
+    /// Earlier lines of an id that comes again.
+    left_out: usize,
 }
 
 /// The items still to be done, each id once: the last line of an id wins, as it would in a queue.
-fn todo(lines: Vec<Line>, done: &HashSet<String>) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    let mut position: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+fn todo(lines: Vec<Line>, done: &HashSet<String>) -> Todo {
+    let mut todo = Todo { items: Vec::new(), left_out: 0 };
+    let mut position: HashMap<String, usize> = HashMap::new();
     for item in lines.into_iter().filter_map(|line| line.item.ok()) {
         if done.contains(&item.item_id) {
             continue;
         }
-        if let Some(known) = position.get(&item.item_id).and_then(|&at| items.get_mut(at)) {
+        if let Some(known) = position.get(&item.item_id).and_then(|&at| todo.items.get_mut(at)) {
             *known = *item;
+            todo.left_out += 1;
         } else {
-            position.insert(item.item_id.clone(), items.len());
-            items.push(*item);
+            position.insert(item.item_id.clone(), todo.items.len());
+            todo.items.push(*item);
         }
     }
-    items
+    todo
 }
 
 fn sink(out: Option<&Path>) -> Result<Box<dyn Write + Send>, Failure> {
     let Some(path) = out else { return Ok(Box::new(std::io::stdout())) };
-    let open = || -> std::io::Result<std::fs::File> {
-        let mut file = std::fs::OpenOptions::new().read(true).append(true).create(true).open(path)?;
-        // After a kill the file may end in half a line; the next result must not be glued to it.
-        if !ends_with_newline(&mut file)? {
-            file.write_all(b"\n")?;
-        }
-        Ok(file)
-    };
-    let file = open().map_err(|error| Failure::failed(format!("{} cannot be written: {error}", path.display())))?;
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    let file = file.map_err(|error| Failure::failed(format!("{} cannot be written: {error}", path.display())))?;
     Ok(Box::new(file))
 }
 
-fn ends_with_newline(file: &mut std::fs::File) -> std::io::Result<bool> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    if file.metadata()?.len() == 0 {
-        return Ok(true);
-    }
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
-}
-
+#[derive(Debug, Default)]
 struct Worked {
     written: usize,
+    degraded: usize,
+    /// How many of the degraded ones name that cause; an item may name several.
+    causes: BTreeMap<String, usize>,
     failed: usize,
     stopped: bool,
+}
+
+impl Worked {
+    fn count(&mut self, result: &ItemResult) {
+        self.written += 1;
+        self.degraded += usize::from(!result.degraded.is_empty());
+        for cause in &result.degraded {
+            *self.causes.entry(cause.clone()).or_default() += 1;
+        }
+    }
+
+    /// `, 3 of them degraded (deadline 2, budget 1)`; the most frequent cause first.
+    fn degraded_note(&self) -> String {
+        if self.degraded == 0 {
+            return String::new();
+        }
+        let mut causes: Vec<(&String, &usize)> = self.causes.iter().collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let causes: Vec<String> = causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
+        format!(", {} of them degraded ({})", self.degraded, causes.join(", "))
+    }
 }
 
 async fn work(
@@ -128,7 +152,7 @@ async fn work(
     output: Output,
 ) -> Result<Worked, Failure> {
     let bar = output.progress(u64::try_from(items.len()).unwrap_or(0));
-    let mut worked = Worked { written: 0, failed: 0, stopped: false };
+    let mut worked = Worked::default();
     let mut running = stream::iter(items)
         .map(|item| async move {
             let id = item.item_id.clone();
@@ -153,7 +177,7 @@ async fn work(
                 line.push(b'\n');
                 sink.write_all(&line)?;
                 sink.flush()?;
-                worked.written += 1;
+                worked.count(&result);
             }
             Err(failure) => {
                 worked.failed += 1;
@@ -177,5 +201,40 @@ async fn one(app: &App, item: Item) -> Result<ItemResult, Failure> {
             None => Err(Failure::failed("its stored result was removed meanwhile; run again")),
         },
         Err(error) => Err(Failure::failed(chain(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::tests::result;
+
+    fn lines(ids: &[&str]) -> Vec<Line> {
+        let line = |(number, id): (usize, &&str)| {
+            let item = Item::from_claim((*id).to_owned(), &format!("claim {number}"));
+            Line { number, bytes: Vec::new(), item: Ok(Box::new(item)) }
+        };
+        ids.iter().enumerate().map(line).collect()
+    }
+
+    #[test]
+    fn the_last_line_of_an_id_counts_and_the_earlier_ones_are_told() {
+        let todo = todo(lines(&["a", "b", "a", "done", "done", "a"]), &HashSet::from(["done".to_owned()]));
+        let items: Vec<(&str, &str)> =
+            todo.items.iter().map(|item| (item.item_id.as_str(), item.text.as_deref().unwrap_or_default())).collect();
+        assert_eq!((items, todo.left_out), (vec![("a", "claim 5"), ("b", "claim 1")], 2));
+    }
+
+    #[test]
+    fn the_end_says_what_could_not_be_asked() {
+        let mut worked = Worked::default();
+        for causes in [&["deadline", "provider_open:gdelt"][..], &["provider_open:gdelt"], &[]] {
+            let mut result = result("a");
+            result.degraded = causes.iter().map(|cause| (*cause).to_owned()).collect();
+            worked.count(&result);
+        }
+        assert_eq!(worked.written, 3);
+        assert_eq!(worked.degraded_note(), ", 2 of them degraded (provider_open:gdelt 2, deadline 1)");
+        assert_eq!(Worked::default().degraded_note(), "");
     }
 }

@@ -9,6 +9,7 @@ use super::reach::{self, Reach, segment};
 use super::render;
 use crate::config::Config;
 use crate::domain::ItemResult;
+use crate::judging::vocabularies::Vocabulary;
 use crate::outbound::Method;
 use crate::store::StoredEvidence;
 
@@ -36,13 +37,16 @@ pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> R
         }
     };
     let Some((result, evidence)) = found else {
-        return Err(Failure::failed(format!("there is no item {item_id:?}; list items with GET /api/items")));
+        return Err(Failure::failed(format!(
+            "nothing is stored of an item {item_id:?}: it may still be waiting in the queue, or its id is another one; \
+             GET /api/items lists those that are done"
+        )));
     };
     if output.json {
         return output.value(&serde_json::json!({ "result": result, "evidence": evidence }));
     }
     let rows = evidence.get("items").unwrap_or(&evidence).as_array().map_or(0, Vec::len);
-    let mut text = render::result(&result, output);
+    let mut text = render::result(&result, Vocabulary::Ours, output);
     let _infallible = write!(text, "\n{rows} judged passage(s) are stored; --json shows all of them\n");
     output.text(&text)
 }

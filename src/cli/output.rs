@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use serde::Serialize;
 
 use super::failure::Failure;
+use super::render::plain;
 
 /// How to print.
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +43,9 @@ impl Output {
         }
     }
 
-    /// A problem with one of many inputs: always said.
+    /// A problem with one of many inputs, in one line: always said. The inputs' own words may be in it.
     pub(super) fn problem(self, text: &str) {
-        drop(writeln!(std::io::stderr(), "{text}"));
+        drop(writeln!(std::io::stderr(), "{}", plain(text)));
     }
 
     pub(super) fn paint(self, text: &str, colour: Colour) -> String {

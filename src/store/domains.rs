@@ -13,7 +13,14 @@ const CHANNEL: &str = "corroborate_domain_rules";
 
 words! {
     /// What was done to a rule.
-    RuleChangeAction { Add => "add", Change => "change", Remove => "remove", Install => "install" }
+    RuleChangeAction {
+        Add => "add",
+        Change => "change",
+        Remove => "remove",
+        Install => "install",
+        /// The rule was like that already: nothing is kept or recorded.
+        Unchanged => "unchanged",
+    }
 }
 
 /// What an edit did.
@@ -22,6 +29,8 @@ pub struct RuleChange {
     pub action: RuleChangeAction,
     pub before: Option<DomainRule>,
     pub after: Option<DomainRule>,
+    /// The fields whose values differ; empty unless a rule was changed.
+    pub changed: Vec<&'static str>,
 }
 
 /// Hears of edits by other processes.
@@ -72,7 +81,8 @@ impl Store {
             == 1;
         if first {
             for rule in rules {
-                put(&mut transaction, rule, RuleChangeAction::Install, None, "configuration", now).await?;
+                let edit = Edit { after: rule, why: rule.why.as_deref(), before: None };
+                put(&mut transaction, &edit, RuleChangeAction::Install, "configuration", now).await?;
             }
         }
         transaction.commit().await?;
@@ -82,7 +92,8 @@ impl Store {
         Ok(first)
     }
 
-    /// Adds or changes a rule. With `dry_run` nothing is kept, and the answer is what would have happened.
+    /// Adds or changes a rule. Where the domain stays on its list, fields that are `None` keep their values; on another list
+    /// they would speak of the opposite. With `dry_run` nothing is kept, and the answer is what would have happened.
     pub async fn put_domain_rule(
         &self,
         new: &DomainRule,
@@ -92,16 +103,24 @@ impl Store {
     ) -> Result<RuleChange, StoreError> {
         let mut transaction = self.pool.begin().await?;
         let before = one(&mut transaction, &new.domain).await?;
-        let action = if before.is_some() { RuleChangeAction::Change } else { RuleChangeAction::Add };
-        if dry_run {
+        let after = before.as_ref().map_or_else(|| new.clone(), |before| merged(before, new));
+        let changed = before.as_ref().map_or_else(Vec::new, |before| differences(before, &after));
+        let action = match &before {
+            None => RuleChangeAction::Add,
+            Some(_) if changed.is_empty() => RuleChangeAction::Unchanged,
+            Some(_) => RuleChangeAction::Change,
+        };
+        if dry_run || action == RuleChangeAction::Unchanged {
             transaction.rollback().await?;
         } else {
-            put(&mut transaction, new, action, before.as_ref(), who, now).await?;
+            // The record holds the reason of this edit, not the one that the rule keeps.
+            let edit = Edit { before: before.as_ref(), after: &after, why: new.why.as_deref() };
+            put(&mut transaction, &edit, action, who, now).await?;
             self.tell(&mut transaction).await?;
             transaction.commit().await?;
             self.wake_rules.notify_waiters();
         }
-        Ok(RuleChange { action, before, after: Some(new.clone()) })
+        Ok(RuleChange { action, before, after: Some(after), changed })
     }
 
     /// Removes a rule; `None` when there is none for that domain.
@@ -137,7 +156,12 @@ impl Store {
             transaction.commit().await?;
             self.wake_rules.notify_waiters();
         }
-        Ok(Some(RuleChange { action: RuleChangeAction::Remove, before: Some(before), after: None }))
+        Ok(Some(RuleChange {
+            action: RuleChangeAction::Remove,
+            before: Some(before),
+            after: None,
+            changed: Vec::new(),
+        }))
     }
 
     /// How many stored pages stand under a domain: what an edit would touch.
@@ -186,14 +210,45 @@ async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<Domai
         .transpose()
 }
 
+/// The rule as it will be: on the same list, what is not given stays.
+fn merged(before: &DomainRule, new: &DomainRule) -> DomainRule {
+    if before.list != new.list {
+        return new.clone();
+    }
+    DomainRule {
+        domain: new.domain.clone(),
+        list: new.list,
+        credibility: new.credibility.or(before.credibility),
+        source_type: new.source_type.or(before.source_type),
+        why: new.why.clone().or_else(|| before.why.clone()),
+    }
+}
+
+fn differences(before: &DomainRule, after: &DomainRule) -> Vec<&'static str> {
+    let fields = [
+        ("list", before.list != after.list),
+        ("credibility", before.credibility != after.credibility),
+        ("source_type", before.source_type != after.source_type),
+        ("why", before.why != after.why),
+    ];
+    fields.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+}
+
+/// A rule as it was and will be, and the reason that was given for that.
+struct Edit<'a> {
+    before: Option<&'a DomainRule>,
+    after: &'a DomainRule,
+    why: Option<&'a str>,
+}
+
 async fn put(
     connection: &mut PgConnection,
-    new: &DomainRule,
+    edit: &Edit<'_>,
     action: RuleChangeAction,
-    before: Option<&DomainRule>,
     who: &str,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
+    let new = edit.after;
     // The rule and its record in one statement: neither exists without the other.
     sqlx::query(
         "WITH rule AS (
@@ -203,7 +258,7 @@ async fn put(
                  source_type = excluded.source_type, why = excluded.why, updated_by = excluded.updated_by,
                  updated_at = excluded.updated_at)
          INSERT INTO domain_rule_changes (domain, action, before, after, who, why, changed_at)
-         VALUES ($1, $8, $9, $10, $6, $5, $7)",
+         VALUES ($1, $8, $9, $10, $6, $11, $7)",
     )
     .bind(&new.domain)
     .bind(new.list.as_str())
@@ -213,8 +268,9 @@ async fn put(
     .bind(who)
     .bind(now)
     .bind(action.as_str())
-    .bind(before.map(super::commit::json).transpose()?)
+    .bind(edit.before.map(super::commit::json).transpose()?)
     .bind(super::commit::json(new)?)
+    .bind(edit.why)
     .execute(connection)
     .await?;
     Ok(())
@@ -230,4 +286,29 @@ fn rule(row: &sqlx::postgres::PgRow) -> Result<DomainRule, StoreError> {
         source_type: source_type.as_deref().and_then(SourceType::parse),
         why: row.try_get("why")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_given_stays_only_on_the_same_list() {
+        let bare = |list| DomainRule { domain: "a.org".into(), list, credibility: None, source_type: None, why: None };
+        let before = DomainRule {
+            credibility: Some(0.9),
+            source_type: Some(SourceType::Government),
+            why: Some("official".into()),
+            ..bare(DomainList::Allow)
+        };
+        let same = merged(&before, &bare(DomainList::Allow));
+        assert_eq!((differences(&before, &same), &same), (vec![], &before));
+        let more = DomainRule { credibility: Some(0.8), ..bare(DomainList::Allow) };
+        let after = merged(&before, &more);
+        assert_eq!(differences(&before, &after), ["credibility"]);
+        assert_eq!(after.why.as_deref(), Some("official"));
+        let turned = merged(&before, &bare(DomainList::Deny));
+        assert_eq!(turned, bare(DomainList::Deny), "credit is not carried to the other list");
+        assert_eq!(differences(&before, &turned), ["list", "credibility", "source_type", "why"]);
+    }
 }

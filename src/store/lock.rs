@@ -31,10 +31,12 @@ impl DataLock {
             path: folder.display().to_string(),
             detail: detail.to_string(),
         };
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        protection::create(folder).map_err(failed)?;
         let path = folder.join("corroborate.lock");
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        protection::for_the_owner(&mut options);
+        let mut file = options.open(&path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(std::fs::TryLockError::WouldBlock) => {
@@ -46,6 +48,8 @@ impl DataLock {
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
+        // Only the holder: whoever merely asks changes nothing.
+        protection::protect(folder, &file);
         let mut lock = Self { file, path };
         lock.announce(None)?;
         Ok(lock)
@@ -82,6 +86,70 @@ fn read_holder(file: &mut File) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
+/// The folder holds what people asked and the socket of a database without a password: it is its owner's alone. Where that
+/// cannot be had, the operator is told, and the store opens all the same.
+#[cfg(unix)]
+mod protection {
+    use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+    use std::path::Path;
+
+    /// Everybody but the owner.
+    const OTHERS: u32 = 0o077;
+
+    /// What lies in a data folder; one that holds other things as well is not ours to close.
+    const OURS: [&str; 5] = ["corroborate.lock", "postgres", "demo", ".s.PGSQL.5432", ".s.PGSQL.5432.lock"];
+
+    pub(super) fn create(folder: &Path) -> std::io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    }
+
+    pub(super) fn for_the_owner(options: &mut OpenOptions) {
+        options.mode(0o600);
+    }
+
+    pub(super) fn protect(folder: &Path, lock: &File) {
+        if let Err(error) = close_file(lock).and_then(|()| close_folder(folder)) {
+            tracing::warn!(
+                folder = %folder.display(),
+                %error,
+                "the data folder is open to other users of this machine; make it yours alone: chmod 700, as its owner"
+            );
+        }
+    }
+
+    fn close_file(lock: &File) -> std::io::Result<()> {
+        if lock.metadata()?.mode() & OTHERS == 0 { Ok(()) } else { lock.set_permissions(Permissions::from_mode(0o600)) }
+    }
+
+    fn close_folder(folder: &Path) -> std::io::Result<()> {
+        if std::fs::metadata(folder)?.mode() & OTHERS == 0 {
+            return Ok(());
+        }
+        for entry in std::fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            if !OURS.iter().any(|ours| name == *ours) {
+                return Err(std::io::Error::other(format!("it holds other things too, like {}", name.display())));
+            }
+        }
+        std::fs::set_permissions(folder, Permissions::from_mode(0o700))
+    }
+}
+
+#[cfg(not(unix))]
+mod protection {
+    use std::fs::{File, OpenOptions};
+    use std::path::Path;
+
+    pub(super) fn create(folder: &Path) -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)
+    }
+
+    pub(super) fn for_the_owner(_options: &mut OpenOptions) {}
+
+    pub(super) fn protect(_folder: &Path, _lock: &File) {}
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +166,27 @@ mod tests {
         drop(lock);
         assert_eq!(DataLock::holder(folder.path()), None);
         DataLock::take(folder.path()).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_and_its_lock_are_the_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let open = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("data");
+        drop(DataLock::take(&folder).unwrap());
+        assert_eq!((mode(&folder), mode(&folder.join("corroborate.lock"))), (0o700, 0o600));
+        // As an earlier version left them.
+        open(&folder, 0o755);
+        open(&folder.join("corroborate.lock"), 0o644);
+        drop(DataLock::take(&folder).unwrap());
+        assert_eq!((mode(&folder), mode(&folder.join("corroborate.lock"))), (0o700, 0o600));
+        // A folder that other things lie in is left as it is, and can be used.
+        open(&folder, 0o755);
+        std::fs::write(folder.join("notes.txt"), "x").unwrap();
+        drop(DataLock::take(&folder).unwrap());
+        assert_eq!(mode(&folder), 0o755);
     }
 }

@@ -282,6 +282,16 @@ async fn domain_rules_are_recorded_and_installed_once(store: &Store) {
     let (rules, after) = store.domain_rules().await.unwrap();
     assert_eq!(rules[0].domain, "spam.example");
     assert!(after > before);
+    let same = DomainRule { why: None, ..rule("spam.example", DomainList::Deny) };
+    let unchanged = store.put_domain_rule(&same, "admin", day(1), false).await.unwrap();
+    assert_eq!((unchanged.action.as_str(), unchanged.changed.len()), ("unchanged", 0));
+    assert_eq!(store.domain_rules().await.unwrap().1, after, "an edit that changes nothing is not recorded");
+    let typed = DomainRule { source_type: Some(SourceType::Blog), ..same };
+    let change = store.put_domain_rule(&typed, "admin", day(1), false).await.unwrap();
+    assert_eq!((change.action.as_str(), change.changed), ("change", vec!["source_type"]));
+    let (rules, later) = store.domain_rules().await.unwrap();
+    assert_eq!((rules[0].why.as_deref(), rules[0].source_type), (Some("tested"), Some(SourceType::Blog)));
+    assert!(later > after);
     assert!(store.remove_domain_rule("nobody.example", "admin", None, day(1), false).await.unwrap().is_none());
     assert_eq!(store.sources_under("example.org").await.unwrap(), 1);
 }

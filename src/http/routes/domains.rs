@@ -38,7 +38,7 @@ pub(crate) const ROUTES: &[Route] = &[
         access: Access::Admin,
         patience: Patience::Short,
         operation: "putDomain",
-        summary: "Add a rule, or change the one the domain has (201 when it is new)",
+        summary: "Add a rule, or change the one the domain has (201 when it is new); on the same list, fields left out keep their values",
         parameters: &[],
         body: Some(Content::json(SchemaGenerator::subschema_for::<RuleRequest>)),
         answer: Answer::json("What was done", change_schema),
@@ -149,12 +149,17 @@ fn change_schema(generator: &mut SchemaGenerator) -> Schema {
     let action = generator.subschema_for::<RuleChangeAction>();
     schemars::json_schema!({
         "type": "object",
-        "required": ["domain", "action", "before", "after", "stored_pages"],
+        "required": ["domain", "action", "before", "after", "changed", "stored_pages"],
         "properties": {
             "domain": {"type": "string"},
             "action": action,
             "before": rule.clone(),
             "after": rule,
+            "changed": {
+                "type": "array",
+                "items": {"enum": ["list", "credibility", "source_type", "why"]},
+                "description": "The fields whose values differ; empty unless a rule was changed."
+            },
             "stored_pages": {"type": "integer"}
         }
     })
@@ -219,7 +224,9 @@ async fn put(
     let services = &app.services;
     let change = services.store.put_domain_rule(&rule, &editor.0, services.clock.now(), false).await?;
     let status = if change.before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
-    tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "a domain rule was edited");
+    if change.action != RuleChangeAction::Unchanged {
+        tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "a domain rule was edited");
+    }
     let stored_pages = services.store.sources_under(&rule.domain).await?;
     Ok((status, Json(Edited { domain: rule.domain, change, stored_pages })))
 }
@@ -331,7 +338,12 @@ mod tests {
     #[test]
     fn the_schema_names_what_is_sent() {
         let rule = read(json!({"domain": "a.org", "list": "deny"})).unwrap();
-        let change = RuleChange { action: RuleChangeAction::Add, before: None, after: Some(rule) };
+        let change = RuleChange {
+            action: RuleChangeAction::Change,
+            before: Some(rule.clone()),
+            after: Some(rule),
+            changed: vec!["why"],
+        };
         assert_described(change_schema, &json!(Edited { domain: "a.org".into(), change, stored_pages: 3 }));
     }
 }
