@@ -39,7 +39,10 @@ pub(super) async fn look_up(
         reviews.push(found?);
     }
     let count: usize = reviews.iter().map(Vec::len).sum();
-    journal.trace(format!("fact checks: {count} related review(s) by {}", provider.name()));
+    // Where it could not be asked, the line that says so stands already.
+    if count > 0 || journal.was_checked(provider.name()) {
+        journal.trace(format!("fact checks: {count} related review(s) by {}", provider.name()));
+    }
     Ok(reviews)
 }
 

@@ -181,6 +181,10 @@ impl Journal {
         });
     }
 
+    pub(crate) fn was_checked(&self, source: &str) -> bool {
+        self.with(|inner| inner.checked.iter().any(|known| known == source))
+    }
+
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.with(|inner| {
@@ -224,6 +228,10 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
     let (reviews, also_reported_by) = (reviews?, also_reported_by?);
+    if phase == Phase::One && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
+        // Phase 1 asks nobody else: without a fact-check provider nothing was asked at all.
+        journal.degrade(Degradation::NoProvider);
+    }
     let judged = if phase == Phase::Two {
         let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await;
         let pages = timed("read", read::read(services, item, &found, &journal)).await?;

@@ -2,8 +2,9 @@
 
 use super::claims::Claim;
 use super::normalise::Normal;
+use crate::domain::Item;
 use crate::language::entities::EntityKind;
-use crate::language::{keywords, tokens};
+use crate::language::{keywords, sentences, tokens};
 use crate::providers::Query;
 
 /// Search engines cut or reject longer queries; this is the shortest documented limit (Brave's 400) halved for safety.
@@ -13,7 +14,7 @@ const MAX_QUERY_CHARS: usize = 200;
 const MAX_OVERLAP: f64 = 0.8;
 
 /// The queries for one claim, the claim itself first.
-pub(crate) fn queries(claim: &Claim, normal: &Normal, channel: Option<&str>, most: usize, limit: usize) -> Vec<Query> {
+pub(crate) fn queries(claim: &Claim, normal: &Normal, item: &Item, most: usize, limit: usize) -> Vec<Query> {
     let language = normal.language.as_deref();
     let terms = terms(claim, language);
     let mut texts: Vec<String> = vec![claim.text.clone()];
@@ -47,11 +48,15 @@ pub(crate) fn queries(claim: &Claim, normal: &Normal, channel: Option<&str>, mos
     } else {
         // Too informal for names: the strongest words, and the channel that said them.
         let mut fallback = words.join(" ");
-        if let Some(channel) = channel {
+        if let Some(channel) = &item.channel {
             fallback.push(' ');
             fallback.push_str(channel.trim_start_matches('@'));
         }
         texts.push(fallback);
+    }
+    // Upstream's own summary says in other words what the item is about.
+    if let Some(first) = item.summary.as_deref().and_then(|summary| sentences::sentences(summary).into_iter().next()) {
+        texts.insert(1, first.to_owned());
     }
     distinct(texts, most)
         .into_iter()

@@ -66,20 +66,31 @@ pub(super) async fn retrieve(
             return Vec::new();
         }
         let settings = &services.settings;
-        let asked = queries(
-            claim,
-            normal,
-            request.item.channel.as_deref(),
-            settings.queries_per_claim,
-            settings.search_results,
-        );
-        search.claim(&asked).await
+        let asked = queries(claim, normal, &request.item, settings.queries_per_claim, settings.search_results);
+        search.claim(&only_allowed(asked, &rules)).await
     }))
     .await;
     let candidates = share_out(per_claim, main_claim(claims).unwrap_or(0), wanted, &rules);
     journal.trace(format!("search: {} page(s) to read, {wanted} wanted", candidates.len()));
     Found { candidates, rules, searched: true }
 }
+
+/// With the allow list only, an open search would be thrown away whole: each query then asks a few allowed domains, the
+/// queries of a claim different ones.
+fn only_allowed(mut queries: Vec<Query>, rules: &DomainRules) -> Vec<Query> {
+    let allowed = rules.allowed();
+    if !rules.allowlist_only || allowed.is_empty() {
+        return queries;
+    }
+    let parts: Vec<&[&str]> = allowed.chunks(DOMAINS_PER_QUERY).collect();
+    for (query, part) in queries.iter_mut().zip(parts.into_iter().cycle()) {
+        query.domains = part.iter().map(|domain| domain.trim_start_matches("*.").to_owned()).collect();
+    }
+    queries
+}
+
+/// Domains one query names: more would not leave room for the words in GDELT's 250 characters.
+const DOMAINS_PER_QUERY: usize = 5;
 
 struct Search<'a> {
     services: &'a Services,
@@ -131,9 +142,11 @@ impl Search<'_> {
         let asker = Asker { until: self.journal.ask_until, meter: &meter };
         let asked = services.search_cache.get_or_ask(&provider.cache_key(query), || provider.ask(query, asker)).await;
         self.journal.metered(name, &meter);
-        self.journal.checked(name);
         match asked {
-            Ok((answer, _spared)) => Ok(answer),
+            Ok((answer, _spared)) => {
+                self.journal.checked(name);
+                Ok(answer)
+            }
             Err(error) => {
                 self.journal.trace(format!("search: {name} could not be asked: {error}"));
                 Err(error.degradation(name))
