@@ -42,6 +42,7 @@ pub struct ClaimContext {
 
 /// What the evidence comes to.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "five findings of their own, each stored under its name")]
 pub struct Assessment {
     pub verdict: Verdict,
     pub decisive: bool,

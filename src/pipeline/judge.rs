@@ -59,7 +59,7 @@ pub(super) async fn judge(
 ) -> Result<Judged, PipelineError> {
     let mut judged = Judged {
         claims: Vec::with_capacity(claims.len()),
-        pages: pages.pages.iter().map(|read| Arc::clone(&read.page)).collect(),
+        pages: pages.read.iter().map(|read| Arc::clone(&read.page)).collect(),
         judge: services.models.stance.name().to_owned(),
         searched: pages.searched,
     };

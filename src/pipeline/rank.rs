@@ -31,7 +31,7 @@ pub(super) async fn rank(
     pages: &Pages,
     journal: &Journal,
 ) -> Result<Vec<Vec<Ranked>>, PipelineError> {
-    let readable: Vec<&ReadPage> = pages.pages.iter().filter(|read| read.page.failure.is_none()).collect();
+    let readable: Vec<&ReadPage> = pages.read.iter().filter(|read| read.page.failure.is_none()).collect();
     let groups = independent_groups(&readable, &pages.rules);
     let mut ranked = Vec::with_capacity(claims.len());
     for claim in claims {

@@ -128,7 +128,7 @@ pub(crate) struct ReadPage {
 /// What was read, best candidate first.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    pub(crate) pages: Vec<ReadPage>,
+    pub(crate) read: Vec<ReadPage>,
     pub(crate) rules: Arc<DomainRules>,
     pub(crate) searched: bool,
 }
@@ -176,7 +176,7 @@ pub(super) async fn read(
     if item.url.is_some() {
         journal.trace("read: the item's own page is no evidence for itself");
     }
-    Ok(Pages { pages, rules: Arc::clone(&found.rules), searched: found.searched })
+    Ok(Pages { read: pages, rules: Arc::clone(&found.rules), searched: found.searched })
 }
 
 async fn one(

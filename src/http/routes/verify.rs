@@ -264,6 +264,7 @@ mod tests {
             "contradiction": true, "notes": [], "also_reported_by": [], "explanation": null, "overall_summary": null,
             "sources_checked": [], "fact_checks": [check("b", "same"), check("b", "related"), check("a", "same")],
             "claims": [claim("a", 40, "supported", false), claim("b", 12, "refuted", false)],
+            "main_claim": "b",
             "context": {"evidence": [], "background": [], "digest_lines": []},
             "cost": {"usd": 0.0, "provider_calls": {}, "llm_calls": 0, "llm_tokens": 0, "millis": 1},
             "trace": ["search: 1 page(s) to read"]
