@@ -307,6 +307,8 @@ CREATE TABLE outbox (
     correlation_id text,
     message_id     text NOT NULL,
     attempts       integer NOT NULL DEFAULT 0,
+    -- Set while a process publishes it; free again when that time has passed.
+    locked_until   timestamptz,
     created_at     timestamptz NOT NULL
 );
 
