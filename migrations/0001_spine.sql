@@ -318,6 +318,8 @@ CREATE TABLE queue_messages (
     queue          text NOT NULL,
     body           bytea NOT NULL,
     attempts       integer NOT NULL DEFAULT 0,
+    -- How often it was taken, for whatever reason it came back.
+    deliveries     integer NOT NULL DEFAULT 0,
     message_id     text,
     reply_to       text,
     correlation_id text,

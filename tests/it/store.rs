@@ -345,10 +345,20 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     let next = TableQueue::open(store.clone(), later, POLL).await.unwrap();
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
-    next.settle(&again, Settle::Ack).await.unwrap();
+    assert!(again.redelivered && !first.redelivered, "its result may be committed already");
+    assert!(first.message_id.is_some() && again.message_id == first.message_id, "by which that is known");
+    // Whoever held it before has no say in it any more.
+    queue.settle(&first, Settle::Dead { label: "late".into(), error: "too late".into() }).await.unwrap();
+    queue.settle(&first, Settle::Ack).await.unwrap();
+    assert_eq!(next.dead_list(10).await.unwrap(), []);
+    next.settle(&again, Settle::Requeue).await.unwrap();
+    assert_eq!(next.depth().await.unwrap().enrichment, 1, "it is still there");
     let second = next.receive().await.unwrap();
     let retry = Settle::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
     next.settle(&second, retry).await.unwrap();
+    let again = next.receive().await.unwrap();
+    assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
+    next.settle(&again, Settle::Ack).await.unwrap();
     let second = next.receive().await.unwrap();
     assert_eq!((second.body.as_slice(), second.attempts), (b"two".as_slice(), 1));
     next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into() }).await.unwrap();
