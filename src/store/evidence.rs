@@ -80,11 +80,12 @@ impl Store {
         // the given vector be read once: a cast from text is read anew for every row it is compared with.
         let rows = sqlx::query(
             "SELECT DISTINCT ON (channel) item_id, channel, similarity FROM (
-                 SELECT item_id, channel, enriched_at, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
-                     SELECT item_id, channel, enriched_at, embedding FROM items
+                 SELECT item_id, channel, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
+                     SELECT item_id, channel, embedding FROM items
+                     WHERE channel IS NOT NULL AND channel <> $2 AND item_id <> $3 AND enriched_at >= $4
                      ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
-                     LIMIT 40) AS near) AS ranked
-             WHERE channel IS NOT NULL AND channel <> $2 AND item_id <> $3 AND enriched_at >= $4 AND similarity >= $5
+                     LIMIT 100) AS near) AS ranked
+             WHERE similarity >= $5
              ORDER BY channel, similarity DESC LIMIT $6",
         )
         .bind(vector_text(embedding))
