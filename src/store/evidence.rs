@@ -66,7 +66,7 @@ impl Store {
     }
 
     /// Items of other channels since `since` whose embedding is at least `similarity` like `embedding`, nearest first,
-    /// one per channel.
+    /// one per channel. `own_channel` is given in lower case and without its `@`.
     pub async fn similar_items(
         &self,
         embedding: &[f32],
@@ -82,7 +82,7 @@ impl Store {
             "SELECT DISTINCT ON (channel) item_id, channel, similarity FROM (
                  SELECT item_id, channel, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
                      SELECT item_id, channel, embedding FROM items
-                     WHERE channel IS NOT NULL AND channel <> $2 AND item_id <> $3 AND enriched_at >= $4
+                     WHERE channel IS NOT NULL AND lower(ltrim(trim(channel), '@')) <> $2 AND item_id <> $3 AND enriched_at >= $4
                      ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
                      LIMIT 100) AS near) AS ranked
              WHERE similarity >= $5

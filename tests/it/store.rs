@@ -252,11 +252,11 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
 }
 
 async fn similar_items_of_other_channels_are_found(store: &Store) {
-    let similar = store.similar_items(&vector(1), "@b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
+    let similar = store.similar_items(&vector(1), "b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
     assert_eq!(similar.iter().map(|item| item.channel.as_str()).collect::<Vec<_>>(), ["@a"]);
-    assert!(store.similar_items(&vector(1), "@a", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "own channel");
-    assert!(store.similar_items(&vector(3), "@b", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "another story");
-    assert!(store.similar_items(&vector(1), "@b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
+    assert!(store.similar_items(&vector(1), "a", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "own channel");
+    assert!(store.similar_items(&vector(3), "b", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "another story");
+    assert!(store.similar_items(&vector(1), "b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
 }
 
 async fn lists_are_paged_and_narrowed(store: &Store) {
