@@ -310,6 +310,8 @@ CREATE TABLE outbox (
     correlation_id text,
     message_id     text NOT NULL,
     attempts       integer NOT NULL DEFAULT 0,
+    -- Set while a process publishes it; free again when that time has passed.
+    locked_until   timestamptz,
     created_at     timestamptz NOT NULL
 );
 
@@ -319,6 +321,8 @@ CREATE TABLE queue_messages (
     queue          text NOT NULL,
     body           bytea NOT NULL,
     attempts       integer NOT NULL DEFAULT 0,
+    -- How often it was taken, for whatever reason it came back.
+    deliveries     integer NOT NULL DEFAULT 0,
     message_id     text,
     reply_to       text,
     correlation_id text,

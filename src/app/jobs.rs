@@ -66,8 +66,10 @@ pub(super) async fn relay_outbox(
 async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, batch: i64) -> Result<bool, super::AppError> {
     let Some(taken) = store.take_outbox(batch).await? else { return Ok(false) };
     let offered = taken.messages.len();
-    let confirmed = queue.publish_results(&taken.messages).await?;
-    taken.confirm(&confirmed).await?;
+    let published = queue.publish_results(&taken.messages).await;
+    // Whatever failed is given back at once, not only when its claim runs out.
+    taken.confirm(published.as_deref().unwrap_or_default()).await?;
+    let confirmed = published?;
     if confirmed.len() < offered {
         tracing::warn!(
             offered,

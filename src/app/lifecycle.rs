@@ -35,7 +35,10 @@ impl App {
         let bind = self.config.http.bind;
         let listener = TcpListener::bind(bind).await.map_err(|source| AppError::Bind { address: bind, source })?;
         let address = listener.local_addr().map_err(|source| AppError::Bind { address: bind, source })?;
-        self.opened.announce(&address.to_string())?;
+        // Commands go through the API where there is one; without it they are told who holds the folder.
+        if options.http {
+            self.opened.announce(&address.to_string())?;
+        }
         // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
         let later = CancellationToken::new();
         let mut background = JoinSet::new();

@@ -177,7 +177,6 @@ mod tests {
         let mut all = vec![
             Outcome::Processed(Processed::Committed),
             Outcome::Processed(Processed::AlreadyDone),
-            Outcome::Processed(Processed::Skipped),
             Outcome::Panicked(String::new()),
             Outcome::Stuck(Duration::ZERO),
             Outcome::HandedBack,

@@ -13,7 +13,7 @@ use crate::app::OpenStore;
 use crate::config::Config;
 use crate::domain::SystemClock;
 use crate::domain::clock::Clock as _;
-use crate::domain::rules::{DomainList, DomainRule, normalize_domain};
+use crate::domain::rules::{DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
@@ -43,9 +43,8 @@ fn checked(action: DomainsAction) -> Result<Action, Failure> {
     Ok(match action {
         DomainsAction::List => Action::List,
         DomainsAction::Add { domain, allow, deny: _, credibility, source_type, why, dry_run } => {
-            if credibility.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
-                return Err(Failure::new(2, "--credibility must be within 0 and 1"));
-            }
+            let list = if allow { DomainList::Allow } else { DomainList::Deny };
+            check_credibility(list, credibility).map_err(|error| Failure::new(2, error.to_string()))?;
             let source_type = match source_type.as_deref() {
                 None => None,
                 Some(word) => Some(SourceType::parse(word).ok_or_else(|| {
@@ -53,7 +52,6 @@ fn checked(action: DomainsAction) -> Result<Action, Failure> {
                     Failure::new(2, format!("--source-type {word:?} is not known; one of {}", known.join(", ")))
                 })?),
             };
-            let list = if allow { DomainList::Allow } else { DomainList::Deny };
             Action::Add { rule: DomainRule { domain: normal(&domain)?, list, credibility, source_type, why }, dry_run }
         }
         DomainsAction::Remove { domain, why, dry_run } => Action::Remove { domain: normal(&domain)?, why, dry_run },

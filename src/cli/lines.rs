@@ -8,6 +8,9 @@ use super::output::Output;
 use crate::domain::item::MAX_MESSAGE_BYTES;
 use crate::domain::{Item, Reject};
 
+/// As much of a line as is read before it is called too long: a message and the end of its line.
+const LONGEST_LINE: u64 = MAX_MESSAGE_BYTES as u64 + 2;
+
 /// One line that is not blank.
 #[derive(Debug)]
 pub(super) struct Line {
@@ -33,10 +36,16 @@ fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
     let mut number = 0;
     loop {
         let mut bytes = Vec::new();
-        if reader.read_until(b'\n', &mut bytes)? == 0 {
+        if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)? == 0 {
             return Ok(lines);
         }
         number += 1;
+        if bytes.len() > MAX_MESSAGE_BYTES && bytes.last() != Some(&b'\n') {
+            // Known by its length alone; what is left of it is never held in memory.
+            let bytes = bytes.len() + reader.skip_until(b'\n')?;
+            lines.push(Line { number, bytes: Vec::new(), item: Err(Reject::TooLarge { bytes }) });
+            continue;
+        }
         while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             bytes.pop();
         }
@@ -74,6 +83,15 @@ mod tests {
         let lines = split(input.as_slice()).unwrap();
         let numbers: Vec<(usize, bool)> = lines.iter().map(|line| (line.number, line.item.is_ok())).collect();
         assert_eq!(numbers, [(1, true), (3, false), (4, true)]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept_in_memory() {
+        let good = b"\n{\"schema\":1,\"item_id\":\"a\",\"text\":\"x\"}\n";
+        let long = std::io::repeat(b'x').take(5 * LONGEST_LINE);
+        let lines = split(long.chain(good.as_slice())).unwrap();
+        assert_eq!(lines[0].item.as_ref().unwrap_err().label(), "too_large");
+        assert!(lines[0].bytes.capacity() == 0 && lines[1].number == 2 && lines[1].item.is_ok());
     }
 
     #[test]

@@ -299,7 +299,9 @@ impl Item {
         self.item_id.contains('\0')
             || optional.iter().any(|value| value.as_deref().is_some_and(|text| text.contains('\0')))
             || self.sources.iter().any(|source| source.text.contains('\0'))
-            || self.cluster_members.iter().any(|member| member.channel.contains('\0'))
+            || self.cluster_members.iter().any(|member| {
+                member.channel.contains('\0') || member.item_id.as_deref().is_some_and(|id| id.contains('\0'))
+            })
             || self.entities.iter().any(|entity| entity.text.contains('\0'))
     }
 
@@ -357,6 +359,11 @@ mod tests {
             (br#"{"item_id":"a","text":"x"}"#.to_vec(), "wrong_schema"),
             (br#"{"schema":1,"item_id":"","text":"x"}"#.to_vec(), "wrong_schema"),
             (br#"{"schema":1,"item_id":"a","text":"a\u0000b"}"#.to_vec(), "wrong_schema"),
+            (
+                br#"{"schema":1,"item_id":"a","text":"x","cluster_members":[{"channel":"b","item_id":"\u0000"}]}"#
+                    .to_vec(),
+                "wrong_schema",
+            ),
             (br#"{"schema":2,"item_id":"a","text":"x"}"#.to_vec(), "unknown_schema"),
             (br#"{"schema":1,"item_id":"a","text":" "}"#.to_vec(), "no_text"),
             (br#"{"schema":1,"item_id":"a"}"#.to_vec(), "no_text"),

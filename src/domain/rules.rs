@@ -29,6 +29,26 @@ pub struct DomainRule {
 /// An allowed domain is at least this credible (CONTRACT section 4).
 pub const ALLOW_MIN_CREDIBILITY: f64 = 0.7;
 
+/// A credibility that a rule cannot have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadCredibility {
+    #[error("credibility is between 0 and 1")]
+    OutOfRange,
+    #[error("an allowed domain has a credibility of at least 0.7; leave it out, or do not put the domain on the list")]
+    AllowedButDoubted,
+}
+
+/// Whether a rule of that list may state that credibility.
+pub fn check_credibility(list: DomainList, credibility: Option<f64>) -> Result<(), BadCredibility> {
+    match credibility {
+        Some(value) if !(0.0..=1.0).contains(&value) => Err(BadCredibility::OutOfRange),
+        Some(value) if list == DomainList::Allow && value < ALLOW_MIN_CREDIBILITY => {
+            Err(BadCredibility::AllowedButDoubted)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A domain that cannot be a rule, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{domain:?} is not a domain: {reason}; write it like example.org, or *.gov for everything below")]

@@ -190,7 +190,7 @@ const LINK_FARM_WORDS: &[&str] = &[
 
 /// Credibility (0–1) and kind of a host: the operator's rule first, then the site's type, then 0.5.
 ///
-/// A rule's own figure is taken as it stands. An allowed host without one gets its type's figure, at least
+/// An allowed host has its rule's own figure, without one its type's, in either case at least
 /// [`ALLOW_MIN_CREDIBILITY`]; a denied one 0, for it is never evidence.
 pub fn credibility(host: &str, rules: &DomainRules) -> (f64, SourceType) {
     let host = host.trim().trim_end_matches('.').to_lowercase();
@@ -201,7 +201,7 @@ pub fn credibility(host: &str, rules: &DomainRules) -> (f64, SourceType) {
     let kind = rule.source_type.unwrap_or(kind);
     let figure = match (rule.list, rule.credibility) {
         (DomainList::Deny, _) => 0.0,
-        (DomainList::Allow, Some(stated)) => stated.clamp(0.0, 1.0),
+        (DomainList::Allow, Some(stated)) => stated.clamp(ALLOW_MIN_CREDIBILITY, 1.0),
         (DomainList::Allow, None) => inherent.max(ALLOW_MIN_CREDIBILITY),
     };
     (figure, kind)
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn the_operators_rule_stands_above_the_table() {
         let cases = [
-            ("reuters.com", DomainList::Allow, "reuters.com", Some(0.4), 0.4),
+            ("reuters.com", DomainList::Allow, "reuters.com", Some(0.4), 0.7),
             ("reuters.com", DomainList::Allow, "reuters.com", None, 0.9),
             ("news.example.net", DomainList::Allow, "example.net", None, 0.7),
             ("reuters.com", DomainList::Deny, "reuters.com", Some(0.9), 0.0),

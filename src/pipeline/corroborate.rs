@@ -4,6 +4,7 @@
 use chrono::TimeDelta;
 
 use super::normalise::Normal;
+use super::services::plain;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::telemetry::metrics;
@@ -18,7 +19,7 @@ pub(super) async fn channels(
     normal: &Normal,
     journal: &Journal,
 ) -> Result<Vec<String>, PipelineError> {
-    let own = item.channel.as_deref().unwrap_or_default();
+    let own = plain(item.channel.as_deref().unwrap_or_default());
     let found: Vec<String> = if !item.cluster_members.is_empty() {
         journal.trace(format!("corroboration: {} cluster member(s) from upstream", item.cluster_members.len()));
         item.cluster_members.iter().map(|member| member.channel.clone()).collect()
@@ -29,7 +30,7 @@ pub(super) async fn channels(
             .store
             .similar_items(
                 &normal.embedding,
-                own,
+                &own,
                 &item.item_id,
                 journal.evaluated_at - window,
                 settings.similar_item_threshold,
@@ -42,13 +43,30 @@ pub(super) async fn channels(
         // Without a channel of its own an item cannot be told from its copies.
         Vec::new()
     };
-    let mut channels: Vec<String> = Vec::new();
-    for channel in found {
-        let channel = channel.trim().to_owned();
-        if !channel.is_empty() && channel != own && !channels.contains(&channel) {
-            channels.push(channel);
-        }
-    }
+    let channels = each_once(found, &own);
     metrics::channel_corroboration(!channels.is_empty());
     Ok(channels)
+}
+
+/// Each channel once, as it was written first, without the item's own: `@News` and `news` are the same.
+fn each_once(found: Vec<String>, own: &str) -> Vec<String> {
+    let mut seen = vec![own.to_owned(), String::new()];
+    let mut channels = Vec::new();
+    for channel in found {
+        let name = plain(&channel);
+        if !seen.contains(&name) {
+            seen.push(name);
+            channels.push(channel.trim().to_owned());
+        }
+    }
+    channels
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_channel_is_the_same_with_or_without_its_sign_and_case() {
+        let found = ["@Own", " @News", "news", "", "@", "Other"].map(str::to_owned).to_vec();
+        assert_eq!(super::each_once(found, "own"), ["@News", "Other"]);
+    }
 }

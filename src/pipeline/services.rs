@@ -72,7 +72,8 @@ impl Pilot {
     }
 }
 
-fn plain(channel: &str) -> String {
+/// A channel's name as names are compared.
+pub(super) fn plain(channel: &str) -> String {
     channel.trim().trim_start_matches('@').to_lowercase()
 }
 

@@ -77,7 +77,7 @@ impl Store {
     }
 
     /// Items of other channels since `since` whose embedding is at least `similarity` like `embedding`, nearest first,
-    /// one per channel.
+    /// one per channel. `own_channel` is given in lower case and without its `@`.
     pub async fn similar_items(
         &self,
         embedding: &[f32],
@@ -91,11 +91,12 @@ impl Store {
         // the given vector be read once: a cast from text is read anew for every row it is compared with.
         let rows = sqlx::query(
             "SELECT DISTINCT ON (channel) item_id, channel, similarity FROM (
-                 SELECT item_id, channel, enriched_at, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
-                     SELECT item_id, channel, enriched_at, embedding FROM items
+                 SELECT item_id, channel, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
+                     SELECT item_id, channel, embedding FROM items
+                     WHERE channel IS NOT NULL AND lower(ltrim(trim(channel), '@')) <> $2 AND item_id <> $3 AND enriched_at >= $4
                      ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
-                     LIMIT 40) AS near) AS ranked
-             WHERE channel IS NOT NULL AND channel <> $2 AND item_id <> $3 AND enriched_at >= $4 AND similarity >= $5
+                     LIMIT 100) AS near) AS ranked
+             WHERE similarity >= $5
              ORDER BY channel, similarity DESC LIMIT $6",
         )
         .bind(vector_text(embedding))

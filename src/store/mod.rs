@@ -35,7 +35,7 @@ pub use error::StoreError;
 pub use evidence::{RecentItem, StoredSource};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 pub use lock::{DataLock, Holder};
-pub use outbox::OutboxDraft;
+pub use outbox::{OutboxBatch, OutboxDraft};
 pub use queue::TableQueue;
 pub use sources::SourceRow;
 pub use usage::{ProviderUsage, UsageDelta};

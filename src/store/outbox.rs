@@ -1,6 +1,6 @@
 //! Results and signals on their way to the broker. Written in the item's transaction, deleted when the broker confirmed.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use sqlx::{PgConnection, Row as _};
 
@@ -37,37 +37,56 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// A batch of messages taken for publishing. They stay locked, and in the table, until [`OutboxBatch::confirm`]; dropping
-/// the batch gives them back.
+/// How long a batch is kept from others while the broker is waited for. A process that died over it leaves it free after
+/// this; a broker slower than this may be given a message twice, which readers must bear anyhow.
+const CLAIM: TimeDelta = TimeDelta::seconds(30);
+
+/// A batch of messages claimed for publishing. No connection is held while the broker is waited for: the embedded store
+/// has only one. The rows stay in the table until [`OutboxBatch::confirm`]; a batch that is dropped is offered again when
+/// its claim has run out.
 #[derive(Debug)]
 pub struct OutboxBatch {
-    transaction: sqlx::Transaction<'static, sqlx::Postgres>,
+    store: Store,
+    /// Names the claim: rows that somebody else has claimed since are left alone.
+    until: DateTime<Utc>,
+    /// Oldest first.
     pub messages: Vec<OutboxMessage>,
 }
 
 impl OutboxBatch {
-    /// Deletes what the broker confirmed; the rest is offered again.
-    pub async fn confirm(mut self, ids: &[i64]) -> Result<(), StoreError> {
-        sqlx::query("DELETE FROM outbox WHERE id = ANY($1)").bind(ids).execute(&mut *self.transaction).await?;
-        self.transaction.commit().await?;
+    /// Deletes what the broker confirmed and gives the rest back.
+    pub async fn confirm(self, ids: &[i64]) -> Result<(), StoreError> {
+        if !ids.is_empty() {
+            sqlx::query("DELETE FROM outbox WHERE id = ANY($1)").bind(ids).execute(&self.store.pool).await?;
+        }
+        let rest: Vec<i64> = self.messages.iter().map(|message| message.id).filter(|id| !ids.contains(id)).collect();
+        if !rest.is_empty() {
+            sqlx::query("UPDATE outbox SET locked_until = NULL WHERE id = ANY($1) AND locked_until = $2")
+                .bind(&rest)
+                .bind(self.until)
+                .execute(&self.store.pool)
+                .await?;
+        }
         Ok(())
     }
 }
 
 impl Store {
-    /// Takes up to `limit` of the oldest messages that no other process is publishing.
+    /// Claims up to `limit` of the oldest messages that no other process is publishing.
     pub async fn take_outbox(&self, limit: i64) -> Result<Option<OutboxBatch>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        // By the database's clock: processes share it, whatever their own say.
         let rows = sqlx::query(
-            "SELECT id, exchange, routing_key, body, correlation_id, message_id FROM outbox
-             ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED",
+            "UPDATE outbox SET locked_until = now() + make_interval(secs => $2) WHERE id IN (
+                 SELECT id FROM outbox WHERE locked_until IS NULL OR locked_until < now()
+                 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+             RETURNING id, exchange, routing_key, body, correlation_id, message_id, locked_until",
         )
         .bind(limit)
-        .fetch_all(&mut *transaction)
+        .bind(CLAIM.as_seconds_f64())
+        .fetch_all(&self.pool)
         .await?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
+        let Some(first) = rows.first() else { return Ok(None) };
+        let until = first.try_get("locked_until")?;
         let mut messages = Vec::with_capacity(rows.len());
         for row in rows {
             messages.push(OutboxMessage {
@@ -79,7 +98,9 @@ impl Store {
                 message_id: row.try_get("message_id")?,
             });
         }
-        Ok(Some(OutboxBatch { transaction, messages }))
+        // RETURNING keeps no order.
+        messages.sort_by_key(|message: &OutboxMessage| message.id);
+        Ok(Some(OutboxBatch { store: self.clone(), until, messages }))
     }
 
     /// How many messages wait, and since when the oldest does.
@@ -87,16 +108,5 @@ impl Store {
         let (pending, oldest): (i64, Option<DateTime<Utc>>) =
             sqlx::query_as("SELECT count(*), min(created_at) FROM outbox").fetch_one(&self.pool).await?;
         Ok((u64::try_from(pending).unwrap_or(0), oldest))
-    }
-
-    /// Writes messages that belong to no result (an item that was dropped or dead-lettered: upstream always hears).
-    pub async fn write_outbox(&self, drafts: &[OutboxDraft], now: DateTime<Utc>) -> Result<(), StoreError> {
-        if drafts.is_empty() {
-            return Ok(());
-        }
-        let mut connection = self.pool.acquire().await?;
-        write(&mut connection, drafts, now).await?;
-        self.wake_outbox.notify_one();
-        Ok(())
     }
 }

@@ -38,7 +38,8 @@ impl TableQueue {
     /// is dead. On a server, which several processes may share, its lease has to run out first. An idle
     /// queue waits for `poll` before it looks for messages that have become due.
     pub async fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Result<Self, StoreError> {
-        let name = format!("{}-{}", std::process::id(), clock.now().timestamp_micros());
+        // Processes in containers share their numbers.
+        let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
         if store.is_embedded() {
             sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL")
                 .execute(&store.pool)
@@ -57,11 +58,11 @@ impl TableQueue {
 
     async fn fetch(&self) -> Result<Vec<Delivery>, StoreError> {
         let rows = sqlx::query(
-            "UPDATE queue_messages SET taken_by = $1, taken_at = $2 WHERE id IN (
+            "UPDATE queue_messages SET taken_by = $1, taken_at = $2, deliveries = deliveries + 1 WHERE id IN (
                  SELECT id FROM queue_messages
                  WHERE (taken_by IS NULL OR taken_at < $4) AND available_at <= $2
                  ORDER BY available_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
-             RETURNING id, queue, body, attempts, message_id, reply_to, correlation_id, enqueued_at, available_at, last_error",
+             RETURNING id, queue, body, attempts, deliveries, message_id, reply_to, correlation_id, available_at",
         )
         .bind(&self.name)
         .bind(self.clock.now())
@@ -81,8 +82,8 @@ impl TableQueue {
                         .ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
                     body: row.try_get("body")?,
                     attempts: u32::try_from(attempts).unwrap_or(0),
-                    // Whoever had taken it before is gone; a retry names the error that sent it back.
-                    redelivered: row.try_get::<Option<String>, _>("last_error")?.is_some(),
+                    // Whoever had taken it before may have committed its result and been killed before it was settled.
+                    redelivered: row.try_get::<i32, _>("deliveries")? > 1,
                     message_id: row.try_get("message_id")?,
                     reply_to: row.try_get("reply_to")?,
                     correlation_id: row.try_get("correlation_id")?,
@@ -133,36 +134,45 @@ impl TableQueue {
         }
     }
 
+    /// Settles what this consumer holds; a message whose lease ran out belongs to whoever took it since.
     async fn end(&self, id: i64, how: Settle, delivery: &Delivery) -> Result<(), StoreError> {
         let pool = &self.store.pool;
         let now = self.clock.now();
         let later = |delay: Duration| now + TimeDelta::from_std(delay).unwrap_or(TimeDelta::hours(1));
         match how {
             Settle::Ack => {
-                sqlx::query("DELETE FROM queue_messages WHERE id = $1").bind(id).execute(pool).await?;
+                sqlx::query("DELETE FROM queue_messages WHERE id = $1 AND taken_by = $2")
+                    .bind(id)
+                    .bind(&self.name)
+                    .execute(pool)
+                    .await?;
             }
             Settle::Retry { error_label, error, delay } => {
                 sqlx::query(
                     "UPDATE queue_messages SET taken_by = NULL, attempts = attempts + 1, available_at = $2,
-                         last_error = $3 WHERE id = $1",
+                         last_error = $3 WHERE id = $1 AND taken_by = $4",
                 )
                 .bind(id)
                 .bind(later(delay))
                 .bind(format!("{error_label}: {error}"))
+                .bind(&self.name)
                 .execute(pool)
                 .await?;
             }
             Settle::Defer { delay } => {
-                sqlx::query("UPDATE queue_messages SET taken_by = NULL, available_at = $2 WHERE id = $1")
-                    .bind(id)
-                    .bind(later(delay))
-                    .execute(pool)
-                    .await?;
+                sqlx::query(
+                    "UPDATE queue_messages SET taken_by = NULL, available_at = $2 WHERE id = $1 AND taken_by = $3",
+                )
+                .bind(id)
+                .bind(later(delay))
+                .bind(&self.name)
+                .execute(pool)
+                .await?;
             }
             Settle::Dead { label, error } => {
                 // Moved in one statement: at no moment in both tables or in none.
                 sqlx::query(
-                    "WITH gone AS (DELETE FROM queue_messages WHERE id = $1 RETURNING *)
+                    "WITH gone AS (DELETE FROM queue_messages WHERE id = $1 AND taken_by = $6 RETURNING *)
                      INSERT INTO dead_messages (queue, body, attempts, error_label, error, message_id, reply_to,
                          correlation_id, enqueued_at, failed_at)
                      SELECT queue, body, $2, $3, $4, message_id, reply_to, correlation_id, enqueued_at, $5 FROM gone",
@@ -172,11 +182,16 @@ impl TableQueue {
                 .bind(label)
                 .bind(error)
                 .bind(now)
+                .bind(&self.name)
                 .execute(pool)
                 .await?;
             }
             Settle::Requeue => {
-                sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE id = $1").bind(id).execute(pool).await?;
+                sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE id = $1 AND taken_by = $2")
+                    .bind(id)
+                    .bind(&self.name)
+                    .execute(pool)
+                    .await?;
                 self.store.wake_queue.notify_one();
             }
         }
@@ -184,12 +199,15 @@ impl TableQueue {
     }
 
     async fn put(&self, queue: QueueName, items: &[Vec<u8>]) -> Result<(), StoreError> {
+        // A message's own name tells its second delivery from a second message with the same item.
+        let names: Vec<String> = items.iter().map(|_| format!("q:{:032x}", rand::random::<u128>())).collect();
         sqlx::query(
-            "INSERT INTO queue_messages (queue, body, enqueued_at, available_at)
-             SELECT $1, body, $3, $3 FROM unnest($2::bytea[]) AS body",
+            "INSERT INTO queue_messages (queue, body, message_id, enqueued_at, available_at)
+             SELECT $1, body, message_id, $4, $4 FROM unnest($2::bytea[], $3::text[]) AS row(body, message_id)",
         )
         .bind(queue.as_str())
         .bind(items)
+        .bind(&names)
         .bind(self.clock.now())
         .execute(&self.store.pool)
         .await?;

@@ -32,7 +32,13 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Works on one delivery and settles it. Never fails: what goes wrong decides how it is settled.
-    pub(super) async fn handle(&self, delivery: Delivery) {
+    pub(super) async fn handle(&self, mut delivery: Delivery) {
+        // A producer may put anything into them; they are stored, and no database stores a NUL.
+        for name in
+            [&mut delivery.message_id, &mut delivery.reply_to, &mut delivery.correlation_id].into_iter().flatten()
+        {
+            name.retain(|character| character != '\0');
+        }
         let started = Instant::now();
         let lag = delivery.enqueued_at.map(|time| (self.parts.clock.now() - time).to_std().unwrap_or_default());
         self.parts.observer.received(delivery.queue, lag);
@@ -128,9 +134,11 @@ impl Bench {
                 let why = "the daemon is overloaded and set to drop the excess; send the item again later";
                 Some((NoticeKind::Dropped, "overload", why.to_owned()))
             }
-            (Settle::Defer { delay }, _) => {
-                Some((NoticeKind::Deferred, "overload", format!("the daemon is overloaded; tried again in {delay:?}")))
-            }
+            (Settle::Defer { delay }, _) => Some((
+                NoticeKind::Deferred,
+                "overload",
+                format!("the daemon is overloaded; the item comes again in {delay:?}"),
+            )),
             _ => None,
         };
         if let Some((kind, label, detail)) = notice {

@@ -31,7 +31,6 @@ impl Outcome {
         match self {
             Self::Processed(Processed::Committed) => "committed",
             Self::Processed(Processed::AlreadyDone) => "already_done",
-            Self::Processed(Processed::Skipped) => "skipped",
             Self::Rejected(_) => "rejected",
             Self::Failed(ProcessError::Transient { .. }) => "transient",
             Self::Failed(ProcessError::Permanent { .. }) => "permanent",
@@ -94,9 +93,7 @@ pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Se
     };
     let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error };
     match outcome {
-        Outcome::Processed(Processed::Committed | Processed::AlreadyDone | Processed::Skipped) | Outcome::Dropped => {
-            Settle::Ack
-        }
+        Outcome::Processed(Processed::Committed | Processed::AlreadyDone) | Outcome::Dropped => Settle::Ack,
         Outcome::Rejected(reject) => dead(reject.label(), reject.to_string()),
         Outcome::Failed(ProcessError::Transient { label, detail }) => again(label, detail.clone()),
         Outcome::Failed(ProcessError::Permanent { label, detail }) => dead(label, detail.clone()),
@@ -142,7 +139,6 @@ mod tests {
         let table = [
             (Outcome::Processed(Processed::Committed), 0, "committed", "ack"),
             (Outcome::Processed(Processed::AlreadyDone), 3, "already_done", "ack"),
-            (Outcome::Processed(Processed::Skipped), 0, "skipped", "ack"),
             (Outcome::Rejected(Reject::NoText), 0, "rejected", "dead no_text"),
             (Outcome::Rejected(Reject::TooLarge { bytes: 2 }), 0, "rejected", "dead too_large"),
             (transient(), 0, "transient", "retry store_away 1s"),

@@ -33,7 +33,7 @@ pub mod overload;
 mod tests;
 
 pub use self::disposition::{Outcome, RetryPolicy, disposition};
-pub use self::notice::{Announce, FAILED_KEY, Notice, NoticeKind, announce_over};
+pub use self::notice::{Announce, FAILED_KEY, Notice, NoticeKind, SKIPPED_KEY, announce_over};
 pub use self::overload::{Load, OverloadLimits, OverloadPolicy};
 
 use self::delivery::Bench;
@@ -67,8 +67,6 @@ pub enum Processed {
     Committed,
     /// The same message was done before: nothing changed.
     AlreadyDone,
-    /// It is not to be enriched (pilot channels, importance).
-    Skipped,
 }
 
 /// Why an item could not be done. Nothing of it is committed.

@@ -1,4 +1,4 @@
-//! Upstream always hears: what is dropped, put off or given up gets an `item.failed` of its own.
+//! Upstream always hears: what is given up gets an `item.failed` of its own, what is dropped or put off an `item.skipped`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +13,11 @@ use crate::domain::item::MAX_MESSAGE_BYTES;
 use crate::domain::result::{Context, Cost, ItemResult};
 use crate::domain::{Clock, Status};
 
-/// The routing key of every notice.
+/// The routing key of what was given up.
 pub const FAILED_KEY: &str = "item.failed";
+
+/// The routing key of what was not worked on for overload.
+pub const SKIPPED_KEY: &str = "item.skipped";
 
 /// What happened to an item that has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,14 @@ impl NoticeKind {
         match self {
             Self::Dropped | Self::Dead => true,
             Self::Deferred => false,
+        }
+    }
+
+    /// The status of its result, and the key that everybody who listens hears it under.
+    const fn told_as(self) -> (Status, &'static str) {
+        match self {
+            Self::Dropped | Self::Deferred => (Status::Skipped, SKIPPED_KEY),
+            Self::Dead => (Status::Failed, FAILED_KEY),
         }
     }
 }
@@ -70,7 +81,7 @@ impl Notice {
         }
     }
 
-    /// The result that says it: status `failed`, nothing found, the reason as explanation and in the trace.
+    /// The result that says it: status `failed` or `skipped`, nothing found, the reason as explanation and in the trace.
     pub fn result(&self, now: DateTime<Utc>) -> ItemResult {
         let overload = matches!(self.kind, NoticeKind::Dropped | NoticeKind::Deferred);
         ItemResult {
@@ -78,7 +89,7 @@ impl Notice {
             item_id: self.item_id.clone(),
             message_id: self.message_id.clone(),
             enriched_at: now,
-            status: Status::Failed,
+            status: self.kind.told_as().0,
             degraded: if overload { vec![Degradation::Overload.to_string()] } else { Vec::new() },
             language: None,
             tier: None,
@@ -112,7 +123,7 @@ impl Notice {
             correlation_id: self.correlation_id.clone(),
             message_id: format!("{:032x}", rand::random::<u128>()),
         };
-        let mut messages = vec![message(Some(results_exchange), FAILED_KEY)];
+        let mut messages = vec![message(Some(results_exchange), self.kind.told_as().1)];
         if let Some(reply_to) = self.reply_to.as_deref().filter(|_| self.kind.is_final()) {
             messages.push(message(None, reply_to));
         }
@@ -181,11 +192,11 @@ mod tests {
             let messages = notice(kind).messages("results", DateTime::UNIX_EPOCH);
             messages.into_iter().map(|message| (message.exchange, message.routing_key)).collect::<Vec<_>>()
         };
-        let everybody = (Some("results".to_owned()), "item.failed".to_owned());
+        let everybody = |key: &str| (Some("results".to_owned()), key.to_owned());
         let asker = (None, "answers".to_owned());
-        assert_eq!(keys(NoticeKind::Dead), [everybody.clone(), asker.clone()]);
-        assert_eq!(keys(NoticeKind::Dropped), [everybody.clone(), asker]);
-        assert_eq!(keys(NoticeKind::Deferred), [everybody]);
+        assert_eq!(keys(NoticeKind::Dead), [everybody("item.failed"), asker.clone()]);
+        assert_eq!(keys(NoticeKind::Dropped), [everybody("item.skipped"), asker]);
+        assert_eq!(keys(NoticeKind::Deferred), [everybody("item.skipped")]);
     }
 
     #[test]
@@ -195,7 +206,10 @@ mod tests {
         assert_eq!(result.explanation.as_deref(), Some("the item has no text"));
         assert_eq!(result.trace, ["worker: given up (no_text): the item has no text"]);
         assert!(result.degraded.is_empty());
-        assert_eq!(notice(NoticeKind::Dropped).result(DateTime::UNIX_EPOCH).degraded, ["overload"]);
+        for kind in [NoticeKind::Dropped, NoticeKind::Deferred] {
+            let result = notice(kind).result(DateTime::UNIX_EPOCH);
+            assert_eq!((result.status, result.degraded), (Status::Skipped, vec!["overload".to_owned()]));
+        }
     }
 
     #[test]

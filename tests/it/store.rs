@@ -12,7 +12,8 @@ use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
-    ClaimCommit, Commit, EvidenceClaimRow, ItemFilter, SourceRow, Store, StoreError, TableQueue, UsageDelta,
+    ClaimCommit, Commit, EvidenceClaimRow, ItemFilter, OutboxBatch, OutboxDraft, SourceRow, Store, StoreError,
+    TableQueue, UsageDelta,
 };
 
 use crate::support::database;
@@ -167,7 +168,13 @@ async fn write_with(store: &Store, written: Written<'_>, url: &str) -> Result<()
             entities: vec![],
             relevance: 0.9,
         }],
-        outbox: vec![],
+        outbox: vec![OutboxDraft {
+            exchange: Some("results".to_owned()),
+            routing_key: "item.enriched".to_owned(),
+            body: "{}".to_owned(),
+            correlation_id: None,
+            message_id: item.item_id.clone(),
+        }],
         expires_at: written.now + TimeDelta::days(30),
     };
     store.commit(&commit, 0.98).await
@@ -183,6 +190,7 @@ async fn promises(store: &Store) {
     a_sentence_said_twice_is_stored_once(store).await;
     similar_items_of_other_channels_are_found(store).await;
     lists_are_paged_and_narrowed(store).await;
+    a_batch_of_messages_is_claimed_once_and_holds_no_connection(store).await;
     domain_rules_are_recorded_and_installed_once(store).await;
     usage_adds_up(store).await;
     clean_up_takes_what_expired_and_nothing_else(store).await;
@@ -246,11 +254,11 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
 }
 
 async fn similar_items_of_other_channels_are_found(store: &Store) {
-    let similar = store.similar_items(&vector(1), "@b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
+    let similar = store.similar_items(&vector(1), "b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
     assert_eq!(similar.iter().map(|item| item.channel.as_str()).collect::<Vec<_>>(), ["@a"]);
-    assert!(store.similar_items(&vector(1), "@a", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "own channel");
-    assert!(store.similar_items(&vector(3), "@b", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "another story");
-    assert!(store.similar_items(&vector(1), "@b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
+    assert!(store.similar_items(&vector(1), "a", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "own channel");
+    assert!(store.similar_items(&vector(3), "b", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "another story");
+    assert!(store.similar_items(&vector(1), "b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
 }
 
 async fn lists_are_paged_and_narrowed(store: &Store) {
@@ -263,6 +271,25 @@ async fn lists_are_paged_and_narrowed(store: &Store) {
     assert!(store.items(&none).await.unwrap().items.is_empty());
     let low = ItemFilter { limit: 5, tier: Some(Tier::Low), ..ItemFilter::default() };
     assert!(store.items(&low).await.unwrap().items.is_empty());
+}
+
+async fn a_batch_of_messages_is_claimed_once_and_holds_no_connection(store: &Store) {
+    let ids = |batch: &OutboxBatch| batch.messages.iter().map(|message| message.id).collect::<Vec<_>>();
+    let (waiting, _) = store.outbox_pending().await.unwrap();
+    let first = store.take_outbox(2).await.unwrap().unwrap();
+    let taken = ids(&first);
+    assert!(taken.is_sorted() && taken.len() == 2, "{taken:?}");
+    // The embedded store has one connection: were it held, this would wait for ever.
+    let rest = store.take_outbox(100).await.unwrap().unwrap();
+    assert!(rest.messages.len() as u64 == waiting - 2 && !ids(&rest).contains(&taken[0]));
+    assert!(store.take_outbox(100).await.unwrap().is_none(), "everything is claimed");
+    first.confirm(&taken[..1]).await.unwrap();
+    let again = store.take_outbox(100).await.unwrap().unwrap();
+    assert_eq!(ids(&again), taken[1..], "what was not confirmed is offered again");
+    again.confirm(&taken[1..]).await.unwrap();
+    let all = ids(&rest);
+    rest.confirm(&all).await.unwrap();
+    assert_eq!(store.outbox_pending().await.unwrap(), (0, None));
 }
 
 fn rule(domain: &str, list: DomainList) -> DomainRule {
@@ -330,10 +357,20 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     let next = TableQueue::open(store.clone(), later, POLL).await.unwrap();
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
-    next.settle(&again, Settle::Ack).await.unwrap();
+    assert!(again.redelivered && !first.redelivered, "its result may be committed already");
+    assert!(first.message_id.is_some() && again.message_id == first.message_id, "by which that is known");
+    // Whoever held it before has no say in it any more.
+    queue.settle(&first, Settle::Dead { label: "late".into(), error: "too late".into() }).await.unwrap();
+    queue.settle(&first, Settle::Ack).await.unwrap();
+    assert_eq!(next.dead_list(10).await.unwrap(), []);
+    next.settle(&again, Settle::Requeue).await.unwrap();
+    assert_eq!(next.depth().await.unwrap().enrichment, 1, "it is still there");
     let second = next.receive().await.unwrap();
     let retry = Settle::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
     next.settle(&second, retry).await.unwrap();
+    let again = next.receive().await.unwrap();
+    assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
+    next.settle(&again, Settle::Ack).await.unwrap();
     let second = next.receive().await.unwrap();
     assert_eq!((second.body.as_slice(), second.attempts), (b"two".as_slice(), 1));
     next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into() }).await.unwrap();

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Content, Parameter, Patience, Place, Route, Verb, text};
-use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRule, normalize_domain};
+use crate::domain::rules::{DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
@@ -169,14 +169,7 @@ impl RuleRequest {
     /// The rule as it is kept.
     fn check(self) -> Result<DomainRule, Problem> {
         let domain = domain_of(&self.domain)?;
-        if self.credibility.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
-            return Err(Problem::invalid("credibility is between 0 and 1"));
-        }
-        if self.list == DomainList::Allow && self.credibility.is_some_and(|value| value < ALLOW_MIN_CREDIBILITY) {
-            return Err(Problem::invalid(
-                "an allowed domain has a credibility of at least 0.7; leave it out, or do not put the domain on the list",
-            ));
-        }
+        check_credibility(self.list, self.credibility).map_err(|error| Problem::invalid(error.to_string()))?;
         let why = query_text("why", self.why, MOST_WHY)?;
         Ok(DomainRule { domain, list: self.list, credibility: self.credibility, source_type: self.source_type, why })
     }

@@ -43,7 +43,9 @@ pub(super) struct Bed {
 pub(super) fn amqp_url(test: &str) -> Option<url::Url> {
     let url = std::env::var("TEST_AMQP_URL").ok();
     if url.is_none() {
-        println!("skipped broker::{test}: TEST_AMQP_URL is not set (tests/services/rabbitmq.sh start DIR prints one)");
+        crate::support::skipped(&format!(
+            "broker::{test}: TEST_AMQP_URL is not set; tests/run starts a broker and sets it"
+        ));
     }
     url.map(|url| url.parse().unwrap())
 }

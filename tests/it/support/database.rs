@@ -20,7 +20,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn server_url() -> Option<String> {
     let url = std::env::var("TEST_DATABASE_URL").ok();
     if url.is_none() {
-        println!("skipped: TEST_DATABASE_URL is not set; tests/run starts a server and sets it");
+        super::skipped("TEST_DATABASE_URL is not set; tests/run starts a server and sets it");
     }
     url
 }

@@ -15,3 +15,10 @@ pub(crate) mod simulator;
 pub(crate) mod stories;
 #[cfg(test)]
 pub(crate) mod upstream;
+
+/// Says that a test is skipped for want of a service; where the services are promised, it fails instead.
+#[expect(clippy::disallowed_methods, reason = "tests/run says whether the services are there")]
+pub(crate) fn skipped(why: &str) {
+    assert!(std::env::var_os("CORROBORATE_TEST_REQUIRE_SERVICES").is_none(), "a service is missing: {why}");
+    println!("skipped: {why}");
+}

@@ -45,7 +45,7 @@ pub(crate) struct Upstream {
 pub(crate) fn broker_url() -> Option<String> {
     let url = std::env::var("TEST_AMQP_URL").ok();
     if url.is_none() {
-        println!("skipped: TEST_AMQP_URL is not set; tests/run starts a broker and sets it");
+        super::skipped("TEST_AMQP_URL is not set; tests/run starts a broker and sets it");
     }
     url
 }
