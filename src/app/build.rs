@@ -31,6 +31,8 @@ use crate::store::{ProviderUsage, Store, TableQueue};
 pub enum Purpose {
     /// The daemon: its own broker connection, all providers. Without a worker it takes nothing from the queues.
     Daemon { worker: bool },
+    /// One command that neither reads nor feeds a queue: a broker that is away must not stop it.
+    Check,
     /// One command: no broker consumer, results are not published.
     Command,
     /// Answers come from recordings, in a folder of its own, on the day the recordings speak of.
@@ -47,7 +49,7 @@ pub struct Recorded {
 
 pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, AppError> {
     let (http, pages, clock, opened): (_, _, Arc<dyn Clock>, _) = match &purpose {
-        Purpose::Daemon { .. } | Purpose::Command => {
+        Purpose::Daemon { .. } | Purpose::Command | Purpose::Check => {
             let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
             (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
         }
@@ -136,7 +138,7 @@ async fn queue(
     clock: Arc<dyn Clock>,
     tracker: &TaskTracker,
 ) -> Result<Arc<dyn Queue>, AppError> {
-    if let (Some(url), false) = (&config.amqp.url, matches!(purpose, Purpose::Recorded(_))) {
+    if let (Some(url), Purpose::Daemon { .. } | Purpose::Command) = (&config.amqp.url, purpose) {
         let prefetch = u16::try_from(config.worker.concurrency).unwrap_or(u16::MAX);
         let settings = AmqpSettings {
             names: AmqpNames {

@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Reach};
 use super::render;
+use crate::app::Purpose;
 use crate::config::Config;
 use crate::domain::ItemResult;
 use crate::http::check_item;
@@ -26,7 +27,7 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<(), Failure> {
     let claim = checkable(claim)?;
-    let result = match reach::app(&config).await? {
+    let result = match reach::app(&config, Purpose::Check).await? {
         Reach::Here(app) => {
             let result = here(&app, claim, language).await;
             app.close().await?;

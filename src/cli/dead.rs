@@ -9,13 +9,14 @@ use super::arguments::DeadAction;
 use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Reach, segment};
+use crate::app::Purpose;
 use crate::broker::{DeadLetter, DeadSelection, Queue};
 use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
 pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: Output) -> Result<(), Failure> {
-    match reach::app(&config).await? {
+    match reach::app(&config, Purpose::Command).await? {
         Reach::Here(app) => {
             let done = here(&*app.queue, &action, output).await;
             app.close().await?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::failure::{Failure, chain};
 use super::output::{Colour, Output};
-use crate::app::{App, AppError, Purpose};
+use crate::app::{App, AppError, OpenStore, Purpose};
 use crate::config::{self, Config, ConfigError, Loaded};
 
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
@@ -76,6 +76,33 @@ async fn http(config: &Config, findings: &mut Vec<Finding>) {
     }
 }
 
+/// A server whose schema is behind is only told of: a check-up changes nothing. `Some` ends the check-up.
+async fn pending(config: &Config, findings: &mut Vec<Finding>) -> Option<Option<u8>> {
+    config.database.url.as_ref()?;
+    let opened = match OpenStore::open(config).await {
+        Ok(opened) => opened,
+        Err(error) => {
+            findings.push(finding("store", Health::Fail, chain(&error)));
+            return Some(Some(error.exit_code()));
+        }
+    };
+    let pending = opened.store.pending_migrations().await;
+    drop(opened.close().await);
+    match pending {
+        Ok(0) => None,
+        Ok(count) => {
+            let detail =
+                format!("{count} migration(s) have not been run; run `corroborate migrate` (`serve` does it too)");
+            findings.push(finding("store", Health::Warn, detail));
+            Some(None)
+        }
+        Err(error) => {
+            findings.push(finding("store", Health::Fail, chain(&error)));
+            Some(Some(1))
+        }
+    }
+}
+
 /// Opens everything as a command would. `Some` is the exit code of what could not be had.
 async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> Option<u8> {
     let place = if config.database.url.is_some() {
@@ -83,6 +110,9 @@ async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> 
     } else {
         config::data_dir(config).display().to_string()
     };
+    if let Some(code) = pending(config, findings).await {
+        return code;
+    }
     let app = match App::open(std::sync::Arc::clone(config), Purpose::Command).await {
         Ok(app) => app,
         Err(AppError::DataFolderBusy { path, pid, http }) => {

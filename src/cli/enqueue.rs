@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::lines;
 use super::output::Output;
 use super::reach::{self, Reach};
+use crate::app::Purpose;
 use crate::broker::QueueName;
 use crate::config::Config;
 use crate::outbound::Method;
@@ -23,7 +24,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
         QueueChoice::Enrichment => QueueName::Enrichment,
         QueueChoice::Factcheck => QueueName::Factcheck,
     };
-    match reach::app(&config).await? {
+    match reach::app(&config, Purpose::Command).await? {
         Reach::Here(app) => {
             let mut queued = Ok(());
             for batch in bodies.chunks(BATCH) {

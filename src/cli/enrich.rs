@@ -13,7 +13,7 @@ use super::failure::{Failure, chain};
 use super::lines::{self, Line};
 use super::output::Output;
 use super::reach::{self, Reach};
-use crate::app::App;
+use crate::app::{App, Purpose};
 use crate::config::Config;
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
@@ -41,7 +41,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
     }
     // Said before anything is asked, and before an embedded database is started.
     drop(sink(out)?);
-    let app = match reach::app(&config).await? {
+    let app = match reach::app(&config, Purpose::Check).await? {
         Reach::Here(app) => app,
         Reach::Daemon(daemon) => {
             return Err(Failure::unavailable(format!(

@@ -24,9 +24,9 @@ pub(super) async fn store(config: &Config) -> Result<Reach<OpenStore>, Failure> 
     }
 }
 
-/// Everything.
-pub(super) async fn app(config: &Arc<Config>) -> Result<Reach<App>, Failure> {
-    match App::open(Arc::clone(config), Purpose::Command).await {
+/// Everything; with [`Purpose::Check`] without the broker.
+pub(super) async fn app(config: &Arc<Config>, purpose: Purpose) -> Result<Reach<App>, Failure> {
+    match App::open(Arc::clone(config), purpose).await {
         Ok(app) => Ok(Reach::Here(app)),
         Err(error) => daemon(config, error),
     }

@@ -103,6 +103,14 @@ impl Store {
         Ok(Some(OutboxBatch { store: self.clone(), until, messages }))
     }
 
+    /// Writes messages that belong to no new result: the answer to who asks for what is stored already.
+    pub async fn write_outbox(&self, drafts: &[OutboxDraft], now: DateTime<Utc>) -> Result<(), StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        write(&mut connection, drafts, now).await?;
+        self.wake_outbox.notify_one();
+        Ok(())
+    }
+
     /// How many messages wait, and since when the oldest does.
     pub async fn outbox_pending(&self) -> Result<(u64, Option<DateTime<Utc>>), StoreError> {
         let (pending, oldest): (i64, Option<DateTime<Utc>>) =
