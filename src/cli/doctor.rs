@@ -91,8 +91,9 @@ async fn pending(config: &Config, findings: &mut Vec<Finding>) -> Option<Option<
     match pending {
         Ok(0) => None,
         Ok(count) => {
-            let detail =
-                format!("{count} migration(s) have not been run; run `corroborate migrate` (`serve` does it too)");
+            let detail = format!(
+                "{count} migration(s) have not been run; run `corroborate migrate` (`serve` does it too), then this again for the rest"
+            );
             findings.push(finding("store", Health::Warn, detail));
             Some(None)
         }

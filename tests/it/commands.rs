@@ -147,6 +147,10 @@ async fn migrate_twice_and_cleanup_say_what_they_did() {
 async fn doctor_says_what_is_reachable_and_what_is_missing() {
     let Some(mut app) = TestApp::new(stories::world()).await else { return };
     app.unset("FACTCHECK_GOOGLE_API_KEY");
+    let before = app.run(&["doctor"]).await;
+    assert!(before.ok().contains("corroborate migrate"), "{}", before.stdout);
+    assert_eq!(app.count("pg_tables WHERE tablename = 'items'").await, 0, "a check-up changes nothing");
+    app.run(&["migrate"]).await.ok();
     let done = app.run(&["doctor"]).await;
     let text = done.ok();
     for part in ["Postgres", "RabbitMQ", "FACTCHECK_GOOGLE_API_KEY", "searxng is configured", "vector"] {
