@@ -6,7 +6,9 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     let arguments = corroborate::cli::Cli::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // Pages are parsed and names resolved on the blocking threads; each of the default 512 would keep memory of its own.
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match builder.enable_all().max_blocking_threads(16).build() {
         Ok(runtime) => runtime,
         Err(error) => return corroborate::cli::fatal(&format!("the runtime cannot be started: {error}"), 69),
     };
