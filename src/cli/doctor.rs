@@ -86,7 +86,10 @@ async fn pending(config: &Config, findings: &mut Vec<Finding>) -> Option<Option<
             return Some(Some(error.exit_code()));
         }
     };
-    let pending = opened.store.pending_migrations().await;
+    let pending = match opened.store.check_vector().await {
+        Ok(()) => opened.store.pending_migrations().await,
+        Err(error) => Err(error),
+    };
     drop(opened.close().await);
     match pending {
         Ok(0) => None,
@@ -99,7 +102,7 @@ async fn pending(config: &Config, findings: &mut Vec<Finding>) -> Option<Option<
         }
         Err(error) => {
             findings.push(finding("store", Health::Fail, chain(&error)));
-            Some(Some(1))
+            Some(Some(AppError::from(error).exit_code()))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::arguments::QueueChoice;
 use super::failure::Failure;
@@ -12,9 +13,15 @@ use crate::app::Purpose;
 use crate::broker::QueueName;
 use crate::config::Config;
 use crate::outbound::Method;
+use crate::outbound::local::{LocalDaemon, LocalError};
 
-/// Messages put into the queue with one call.
+/// Messages put into the queue with one call, and their bytes: well below what the daemon takes in one body.
 const BATCH: usize = 200;
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// The pause after the daemon said that this is too fast, and how often it is taken before giving up.
+const SLOWER: Duration = Duration::from_secs(2);
+const PATIENCE: usize = 60;
 
 pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, output: Output) -> Result<(), Failure> {
     let lines = lines::read(file)?;
@@ -27,7 +34,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
     match reach::app(&config, Purpose::Command).await? {
         Reach::Here(app) => {
             let mut queued = Ok(());
-            for batch in bodies.chunks(BATCH) {
+            for batch in batches(&bodies) {
                 queued = app.queue.publish_items(name, batch).await;
                 if queued.is_err() {
                     break;
@@ -41,9 +48,8 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
                 "/api/items?queue={}",
                 if matches!(name, QueueName::Factcheck) { "factcheck" } else { "enrichment" }
             );
-            for batch in bodies.chunks(BATCH) {
-                let body = batch.join(&b'\n');
-                daemon.send(Method::POST, &path, Some((body, "application/x-ndjson"))).await?;
+            for batch in batches(&bodies) {
+                send(&daemon, &path, &batch.join(&b'\n')).await?;
             }
         }
     }
@@ -52,4 +58,52 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
         return Err(Failure::failed(format!("{bad} line(s) were no items; mend them and enqueue them again")));
     }
     Ok(())
+}
+
+/// Runs of messages that fit into one call.
+fn batches(bodies: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
+    let mut batches = Vec::new();
+    let mut rest = bodies;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = rest
+            .iter()
+            .take(BATCH)
+            .take_while(|body| {
+                bytes += body.len() + 1;
+                bytes <= BATCH_BYTES
+            })
+            .count();
+        // One message is at most a quarter of the bound, so there is always one that fits.
+        let (batch, others) = rest.split_at(fits.max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    batches
+}
+
+/// One call, repeated more slowly while the daemon says that there are too many.
+async fn send(daemon: &LocalDaemon, path: &str, body: &[u8]) -> Result<(), Failure> {
+    for _ in 0..PATIENCE {
+        match daemon.send(Method::POST, path, Some((body.to_vec(), "application/x-ndjson"))).await {
+            Ok(_accepted) => return Ok(()),
+            Err(LocalError::Refused { status: 429, .. }) => tokio::time::sleep(SLOWER).await,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::unavailable("the daemon takes no more items for now; run the rest again later"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_bounded_by_messages_and_by_bytes_and_none_is_lost() {
+        let small = vec![vec![b'x'; 10]; 450];
+        assert_eq!(batches(&small).iter().map(|batch| batch.len()).collect::<Vec<_>>(), [200, 200, 50]);
+        let large = vec![vec![b'x'; 1024 * 1024]; 7];
+        assert_eq!(batches(&large).iter().map(|batch| batch.len()).collect::<Vec<_>>(), [3, 3, 1]);
+        assert!(batches(&[]).is_empty());
+    }
 }

@@ -16,6 +16,10 @@ pub enum StoreError {
          postgresql-NN-pgvector, or the image pgvector/pgvector), then run `corroborate migrate`"
     )]
     MissingVector,
+    #[error(
+        "the extension `vector` on the database server is {found}, at least 0.7 is needed; update pgvector there, then run `corroborate migrate`"
+    )]
+    OldVector { found: String },
     #[error("the user in DATABASE_URL may not {action}; let an owner run `corroborate migrate` once, or grant it")]
     NotPermitted {
         action: &'static str,
@@ -65,7 +69,7 @@ impl StoreError {
             Self::WrongPassword(_) => "store_password",
             Self::NoDatabase(_) => "store_no_database",
             Self::Unreachable(_) => "store_unreachable",
-            Self::MissingVector => "store_no_vector",
+            Self::MissingVector | Self::OldVector { .. } => "store_no_vector",
             Self::NotPermitted { .. } => "store_permission",
             Self::Newer(_) => "store_newer",
             Self::Migration(_) => "store_migration",

@@ -125,13 +125,7 @@ impl Store {
 
     /// Brings the schema up to date. Safe to run by many processes at once: migrations hold an advisory lock.
     pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
-        let available: bool =
-            sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')")
-                .fetch_one(&self.pool)
-                .await?;
-        if !available {
-            return Err(StoreError::MissingVector);
-        }
+        self.check_vector().await?;
         let before = self.applied_migrations().await?;
         self.run_migrations().await?;
         let after = self.applied_migrations().await?;
@@ -149,6 +143,20 @@ impl Store {
             drop(connection.detach());
         }
         done
+    }
+
+    /// Refuses a server without the `vector` extension, or with one too old for the schema.
+    pub async fn check_vector(&self) -> Result<(), StoreError> {
+        let found: Option<String> = sqlx::query_scalar(
+            "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'",
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        match found {
+            None => Err(StoreError::MissingVector),
+            Some(version) if is_too_old(&version) => Err(StoreError::OldVector { found: version }),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Migrations that this build brings and the store has not had.
@@ -204,6 +212,14 @@ impl Store {
     }
 }
 
+/// The schema compares embeddings by their bits, which pgvector does since 0.7.
+const OLDEST_VECTOR: (u32, u32) = (0, 7);
+
+fn is_too_old(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST_VECTOR
+}
+
 /// What a migration run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MigrationReport {
@@ -234,4 +250,21 @@ pub(crate) fn vector_text(vector: &[f32]) -> String {
 /// Text that Postgres accepts: it stores every character but NUL.
 pub(crate) fn storable(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_without_bits_is_too_old() {
+        for (version, old) in [("0.5.1", true), ("0.6", true), ("0.7.0", false), ("0.8.1", false), ("1.0", false)] {
+            assert_eq!(is_too_old(version), old, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_vector_is_written_as_pgvector_reads_it() {
+        assert_eq!(vector_text(&[0.0, 0.5, -1.0]), "[0,0.50000,-1.00000]");
+    }
 }
