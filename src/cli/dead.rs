@@ -105,10 +105,11 @@ fn list(letters: &[Value], output: Output) -> Result<(), Failure> {
             part("error").unwrap_or("given up by the broker after too many deliveries; its reason is not known");
         let _infallible = writeln!(
             text,
-            "{}  {}  {}  {reason}",
+            "{}  {}  {}  {}",
             part("id").unwrap_or("?"),
             part("failed_at").unwrap_or("-"),
             part("label").unwrap_or("delivery_limit"),
+            super::render::plain(reason),
         );
     }
     output.text(&text)

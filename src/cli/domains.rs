@@ -128,7 +128,7 @@ fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
     for rule in rules {
         let credibility = rule.credibility.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let kind = rule.source_type.map_or("-", SourceType::as_str);
-        let why = rule.why.as_deref().unwrap_or_default();
+        let why = super::render::plain(rule.why.as_deref().unwrap_or_default());
         let _infallible = writeln!(text, "{:<6} {:<32} {credibility:>5}  {kind:<13} {why}", rule.list, rule.domain);
     }
     if rules.is_empty() {
