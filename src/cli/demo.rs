@@ -84,7 +84,8 @@ fn summary(report: &DemoReport, output: Output) -> String {
     let folder = report.folder.display();
     let _infallible = write!(
         text,
-        "How to go on:\n  corroborate check \"<claim>\"     look one claim up (GDELT needs no key; set others by environment)\n  \
+        "How to go on (the program is target/release/corroborate; `cargo install --path .` puts it on your PATH):\n  \
+         corroborate check \"<claim>\"     look one claim up (GDELT needs no key; set others by environment)\n  \
          corroborate serve               the daemon; upstream puts items on its queue\n  \
          corroborate doctor              what is configured and what is missing\n  \
          rm -r {folder}   forget what the demo stored\n",
