@@ -12,8 +12,12 @@ use super::observers::OutboundObserver;
 use crate::broker::Queue;
 use crate::domain::rules::DomainRules;
 use crate::pipeline::{Budget, RulesHandle};
-use crate::store::{RuleListener, Store};
+use crate::store::{OutboxBatch, RuleListener, Store};
 use crate::telemetry::metrics;
+
+/// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
+const CONFIRM_TRIES: u32 = 50;
+const CONFIRM_PAUSE: Duration = Duration::from_millis(500);
 
 /// How long a job waits after a failure before it tries again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -68,7 +72,7 @@ async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, batch: i64) -> Res
     let offered = taken.messages.len();
     let published = queue.publish_results(&taken.messages).await;
     // Whatever failed is given back at once, not only when its claim runs out.
-    taken.confirm(published.as_deref().unwrap_or_default()).await?;
+    confirm(&taken, published.as_deref().unwrap_or_default()).await?;
     let confirmed = published?;
     if confirmed.len() < offered {
         tracing::warn!(
@@ -83,6 +87,21 @@ async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, batch: i64) -> Res
         .into());
     }
     Ok(i64::try_from(offered).unwrap_or(0) >= batch)
+}
+
+/// Tells the store, again and again while it is away: what is published and stays in the outbox is published twice.
+async fn confirm(taken: &OutboxBatch, ids: &[i64]) -> Result<(), crate::store::StoreError> {
+    let mut tries = 0;
+    loop {
+        match taken.confirm(ids).await {
+            Err(error) if error.is_transient() && tries < CONFIRM_TRIES => {
+                tries += 1;
+                tracing::debug!(error = %error, tries, "published results could not be taken out of the outbox yet");
+                tokio::time::sleep(CONFIRM_PAUSE).await;
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Keeps the lists of this process up with the store: told by the database where it can tell, polled otherwise.

@@ -54,8 +54,8 @@ pub struct OutboxBatch {
 }
 
 impl OutboxBatch {
-    /// Deletes what the broker confirmed and gives the rest back.
-    pub async fn confirm(self, ids: &[i64]) -> Result<(), StoreError> {
+    /// Deletes what the broker confirmed and gives the rest back. May be called again after an error.
+    pub async fn confirm(&self, ids: &[i64]) -> Result<(), StoreError> {
         if !ids.is_empty() {
             sqlx::query("DELETE FROM outbox WHERE id = ANY($1)").bind(ids).execute(&self.store.pool).await?;
         }
