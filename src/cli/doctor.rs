@@ -171,16 +171,11 @@ async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> 
 
 fn providers(app: &App, findings: &mut Vec<Finding>) {
     let providers = &app.services.providers;
-    for provider in providers.fact_check.iter().chain(&providers.search) {
+    for provider in providers.configured() {
         findings.push(finding("provider", Health::Ok, format!("{} is configured", provider.name())));
     }
     for name in &providers.unconfigured {
-        let mend = match *name {
-            "google_factcheck" => "set FACTCHECK_GOOGLE_API_KEY",
-            "searxng" => "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
-            "brave" => "set ENRICHMENT_BRAVE_API_KEY",
-            _ => "this build does not ask it",
-        };
+        let mend = crate::providers::profile(name).map_or("this version does not ask it", |profile| profile.configure);
         findings.push(finding("provider", Health::Warn, format!("{name} is not configured; {mend}")));
     }
 }

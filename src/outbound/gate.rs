@@ -1,12 +1,13 @@
 //! The one way to ask a provider: limited, guarded by a breaker, retried within the caller's deadline, accounted for.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::backoff_delays::Delays;
 use super::breaker::{Admission, Breaker, Refusal};
@@ -191,8 +192,38 @@ impl Gate {
         asker: Asker<'_>,
         read: impl Fn(&ApiResponse) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
-        let deadline = asker.until;
         let secrets = request.secrets();
+        let (request, read) = (&request, &read);
+        self.drive(asker, &secrets, |until| async move {
+            let answer = self.http.send(request, until, self.settings.max_bytes, self.clock.now()).await;
+            answer.and_then(|response| read(&response))
+        })
+        .await
+    }
+
+    /// Does work that is no HTTP call of this client (a database, a folder) under the same discipline. `work` may run
+    /// again after a failure that is worth it, and is cut off when the attempt's time is up.
+    pub async fn run<T, F>(&self, asker: Asker<'_>, work: impl Fn() -> F) -> Result<T, AskError>
+    where
+        F: Future<Output = Result<T, AskError>>,
+    {
+        self.drive(asker, &[], |until| {
+            let work = work();
+            async move { timeout_at(until, work).await.unwrap_or(Err(AskError::Timeout)) }
+        })
+        .await
+    }
+
+    async fn drive<T, F>(
+        &self,
+        asker: Asker<'_>,
+        secrets: &[String],
+        attempt_until: impl Fn(Instant) -> F,
+    ) -> Result<T, AskError>
+    where
+        F: Future<Output = Result<T, AskError>>,
+    {
+        let deadline = asker.until;
         let mut delays = Delays::new();
         let mut attempt = 1;
         let mut last: Option<AskError> = None;
@@ -209,7 +240,7 @@ impl Gate {
             };
             let usd = self.price().unwrap_or(0.0);
             asker.meter.sent(usd);
-            let outcome = self.attempt(&request, deadline, &read).await.map_err(|error| error.without(&secrets));
+            let outcome = self.attempt(deadline, &attempt_until).await.map_err(|error| error.without(secrets));
             if outcome.as_ref().is_err_and(|error| !error.may_be_billed()) {
                 asker.meter.not_billed(usd);
             }
@@ -326,21 +357,16 @@ impl Gate {
         }
     }
 
-    async fn attempt<T>(
-        &self,
-        request: &ApiRequest,
-        deadline: Instant,
-        read: impl Fn(&ApiResponse) -> Result<T, AskError>,
-    ) -> Result<T, AskError> {
+    async fn attempt<T, F>(&self, deadline: Instant, run: &impl Fn(Instant) -> F) -> Result<T, AskError>
+    where
+        F: Future<Output = Result<T, AskError>>,
+    {
         let started = Instant::now();
         let patience = started + self.settings.timeout;
-        let until = patience.min(deadline);
-        let answer = self.http.send(request, until, self.settings.max_bytes, self.clock.now()).await;
-        let outcome = match answer {
-            Ok(response) => read(&response),
+        let outcome = match run(patience.min(deadline)).await {
             // Cut short by the caller, not by the provider: it is not to blame.
             Err(AskError::Timeout) if deadline < patience && Instant::now() >= deadline => Err(AskError::Deadline),
-            Err(error) => Err(error),
+            outcome => outcome,
         };
         let label = outcome.as_ref().map_or_else(AskError::label, |_answer| "ok");
         self.observer.request(self.settings.name, label, started.elapsed());

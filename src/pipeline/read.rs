@@ -402,6 +402,7 @@ mod tests {
             language: Some("uk".to_owned()),
             provider: "test",
             storage,
+            content: None,
         };
         let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned() };
         let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);

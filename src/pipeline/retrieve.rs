@@ -226,6 +226,7 @@ mod tests {
                 language: None,
                 provider: "searxng",
                 storage: Storage::Stored,
+                content: None,
             },
             url,
         }

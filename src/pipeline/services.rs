@@ -77,15 +77,27 @@ pub(super) fn plain(channel: &str) -> String {
     channel.trim().trim_start_matches('@').to_lowercase()
 }
 
-/// The search providers in the order they are asked.
+/// The providers in the order they are asked.
 #[derive(Debug, Clone, Default)]
 pub struct SearchProviders {
     pub fact_check: Option<Arc<dyn Provider>>,
+    /// Our own stored evidence: before everybody else, and alone where it suffices.
+    pub knowledge: Option<Arc<dyn Provider>>,
+    /// The operator's own material: corpus, endpoints, database.
+    pub own: Vec<Arc<dyn Provider>>,
+    /// Feeds and search engines, in fallback order.
     pub search: Vec<Arc<dyn Provider>>,
     /// Known providers that lack a key or an address.
     pub unconfigured: Vec<&'static str>,
     /// Known providers that the operator switched off.
     pub disabled: Vec<&'static str>,
+}
+
+impl SearchProviders {
+    /// All that can be asked, in the order they are shown.
+    pub fn configured(&self) -> impl Iterator<Item = &Arc<dyn Provider>> {
+        self.fact_check.iter().chain(&self.knowledge).chain(&self.own).chain(&self.search)
+    }
 }
 
 /// The live domain lists; swapped whole when an admin edits them.
@@ -164,7 +176,7 @@ pub struct Services {
     pub settings: Settings,
     pub store: Store,
     pub providers: SearchProviders,
-    pub pages: PageFetcher,
+    pub pages: Arc<PageFetcher>,
     pub models: Models,
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,

@@ -4,8 +4,8 @@
 //! What a provider never does: use a client of its own (it asks through its [`crate::outbound::Gate`]), cache, judge
 //! relevance, put a key into a URL, or take a refusal for "nothing found": the two are different values up to storage.
 //!
-//! To add a provider: make a folder `<name>` with `mod.rs` (settings, `gate_settings`, `new`, the [`Provider`]),
-//! `wire.rs` (pure: query → request parameters, response → [`Answer`] or [`AskError`]) and `tests.rs`; run the shared
+//! To add a provider: put its name into [`NAMES`]; make a folder `<name>` with `mod.rs` (its [`Profile`], settings,
+//! `gate_settings`, `new`, the [`Provider`]), `wire.rs` (pure: query → request parameters, response → [`Answer`] or [`AskError`]) and `tests.rs`; run the shared
 //! suite `contract::keeps_the_contract` there, with the provider's own words for a throttle, a used-up quota and a bad
 //! key; then build it in `app`. Every field of a response but the outermost container is optional in `wire.rs`, unknown
 //! fields are ignored, and success is decided by status, content and shape together.
@@ -22,10 +22,12 @@ use std::fmt::Debug;
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::{joined, normalise_query};
 use crate::domain::evidence::Review;
+use crate::domain::item::SourceKind;
+use crate::domain::verdict::Origin;
 use crate::outbound::{AskError, Asker, GateStatus};
 
 /// What is asked. Every provider builds its own request from it, within its own rules.
@@ -65,8 +67,11 @@ impl Query {
     }
 }
 
+/// One of [`NAMES`]. An alias, or the derived reader below would want borrowed text that lives for ever.
+pub type ProviderName = &'static str;
+
 /// One search result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     pub url: String,
     pub title: String,
@@ -75,14 +80,55 @@ pub struct Hit {
     /// Publication time, when the provider is known to give that (not GDELT's crawl time).
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
-    /// Provider's name.
-    pub provider: &'static str,
+    #[serde(deserialize_with = "known_name")]
+    pub provider: ProviderName,
     /// Whether the provider's own words about the page (all but its address) may be kept.
     pub storage: Storage,
+    /// The text itself, where the provider holds it: nothing is fetched then, and `url` is a name for the place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
 }
 
+/// What a provider knows without a page being fetched: a document, a row, an endpoint's value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// Plain text, paragraphs separated by blank lines.
+    pub text: String,
+    pub origin: Origin,
+    /// Whose words these are: the corpus, database or service by the operator's name for it.
+    pub publisher: Option<String>,
+    /// The operator's word on it, 0–1; `None`: as any page of its host.
+    pub credibility: Option<f64>,
+}
+
+/// Providers' names are a closed set: labels, keys and columns hold them.
+fn known_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    NAMES
+        .iter()
+        .find(|known| **known == name)
+        .copied()
+        .ok_or_else(|| serde::de::Error::invalid_value(serde::de::Unexpected::Str(&name), &"the name of a provider"))
+}
+
+/// Every provider's name, in the order they are shown.
+pub const NAMES: [&str; 12] = [
+    "google_factcheck",
+    "knowledge",
+    "corpus",
+    "api",
+    "database",
+    "feeds",
+    "searxng",
+    "brave",
+    "serpapi",
+    "gdelt",
+    "eventregistry",
+    "newsapi",
+];
+
 /// What came back. Both empty means "asked, and nothing was found".
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub hits: Vec<Hit>,
     pub reviews: Vec<Review>,
@@ -103,10 +149,22 @@ pub enum ProviderKind {
     FactCheck,
     /// Pages.
     Search,
+    /// Texts the operator or this daemon already holds.
+    Own,
+}
+
+impl ProviderKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FactCheck => "fact_check",
+            Self::Search => "search",
+            Self::Own => "own",
+        }
+    }
 }
 
 /// Whether the provider's terms let its raw answers be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
     Stored,
@@ -114,20 +172,71 @@ pub enum Storage {
     Transient,
 }
 
+/// The languages a provider can be asked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Languages {
+    /// Whatever the query is written in.
+    All,
+    /// These, ISO 639-1.
+    Only(&'static [&'static str]),
+}
+
+/// What is fixed of a provider, in the code and in `docs/providers.md`, which is generated from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    /// As in metrics, results and `degraded`; one of [`NAMES`].
+    pub name: &'static str,
+    /// As its makers call it.
+    pub title: &'static str,
+    pub kind: ProviderKind,
+    /// Which of an item's `source_types` selects it.
+    pub source: SourceKind,
+    pub storage: Storage,
+    pub languages: Languages,
+    /// Whether it keeps to [`Query::domains`] by itself.
+    pub restricts_domains: bool,
+    /// What comes back, for a reader.
+    pub returns: &'static str,
+    /// Price, quota and rate as published, with the date, for a reader.
+    pub terms: &'static str,
+    /// What it needs to be asked, as an instruction.
+    pub configure: &'static str,
+}
+
+/// Every provider of this version, in the order of [`NAMES`].
+pub static PROFILES: [&Profile; 4] = [&google::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+
+/// What is fixed of the provider of that name.
+pub fn profile(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name).copied()
+}
+
 /// A source of evidence.
 pub trait Provider: Send + Sync + Debug {
+    fn profile(&self) -> &'static Profile;
     /// As in metrics, results and `degraded`.
-    fn name(&self) -> &'static str;
-    fn kind(&self) -> ProviderKind;
+    fn name(&self) -> &'static str {
+        self.profile().name
+    }
+    fn kind(&self) -> ProviderKind {
+        self.profile().kind
+    }
+    fn storage(&self) -> Storage {
+        self.profile().storage
+    }
     /// US dollars a call; the spending cap stops calls that cost.
     fn cost_usd(&self) -> f64;
     /// Whether a call costs money.
     fn paid(&self) -> bool {
         self.cost_usd() > 0.0
     }
-    fn storage(&self) -> Storage;
     /// Whether it makes sense to ask in this language (ISO 639-1).
-    fn speaks(&self, language: &str) -> bool;
+    fn speaks(&self, language: &str) -> bool {
+        match self.profile().languages {
+            Languages::All => true,
+            Languages::Only(known) => known.contains(&language),
+        }
+    }
     /// Under which the answer to this query is kept: two queries that this provider would be asked in the same words have
     /// the same key.
     fn cache_key(&self, query: &Query) -> String {

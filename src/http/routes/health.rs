@@ -191,7 +191,7 @@ fn not_ready(reasons: &[String]) -> Option<Problem> {
 
 fn unaskable(app: &App) -> Unaskable {
     let mut found = Unaskable { unconfigured: app.services.providers.unconfigured.clone(), ..Unaskable::default() };
-    for provider in super::providers::configured(&app.services.providers) {
+    for provider in app.services.providers.configured() {
         let status = provider.status();
         match status.state {
             GateState::Ready => {}

@@ -1,7 +1,6 @@
 //! Providers: who can be asked, how often, and what it has cost.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -16,7 +15,6 @@ use crate::http::problem::Problem;
 use crate::http::router::App;
 use crate::outbound::GateStatus;
 use crate::pipeline::SearchProviders;
-use crate::providers::Provider;
 use crate::store::ProviderUsage;
 
 pub(crate) const ROUTES: &[Route] = &[Route {
@@ -39,7 +37,7 @@ pub(crate) const ROUTES: &[Route] = &[Route {
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct ProviderRow {
     name: &'static str,
-    /// `fact_check` or `search`.
+    /// `fact_check`, `search`, or `own` for texts that are already held.
     kind: &'static str,
     /// `ready`, `open` (failing, tried again by itself), `exhausted` (the day's allowance is used up), `disabled` (its key
     /// was refused, or it is switched off) or `unconfigured` (without a key or an address).
@@ -58,26 +56,13 @@ pub(crate) struct ProviderRow {
     usd_month: f64,
 }
 
-/// The providers that can be asked, fact-checkers first.
-pub(crate) fn configured(providers: &SearchProviders) -> impl Iterator<Item = &Arc<dyn Provider>> {
-    providers.fact_check.iter().chain(&providers.search)
-}
-
 async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderRow>>, Problem> {
     let services = &app.services;
     let usage = services.store.usage(services.clock.now()).await?;
-    let statuses: Vec<(&'static str, GateStatus)> = services
-        .providers
-        .fact_check
-        .iter()
-        .map(|provider| (FACT_CHECK, provider.status()))
-        .chain(services.providers.search.iter().map(|provider| (SEARCH, provider.status())))
-        .collect();
+    let statuses: Vec<_> =
+        services.providers.configured().map(|provider| (provider.kind().as_str(), provider.status())).collect();
     Ok(Json(rows(statuses, &services.providers, &usage)))
 }
-
-const FACT_CHECK: &str = "fact_check";
-const SEARCH: &str = "search";
 
 /// The store has the figures of all processes, but this one writes its own down only from time to time: the larger figure
 /// is the nearer one.
@@ -112,7 +97,7 @@ fn rows(
         let stored = stored(name);
         ProviderRow {
             name,
-            kind: if name.contains("factcheck") { FACT_CHECK } else { SEARCH },
+            kind: crate::providers::profile(name).map_or("search", |profile| profile.kind.as_str()),
             status,
             until: None,
             reason: reason.map(str::to_owned),
@@ -151,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_fleet_and_this_process_are_counted_once() {
-        let statuses = vec![(SEARCH, status("gdelt", 3, 0.5)), (SEARCH, status("brave", 7, 0.25))];
+        let statuses = vec![("search", status("gdelt", 3, 0.5)), ("search", status("brave", 7, 0.25))];
         let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
         let left_out =
             SearchProviders { disabled: vec!["google_factcheck"], unconfigured: vec!["newsapi"], ..Default::default() };

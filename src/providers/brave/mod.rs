@@ -12,7 +12,8 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use url::Url;
 
-use super::{Answer, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
@@ -32,6 +33,20 @@ pub struct BraveSettings {
     /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<SecretString>,
 }
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "Brave Search",
+    kind: ProviderKind::Search,
+    source: SourceKind::Web,
+    storage: STORAGE,
+    languages: Languages::All,
+    restricts_domains: true,
+    returns: "addresses, titles and snippets of news and web pages",
+    terms: "5 USD a thousand calls (September 2026); results must not be stored",
+    configure: "set ENRICHMENT_BRAVE_API_KEY",
+};
 
 /// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
@@ -87,25 +102,12 @@ impl Brave {
 }
 
 impl Provider for Brave {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> ProviderKind {
-        ProviderKind::Search
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn cost_usd(&self) -> f64 {
         self.gate.cost_usd()
-    }
-
-    fn storage(&self) -> Storage {
-        STORAGE
-    }
-
-    fn speaks(&self, _: &str) -> bool {
-        // A language it has no code for is asked for without one.
-        true
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {

@@ -123,6 +123,7 @@ fn to_hit(found: Found, query: &Query) -> Option<Hit> {
         language: found.language,
         provider: super::NAME,
         storage: super::STORAGE,
+        content: None,
     })
 }
 

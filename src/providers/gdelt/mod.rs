@@ -13,7 +13,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
@@ -29,6 +30,20 @@ pub struct GdeltSettings {
     /// Origin with an optional prefix, `https://api.gdeltproject.org`.
     pub base_url: Url,
 }
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "GDELT DOC 2.0",
+    kind: ProviderKind::Search,
+    source: SourceKind::Web,
+    storage: STORAGE,
+    languages: Languages::Only(query::CODES),
+    restricts_domains: true,
+    returns: "addresses and titles of news pages of the last three months",
+    terms: "free, best-effort: one call each 5 seconds, with a penalty that grows",
+    configure: "take gdelt into ENRICHMENT_PROVIDERS; it needs no key",
+};
 
 /// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
@@ -68,24 +83,12 @@ impl Gdelt {
 }
 
 impl Provider for Gdelt {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> ProviderKind {
-        ProviderKind::Search
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn cost_usd(&self) -> f64 {
         self.gate.cost_usd()
-    }
-
-    fn storage(&self) -> Storage {
-        STORAGE
-    }
-
-    fn speaks(&self, language: &str) -> bool {
-        query::language_name(language).is_some()
     }
 
     fn cache_key(&self, query: &Query) -> String {

@@ -68,6 +68,17 @@ const LANGUAGES: [(&str, &str); 45] = [
     ("zh", "Chinese"),
 ];
 
+/// The codes alone.
+pub(super) const CODES: &[&str] = &{
+    let mut codes = [""; LANGUAGES.len()];
+    let mut at = 0;
+    while at < codes.len() {
+        codes[at] = LANGUAGES[at].0;
+        at += 1;
+    }
+    codes
+};
+
 /// GDELT's English name of a language.
 pub(super) fn language_name(iso: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|(code, _)| *code == iso).map(|(_, name)| *name)

@@ -100,6 +100,7 @@ pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Answer, AskE
             language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
             provider: super::NAME,
             storage: super::STORAGE,
+            content: None,
         });
     }
     Ok(answer)

@@ -14,7 +14,8 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use url::Url;
 
-use super::{Answer, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
@@ -33,6 +34,20 @@ pub struct GoogleSettings {
     /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<SecretString>,
 }
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "Google Fact Check Tools",
+    kind: ProviderKind::FactCheck,
+    source: SourceKind::Factcheck,
+    storage: Storage::Stored,
+    languages: Languages::All,
+    restricts_domains: true,
+    returns: "reviews by fact-checkers: claim, rating, publisher, date",
+    terms: "free; no quota is published, read yours in the Cloud console",
+    configure: "set FACTCHECK_GOOGLE_API_KEY, or FACTCHECK_GOOGLE_ENABLED=false to do without it",
+};
 
 /// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
@@ -100,24 +115,12 @@ impl GoogleFactCheck {
 }
 
 impl Provider for GoogleFactCheck {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> ProviderKind {
-        ProviderKind::FactCheck
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn cost_usd(&self) -> f64 {
         self.gate.cost_usd()
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Stored
-    }
-
-    fn speaks(&self, _: &str) -> bool {
-        true
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {

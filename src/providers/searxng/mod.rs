@@ -12,7 +12,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, ACCEPT_LANGUAGE, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
 
@@ -30,6 +31,20 @@ pub struct SearxngSettings {
     /// Its categories, comma-separated; unknown ones it drops without a word.
     pub categories: String,
 }
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "SearxNG",
+    kind: ProviderKind::Search,
+    source: SourceKind::Web,
+    storage: STORAGE,
+    languages: Languages::All,
+    restricts_domains: true,
+    returns: "addresses, titles and snippets of web and news pages",
+    terms: "free; your own instance",
+    configure: "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
+};
 
 /// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
@@ -71,24 +86,12 @@ impl Searxng {
 }
 
 impl Provider for Searxng {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> ProviderKind {
-        ProviderKind::Search
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn cost_usd(&self) -> f64 {
         self.gate.cost_usd()
-    }
-
-    fn storage(&self) -> Storage {
-        STORAGE
-    }
-
-    fn speaks(&self, _: &str) -> bool {
-        true
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {

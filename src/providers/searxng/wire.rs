@@ -132,5 +132,6 @@ fn to_hit(found: Found, query: &Query) -> Option<Hit> {
         language: None,
         provider: super::NAME,
         storage: super::STORAGE,
+        content: None,
     })
 }

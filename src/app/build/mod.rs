@@ -1,0 +1,249 @@
+//! Wiring: one function per part, each a list of what it is made of. Gates and providers have files of their own.
+
+mod caches;
+mod gates;
+mod providers;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio_util::task::TaskTracker;
+
+use self::gates::Gates;
+use self::providers::Parts;
+use super::observers::{OutboundObserver, QueueObserver};
+use super::{App, AppError, OpenStore};
+use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
+use crate::config::{Config, ScoringConfig};
+use crate::domain::clock::FixedClock;
+use crate::domain::rules::DomainRules;
+use crate::domain::{Clock, SystemClock};
+use crate::inference::Models;
+use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
+use crate::outbound::HttpClient;
+use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
+use crate::outbound::replay::Archive;
+use crate::pipeline::{Budget, Pilot, RulesHandle, Services, Settings, Turns};
+use crate::store::{Store, TableQueue};
+
+/// What the application is opened for.
+#[derive(Debug)]
+pub enum Purpose {
+    /// The daemon: its own broker connection, all providers. Without a worker it takes nothing from the queues.
+    Daemon { worker: bool },
+    /// One command that neither reads nor feeds a queue: a broker that is away must not stop it.
+    Check,
+    /// One command: no broker consumer, results are not published.
+    Command,
+    /// Answers come from recordings, in a folder of its own, on the day the recordings speak of.
+    Recorded(Recorded),
+}
+
+/// A recorded world.
+#[derive(Debug)]
+pub struct Recorded {
+    pub archive: Arc<Archive>,
+    pub folder: PathBuf,
+    pub now: DateTime<Utc>,
+}
+
+pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, AppError> {
+    let (http, pages, clock, opened): (_, _, Arc<dyn Clock>, _) = match &purpose {
+        Purpose::Daemon { .. } | Purpose::Command | Purpose::Check => {
+            let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
+            (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
+        }
+        Purpose::Recorded(recorded) => {
+            let archive = Arc::clone(&recorded.archive);
+            let clock = Arc::new(FixedClock(recorded.now));
+            let opened = OpenStore::embedded(&recorded.folder).await?;
+            (HttpClient::replay(Arc::clone(&archive)), PageSource::Replay(archive), clock, opened)
+        }
+    };
+    let store = opened.store.clone();
+    store.migrate().await?;
+    let models = Models::rules(config.inference.embedding_dimension, config.enrichment.min_agreement);
+    store.check_dimension(models.embedder.dimension())?;
+    let now = clock.now();
+    store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
+    let (rules, _version) = store.domain_rules().await?;
+    let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
+    let usage = Arc::new(OutboundObserver::default());
+    let month = store.month_spend(now).await?;
+    let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
+    let pages =
+        Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
+    let gates = Gates {
+        config: &config,
+        http: &http,
+        clock: &clock,
+        usage: &usage,
+        budget: &budget,
+        accounts: gates::accounts(&store.usage(now).await?, now),
+    };
+    let providers =
+        providers::build(&Parts { gates, store: &store, embedder: &models.embedder, pages: &pages, rules: &rules })?;
+    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
+    let services = Arc::new(Services {
+        settings: settings(&config, broker),
+        store: store.clone(),
+        providers,
+        pages,
+        models,
+        rules,
+        clock: Arc::clone(&clock),
+        budget,
+        search_cache: caches::search(&config, &usage),
+        fact_check_cache: caches::fact_check(&config, &usage),
+        page_cache: caches::page(&config, &usage),
+        turns: Turns::default(),
+    });
+    if matches!(purpose, Purpose::Daemon { .. }) {
+        for name in &services.providers.unconfigured {
+            tracing::info!(provider = *name, "{name} is not configured: {}", providers::how_to_configure(name));
+        }
+    }
+    let tracker = TaskTracker::new();
+    let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
+    Ok(App { config, store, services, queue, usage, tracker, opened })
+}
+
+fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer> {
+    Arc::clone(usage) as Arc<dyn crate::outbound::Observer>
+}
+
+fn setup(component: &'static str, error: impl std::fmt::Display) -> AppError {
+    AppError::Setup { component, detail: error.to_string() }
+}
+
+/// RabbitMQ where an address is given, else the table.
+async fn queue(
+    config: &Config,
+    purpose: &Purpose,
+    store: &Store,
+    clock: Arc<dyn Clock>,
+    tracker: &TaskTracker,
+) -> Result<Arc<dyn Queue>, AppError> {
+    if let (Some(url), Purpose::Daemon { .. } | Purpose::Command) = (&config.amqp.url, purpose) {
+        let prefetch = u16::try_from(config.worker.concurrency).unwrap_or(u16::MAX);
+        let settings = AmqpSettings {
+            names: AmqpNames {
+                exchange: config.amqp.exchange.clone(),
+                enrichment_queue: config.amqp.enrichment_queue.clone(),
+                enrichment_binding: config.amqp.enrichment_binding.clone(),
+                factcheck_queue: config.amqp.factcheck_queue.clone(),
+                factcheck_binding: config.amqp.factcheck_binding.clone(),
+                dead_exchange: config.amqp.dead_exchange.clone(),
+                dead_queue: config.amqp.dead_queue.clone(),
+                results_exchange: config.amqp.results_exchange.clone(),
+            },
+            retry_delays: config.queue.retry_delays.clone(),
+            delivery_limit: config.queue.delivery_limit,
+            confirm_timeout: config.amqp.confirm_timeout,
+            reconnect_max: config.amqp.reconnect_max,
+            consume: matches!(purpose, Purpose::Daemon { worker: true }),
+            ..AmqpSettings::new(url.clone(), prefetch)
+        };
+        let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;
+        return Ok(Arc::new(connected));
+    }
+    Ok(Arc::new(TableQueue::open(store.clone(), clock, config.queue.poll_interval).await?))
+}
+
+fn settings(config: &Config, broker: bool) -> Settings {
+    let enrichment = &config.enrichment;
+    Settings {
+        enrichment_enabled: enrichment.enabled,
+        pilot: Pilot::new(&enrichment.pilot_channels),
+        min_importance: enrichment.min_importance,
+        max_sources: enrichment.max_sources,
+        max_time: enrichment.max_time,
+        min_claim_chars: config.fact_check.min_claim_length,
+        fact_check_ttl: config.fact_check.cache_ttl,
+        fact_check_results: config.fact_check.max_results,
+        claims_per_item: enrichment.claims_per_item,
+        queries_per_claim: enrichment.queries_max,
+        passages_per_claim: enrichment.passages_per_claim,
+        judged_passages: enrichment.judged_passages,
+        passages_per_group: enrichment.passages_per_group,
+        passages_shown: enrichment.evidence_max_per_item,
+        scoring: scoring(&config.scoring),
+        evidence_ttl: enrichment.evidence_ttl,
+        negative_ttl: config.cache.page_failure_ttl,
+        page_ttl: config.cache.page_ttl,
+        dedup_similarity: enrichment.evidence_dedup_similarity,
+        similar_item_window: enrichment.similar_window,
+        similar_item_threshold: enrichment.similar_threshold,
+        results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
+        search_results: enrichment.candidate_pages,
+    }
+}
+
+/// The operator's numbers as the rules take them.
+fn scoring(config: &ScoringConfig) -> Scoring {
+    let days = |span: Duration| span.as_secs_f64() / 86_400.0;
+    let ScoringConfig { quality, weights, score, verdict, .. } = config;
+    Scoring {
+        relevance_floor: config.relevance_floor,
+        half_lives: HalfLives {
+            usual: days(config.half_life),
+            breaking: days(config.half_life_breaking),
+            lasting: days(config.half_life_lasting),
+        },
+        quality: QualityShares {
+            credibility: quality.credibility,
+            freshness: quality.freshness,
+            relevance: quality.relevance,
+            specificity: quality.specificity,
+        },
+        weights: FeatureWeights {
+            e_max: weights.e_max,
+            e_mean3: weights.e_mean3,
+            agree_dom: weights.agree_dom,
+            agree_dom_full: weights.agree_dom_full,
+            rel_avg: weights.rel_avg,
+            rec_max: weights.rec_max,
+            c_max: weights.c_max,
+            num_ok: weights.num_ok,
+        },
+        curve: ScoreCurve {
+            center: score.center,
+            scale: score.scale,
+            cap_unsupported: score.cap_unsupported,
+            cap_refuted: score.cap_refuted,
+        },
+        limits: VerdictLimits {
+            support: verdict.support,
+            groups: usize::try_from(verdict.groups).unwrap_or(usize::MAX),
+            conflict: verdict.conflict,
+            contest: verdict.contest,
+            refute: verdict.refute,
+            lone_credibility: verdict.single_source_credibility,
+        },
+    }
+}
+
+fn page_settings(config: &Config) -> PageSettings {
+    PageSettings {
+        timeout: config.fetch.timeout,
+        connect_timeout: config.fetch.connect_timeout,
+        max_bytes: config.fetch.max_bytes,
+        allow_private: config.fetch.allow_private_addresses,
+        user_agent: config.fetch.user_agent.clone(),
+        max_redirects: config.fetch.max_redirects,
+        concurrency: config.fetch.concurrency,
+        per_host: config.fetch.per_host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_and_the_rules_name_the_same_numbers() {
+        assert_eq!(scoring(&Config::built_in().scoring), Scoring::default());
+    }
+}

@@ -1,0 +1,173 @@
+//! The providers of this daemon, in the order they are asked.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::gates::Gates;
+use super::{AppError, setup};
+use crate::config::{OpenSearchBackend, ProviderConfig, SearchProvider};
+use crate::inference::Embedder;
+use crate::outbound::pages::PageFetcher;
+use crate::pipeline::{RulesHandle, SearchProviders};
+use crate::providers::{self, Provider, brave, gdelt, google, searxng};
+use crate::store::Store;
+
+/// What providers are made of beside their gates.
+#[expect(dead_code, reason = "the providers that search our own texts come next")]
+pub(super) struct Parts<'a> {
+    pub(super) gates: Gates<'a>,
+    pub(super) store: &'a Store,
+    pub(super) embedder: &'a Arc<dyn Embedder>,
+    pub(super) pages: &'a Arc<PageFetcher>,
+    pub(super) rules: &'a Arc<RulesHandle>,
+}
+
+/// What an unconfigured provider lacks, as an instruction.
+pub(super) fn how_to_configure(provider: &str) -> &'static str {
+    providers::profile(provider)
+        .map_or("this version does not ask it; take it out of the list of providers", |profile| profile.configure)
+}
+
+/// Builds the gates and providers. One without its key or address is named as unconfigured and left out.
+pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
+    let mut found = SearchProviders::default();
+    fact_checkers(&parts.gates, &mut found)?;
+    for wanted in &parts.gates.config.enrichment.providers {
+        match wanted {
+            SearchProvider::OpenSearch => {
+                for backend in &parts.gates.config.enrichment.opensearch_backends {
+                    open_search(*backend, &parts.gates, &mut found)?;
+                }
+            }
+            SearchProvider::Gdelt => {
+                let one = &parts.gates.config.providers.gdelt;
+                let settings = gdelt::GdeltSettings { base_url: base(one, "gdelt")? };
+                found.search.push(Arc::new(gdelt::new(settings, parts.gates.gate(gdelt::gate_settings, one))));
+            }
+            SearchProvider::EventRegistry => found.unconfigured.push("eventregistry"),
+            SearchProvider::NewsApi => found.unconfigured.push("newsapi"),
+        }
+    }
+    // The fallback order of the core document: OpenSearch first, whatever order the names were written in.
+    found.search.sort_by_key(|provider| order(provider.name()));
+    Ok(found)
+}
+
+fn order(name: &str) -> usize {
+    providers::NAMES.iter().position(|known| *known == name).unwrap_or(usize::MAX)
+}
+
+fn fact_checkers(gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let google = &gates.config.providers.google;
+    match (gates.config.fact_check.google_enabled, &google.api_key) {
+        (false, _) => found.disabled.push("google_factcheck"),
+        (true, None) => found.unconfigured.push("google_factcheck"),
+        (true, Some(key)) => {
+            let settings = google::GoogleSettings { base_url: base(google, "google")?, api_key: Some(key.clone()) };
+            let gate = gates.gate(google::gate_settings, google);
+            found.fact_check = Some(Arc::new(google::new(settings, gate)));
+        }
+    }
+    Ok(())
+}
+
+fn open_search(backend: OpenSearchBackend, gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let settings = &gates.config.providers;
+    match backend {
+        OpenSearchBackend::Searxng => match &settings.searxng.base_url {
+            Some(address) => {
+                let own = searxng::SearxngSettings { base_url: address.clone(), categories: "general,news".to_owned() };
+                let gate = gates.gate(searxng::gate_settings, &settings.searxng);
+                found.search.push(Arc::new(searxng::new(own, gate)) as Arc<dyn Provider>);
+            }
+            None => found.unconfigured.push("searxng"),
+        },
+        OpenSearchBackend::Brave => match &settings.brave.api_key {
+            Some(key) => {
+                let own =
+                    brave::BraveSettings { base_url: base(&settings.brave, "brave")?, api_key: Some(key.clone()) };
+                let gate = gates.gate(brave::gate_settings, &settings.brave);
+                found.search.push(Arc::new(brave::new(own, gate)));
+            }
+            None => found.unconfigured.push("brave"),
+        },
+        OpenSearchBackend::SerpApi => found.unconfigured.push("serpapi"),
+    }
+    Ok(())
+}
+
+fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
+    one.base_url.clone().ok_or_else(|| setup(name, "its base URL is empty; leave it out to use the public one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use chrono::{DateTime, Utc};
+
+    use super::super::OutboundObserver;
+    use super::super::gates::accounts;
+    use super::*;
+    use crate::config::Config;
+    use crate::domain::Clock;
+    use crate::domain::clock::FixedClock;
+    use crate::outbound::{DayUsage, GateState, HttpClient};
+    use crate::pipeline::Budget;
+    use crate::store::ProviderUsage;
+
+    /// Runs `check` with the gates of that configuration.
+    fn with_gates<T>(config: &Config, accounts: HashMap<String, DayUsage>, check: impl FnOnce(&Gates<'_>) -> T) -> T {
+        let http = HttpClient::live("corroborate-test").unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock(DateTime::UNIX_EPOCH));
+        let (usage, budget) = (Arc::new(OutboundObserver::default()), Arc::new(Budget::new(0.0, 0.0)));
+        check(&Gates { config, http: &http, clock: &clock, usage: &usage, budget: &budget, accounts })
+    }
+
+    #[tokio::test]
+    async fn a_restart_does_not_give_the_days_allowance_anew() {
+        let mut config = Config::built_in();
+        config.providers.gdelt.daily_limit = Some(5);
+        let now: DateTime<Utc> = DateTime::UNIX_EPOCH;
+        let status = |accounts| {
+            let one = &config.providers.gdelt;
+            with_gates(&config, accounts, |gates| gates.gate(gdelt::gate_settings, one).status())
+        };
+        for (calls, state) in [(4, GateState::Ready), (5, GateState::Exhausted)] {
+            let row = ProviderUsage { provider: "gdelt".into(), calls_today: calls, ..ProviderUsage::default() };
+            let status = status(accounts(&[row], now));
+            assert_eq!((status.calls_today, status.state), (u64::try_from(calls).unwrap(), state));
+        }
+        assert_eq!(status(HashMap::new()).calls_today, 0);
+    }
+
+    #[test]
+    fn what_is_switched_off_is_not_merely_unconfigured() {
+        let mut config = Config::built_in();
+        let shown = |config: &Config| {
+            let mut found = SearchProviders::default();
+            with_gates(config, HashMap::new(), |gates| fact_checkers(gates, &mut found)).unwrap();
+            (found.fact_check.is_some(), found.disabled, found.unconfigured.contains(&"google_factcheck"))
+        };
+        config.fact_check.google_enabled = true;
+        assert_eq!(shown(&config), (false, vec![], true));
+        config.fact_check.google_enabled = false;
+        assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
+        config.providers.google.api_key = Some("key".into());
+        assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
+        config.fact_check.google_enabled = true;
+        assert_eq!(shown(&config), (true, vec![], false));
+    }
+
+    #[test]
+    fn how_to_configure_names_variables_that_exist() {
+        let known: Vec<_> = crate::config::KEYS.iter().map(crate::config::Key::env).collect();
+        for profile in providers::PROFILES {
+            let is_variable = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            let words: Vec<&str> = profile.configure.split([' ', ',', '=', ';']).filter(is_variable).collect();
+            let known = words.iter().all(|word| known.iter().any(|known| known == word));
+            assert!(!words.is_empty() && known, "{}", profile.configure);
+        }
+    }
+}
