@@ -5,19 +5,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike as _, Utc};
+use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
 use super::observers::OutboundObserver;
 use crate::broker::Queue;
 use crate::domain::rules::DomainRules;
-use crate::pipeline::{Budget, RulesHandle};
-use crate::store::{OutboxBatch, RuleListener, Store};
+use crate::outbound::Follower;
+use crate::pipeline::RulesHandle;
+use crate::store::{FleetListener, OutboxBatch, RuleListener, Store};
 use crate::telemetry::metrics;
 
 /// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
 const CONFIRM_TRIES: u32 = 50;
 const CONFIRM_PAUSE: Duration = Duration::from_millis(500);
+
+/// What may be spent, US dollars: the day's budget warns, the month's cap stops.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpendLimits {
+    pub(super) daily_budget: f64,
+    pub(super) monthly_cap: f64,
+}
 
 /// How long a job waits after a failure before it tries again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -196,18 +204,79 @@ pub(super) async fn clean_up(
     }
 }
 
-/// Writes usage to the store, takes the month's spending over, and sets the gauges nobody else would keep fresh.
+/// How often a process looks what the others found of the providers; where the database can tell, it is told at once.
+const FLEET_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the end of a process waits for its leases to be given back. What is not is lost for the window's rest.
+const GIVE_BACK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Keeps the gates up with the fleet: gives back what they leased and did not use, tells the others what they found, and
+/// takes over what those found.
+pub(super) async fn follow_fleet(store: Store, followers: Vec<Follower>, stop: CancellationToken) {
+    let changed = store.fleet_changed();
+    let mut listener: Option<FleetListener> = None;
+    loop {
+        if listener.is_none() {
+            listener = store.listen_to_fleet().await.unwrap_or_else(|error| {
+                tracing::debug!(error = %error, "cannot listen for changed breakers; polling meanwhile");
+                None
+            });
+        }
+        let mut done = true;
+        for follower in &followers {
+            if let Err(error) = follower.flush().await {
+                done = false;
+                tracing::debug!(%error, "what is owed to the fleet is kept");
+                break;
+            }
+        }
+        let learnt = super::build::learn(&store, &followers).await;
+        metrics::job_run("fleet", done && learnt.is_ok());
+        if let Err(error) = learnt {
+            tracing::debug!(error = %error, "the fleet could not be looked at; what is known stays in force");
+            listener = None;
+        }
+        let heard = async {
+            match &mut listener {
+                Some(listener) => listener.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        // Safe to be cancelled: a lost notification is made good by the next tick.
+        let lost = tokio::select! {
+            () = stop.cancelled() => return,
+            () = changed.notified() => false,
+            heard = heard => heard.is_err(),
+            () = tokio::time::sleep(FLEET_INTERVAL) => false,
+        };
+        if lost {
+            listener = None;
+        }
+    }
+}
+
+/// Gives back everything that was leased and not used.
+pub(super) async fn give_back(followers: &[Follower]) {
+    let given = tokio::time::timeout(GIVE_BACK_PATIENCE, async {
+        for follower in followers {
+            if let Err(error) = follower.close().await {
+                tracing::warn!(%error, "leased turns could not be given back; they count as used");
+            }
+        }
+    });
+    if given.await.is_err() {
+        tracing::warn!("leased turns could not be given back in time; they count as used");
+    }
+}
+
+/// Writes usage to the store, and sets the gauges nobody else would keep fresh.
 pub(super) async fn account(
     store: Store,
     usage: Arc<OutboundObserver>,
-    budget: Arc<Budget>,
     queue: Arc<dyn Queue>,
-    daily_budget: f64,
+    limits: SpendLimits,
     clock: Arc<dyn crate::domain::Clock>,
     stop: CancellationToken,
 ) {
-    let mut month = clock.now().month();
-    let mut warned_on = None;
     loop {
         let now = clock.now();
         let flushed = flush_usage(&store, &usage, now).await;
@@ -215,18 +284,9 @@ pub(super) async fn account(
         metrics::job_run("usage", flushed && figures.is_ok());
         if let Ok(figures) = figures {
             let this_month: f64 = figures.iter().map(|row| row.usd_month).sum();
-            budget.refresh(this_month, now.month() != month);
-            month = now.month();
             let today: f64 = figures.iter().map(|row| row.usd_today).sum();
-            metrics::spend(today, this_month, daily_budget, budget.monthly_cap);
-            if today >= daily_budget && warned_on != Some(now.date_naive()) {
-                warned_on = Some(now.date_naive());
-                tracing::warn!(
-                    usd = today,
-                    budget = daily_budget,
-                    "today's spending has reached ENRICHMENT_DAILY_BUDGET_USD"
-                );
-            }
+            metrics::spend(today, this_month, limits.daily_budget, limits.monthly_cap);
+            warn_of_spending(&store, today, limits.daily_budget, now).await;
         }
         if let Ok((pending, since)) = store.outbox_pending().await {
             metrics::outbox(pending, since.map(|since| (now - since).to_std().unwrap_or_default()));
@@ -238,6 +298,22 @@ pub(super) async fn account(
             flush_usage(&store, &usage, clock.now()).await;
             return;
         }
+    }
+}
+
+/// Once a day in the whole fleet: the first process that sees it says so.
+async fn warn_of_spending(store: &Store, today: f64, daily_budget: f64, now: DateTime<Utc>) {
+    if today <= 0.0 || today < daily_budget {
+        return;
+    }
+    match store.first_to_tell("daily_budget_told", now.date_naive()).await {
+        Ok(true) => tracing::warn!(
+            usd = today,
+            budget = daily_budget,
+            "today's spending has reached ENRICHMENT_DAILY_BUDGET_USD"
+        ),
+        Ok(false) => {}
+        Err(error) => tracing::debug!(error = %error, "whether the daily budget was told of is not known"),
     }
 }
 

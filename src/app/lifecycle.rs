@@ -154,6 +154,10 @@ impl App {
                 stop.clone(),
             )),
         ));
+        tasks.spawn(named(
+            "the follower of the fleet",
+            endless(jobs::follow_fleet(store.clone(), self.followers.clone(), stop.clone())),
+        ));
         tasks.spawn(named("the metrics' upkeep", endless(crate::telemetry::exporter::install().keep_up(stop.clone()))));
         let clock = &services.clock;
         tasks.spawn(named(
@@ -165,9 +169,11 @@ impl App {
             endless(jobs::account(
                 store.clone(),
                 Arc::clone(&self.usage),
-                Arc::clone(&services.budget),
                 Arc::clone(&self.queue),
-                self.config.enrichment.daily_budget_usd,
+                jobs::SpendLimits {
+                    daily_budget: self.config.enrichment.daily_budget_usd,
+                    monthly_cap: self.config.enrichment.monthly_cap_usd,
+                },
                 Arc::clone(clock),
                 stop.clone(),
             )),

@@ -23,6 +23,7 @@ pub use opening::OpenStore;
 
 use crate::broker::Queue;
 use crate::config::Config;
+use crate::outbound::Follower;
 use crate::pipeline::Services;
 use crate::store::Store;
 use observers::OutboundObserver;
@@ -36,6 +37,7 @@ pub struct App {
     pub services: Arc<Services>,
     pub queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
+    followers: Vec<Follower>,
     /// The broker's connection; it ends when the queue is closed.
     tracker: TaskTracker,
     opened: OpenStore,
@@ -47,8 +49,9 @@ impl App {
         build::open(config, purpose).await
     }
 
-    /// Writes what is still counted in memory and closes everything in order.
+    /// Writes what is still counted in memory, gives back what was leased, and closes everything in order.
     pub async fn close(self) -> Result<(), AppError> {
+        jobs::give_back(&self.followers).await;
         jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
         let Self { services, queue, tracker, opened, .. } = self;
         queue.stop_receiving();

@@ -80,6 +80,18 @@ impl crate::outbound::Observer for OutboundObserver {
         metrics::provider_circuit_opened(provider, reason);
     }
 
+    fn leased(&self, provider: &'static str, turns: u32) {
+        metrics::provider_turns_leased(provider, turns);
+    }
+
+    fn turns_lost(&self, provider: &'static str, turns: u32) {
+        metrics::provider_turns_lost(provider, turns);
+    }
+
+    fn learnt(&self, provider: &'static str, state: &'static str) {
+        metrics::provider_state_learnt(provider, state);
+    }
+
     fn cost(&self, provider: &'static str, usd: f64) {
         metrics::provider_cost(provider, usd);
         self.change(provider, |usage| usage.usd += usd);
@@ -134,7 +146,7 @@ mod tests {
     use super::*;
     use crate::broker::Settle;
     use crate::domain::{Degradation, Reject};
-    use crate::outbound::every_ask_error;
+    use crate::outbound::{GateState, every_ask_error};
     use crate::pipeline::PipelineError;
     use crate::store::StoreError;
     use crate::telemetry::catalogue::{self as c, Metric, OTHER};
@@ -209,6 +221,9 @@ mod tests {
         for reason in ["throttled", "quota_gone", "bad_key", "disabled"] {
             is_known(&c::PROVIDER_CIRCUIT_OPENS, "reason", reason);
         }
+        for state in [GateState::Ready, GateState::Open, GateState::Exhausted, GateState::Disabled] {
+            is_known(&c::PROVIDER_STATES_LEARNT, "state", state.as_str());
+        }
         for provider in PROVIDERS {
             is_known(&c::PROVIDER_REQUESTS, "provider", provider);
         }
@@ -217,6 +232,7 @@ mod tests {
             Degradation::ProviderFailed(String::new()),
             Degradation::ProviderDisabled(String::new()),
             Degradation::Deadline,
+            Degradation::StoreAway(String::new()),
             Degradation::Budget,
             Degradation::Overload,
             Degradation::NoPageRead,

@@ -307,7 +307,9 @@ impl ProvidersConfig {
 pub struct ProviderConfig {
     /// Requests a minute.
     pub rpm: NonZeroU32,
+    /// Requests per UTC day, and per month, of all processes together.
     pub daily_limit: Option<u32>,
+    pub monthly_limit: Option<u32>,
     /// Origin with an optional prefix; the documented path is appended.
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "secret")]

@@ -91,6 +91,12 @@ macro_rules! provider {
                 "requests a day at most",
             ),
             Key::named(
+                concat!("providers.", $name, ".monthly_limit"),
+                concat!($prefix, "_MONTHLY_LIMIT"),
+                count(1, 1_000_000_000),
+                "requests a month at most",
+            ),
+            Key::named(
                 concat!("providers.", $name, ".base_url"),
                 concat!($prefix, "_BASE_URL"),
                 Kind::Url,

@@ -11,6 +11,8 @@ pub enum Degradation {
     ProviderFailed(String),
     /// That provider's key is refused.
     ProviderDisabled(String),
+    /// That provider was not asked: the store, which shares out the turns, could not be reached.
+    StoreAway(String),
     /// The item's time was up before everything was asked or read.
     Deadline,
     /// The spending cap stopped a paid call.
@@ -32,6 +34,7 @@ impl Degradation {
             Self::ProviderOpen(_) => "provider_open",
             Self::ProviderFailed(_) => "provider_failed",
             Self::ProviderDisabled(_) => "provider_disabled",
+            Self::StoreAway(_) => "store_away",
             Self::Deadline => "deadline",
             Self::Budget => "budget",
             Self::Overload => "overload",
@@ -45,7 +48,10 @@ impl Degradation {
 impl fmt::Display for Degradation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ProviderOpen(name) | Self::ProviderFailed(name) | Self::ProviderDisabled(name) => {
+            Self::ProviderOpen(name)
+            | Self::ProviderFailed(name)
+            | Self::ProviderDisabled(name)
+            | Self::StoreAway(name) => {
                 write!(f, "{}:{name}", self.label())
             }
             _ => f.write_str(self.label()),

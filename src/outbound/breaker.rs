@@ -1,8 +1,12 @@
 //! When a provider is left alone. A pure state machine: the present moment and the jitter are parameters.
 //!
 //! The error's class decides. A throttle opens at once and respects the provider's own wait; a used-up quota is
-//! "exhausted until", not an outage; a refused key stops the provider for good; failures count. After the wait one
-//! probe is let through, and only its outcome closes the breaker.
+//! "exhausted until", not an outage; a refused key is tried again once a day; failures count. After the wait one probe is
+//! let through, and only its outcome closes the breaker.
+//!
+//! The fleet shares one breaker. This is a process's view of it: what it decides becomes [`News`] for the others, and
+//! what they decided is taken over by [`Breaker::learn`]. The ledger gives the probe to one process; until it does, this
+//! one only knows that a probe is due.
 
 use std::time::Duration;
 
@@ -11,6 +15,7 @@ use tokio::time::Instant;
 
 use super::error::AskError;
 use super::gate::GateState;
+use super::ledger::{Opening, SharedBreaker};
 
 /// Repeated openings without a success in between double the wait, up to this factor: GDELT's penalty, for one, grows
 /// with every call made while it lasts.
@@ -25,8 +30,13 @@ const SHORTEST_EXHAUSTION: Duration = Duration::from_hours(1);
 /// No quota window is longer than a month.
 const LONGEST_EXHAUSTION: Duration = Duration::from_hours(32 * 24);
 /// A provider whose API was switched off for us is asked again this often: it may be mended at its side, without a
-/// restart of ours. (A refused key needs a new configuration, hence a restart.)
+/// restart of ours.
 const DISABLED_RECHECK: Duration = Duration::from_hours(1);
+/// A refused key is tried once a day: an unpaid bill is paid without a restart. Another key is another identity, and is
+/// tried at once.
+const BAD_KEY_RECHECK: Duration = Duration::from_hours(24);
+/// The version of an opening that only makes a wait longer: no breaker ever has it.
+const NO_VERSION: i64 = -1;
 
 /// What a call that is let through must hand back with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,17 +46,40 @@ pub(super) struct Admission {
     pub(super) probe: bool,
 }
 
-/// Why a call is not let through. `until` is `None` for good.
+/// Why a call is not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) kind: GateState,
-    pub(super) until: Option<Instant>,
+    pub(super) until: Instant,
+}
+
+/// What the others must hear.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum News {
+    Opened { kind: GateState, until: Instant, reason: String, error: &'static str, version: i64 },
+    Closed { version: i64 },
+}
+
+impl News {
+    /// As the ledger takes it; `None` when it is a closing.
+    pub(super) fn opening(&self, now: Instant) -> Option<Opening> {
+        let Self::Opened { kind, until, reason, error, version } = self else { return None };
+        let wait = until.saturating_duration_since(now);
+        Some(Opening { kind: (*kind).into(), wait, reason: reason.clone(), error, version: *version })
+    }
+}
+
+/// What this process did not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Learnt {
+    LeftAlone(GateState),
+    Ready,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Closed { failures: u32 },
-    Open { kind: GateState, until: Option<Instant> },
+    Open { kind: GateState, until: Instant },
     HalfOpen { since: Instant },
 }
 
@@ -55,12 +88,19 @@ enum State {
 pub(super) struct Breaker {
     state: State,
     generation: u64,
-    /// Openings since the last success.
+    /// Openings since the last success, of the fleet.
     trips: u32,
     cooldown: Duration,
     failures_to_open: u32,
     /// How long a probe may be out: what callers in the meantime are told.
     probe_time: Duration,
+    /// The error that opened it last.
+    reason: Option<String>,
+    /// Of the fleet's breaker, as far as this process knows.
+    version: i64,
+    /// The version whose probe the ledger gave to this process.
+    held_probe: Option<i64>,
+    news: Option<News>,
 }
 
 impl Breaker {
@@ -72,6 +112,10 @@ impl Breaker {
             cooldown,
             failures_to_open: failures_to_open.max(1),
             probe_time,
+            reason: None,
+            version: 0,
+            held_probe: None,
+            news: None,
         }
     }
 
@@ -79,12 +123,27 @@ impl Breaker {
     pub(super) fn refusal(&self, now: Instant) -> Option<Refusal> {
         match self.state {
             State::Closed { .. } => None,
-            State::Open { until: Some(until), .. } if until <= now => None,
+            State::Open { until, .. } if until <= now => None,
             State::Open { kind, until } => Some(Refusal { kind, until }),
             State::HalfOpen { since } => {
-                Some(Refusal { kind: GateState::Open, until: Some((since + self.probe_time).max(now)) })
+                Some(Refusal { kind: GateState::Open, until: (since + self.probe_time).max(now) })
             }
         }
+    }
+
+    /// Whether the wait is over and a probe is due, which the ledger must give.
+    pub(super) fn probe_is_due(&self, now: Instant) -> bool {
+        matches!(self.state, State::Open { until, .. } if until <= now)
+    }
+
+    /// The version whose probe was given to this process and not used.
+    pub(super) const fn held_probe(&self) -> Option<i64> {
+        self.held_probe
+    }
+
+    /// Why it is not ready, in words for a person.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.reason.as_deref().filter(|_| !matches!(self.state, State::Closed { .. }))
     }
 
     /// Lets a call through, or says why not. After the wait of an open breaker exactly one call passes, as the probe.
@@ -100,20 +159,24 @@ impl Breaker {
         Ok(Admission { generation: self.generation, probe })
     }
 
-    /// The provider answered, be it "nothing found" or "not this query".
+    /// The provider answered, be it "nothing found" or "not this query". Only a probe's success closes.
     pub(super) fn succeeded(&mut self, admission: Admission) {
         if admission.generation != self.generation || matches!(self.state, State::Open { .. }) {
             return;
+        }
+        if matches!(self.state, State::HalfOpen { .. }) {
+            self.news = Some(News::Closed { version: self.version });
+            self.held_probe = None;
         }
         self.state = State::Closed { failures: 0 };
         self.trips = 0;
     }
 
     /// The call ended without telling anything of the provider: the caller's time was up, or it went away. A probe's
-    /// place is free again.
+    /// place is free again, for this process at once.
     pub(super) fn abandoned(&mut self, admission: Admission, now: Instant) {
         if admission.probe && admission.generation == self.generation && matches!(self.state, State::HalfOpen { .. }) {
-            self.state = State::Open { kind: GateState::Open, until: Some(now) };
+            self.state = State::Open { kind: GateState::Open, until: now };
         }
     }
 
@@ -132,16 +195,18 @@ impl Breaker {
                     Some(wait) => (*wait).max(SHORTEST_THROTTLE * self.factor()),
                     None => self.cooldown * self.factor(),
                 };
-                self.open(admission, GateState::Open, Some(now + jittered(wait, jitter)))
+                self.open(admission, GateState::Open, now + jittered(wait, jitter), error)
             }
             AskError::QuotaGone { until } => {
                 let until = until.unwrap_or_else(|| next_midnight(utc));
                 let wait = (until - utc).to_std().unwrap_or_default().clamp(SHORTEST_EXHAUSTION, LONGEST_EXHAUSTION);
-                self.open(admission, GateState::Exhausted, Some(now + wait))
+                self.open(admission, GateState::Exhausted, now + wait, error)
             }
-            AskError::BadKey { .. } => self.open(admission, GateState::Disabled, None),
-            AskError::Disabled { .. } => self.open(admission, GateState::Disabled, Some(now + DISABLED_RECHECK)),
-            error if error.counts_for_breaker() => self.count(admission, now, jitter),
+            AskError::BadKey { .. } => {
+                self.open(admission, GateState::Disabled, now + jittered(BAD_KEY_RECHECK, jitter), error)
+            }
+            AskError::Disabled { .. } => self.open(admission, GateState::Disabled, now + DISABLED_RECHECK, error),
+            counted if counted.counts_for_breaker() => self.count(admission, now, jitter, error),
             AskError::Refused { .. } => {
                 self.succeeded(admission);
                 false
@@ -153,7 +218,7 @@ impl Breaker {
         }
     }
 
-    fn count(&mut self, admission: Admission, now: Instant, jitter: f64) -> bool {
+    fn count(&mut self, admission: Admission, now: Instant, jitter: f64, error: &AskError) -> bool {
         if admission.generation != self.generation {
             return false;
         }
@@ -169,25 +234,33 @@ impl Breaker {
             State::Open { .. } => return false,
         }
         let wait = jittered(self.cooldown * self.factor(), jitter);
-        self.open(admission, GateState::Open, Some(now + wait))
+        self.open(admission, GateState::Open, now + wait, error)
     }
 
-    fn open(&mut self, admission: Admission, kind: GateState, until: Option<Instant>) -> bool {
-        if let State::Open { kind: present_kind, until: present } = &mut self.state {
+    fn open(&mut self, admission: Admission, kind: GateState, until: Instant, error: &AskError) -> bool {
+        let (reason, label) = (error.to_string(), error.label());
+        if let State::Open { until: present, .. } = self.state {
             // A call that was under way when it opened: it may make the wait longer, not shorter, and is no new opening.
-            // "For good" is longer than any moment.
-            if present.is_some_and(|present| until.is_none_or(|until| until > present)) {
-                *present = until;
-                *present_kind = kind;
+            if until > present {
+                self.state = State::Open { kind, until };
+                // What the others have not heard yet stays an opening.
+                let version = match &self.news {
+                    Some(News::Opened { version, .. }) => *version,
+                    _ => NO_VERSION,
+                };
+                self.reason = Some(reason.clone());
+                self.news = Some(News::Opened { kind, until, reason, error: label, version });
             }
             return false;
         }
-        let stale = admission.generation != self.generation;
-        if !stale {
+        if admission.generation == self.generation {
             self.trips = self.trips.saturating_add(1);
         }
         self.state = State::Open { kind, until };
         self.generation += 1;
+        self.held_probe = None;
+        self.reason = Some(reason.clone());
+        self.news = Some(News::Opened { kind, until, reason, error: label, version: self.version });
         true
     }
 
@@ -195,11 +268,72 @@ impl Breaker {
         2_u32.saturating_pow(self.trips).min(LONGEST_FACTOR)
     }
 
+    /// What the others must hear, once.
+    pub(super) fn take_news(&mut self) -> Option<News> {
+        self.news.take()
+    }
+
+    /// They could not be told; what happened since is newer and stays.
+    pub(super) fn put_back(&mut self, news: News) {
+        self.news.get_or_insert(news);
+    }
+
+    /// Takes the fleet's breaker over where it is newer than what is known. An answer to this process's own question is
+    /// also believed where it is older: the table was emptied.
+    pub(super) fn learn(&mut self, shared: &SharedBreaker, received: Instant, answer: bool) -> Option<Learnt> {
+        if shared.version == self.version || (shared.version < self.version && !answer) {
+            return None;
+        }
+        self.version = shared.version;
+        self.trips = shared.trips;
+        let was_closed = matches!(self.state, State::Closed { .. });
+        let kind = GateState::from(shared.kind);
+        if kind == GateState::Ready {
+            self.held_probe = None;
+            if was_closed {
+                return None;
+            }
+            self.generation += 1;
+            self.state = State::Closed { failures: 0 };
+            return Some(Learnt::Ready);
+        }
+        if !matches!(self.state, State::Open { .. }) {
+            self.generation += 1;
+        }
+        self.reason.clone_from(&shared.reason);
+        // While somebody's probe is out there is nothing to be done here.
+        let until = received + shared.until_in.max(shared.probe_in.unwrap_or_default());
+        self.state = State::Open { kind, until };
+        was_closed.then_some(Learnt::LeftAlone(kind))
+    }
+
+    /// The ledger refuses: whatever was believed here, nobody asks before what it says.
+    pub(super) fn left_alone(&mut self, shared: &SharedBreaker, received: Instant) -> Option<Learnt> {
+        let learnt = self.learn(shared, received, true);
+        let until = received + shared.until_in.max(shared.probe_in.unwrap_or_default());
+        if !matches!(self.state, State::HalfOpen { .. }) {
+            self.state = State::Open { kind: shared.kind.into(), until };
+        }
+        learnt
+    }
+
+    /// The ledger gave the probe to this process: the next call that is admitted is the one.
+    pub(super) fn may_probe(&mut self, shared: &SharedBreaker, now: Instant) {
+        self.version = shared.version;
+        self.trips = shared.trips;
+        self.held_probe = Some(shared.version);
+        self.reason.clone_from(&shared.reason);
+        if matches!(self.state, State::Closed { .. }) {
+            self.generation += 1;
+        }
+        self.state = State::Open { kind: shared.kind.into(), until: now };
+    }
+
     /// The state to show, and until when.
     pub(super) fn state(&self, now: Instant) -> (GateState, Option<Instant>) {
         match self.state {
             State::Closed { .. } => (GateState::Ready, None),
-            State::Open { kind, until } => (kind, until.map(|until| until.max(now))),
+            State::Open { kind, until } => (kind, Some(until.max(now))),
             State::HalfOpen { since } => (GateState::Open, Some(since + self.probe_time)),
         }
     }
@@ -219,6 +353,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::outbound::ledger::BreakerKind;
 
     const COOLDOWN: Duration = Duration::from_mins(10);
 
@@ -308,11 +443,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_key_stops_for_good_and_a_switched_off_api_is_asked_again_hourly() {
+    fn a_refused_key_is_tried_once_a_day_and_a_switched_off_api_hourly() {
         let (mut breaker, now) = (breaker(), Instant::now());
-        fail(&mut breaker, &AskError::BadKey { detail: String::new() }, now);
-        let refusal = breaker.admit(now + Duration::from_secs(10_000_000)).unwrap_err();
-        assert_eq!(refusal, Refusal { kind: GateState::Disabled, until: None });
+        fail(&mut breaker, &AskError::BadKey { detail: "unpaid".into() }, now);
+        let refusal = breaker.admit(now + Duration::from_hours(23)).unwrap_err();
+        assert_eq!(refusal, Refusal { kind: GateState::Disabled, until: now + BAD_KEY_RECHECK });
+        assert!(breaker.reason().unwrap().contains("unpaid"));
+        assert!(breaker.admit(now + BAD_KEY_RECHECK).is_ok_and(|admission| admission.probe));
 
         let mut breaker = Breaker::new(COOLDOWN, 3, Duration::from_secs(10));
         fail(&mut breaker, &AskError::Disabled { detail: String::new() }, now);
@@ -355,6 +492,52 @@ mod tests {
         breaker.failed(admission, &AskError::Throttled { retry_after: None }, now, noon(), 0.999);
         let until = breaker.state(now).1.unwrap();
         assert!(until > now + COOLDOWN && until <= now + COOLDOWN.mul_f64(1.1));
+    }
+
+    fn shared(kind: BreakerKind, until_in: Duration, trips: u32, version: i64) -> SharedBreaker {
+        SharedBreaker { kind, until_in, trips, version, reason: Some("told".into()), ..SharedBreaker::default() }
+    }
+
+    #[test]
+    fn what_others_found_is_taken_over_and_what_is_older_is_not() {
+        let (mut breaker, now) = (breaker(), Instant::now());
+        let open = shared(BreakerKind::Open, COOLDOWN, 2, 7);
+        let early = breaker.admit(now).unwrap();
+        assert_eq!(breaker.learn(&open, now, false), Some(Learnt::LeftAlone(GateState::Open)));
+        assert_eq!((breaker.state(now), breaker.reason()), ((GateState::Open, Some(now + COOLDOWN)), Some("told")));
+        breaker.succeeded(early);
+        assert!(breaker.admit(now).is_err() && breaker.take_news().is_none(), "a late success closes nothing");
+        assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 6), now, false), None);
+        assert!(breaker.admit(now).is_err(), "an older word does not count");
+        assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 8), now, false), Some(Learnt::Ready));
+        assert!(breaker.admit(now).is_ok_and(|admission| !admission.probe));
+    }
+
+    #[test]
+    fn a_probe_that_is_out_elsewhere_is_waited_for() {
+        let (mut breaker, now) = (breaker(), Instant::now());
+        let probe_in = Some(Duration::from_secs(9));
+        breaker.learn(&SharedBreaker { probe_in, ..shared(BreakerKind::Open, Duration::ZERO, 1, 3) }, now, false);
+        assert_eq!(breaker.admit(now).unwrap_err().until, now + Duration::from_secs(9));
+    }
+
+    #[test]
+    fn every_decision_is_news_once_and_the_probe_given_here_goes_by_the_fleets_trips() {
+        let (mut breaker, now) = (breaker(), Instant::now());
+        fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
+        let opening = breaker.take_news().unwrap().opening(now).unwrap();
+        assert_eq!((opening.kind, opening.wait, opening.version), (BreakerKind::Open, COOLDOWN, 0));
+        assert_eq!(breaker.take_news(), None);
+        breaker.may_probe(&shared(BreakerKind::Open, Duration::ZERO, 2, 5), now + COOLDOWN);
+        let probe = breaker.admit(now + COOLDOWN).unwrap();
+        assert!(probe.probe && breaker.held_probe() == Some(5));
+        breaker.failed(probe, &server(), now + COOLDOWN, noon(), 0.0);
+        let opening = breaker.take_news().unwrap().opening(now + COOLDOWN).unwrap();
+        assert_eq!((opening.wait, opening.version), (COOLDOWN * 4, 5));
+        breaker.may_probe(&shared(BreakerKind::Open, Duration::ZERO, 3, 7), now);
+        let probe = breaker.admit(now).unwrap();
+        breaker.succeeded(probe);
+        assert_eq!(breaker.take_news(), Some(News::Closed { version: 7 }));
     }
 
     fn any_error() -> impl Strategy<Value = AskError> {

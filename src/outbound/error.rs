@@ -16,7 +16,7 @@ pub enum AskError {
     Throttled { retry_after: Option<Duration> },
     #[error("the provider's quota is used up{}", until_text(*until))]
     QuotaGone { until: Option<DateTime<Utc>> },
-    #[error("the provider refuses the key: {detail}; check it, then restart")]
+    #[error("the provider refuses the key: {detail}; check it, then restart with the right one, or run `corroborate providers reset`")]
     BadKey { detail: String },
     #[error("the provider failed with status {status}")]
     Server { status: u16 },
@@ -43,9 +43,15 @@ pub enum AskError {
     /// Not asked: our own limit per day is reached.
     #[error("our daily limit for this provider is reached")]
     DailyLimit,
+    /// Not asked: our own limit per month is reached.
+    #[error("our monthly limit for this provider is reached")]
+    MonthlyLimit,
     /// Not asked: the purse does not hold the price of the call.
     #[error("the month's spending cap is reached")]
     Budget,
+    /// Not asked: the store, which shares the turns out among all processes, could not be asked itself.
+    #[error("no turn could be had from the store: {detail}")]
+    StoreAway { detail: String },
     /// Not asked, or given up: the time of the caller was up first.
     #[error("the time was up before the provider answered")]
     Deadline,
@@ -78,6 +84,8 @@ impl AskError {
             Self::Open { .. } => "open",
             Self::Disabled { .. } => "disabled",
             Self::DailyLimit => "daily_limit",
+            Self::MonthlyLimit => "monthly_limit",
+            Self::StoreAway { .. } => "store_away",
             Self::Budget => "budget",
             Self::Deadline => "deadline",
             Self::NoRecording(_) => "no_recording",
@@ -121,11 +129,16 @@ impl AskError {
     /// What a result that lacks this provider's answer says about it.
     pub fn degradation(&self, provider: &str) -> Degradation {
         match self {
-            Self::Throttled { .. } | Self::QuotaGone { .. } | Self::Open { .. } | Self::DailyLimit => {
+            Self::Throttled { .. }
+            | Self::QuotaGone { .. }
+            | Self::Open { .. }
+            | Self::DailyLimit
+            | Self::MonthlyLimit => {
                 Degradation::ProviderOpen(provider.to_owned())
             }
             Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
             Self::Budget => Degradation::Budget,
+            Self::StoreAway { .. } => Degradation::StoreAway(provider.to_owned()),
             Self::Deadline => Degradation::Deadline,
             Self::Server { .. }
             | Self::Timeout
@@ -207,6 +220,8 @@ pub(crate) mod samples {
             AskError::Open { until: DateTime::UNIX_EPOCH },
             AskError::Disabled { detail: detail() },
             AskError::DailyLimit,
+            AskError::MonthlyLimit,
+            AskError::StoreAway { detail: detail() },
             AskError::Budget,
             AskError::Deadline,
             AskError::NoRecording(MissingRecording { method: "GET".into(), url: "http://a/".into() }),
@@ -237,6 +252,8 @@ mod tests {
             ("open", false, false, "provider_open:p"),
             ("disabled", false, false, "provider_disabled:p"),
             ("daily_limit", false, false, "provider_open:p"),
+            ("monthly_limit", false, false, "provider_open:p"),
+            ("store_away", false, false, "store_away:p"),
             ("budget", false, false, "budget"),
             ("deadline", false, false, "deadline"),
             ("no_recording", false, false, "provider_failed:p"),

@@ -1,4 +1,4 @@
-//! The one way to ask a provider: limited, guarded by a breaker, retried within the caller's deadline, accounted for.
+//! The one way to ask a provider: at its turn, guarded by a breaker, retried within the caller's deadline, accounted for.
 
 use std::fmt;
 use std::future::Future;
@@ -10,12 +10,14 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::backoff_delays::Delays;
-use super::breaker::{Admission, Breaker, Refusal};
+use super::breaker::Breaker;
 use super::client::{ApiRequest, ApiResponse, HttpClient};
 use super::error::AskError;
-use super::limiter::Limiter;
+use super::fleet::{Fleet, Follower};
+use super::ledger::BreakerKind;
 use super::observer::Observer;
-use super::spend::{Asker, Spend};
+use super::spend::Asker;
+use super::turnstile::{Pass, Turnstile};
 use crate::domain::Clock;
 
 /// The longest wait a provider may name that a call sits out itself. Longer ones are left to later items.
@@ -43,7 +45,7 @@ pub struct GateSettings {
     pub cooldown: Duration,
     /// Failures in a row that open the breaker.
     pub failures_to_open: u32,
-    /// Attempts per UTC day.
+    /// Attempts per UTC day, of the whole fleet.
     pub daily_limit: Option<u32>,
     /// US dollars per call.
     pub cost_usd: f64,
@@ -70,29 +72,52 @@ impl GateState {
     }
 }
 
+impl From<BreakerKind> for GateState {
+    fn from(kind: BreakerKind) -> Self {
+        match kind {
+            BreakerKind::Ready => Self::Ready,
+            BreakerKind::Open => Self::Open,
+            BreakerKind::Exhausted => Self::Exhausted,
+            BreakerKind::Disabled => Self::Disabled,
+        }
+    }
+}
+
+impl From<GateState> for BreakerKind {
+    fn from(state: GateState) -> Self {
+        match state {
+            GateState::Ready => Self::Ready,
+            GateState::Open => Self::Open,
+            GateState::Exhausted => Self::Exhausted,
+            GateState::Disabled => Self::Disabled,
+        }
+    }
+}
+
 /// A gate's state, to be shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateStatus {
     pub name: &'static str,
     pub state: GateState,
-    /// When it is asked again; none while ready, and none when it is disabled for good.
+    /// When it is asked again, if only by a probe; none while ready.
     pub until: Option<DateTime<Utc>>,
     /// Why it is not ready, in words for a person.
     pub reason: Option<String>,
     /// Calls a minute it may get.
     pub rpm: u32,
+    /// Of this process, UTC day.
     pub calls_today: u64,
     pub errors_today: u64,
     pub usd_today: f64,
 }
 
-/// The day's account, UTC.
+/// This process's account of the day, UTC: to be shown, and nothing is decided by it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DayUsage {
-    pub day: NaiveDate,
-    pub calls: u64,
-    pub errors: u64,
-    pub usd: f64,
+struct DayUsage {
+    day: NaiveDate,
+    calls: u64,
+    errors: u64,
+    usd: f64,
 }
 
 impl DayUsage {
@@ -101,27 +126,15 @@ impl DayUsage {
     }
 }
 
-#[derive(Debug)]
-struct Inner {
-    breaker: Breaker,
-    today: DayUsage,
-    /// The state last reported, so that each change is reported once.
-    reported: GateState,
-    /// The error that opened the breaker last.
-    reason: Option<String>,
-}
-
 /// Guards one provider (with one key). Share it, do not build two.
 pub struct Gate {
     settings: GateSettings,
     http: HttpClient,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
-    limiter: Limiter,
-    /// Asked before each attempt that costs.
-    purse: Option<Arc<dyn Spend>>,
+    turnstile: Arc<Turnstile>,
     /// Held for single statements, never across an await.
-    inner: Mutex<Inner>,
+    today: Mutex<DayUsage>,
 }
 
 impl fmt::Debug for Gate {
@@ -134,17 +147,16 @@ impl fmt::Debug for Gate {
 /// the call may be billed all the same.
 struct Permit<'a> {
     gate: &'a Gate,
-    admission: Option<Admission>,
+    /// None for a recording, which needs no turn.
+    pass: Option<Pass>,
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let Some(admission) = self.admission.take() else { return };
+        let Some(pass) = self.pass.take() else { return };
         let usd = self.gate.settings.cost_usd;
-        let mut inner = self.gate.lock();
-        inner.breaker.abandoned(admission, Instant::now());
-        inner.today.usd += usd;
-        drop(inner);
+        self.gate.turnstile.abandon(&pass);
+        self.gate.lock().usd += usd;
         if usd > 0.0 {
             self.gate.observer.cost(self.gate.settings.name, usd);
         }
@@ -152,20 +164,31 @@ impl Drop for Permit<'_> {
 }
 
 impl Gate {
+    /// A gate of a process on its own; [`Gate::in_fleet`] makes it one of many.
     pub fn new(settings: GateSettings, http: HttpClient, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
-        let breaker = Breaker::new(settings.cooldown, settings.failures_to_open, settings.timeout);
-        let today = DayUsage::of(clock.now().date_naive());
-        let limiter = Limiter::new(settings.rpm);
-        observer.circuit(settings.name, GateState::Ready.as_str());
-        let inner = Mutex::new(Inner { breaker, today, reported: GateState::Ready, reason: None });
-        Self { settings, http, clock, observer, limiter, purse: None, inner }
+        let fleet = Fleet::alone(Arc::clone(&clock));
+        Self::in_fleet(settings, http, clock, observer, fleet)
     }
 
-    /// The purse that attempts are paid from; without one nothing limits what they cost.
-    #[must_use]
-    pub fn with_purse(mut self, purse: Arc<dyn Spend>) -> Self {
-        self.purse = Some(purse);
-        self
+    /// A gate that shares its provider's turns, limits and breaker with others.
+    pub fn in_fleet(
+        settings: GateSettings,
+        http: HttpClient,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        fleet: Fleet,
+    ) -> Self {
+        let breaker = Breaker::new(settings.cooldown, settings.failures_to_open, settings.timeout);
+        let today = Mutex::new(DayUsage::of(clock.now().date_naive()));
+        observer.circuit(settings.name, GateState::Ready.as_str());
+        let (turns, ledger) = fleet.turns(&settings);
+        let turnstile = Turnstile::new(turns, breaker, ledger, Arc::clone(&clock), Arc::clone(&observer));
+        Self { settings, http, clock, observer, turnstile: Arc::new(turnstile), today }
+    }
+
+    /// What follows the fleet for this gate.
+    pub fn follower(&self) -> Follower {
+        Follower::of(&self.turnstile)
     }
 
     pub const fn name(&self) -> &'static str {
@@ -244,7 +267,9 @@ impl Gate {
             if outcome.as_ref().is_err_and(|error| !error.may_be_billed()) {
                 asker.meter.not_billed(usd);
             }
-            self.settle(permit, &outcome);
+            if self.settle(permit, &outcome) {
+                self.turnstile.announce().await;
+            }
             let error = match outcome {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -260,21 +285,10 @@ impl Gate {
         }
     }
 
-    /// The state and the day's account.
+    /// The state and this process's account of the day.
     pub fn status(&self) -> GateStatus {
-        let (now, utc) = (Instant::now(), self.clock.now());
-        let mut inner = self.lock();
-        roll_over(&mut inner.today, utc);
-        let today = inner.today;
-        let (mut state, until) = inner.breaker.state(now);
-        let mut reason = inner.reason.clone().filter(|_| state != GateState::Ready);
-        drop(inner);
-        let mut until = until.map(|until| to_utc(until, now, utc));
-        if state == GateState::Ready && self.is_daily_limit_reached(today.calls) {
-            state = GateState::Exhausted;
-            reason = Some(AskError::DailyLimit.to_string());
-            until = utc.date_naive().succ_opt().and_then(|day| day.and_hms_opt(0, 0, 0)).map(|time| time.and_utc());
-        }
+        let (state, until, reason) = self.turnstile.state();
+        let today = *self.lock();
         GateStatus {
             name: self.settings.name,
             state,
@@ -287,74 +301,26 @@ impl Gate {
         }
     }
 
-    /// Takes over an account kept elsewhere (an earlier process of the same day). Of another day it is ignored.
-    pub fn restore(&self, usage: DayUsage) {
-        let utc = self.clock.now();
-        let mut inner = self.lock();
-        roll_over(&mut inner.today, utc);
-        if usage.day == inner.today.day {
-            inner.today.calls += usage.calls;
-            inner.today.errors += usage.errors;
-            inner.today.usd += usage.usd;
-        }
-    }
-
     /// What an attempt costs, where it costs anything: recordings are free.
     fn price(&self) -> Option<f64> {
         let usd = self.settings.cost_usd;
         (usd > 0.0 && self.http.is_live()).then_some(usd)
     }
 
-    /// A turn at the limiter, a place at the breaker, and the price.
+    /// A turn, with the price and a place at the breaker.
     async fn permit(&self, deadline: Instant) -> Result<Permit<'_>, AskError> {
         if !self.http.is_live() {
-            self.lock().today.calls += 1;
-            return Ok(Permit { gate: self, admission: None });
+            self.lock().calls += 1;
+            return Ok(Permit { gate: self, pass: None });
         }
-        if Instant::now() >= deadline {
+        let arrived = Instant::now();
+        if arrived >= deadline {
             return Err(AskError::Deadline);
         }
-        // Asked before the wait, so that an open provider costs none, and again after it.
-        self.refuse_early()?;
-        let patience = Instant::now() + self.settings.max_wait;
-        let turn = self.limiter.turn(deadline.min(patience)).await;
-        let waited = turn.map_err(|late| AskError::Open { until: self.clock.now() + late.after })?;
-        self.observer.rate_wait(self.settings.name, waited);
-        let (now, utc) = (Instant::now(), self.clock.now());
-        let mut inner = self.lock();
-        roll_over(&mut inner.today, utc);
-        if self.is_daily_limit_reached(inner.today.calls) {
-            return Err(AskError::DailyLimit);
-        }
-        let admission = match inner.breaker.admit(now) {
-            Ok(admission) => admission,
-            Err(refusal) => return Err(refusal_error(refusal, inner.reason.as_deref(), now, utc)),
-        };
-        if let (Some(usd), Some(purse)) = (self.price(), &self.purse)
-            && !purse.reserve(usd)
-        {
-            inner.breaker.abandoned(admission, now);
-            return Err(AskError::Budget);
-        }
-        inner.today.calls += 1;
-        Ok(Permit { gate: self, admission: Some(admission) })
-    }
-
-    fn refuse_early(&self) -> Result<(), AskError> {
-        let (now, utc) = (Instant::now(), self.clock.now());
-        let mut inner = self.lock();
-        roll_over(&mut inner.today, utc);
-        if let Some(refusal) = inner.breaker.refusal(now) {
-            return Err(refusal_error(refusal, inner.reason.as_deref(), now, utc));
-        }
-        if self.is_daily_limit_reached(inner.today.calls) {
-            return Err(AskError::DailyLimit);
-        }
-        drop(inner);
-        match (self.price(), &self.purse) {
-            (Some(usd), Some(purse)) if !purse.affords(usd) => Err(AskError::Budget),
-            _ => Ok(()),
-        }
+        let pass = self.turnstile.pass(deadline).await?;
+        self.observer.rate_wait(self.settings.name, arrived.elapsed());
+        self.lock().calls += 1;
+        Ok(Permit { gate: self, pass: Some(pass) })
     }
 
     async fn attempt<T, F>(&self, deadline: Instant, run: &impl Fn(Instant) -> F) -> Result<T, AskError>
@@ -373,45 +339,23 @@ impl Gate {
         outcome
     }
 
-    /// Tells the breaker and the account how a call ended.
-    fn settle<T>(&self, mut permit: Permit<'_>, outcome: &Result<T, AskError>) {
-        let Some(admission) = permit.admission.take() else {
-            if outcome.is_err() {
-                self.lock().today.errors += 1;
-            }
-            return;
-        };
-        let (now, utc) = (Instant::now(), self.clock.now());
-        let billed = outcome.as_ref().map_or_else(AskError::may_be_billed, |_answer| true);
-        let mut inner = self.lock();
-        let opened = match outcome {
-            Ok(_) => {
-                inner.breaker.succeeded(admission);
-                false
-            }
-            Err(error) => {
-                inner.today.errors += 1;
-                let opened = inner.breaker.failed(admission, error, now, utc, rand::random());
-                if opened {
-                    inner.reason = Some(error.to_string());
-                }
-                opened
-            }
-        };
-        if billed {
-            inner.today.usd += self.settings.cost_usd;
+    /// Tells the breaker and the account how a call ended. True when there may be news for the other processes.
+    fn settle<T>(&self, mut permit: Permit<'_>, outcome: &Result<T, AskError>) -> bool {
+        let failure = outcome.as_ref().err();
+        self.lock().errors += u64::from(failure.is_some());
+        let Some(pass) = permit.pass.take() else { return false };
+        let was_probe = pass.is_probe();
+        let opened = self.turnstile.settle(pass, failure);
+        if failure.is_none_or(AskError::may_be_billed)
+            && let Some(usd) = self.price()
+        {
+            self.lock().usd += usd;
+            self.observer.cost(self.settings.name, usd);
         }
-        let (state, until) = inner.breaker.state(now);
-        let changed = inner.reported != state;
-        inner.reported = state;
-        drop(inner);
-        self.account(billed);
-        if changed {
-            self.observer.circuit(self.settings.name, state.as_str());
-        }
-        if let (true, Err(error)) = (opened, outcome) {
+        if let (true, Some(error)) = (opened, failure) {
             self.observer.circuit_opened(self.settings.name, error.label());
-            let until = until.map(|until| to_utc(until, now, utc).to_rfc3339());
+            let (state, until, _) = self.turnstile.state();
+            let until = until.map(|until| until.to_rfc3339());
             let provider = self.settings.name;
             if state == GateState::Disabled {
                 tracing::error!(provider, %error, ?until, "provider disabled");
@@ -419,15 +363,8 @@ impl Gate {
                 tracing::warn!(provider, %error, ?until, "provider left alone");
             }
         }
-    }
-
-    /// Tells what an attempt cost, or puts back what was taken for one that was not billed.
-    fn account(&self, billed: bool) {
-        match (self.price(), &self.purse) {
-            (Some(usd), _) if billed => self.observer.cost(self.settings.name, usd),
-            (Some(usd), Some(purse)) => purse.refund(usd),
-            _ => {}
-        }
+        // A late failure makes a wait longer that others keep as well.
+        was_probe || failure.is_some()
     }
 
     /// How long to wait before the next attempt; none when there is to be none.
@@ -439,8 +376,7 @@ impl Gate {
             AskError::Throttled { retry_after } => {
                 // The breaker knows the moment, jitter included; another call may have made it later.
                 let now = Instant::now();
-                let wait =
-                    self.lock().breaker.refusal(now).and_then(|refusal| refusal.until).map(|until| until - now)?;
+                let wait = self.turnstile.open_until(now)? - now;
                 (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
             }
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
@@ -450,34 +386,15 @@ impl Gate {
         }
     }
 
-    fn is_daily_limit_reached(&self, calls: u64) -> bool {
-        self.http.is_live() && self.settings.daily_limit.is_some_and(|limit| calls >= u64::from(limit))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    /// The day's account; that of another day is begun anew.
+    fn lock(&self) -> MutexGuard<'_, DayUsage> {
         // A panic between two statements leaves numbers, not broken invariants.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn roll_over(today: &mut DayUsage, utc: DateTime<Utc>) {
-    let day = utc.date_naive();
-    // Only forwards: a clock set back must not give the day's allowance anew.
-    if day > today.day {
-        *today = DayUsage::of(day);
-    }
-}
-
-fn to_utc(moment: Instant, now: Instant, utc: DateTime<Utc>) -> DateTime<Utc> {
-    let ahead = chrono::Duration::from_std(moment.saturating_duration_since(now)).unwrap_or_default();
-    utc.checked_add_signed(ahead).unwrap_or(utc)
-}
-
-fn refusal_error(refusal: Refusal, reason: Option<&str>, now: Instant, utc: DateTime<Utc>) -> AskError {
-    let until = refusal.until.map(|until| to_utc(until, now, utc));
-    match (refusal.kind, until) {
-        (GateState::Disabled, _) => AskError::Disabled { detail: reason.unwrap_or("it refused us before").to_owned() },
-        (GateState::Exhausted, until) => AskError::QuotaGone { until },
-        (_, until) => AskError::Open { until: until.unwrap_or(utc) },
+        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        let day = self.clock.now().date_naive();
+        // Only forwards: with a clock set back, the figures of the later day are the nearer ones.
+        if day > today.day {
+            *today = DayUsage::of(day);
+        }
+        today
     }
 }

@@ -10,11 +10,13 @@ use url::Url;
 
 use super::client::{ApiRequest, ApiResponse, HttpClient};
 use super::error::AskError;
-use super::gate::{DayUsage, Gate, GateSettings, GateState};
+use super::fleet::Fleet;
+use super::gate::{Gate, GateSettings, GateState};
 use super::header::HeaderName;
+use super::ledger::{Ledger, LocalLedger};
 use super::observer::Observer;
 use super::script::{Reply, Script};
-use super::spend::{AskMeter, Asker, Spend};
+use super::spend::{AskMeter, Asker};
 use crate::domain::Clock;
 
 /// A clock that is moved by hand.
@@ -65,6 +67,7 @@ struct Bench {
     script: Arc<Script>,
     heard: Arc<Heard>,
     clock: Arc<HandClock>,
+    ledger: Arc<LocalLedger>,
 }
 
 fn settings() -> GateSettings {
@@ -86,21 +89,16 @@ fn bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>) -> Be
     bench_with(settings, replies, None)
 }
 
-fn bench_with(
-    settings: GateSettings,
-    replies: impl IntoIterator<Item = Reply>,
-    purse: Option<Arc<dyn Spend>>,
-) -> Bench {
+fn bench_with(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, cap_usd: Option<f64>) -> Bench {
     let script = Arc::new(Script::new(replies));
     let heard = Arc::new(Heard::default());
     let clock = Arc::new(HandClock(Mutex::new(Utc.with_ymd_and_hms(2026, 11, 18, 12, 0, 0).unwrap())));
     let http = HttpClient::scripted(Arc::clone(&script));
-    let gate = Gate::new(settings, http, Arc::clone(&clock) as Arc<dyn Clock>, Arc::clone(&heard) as Arc<dyn Observer>);
-    let gate = match purse {
-        Some(purse) => gate.with_purse(purse),
-        None => gate,
-    };
-    Bench { gate: Arc::new(gate), script, heard, clock }
+    let time = || Arc::clone(&clock) as Arc<dyn Clock>;
+    let ledger = Arc::new(LocalLedger::new(time()));
+    let fleet = Fleet { monthly_cap_usd: cap_usd, ..Fleet::at(Arc::clone(&ledger) as Arc<dyn Ledger>) };
+    let gate = Gate::in_fleet(settings, http, time(), Arc::clone(&heard) as Arc<dyn Observer>, fleet);
+    Bench { gate: Arc::new(gate), script, heard, clock, ledger }
 }
 
 fn request() -> ApiRequest {
@@ -125,6 +123,12 @@ fn asker(meter: &AskMeter) -> Asker<'_> {
 impl Bench {
     async fn ask(&self, seconds: f64) -> Result<String, AskError> {
         self.metered(seconds, &AskMeter::default()).await
+    }
+
+    /// What the fleet has spent, once all that was not used is given back.
+    async fn spent(&self) -> f64 {
+        self.gate.follower().close().await.unwrap();
+        self.ledger.spent_usd()
     }
 
     async fn metered(&self, seconds: f64, meter: &AskMeter) -> Result<String, AskError> {
@@ -245,13 +249,14 @@ async fn while_the_probe_is_out_nobody_else_asks() {
 }
 
 #[tokio::test]
-async fn a_refused_key_disables_and_is_asked_no_more() {
+async fn a_refused_key_disables_and_is_left_alone_for_a_day() {
     let bench = bench(settings(), [Reply::Answer(403, "", "forbidden")]);
     assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "bad_key");
     assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "disabled");
     assert_eq!(bench.script.asked(), 1);
     let status = bench.gate.status();
-    assert_eq!((status.state, status.until), (GateState::Disabled, None));
+    let again = status.until.unwrap() - bench.gate.now();
+    assert!(status.state == GateState::Disabled && (23..=27).contains(&again.num_hours()), "one probe a day: {again}");
     assert!(status.reason.unwrap().contains("forbidden"), "the provider's words stay to be read");
 }
 
@@ -306,15 +311,15 @@ async fn a_turn_that_comes_too_late_is_not_waited_for() {
 #[tokio::test]
 async fn the_daily_limit_ends_with_the_day() {
     let bench = bench(GateSettings { daily_limit: Some(2), ..settings() }, [OK]);
-    bench.gate.restore(DayUsage { day: bench.clock.now().date_naive(), calls: 1, errors: 0, usd: 0.0 });
-    let yesterday = bench.clock.now().date_naive().pred_opt().unwrap();
-    bench.gate.restore(DayUsage { day: yesterday, calls: 100, errors: 0, usd: 0.0 });
+    bench.ask(1.0).await.unwrap();
     bench.ask(1.0).await.unwrap();
     assert_eq!(bench.ask(1.0).await.unwrap_err(), AskError::DailyLimit);
     let status = bench.gate.status();
     assert_eq!((status.state, status.calls_today), (GateState::Exhausted, 2));
     assert_eq!(status.until.unwrap().to_rfc3339(), "2026-11-19T00:00:00+00:00");
     *bench.clock.0.lock().unwrap() += chrono::Duration::hours(13);
+    // A reached limit is not asked about again within a second.
+    sleep(Duration::from_millis(1_050)).await;
     assert!(bench.ask(1.0).await.is_ok());
     assert_eq!(bench.gate.status().calls_today, 1);
 }
@@ -342,98 +347,72 @@ async fn recordings_know_no_limit_and_no_breaker() {
     assert_eq!(meter.attempts(), 20);
 }
 
-/// A purse that holds so many dollars.
-#[derive(Debug)]
-struct Purse(Mutex<f64>);
-
-impl Purse {
-    fn of(usd: f64) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(usd)))
-    }
-
-    fn left(&self) -> f64 {
-        *self.0.lock().unwrap()
-    }
-}
-
-impl Spend for Purse {
-    fn affords(&self, usd: f64) -> bool {
-        self.left() >= usd
-    }
-    fn reserve(&self, usd: f64) -> bool {
-        let mut left = self.0.lock().unwrap();
-        let enough = *left >= usd;
-        if enough {
-            *left -= usd;
-        }
-        enough
-    }
-    fn refund(&self, usd: f64) {
-        *self.0.lock().unwrap() += usd;
-    }
-}
-
 /// Half a dollar a call: sums of it are exact.
 fn paid() -> GateSettings {
     GateSettings { cost_usd: 0.5, failures_to_open: 100, ..settings() }
 }
 
-fn paid_bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, purse: &Arc<Purse>) -> Bench {
-    bench_with(settings, replies, Some(Arc::clone(purse) as Arc<dyn Spend>))
+fn paid_bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, cap_usd: f64) -> Bench {
+    bench_with(settings, replies, Some(cap_usd))
 }
 
 #[tokio::test]
-async fn an_empty_purse_refuses_and_is_no_fault_of_the_provider() {
-    let (purse, meter) = (Purse::of(0.5), AskMeter::default());
-    let bench = paid_bench(GateSettings { failures_to_open: 1, ..paid() }, [OK], &purse);
+async fn a_reached_cap_refuses_and_is_no_fault_of_the_provider() {
+    let meter = AskMeter::default();
+    let bench = paid_bench(GateSettings { failures_to_open: 1, ..paid() }, [OK], 0.5);
     bench.metered(1.0, &meter).await.unwrap();
     for _ in 0..3 {
         assert_eq!(bench.metered(1.0, &meter).await.unwrap_err(), AskError::Budget);
     }
     let status = bench.gate.status();
-    assert_eq!((status.state, status.calls_today, status.errors_today), (GateState::Ready, 1, 0));
+    assert_eq!((status.state, status.calls_today, status.errors_today), (GateState::Exhausted, 1, 0));
+    assert_eq!(status.reason.unwrap(), AskError::Budget.to_string());
+    assert_eq!(status.until.unwrap().to_rfc3339(), "2026-12-01T00:00:00+00:00");
     assert_eq!((bench.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
     assert!(bench.heard.lines().contains(&"not asked test budget".to_owned()));
+    assert!(!bench.heard.lines().iter().any(|line| line.starts_with("opened")));
 }
 
 #[tokio::test]
 async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
-    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
-    let bench = paid_bench(paid(), [Reply::Answer(429, "120", ""), OK], &purse);
+    let meter = AskMeter::default();
+    let bench = paid_bench(paid(), [Reply::Answer(429, "120", ""), OK], 10.0);
     assert_eq!(bench.metered(1.0, &meter).await.unwrap_err().label(), "throttled");
     for _ in 0..5 {
         assert_eq!(bench.metered(1.0, &meter).await.unwrap_err().label(), "open");
     }
-    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (10.0, 1, 0.0));
+    assert_eq!((bench.spent().await, meter.attempts(), meter.usd()), (0.0, 1, 0.0));
 
-    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
-    let limited = paid_bench(GateSettings { daily_limit: Some(1), rpm: 1, ..paid() }, [OK], &purse);
+    let meter = AskMeter::default();
+    let limited = paid_bench(GateSettings { daily_limit: Some(1), rpm: 1, ..paid() }, [OK], 10.0);
     limited.metered(1.0, &meter).await.unwrap();
-    assert_eq!(limited.metered(1.0, &meter).await.unwrap_err().label(), "daily_limit");
-    let slow = paid_bench(GateSettings { rpm: 1, ..paid() }, [OK], &purse);
+    assert_eq!(limited.metered(100.0, &meter).await.unwrap_err().label(), "daily_limit");
+    let slow = paid_bench(GateSettings { rpm: 1, ..paid() }, [OK], 10.0);
     slow.metered(1.0, &meter).await.unwrap();
     assert_eq!(slow.metered(1.0, &meter).await.unwrap_err().label(), "open");
-    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (9.0, 2, 1.0));
+    assert_eq!((limited.spent().await, slow.spent().await), (0.5, 0.5));
+    assert_eq!((meter.attempts(), meter.usd()), (2, 1.0));
 }
 
 #[tokio::test]
 async fn each_attempt_is_counted_and_only_those_that_may_be_billed_cost() {
     let connect = Reply::Fail(AskError::Connect { detail: "refused".into() });
     let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
-    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
-    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [connect, OK, malformed, OK], &purse);
+    let meter = AskMeter::default();
+    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [connect, OK, malformed, OK], 10.0);
     bench.metered(30.0, &meter).await.unwrap();
-    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (9.5, 2, 0.5));
+    assert_eq!((meter.attempts(), meter.usd()), (2, 0.5));
     bench.metered(30.0, &meter).await.unwrap();
-    assert_eq!((purse.left(), meter.attempts(), meter.usd()), (8.5, 4, 1.5), "the unreadable answer was billed");
+    assert_eq!((meter.attempts(), meter.usd()), (4, 1.5), "the unreadable answer was billed");
     assert!((bench.gate.status().usd_today - 1.5).abs() < 1e-9);
+    assert_eq!(bench.spent().await, 1.5);
 }
 
 #[tokio::test]
-async fn a_purse_that_runs_dry_ends_the_retries() {
+async fn a_cap_that_is_reached_ends_the_retries() {
     let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
-    let (purse, meter) = (Purse::of(0.7), AskMeter::default());
-    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [malformed], &purse);
+    let meter = AskMeter::default();
+    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [malformed], 0.7);
     assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), "malformed");
     assert_eq!((bench.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
 }
@@ -443,21 +422,21 @@ async fn a_paid_call_that_timed_out_is_not_paid_for_twice() {
     let slow = || GateSettings { timeout: Duration::from_millis(30), max_attempts: 3, ..settings() };
     let free = bench(GateSettings { failures_to_open: 100, ..slow() }, [Reply::Hang, OK]);
     assert_eq!(free.ask(30.0).await.unwrap(), "fine");
-    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
-    let bench = paid_bench(GateSettings { cost_usd: 0.5, ..slow() }, [Reply::Hang, OK], &purse);
+    let meter = AskMeter::default();
+    let bench = paid_bench(GateSettings { cost_usd: 0.5, ..slow() }, [Reply::Hang, OK], 10.0);
     assert_eq!(bench.metered(30.0, &meter).await.unwrap_err(), AskError::Timeout);
-    assert_eq!((bench.script.asked(), purse.left(), meter.usd()), (1, 9.5, 0.5));
+    assert_eq!((bench.script.asked(), bench.spent().await, meter.usd()), (1, 0.5, 0.5));
 }
 
 #[tokio::test]
 async fn a_call_whose_caller_went_away_may_be_billed() {
-    let (purse, meter) = (Purse::of(10.0), AskMeter::default());
-    let bench = paid_bench(paid(), [Reply::Hang], &purse);
+    let meter = AskMeter::default();
+    let bench = paid_bench(paid(), [Reply::Hang], 10.0);
     {
         let call = bench.metered(5.0, &meter);
         tokio::pin!(call);
         assert!(futures::poll!(call.as_mut()).is_pending());
     }
-    assert_eq!((purse.left(), meter.usd(), bench.gate.status().usd_today), (9.5, 0.5, 0.5));
+    assert_eq!((bench.spent().await, meter.usd(), bench.gate.status().usd_today), (0.5, 0.5, 0.5));
     assert!(bench.heard.lines().contains(&"cost test 0.5".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! How often a provider may be asked: a governor limiter, in order of arrival, that never waits past a deadline.
+//! How this process spaces its calls: a governor limiter, in order of arrival. The fleet's turns come on top.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,8 +9,8 @@ use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
-use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::{Instant, timeout_at};
 
 /// Above this rate single calls lie closer together than timers can tell apart (1 ms), so a tenth of a second's worth
 /// may go at once. Below it calls are spaced evenly: providers that say "one every 5 seconds" mean it.
@@ -47,12 +47,21 @@ pub(super) struct Limiter {
 }
 
 /// Counts a caller as waiting until it is served or goes away.
+#[derive(Debug)]
 struct Waiting<'a>(&'a AtomicU32);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// The place at the head of the queue. Whoever holds it is served next; dropped, the next one comes forward.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    limiter: &'a Limiter,
+    _waiting: Waiting<'a>,
+    _turn: MutexGuard<'a, ()>,
 }
 
 impl Limiter {
@@ -73,28 +82,31 @@ impl Limiter {
         }
     }
 
-    /// Waits for this caller's turn; gives the time waited. Fails at once when the turn would come after the deadline,
-    /// instead of standing in the queue for nothing.
-    pub(super) async fn turn(&self, deadline: Instant) -> Result<Duration, TooLate> {
-        let arrived = Instant::now();
+    /// Waits until everybody who came before is served. Fails at once when that would be after the deadline, instead of
+    /// standing in the queue for nothing.
+    pub(super) async fn enter(&self, deadline: Instant) -> Result<Place<'_>, TooLate> {
         let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(&self.waiting);
-        if ahead == 0 && self.cells.check().is_ok() {
-            return Ok(Duration::ZERO);
-        }
+        let waiting = Waiting(&self.waiting);
         let estimate = self.period.saturating_mul(ahead);
-        if arrived + estimate > deadline {
-            return Err(TooLate { after: estimate });
+        let late = TooLate { after: estimate };
+        if Instant::now() + estimate > deadline {
+            return Err(late);
         }
-        let _turn = timeout_at(deadline, self.turn.lock()).await.map_err(|_elapsed| TooLate { after: estimate })?;
-        loop {
-            let Err(not_until) = self.cells.check() else { return Ok(arrived.elapsed()) };
-            let wait = not_until.wait_time_from(self.clock.now());
-            if Instant::now() + wait > deadline {
-                return Err(TooLate { after: wait });
-            }
-            sleep(wait).await;
-        }
+        let turn = timeout_at(deadline, self.turn.lock()).await.map_err(|_elapsed| late)?;
+        Ok(Place { limiter: self, _waiting: waiting, _turn: turn })
+    }
+}
+
+impl Place<'_> {
+    /// Takes the process's own turn, or says how long it is away.
+    pub(super) fn take(&self) -> Result<(), Duration> {
+        let cells = &self.limiter.cells;
+        cells.check().map_err(|not_until| not_until.wait_time_from(self.limiter.clock.now()))
+    }
+
+    /// Callers that wait, this one included.
+    pub(super) fn waiting(&self) -> u32 {
+        self.limiter.waiting.load(Ordering::Relaxed).max(1)
     }
 }
 
@@ -105,6 +117,20 @@ mod tests {
     use futures::future::join_all;
 
     use super::*;
+
+    impl Limiter {
+        /// Waits for this caller's turn, as the turnstile does where turns are plenty.
+        async fn turn(&self, deadline: Instant) -> Result<(), TooLate> {
+            let place = self.enter(deadline).await?;
+            while let Err(wait) = place.take() {
+                if Instant::now() + wait > deadline {
+                    return Err(TooLate { after: wait });
+                }
+                tokio::time::sleep(wait).await;
+            }
+            Ok(())
+        }
+    }
 
     fn soon(millis: u64) -> Instant {
         Instant::now() + Duration::from_millis(millis)

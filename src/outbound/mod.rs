@@ -1,7 +1,7 @@
 //! The only HTTP client. Everything that leaves the process for a provider or a page goes through here.
 //!
-//! [`Gate`] is how a provider is asked: an even rate, a breaker that the error's class decides on, retries within the
-//! caller's deadline, a daily account. [`pages::PageFetcher`] is how a page is fetched: from public addresses only,
+//! [`Gate`] is how a provider is asked: at a turn of the fleet's rate, quotas and money (leased from a [`ledger`]), past a
+//! breaker that the error's class decides on and all processes share, with retries within the caller's deadline. [`pages::PageFetcher`] is how a page is fetched: from public addresses only,
 //! checked at connect time and on every redirect. Both answer from recordings as well ([`replay`]).
 //!
 //! What this room never does: know a provider's format, put a key into a URL or an error, follow an API's redirect, use
@@ -11,14 +11,17 @@
 //! add it to [`AskError`] and to its table in the tests; the breaker and the degradation follow from there.
 
 mod backoff_delays;
+mod block;
 mod body;
 mod breaker;
 mod client;
 mod error;
+mod fleet;
 mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
+pub mod ledger;
 mod limiter;
 pub mod local;
 mod observer;
@@ -32,14 +35,16 @@ mod script;
 mod spend;
 #[cfg(test)]
 pub(crate) mod test_server;
+mod turnstile;
 
 pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
 #[cfg(test)]
 pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
-pub use gate::{DayUsage, Gate, GateSettings, GateState, GateStatus};
+pub use fleet::{Fleet, Follower};
+pub use gate::{Gate, GateSettings, GateState, GateStatus};
 pub use observer::{NoObserver, Observer};
 pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
-pub use spend::{AskMeter, Asker, Spend};
+pub use spend::{AskMeter, Asker};

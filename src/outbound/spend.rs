@@ -1,20 +1,8 @@
 //! What a call costs, and whom it is made for.
 
-use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
-
-/// The purse that paid attempts are taken from. Implementations must be quick: they run between a provider's turn and
-/// the call itself.
-pub trait Spend: Send + Sync + Debug {
-    /// Whether so many US dollars are left, without taking them: spares the wait for a turn that would not be used.
-    fn affords(&self, usd: f64) -> bool;
-    /// Takes the price of one attempt that is about to be sent; false when it is not there.
-    fn reserve(&self, usd: f64) -> bool;
-    /// Puts back what was taken for an attempt that was certainly not billed.
-    fn refund(&self, usd: f64);
-}
 
 /// Counts what one question led to: the attempts sent, retries and further pages included, and what they cost in US
 /// dollars. Refused before sending, or answered from a cache, counts nothing.

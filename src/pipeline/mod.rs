@@ -41,7 +41,7 @@ pub use admit::Admission;
 pub use commit::signal_routing_key;
 pub use context::digest_also_reported;
 pub use read::PreparedPage;
-pub use services::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
+pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
 pub use turns::Turns;
 
 /// One unit of work, however it arrived.

@@ -9,7 +9,6 @@ use crate::domain::verdict::Note;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
 use crate::inference::Models;
 use crate::judging::scoring::Scoring;
-use crate::outbound::Spend;
 use crate::outbound::pages::PageFetcher;
 use crate::providers::{Answer, Provider};
 use crate::store::Store;
@@ -121,55 +120,6 @@ impl RulesHandle {
     }
 }
 
-/// What the month has cost so far, and the cap on it. Shared by every worker of this process; the figure is
-/// refreshed from the store by a job and moved by each paid call in between.
-#[derive(Debug)]
-pub struct Budget {
-    spent: std::sync::Mutex<f64>,
-    pub monthly_cap: f64,
-}
-
-impl Budget {
-    pub fn new(spent: f64, monthly_cap: f64) -> Self {
-        Self { spent: std::sync::Mutex::new(spent), monthly_cap }
-    }
-
-    /// Takes the fleet's figure over; a smaller one than ours is behind and is ignored within the month.
-    pub fn refresh(&self, fleet: f64, new_month: bool) {
-        let mut spent = self.lock();
-        *spent = if new_month { fleet } else { spent.max(fleet) };
-    }
-
-    fn fits(&self, spent: f64, usd: f64) -> bool {
-        usd <= 0.0 || spent + usd <= self.monthly_cap
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, f64> {
-        self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// The gates take each paid attempt's price from here when it is sent.
-impl Spend for Budget {
-    fn affords(&self, usd: f64) -> bool {
-        self.fits(*self.lock(), usd)
-    }
-
-    fn reserve(&self, usd: f64) -> bool {
-        let mut spent = self.lock();
-        let fits = self.fits(*spent, usd);
-        if fits {
-            *spent += usd;
-        }
-        fits
-    }
-
-    fn refund(&self, usd: f64) {
-        let mut spent = self.lock();
-        *spent = (*spent - usd).max(0.0);
-    }
-}
-
 /// Everything a stage may use.
 #[derive(Debug)]
 pub struct Services {
@@ -180,7 +130,6 @@ pub struct Services {
     pub models: Models,
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,
-    pub budget: Arc<Budget>,
     pub search_cache: SearchCache<Answer>,
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
@@ -249,19 +198,5 @@ mod tests {
         let some = Pilot::new(&["@News".to_owned()]);
         assert!(some.covers(Some("news")) && some.covers(Some("@NEWS")));
         assert!(!some.covers(Some("@other")) && !some.covers(None));
-    }
-
-    #[test]
-    fn the_monthly_cap_is_never_passed() {
-        let budget = Budget::new(9.5, 10.0);
-        assert!(budget.reserve(0.5));
-        assert!(!budget.reserve(0.01) && !budget.affords(0.01));
-        assert!(budget.reserve(0.0) && budget.affords(0.0), "free calls go on");
-        budget.refund(0.25);
-        assert!(budget.affords(0.25) && budget.reserve(0.25), "what was not billed is there again");
-        budget.refresh(3.0, false);
-        assert!(!budget.reserve(0.01), "a figure that is behind does not open the cap again");
-        budget.refresh(0.0, true);
-        assert!(budget.reserve(1.0), "a new month does");
     }
 }

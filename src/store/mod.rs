@@ -12,6 +12,7 @@ mod embedded;
 mod error;
 mod evidence;
 mod fact_checks;
+mod fleet;
 mod items;
 mod lock;
 mod outbox;
@@ -33,6 +34,10 @@ pub use domains::{RuleChange, RuleChangeAction, RuleListener};
 pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
 pub use evidence::{RecentItem, StoredSource};
+pub use fleet::{
+    BreakerKind, FleetConnection, FleetListener, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
+    Returned, SharedBreaker,
+};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft};
@@ -66,6 +71,8 @@ pub struct Store {
     pub(crate) wake_outbox: Arc<Notify>,
     /// Woken when domain rules change through this process.
     pub(crate) wake_rules: Arc<Notify>,
+    /// Woken when a provider's breaker changes through this process.
+    pub(crate) wake_fleet: Arc<Notify>,
 }
 
 impl Store {
@@ -107,6 +114,7 @@ impl Store {
             wake_queue: Arc::new(Notify::new()),
             wake_outbox: Arc::new(Notify::new()),
             wake_rules: Arc::new(Notify::new()),
+            wake_fleet: Arc::new(Notify::new()),
         };
         store.ping().await?;
         Ok(store)

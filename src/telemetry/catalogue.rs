@@ -96,6 +96,8 @@ pub const PROVIDER_OUTCOMES: &[&str] = &[
     "open",
     "disabled",
     "daily_limit",
+    "monthly_limit",
+    "store_away",
     "deadline",
     "no_recording",
     "budget",
@@ -116,6 +118,9 @@ pub const OPEN_REASONS: &[&str] = &[
     "disabled",
     OTHER,
 ];
+
+/// What a provider is to the fleet.
+pub const PROVIDER_STATES: &[&str] = &["ready", "open", "exhausted", "disabled", OTHER];
 
 /// Where an item came from.
 pub const QUEUES: &[&str] = &["enrichment_queue", "factcheck"];
@@ -174,6 +179,7 @@ pub const DEGRADED_REASONS: &[&str] = &[
     "provider_open",
     "provider_failed",
     "provider_disabled",
+    "store_away",
     "deadline",
     "budget",
     "overload",
@@ -204,7 +210,7 @@ pub const STAGES: &[&str] = &[
 ];
 
 /// What background work there is.
-pub const JOBS: &[&str] = &["cleanup", "outbox", "domains", "usage", OTHER];
+pub const JOBS: &[&str] = &["cleanup", "outbox", "domains", "fleet", "usage", OTHER];
 
 /// What the language model will be asked for; nothing asks one yet, and its counters stay at 0.
 pub const LLM_PURPOSES: &[&str] =
@@ -288,6 +294,12 @@ metrics! {
         "0 closed, 1 half open (being tried), 2 open (not asked).";
     PROVIDER_CIRCUIT_OPENS = Counter, Count, "provider_circuit_opens_total", [PROVIDER, label("reason", OPEN_REASONS)],
         "Times a provider was put to rest, by reason.";
+    PROVIDER_TURNS_LEASED = Counter, Count, "provider_turns_leased_total", [PROVIDER],
+        "Turns this process leased from the fleet's rate, quotas and money.";
+    PROVIDER_TURNS_LOST = Counter, Count, "provider_turns_lost_total", [PROVIDER],
+        "Leased turns that passed before a call used them; quotas and money are given back.";
+    PROVIDER_STATES_LEARNT = Counter, Count, "provider_states_learnt_total", [PROVIDER, label("state", PROVIDER_STATES)],
+        "States of providers that this process learnt from others, by state.";
     PROVIDER_COST = Counter, Usd, "provider_cost_usd_total", [PROVIDER], "US dollars spent on calls, by the configured prices.";
     SPEND = Gauge, Usd, "spend_usd", [label("period", &["day", "month"])], "US dollars all processes spent today and this month.";
     SPEND_LIMIT = Gauge, Usd, "spend_limit_usd", [label("period", &["day", "month"])],

@@ -250,6 +250,7 @@ pub(super) mod tests {
             Degradation::ProviderFailed(String::new()),
             Degradation::ProviderDisabled(String::new()),
             Degradation::Deadline,
+            Degradation::StoreAway(String::new()),
             Degradation::Budget,
             Degradation::Overload,
             Degradation::NoPageRead,

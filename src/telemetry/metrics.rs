@@ -164,6 +164,21 @@ pub fn provider_circuit_opened(provider: &str, reason: &str) {
     count(&c::PROVIDER_CIRCUIT_OPENS, [("provider", provider), ("reason", reason)], 1);
 }
 
+/// Turns were leased from the fleet.
+pub fn provider_turns_leased(provider: &str, turns: u32) {
+    count(&c::PROVIDER_TURNS_LEASED, [("provider", provider)], u64::from(turns));
+}
+
+/// Leased turns passed unused.
+pub fn provider_turns_lost(provider: &str, turns: u32) {
+    count(&c::PROVIDER_TURNS_LOST, [("provider", provider)], u64::from(turns));
+}
+
+/// Another process found a provider to be in that state, one of [`c::PROVIDER_STATES`].
+pub fn provider_state_learnt(provider: &str, state: &str) {
+    count(&c::PROVIDER_STATES_LEARNT, [("provider", provider), ("state", state)], 1);
+}
+
 /// A call cost something. Kept in millionths of a dollar, since counters of the exporter are whole numbers; it shows dollars.
 pub fn provider_cost(provider: &str, usd: f64) {
     if usd.is_finite() && usd > 0.0 {

@@ -1,17 +1,16 @@
 //! How providers are asked: the provider's own habits with the operator's limits on top.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use secrecy::ExposeSecret as _;
+use sha2::{Digest as _, Sha256};
 
 use super::{OutboundObserver, observer};
 use crate::config::{Config, ProviderConfig};
 use crate::domain::Clock;
-use crate::outbound::{DayUsage, Gate, GateSettings, HttpClient, Spend};
-use crate::pipeline::Budget;
-use crate::store::ProviderUsage;
+use crate::outbound::ledger::Ledger;
+use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient};
 
 /// What every gate is made of.
 pub(super) struct Gates<'a> {
@@ -19,9 +18,10 @@ pub(super) struct Gates<'a> {
     pub(super) http: &'a HttpClient,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) usage: &'a Arc<OutboundObserver>,
-    pub(super) budget: &'a Arc<Budget>,
-    /// By provider.
-    pub(super) accounts: HashMap<String, DayUsage>,
+    /// What all processes share.
+    pub(super) ledger: &'a Arc<dyn Ledger>,
+    /// Of every gate that shares it.
+    pub(super) followers: &'a Mutex<Vec<Follower>>,
 }
 
 impl Gates<'_> {
@@ -29,7 +29,7 @@ impl Gates<'_> {
     pub(super) fn gate(&self, habits: fn(Duration) -> GateSettings, one: &ProviderConfig) -> Gate {
         let all = &self.config.providers;
         let habits = habits(one.cooldown.unwrap_or(self.config.enrichment.provider_cooldown));
-        self.guard(GateSettings {
+        let settings = GateSettings {
             rpm: one.rpm.get(),
             max_wait: all.max_wait,
             timeout: one.timeout,
@@ -39,30 +39,67 @@ impl Gates<'_> {
             daily_limit: one.daily_limit,
             cost_usd: one.cost_usd,
             ..habits
-        })
+        };
+        self.shared(settings, identity(one), one.monthly_limit)
     }
 
     /// A gate with settings that are complete.
+    #[expect(dead_code, reason = "the providers that search our own texts come next")]
     pub(super) fn guard(&self, settings: GateSettings) -> Gate {
-        let account = self.accounts.get(settings.name);
-        let purse = Arc::clone(self.budget) as Arc<dyn Spend>;
-        let gate =
-            Gate::new(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage)).with_purse(purse);
-        if let Some(account) = account {
-            gate.restore(*account);
+        // What lies on this machine is no business of the others: a folder that is gone here may be there.
+        if ON_THIS_MACHINE.contains(&settings.name) {
+            return Gate::new(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage));
         }
+        self.shared(settings, String::new(), None)
+    }
+
+    fn shared(&self, settings: GateSettings, identity: String, monthly_limit: Option<u32>) -> Gate {
+        let fleet = Fleet {
+            identity,
+            monthly_limit,
+            monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
+            ..Fleet::at(Arc::clone(self.ledger))
+        };
+        let gate = Gate::in_fleet(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage), fleet);
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner).push(gate.follower());
         gate
     }
 }
 
-/// What each provider was asked today before this start, so that a restart does not give the day's allowance anew.
-pub(super) fn accounts(usage: &[ProviderUsage], now: DateTime<Utc>) -> HashMap<String, DayUsage> {
-    let count = |count: i64| u64::try_from(count).unwrap_or(0);
-    let account = |row: &ProviderUsage| DayUsage {
-        day: now.date_naive(),
-        calls: count(row.calls_today),
-        errors: count(row.errors_today),
-        usd: row.usd_today,
-    };
-    usage.iter().map(|row| (row.provider.clone(), account(row))).collect()
+/// Providers whose answers come from this process's own store or disk, at its own pace.
+const ON_THIS_MACHINE: [&str; 2] = ["knowledge", "corpus"];
+
+/// Bytes of the fingerprint: enough to tell the keys of one installation apart.
+const FINGERPRINT: usize = 8;
+
+/// Which key at which address, so that a new one is not blamed for what the old one did. Nobody finds the key from it.
+fn identity(one: &ProviderConfig) -> String {
+    let mut hash = Sha256::new();
+    hash.update(one.base_url.as_ref().map(url::Url::as_str).unwrap_or_default());
+    hash.update([0]);
+    hash.update(one.api_key.as_ref().map(|key| key.expose_secret().trim()).unwrap_or_default());
+    hash.finalize().iter().take(FINGERPRINT).fold(String::new(), |mut text, byte| {
+        use std::fmt::Write as _;
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_key_or_address_is_another_identity_and_shows_neither() {
+        let mut one = Config::built_in().providers.brave;
+        let bare = identity(&one);
+        one.api_key = Some("s3cret-key".into());
+        let keyed = identity(&one);
+        one.api_key = Some(" s3cret-key\n".into());
+        assert_eq!(identity(&one), keyed, "blanks around a key are no other key");
+        one.base_url = Some("http://localhost:1/".parse().unwrap());
+        let moved = identity(&one);
+        assert!(bare != keyed && keyed != moved && bare != moved);
+        assert!([&bare, &keyed, &moved].iter().all(|text| text.len() == 2 * FINGERPRINT && !text.contains("s3cret")));
+    }
 }

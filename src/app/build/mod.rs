@@ -5,7 +5,7 @@ mod gates;
 mod providers;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -22,11 +22,12 @@ use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::Models;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
-use crate::outbound::HttpClient;
+use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
-use crate::pipeline::{Budget, Pilot, RulesHandle, Services, Settings, Turns};
-use crate::store::{Store, TableQueue};
+use crate::outbound::{Follower, HttpClient};
+use crate::pipeline::{Pilot, RulesHandle, Services, Settings, Turns};
+use crate::store::{Store, StoreError, TableQueue};
 
 /// What the application is opened for.
 #[derive(Debug)]
@@ -71,8 +72,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let (rules, _version) = store.domain_rules().await?;
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
     let usage = Arc::new(OutboundObserver::default());
-    let month = store.month_spend(now).await?;
-    let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
+    let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
     let pages =
         Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
     let gates = Gates {
@@ -80,11 +80,14 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         http: &http,
         clock: &clock,
         usage: &usage,
-        budget: &budget,
-        accounts: gates::accounts(&store.usage(now).await?, now),
+        ledger: &ledger,
+        followers: &followers,
     };
     let providers =
         providers::build(&Parts { gates, store: &store, embedder: &models.embedder, pages: &pages, rules: &rules })?;
+    let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // What others found is known before the first call.
+    learn(&store, &followers).await?;
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
@@ -94,7 +97,6 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         models,
         rules,
         clock: Arc::clone(&clock),
-        budget,
         search_cache: caches::search(&config, &usage),
         fact_check_cache: caches::fact_check(&config, &usage),
         page_cache: caches::page(&config, &usage),
@@ -107,7 +109,18 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     }
     let tracker = TaskTracker::new();
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
-    Ok(App { config, store, services, queue, usage, tracker, opened })
+    Ok(App { config, store, services, queue, usage, followers, tracker, opened })
+}
+
+/// One look at what the fleet shares, taken over by every gate.
+pub(super) async fn learn(store: &Store, followers: &[Follower]) -> Result<(), StoreError> {
+    let asked = tokio::time::Instant::now();
+    let snapshot = store.fleet().await?;
+    let received = tokio::time::Instant::now();
+    for follower in followers {
+        follower.learn(&snapshot, asked, received);
+    }
+    Ok(())
 }
 
 fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer> {

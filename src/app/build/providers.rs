@@ -103,43 +103,25 @@ fn base(one: &ProviderConfig, name: &'static str) -> Result<Url, AppError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::sync::Mutex;
 
-    use chrono::{DateTime, Utc};
+    use chrono::DateTime;
 
     use super::super::OutboundObserver;
-    use super::super::gates::accounts;
     use super::*;
     use crate::config::Config;
     use crate::domain::Clock;
     use crate::domain::clock::FixedClock;
-    use crate::outbound::{DayUsage, GateState, HttpClient};
-    use crate::pipeline::Budget;
-    use crate::store::ProviderUsage;
+    use crate::outbound::HttpClient;
+    use crate::outbound::ledger::{Ledger, LocalLedger};
 
     /// Runs `check` with the gates of that configuration.
-    fn with_gates<T>(config: &Config, accounts: HashMap<String, DayUsage>, check: impl FnOnce(&Gates<'_>) -> T) -> T {
+    fn with_gates<T>(config: &Config, check: impl FnOnce(&Gates<'_>) -> T) -> T {
         let http = HttpClient::live("corroborate-test").unwrap();
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(DateTime::UNIX_EPOCH));
-        let (usage, budget) = (Arc::new(OutboundObserver::default()), Arc::new(Budget::new(0.0, 0.0)));
-        check(&Gates { config, http: &http, clock: &clock, usage: &usage, budget: &budget, accounts })
-    }
-
-    #[tokio::test]
-    async fn a_restart_does_not_give_the_days_allowance_anew() {
-        let mut config = Config::built_in();
-        config.providers.gdelt.daily_limit = Some(5);
-        let now: DateTime<Utc> = DateTime::UNIX_EPOCH;
-        let status = |accounts| {
-            let one = &config.providers.gdelt;
-            with_gates(&config, accounts, |gates| gates.gate(gdelt::gate_settings, one).status())
-        };
-        for (calls, state) in [(4, GateState::Ready), (5, GateState::Exhausted)] {
-            let row = ProviderUsage { provider: "gdelt".into(), calls_today: calls, ..ProviderUsage::default() };
-            let status = status(accounts(&[row], now));
-            assert_eq!((status.calls_today, status.state), (u64::try_from(calls).unwrap(), state));
-        }
-        assert_eq!(status(HashMap::new()).calls_today, 0);
+        let (usage, followers) = (Arc::new(OutboundObserver::default()), Mutex::default());
+        let ledger: Arc<dyn Ledger> = Arc::new(LocalLedger::new(Arc::clone(&clock)));
+        check(&Gates { config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers })
     }
 
     #[test]
@@ -147,7 +129,7 @@ mod tests {
         let mut config = Config::built_in();
         let shown = |config: &Config| {
             let mut found = SearchProviders::default();
-            with_gates(config, HashMap::new(), |gates| fact_checkers(gates, &mut found)).unwrap();
+            with_gates(config, |gates| fact_checkers(gates, &mut found)).unwrap();
             (found.fact_check.is_some(), found.disabled, found.unconfigured.contains(&"google_factcheck"))
         };
         config.fact_check.google_enabled = true;

@@ -1,0 +1,90 @@
+//! What a gate shares with those of other processes, and how it follows them.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::gate::GateSettings;
+use super::ledger::{Ledger, LedgerError, LocalLedger, Pace};
+use super::turnstile::{TurnSettings, Turnstile};
+use crate::domain::Clock;
+use crate::store::FleetSnapshot;
+
+/// Where a gate's turns come from, and the limits that only a fleet can keep.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    pub ledger: Arc<dyn Ledger>,
+    /// Which key at which address, as a fingerprint: breakers are kept by it.
+    pub identity: String,
+    /// Attempts per month, UTC.
+    pub monthly_limit: Option<u32>,
+    /// What all providers together may cost in a month, US dollars; none: nothing limits it.
+    pub monthly_cap_usd: Option<f64>,
+    /// How turns lie in time; none: the rate of the settings, a minute long.
+    pub pace: Option<Pace>,
+}
+
+impl Fleet {
+    /// A process on its own, without a cap.
+    pub fn alone(clock: Arc<dyn Clock>) -> Self {
+        Self::at(Arc::new(LocalLedger::new(clock)))
+    }
+
+    /// Whoever shares that ledger.
+    pub fn at(ledger: Arc<dyn Ledger>) -> Self {
+        Self { ledger, identity: String::new(), monthly_limit: None, monthly_cap_usd: None, pace: None }
+    }
+
+    /// As the turnstile takes it.
+    pub(super) fn turns(self, settings: &GateSettings) -> (TurnSettings, Arc<dyn Ledger>) {
+        let turns = TurnSettings {
+            name: settings.name,
+            identity: self.identity,
+            pace: self.pace.unwrap_or_else(|| Pace::per_minute(settings.rpm)),
+            max_wait: settings.max_wait,
+            day_limit: settings.daily_limit,
+            month_limit: self.monthly_limit,
+            usd: settings.cost_usd,
+            cap_usd: self.monthly_cap_usd,
+            // Its turn, its call, and the way to the ledger with the outcome.
+            probe_time: settings.timeout + super::ledger::GRACE * 2,
+        };
+        (turns, self.ledger)
+    }
+}
+
+/// Keeps one gate up with the fleet: a job asks once for all of them.
+#[derive(Debug, Clone)]
+pub struct Follower {
+    turnstile: Arc<Turnstile>,
+}
+
+impl Follower {
+    pub(super) fn of(turnstile: &Arc<Turnstile>) -> Self {
+        Self { turnstile: Arc::clone(turnstile) }
+    }
+
+    /// Takes over what others found. `asked` is when the snapshot was asked for.
+    pub fn learn(&self, snapshot: &FleetSnapshot, asked: Instant, received: Instant) {
+        let settings = self.turnstile.settings();
+        let own = |(provider, identity): (&str, &str)| provider == settings.name && identity == settings.identity;
+        let found = snapshot.breakers.iter().find(|(provider, identity, _)| own((provider, identity)));
+        if let Some((_, _, shared)) = found {
+            self.turnstile.learn(shared, received);
+        }
+        let used = snapshot.used.iter().find(|(provider, _, _)| provider == settings.name);
+        let (day, month) = used.map_or((0, 0), |(_, day, month)| (*day, *month));
+        let (day_ends, month_ends) = (asked + snapshot.day_ends_in, asked + snapshot.month_ends_in);
+        self.turnstile.learn_use(day, month, snapshot.spent_usd, day_ends, month_ends);
+    }
+
+    /// Tells the others what they do not know yet, and gives back what has passed unused.
+    pub async fn flush(&self) -> Result<(), LedgerError> {
+        self.turnstile.flush().await
+    }
+
+    /// Gives everything back; the gate is not asked again.
+    pub async fn close(&self) -> Result<(), LedgerError> {
+        self.turnstile.close().await
+    }
+}

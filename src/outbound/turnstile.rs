@@ -1,0 +1,550 @@
+//! Who may ask a provider now: the fleet's turns, this process's own spacing, and the breaker, in one queue.
+//!
+//! Turns are leased in blocks, so that a block of calls costs one round trip to the ledger. Callers of one process stand
+//! in one queue; only its head leases, so that however many wait, one question goes out. A lease runs on a task of its
+//! own: whoever asked for it may go away, and its turns are there for the next.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::task::TaskTracker;
+
+use super::block::{Block, Owed, RoundTrip};
+use super::breaker::{Admission, Breaker, Learnt, Refusal};
+use super::error::AskError;
+use super::gate::GateState;
+use super::ledger::{LeaseDecision, LeaseTerms, Leased, Ledger, LedgerError, Limit, Pace, SharedBreaker};
+use super::limiter::{Limiter, Place, TooLate};
+use super::observer::Observer;
+use crate::domain::Clock;
+
+/// A block holds at least what this time of the rate holds: at high rates the ledger is asked some seven times a second,
+/// not a thousand times.
+const SHORTEST_BLOCK: Duration = Duration::from_millis(150);
+/// And at most this, so that a process that dies or falls silent does not take more than that from the others.
+const LONGEST_BLOCK: Duration = Duration::from_secs(3);
+/// How long a caller waits for the ledger. One that takes longer counts as away.
+const LEDGER_PATIENCE: Duration = Duration::from_secs(5);
+/// A reached limit, or a ledger that is away, is not asked about again before this.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What turns are asked for.
+#[derive(Debug, Clone)]
+pub(super) struct TurnSettings {
+    pub(super) name: &'static str,
+    pub(super) identity: String,
+    pub(super) pace: Pace,
+    pub(super) max_wait: Duration,
+    pub(super) day_limit: Option<u32>,
+    pub(super) month_limit: Option<u32>,
+    /// US dollars a turn.
+    pub(super) usd: f64,
+    pub(super) cap_usd: Option<f64>,
+    /// How long a probe may be out.
+    pub(super) probe_time: Duration,
+}
+
+/// Why nothing is leased for now.
+#[derive(Debug, Clone)]
+enum Pause {
+    /// The fleet's next turn.
+    Rate { until: Instant },
+    Limited { limit: Limit, until: Instant },
+    Away { detail: String, until: Instant },
+}
+
+#[derive(Debug)]
+struct Inner {
+    breaker: Breaker,
+    block: Option<Block>,
+    owed: Owed,
+    leasing: bool,
+    pause: Option<Pause>,
+    /// The limit that is reached, and until when, to be shown.
+    limited: Option<(Limit, Instant)>,
+    /// The state last reported, so that each change is reported once.
+    reported: GateState,
+}
+
+/// A turn with a place at the breaker.
+#[derive(Debug)]
+pub(super) struct Pass {
+    admission: Admission,
+    leased_for: DateTime<Utc>,
+}
+
+impl Pass {
+    /// Whether it is the one call that decides of an open breaker.
+    pub(super) const fn is_probe(&self) -> bool {
+        self.admission.probe
+    }
+}
+
+/// What the head of the queue does next.
+enum Step {
+    Pass(Pass),
+    Refuse(AskError),
+    Wait(Instant),
+    Lease,
+}
+
+/// One provider's turnstile.
+#[derive(Debug)]
+pub(super) struct Turnstile {
+    settings: TurnSettings,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    limiter: Limiter,
+    /// Held for single statements, never across an await.
+    inner: Mutex<Inner>,
+    /// What goes to the ledger goes one after the other, so that its answers are learnt in order.
+    wire: tokio::sync::Mutex<()>,
+    /// Grows with every lease that ended.
+    answered: watch::Sender<u64>,
+    tasks: TaskTracker,
+}
+
+/// The end of a lease, also where it ends by a panic: the next one may begin.
+struct LeaseEnds<'a>(&'a Turnstile);
+
+impl Drop for LeaseEnds<'_> {
+    fn drop(&mut self) {
+        self.0.lock().leasing = false;
+        self.0.answered.send_modify(|count| *count += 1);
+    }
+}
+
+impl Turnstile {
+    pub(super) fn new(
+        settings: TurnSettings,
+        breaker: Breaker,
+        ledger: Arc<dyn Ledger>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        let inner = Inner {
+            breaker,
+            block: None,
+            owed: Owed::default(),
+            leasing: false,
+            pause: None,
+            limited: None,
+            reported: GateState::Ready,
+        };
+        Self {
+            limiter: Limiter::new(settings.pace.calls),
+            settings,
+            ledger,
+            clock,
+            observer,
+            inner: Mutex::new(inner),
+            wire: tokio::sync::Mutex::default(),
+            answered: watch::Sender::new(0),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    pub(super) const fn settings(&self) -> &TurnSettings {
+        &self.settings
+    }
+
+    /// Waits for a turn; never past the deadline, nor longer than the longest wait.
+    pub(super) async fn pass(self: &Arc<Self>, deadline: Instant) -> Result<Pass, AskError> {
+        let deadline = deadline.min(Instant::now() + self.settings.max_wait);
+        // Asked before the queue, so that an open provider costs no wait, and again at its head.
+        if let Some(refusal) = self.refusal(deadline) {
+            return Err(refusal);
+        }
+        let place = self.limiter.enter(deadline).await.map_err(|late| self.too_late(late, deadline))?;
+        loop {
+            match self.step(&place, deadline) {
+                Step::Pass(pass) => return Ok(pass),
+                Step::Refuse(refusal) => return Err(refusal),
+                Step::Wait(until) => sleep_until(until).await,
+                Step::Lease => self.lease(place.waiting(), deadline).await?,
+            }
+        }
+    }
+
+    fn too_late(&self, late: TooLate, deadline: Instant) -> AskError {
+        self.refusal(deadline).unwrap_or_else(|| AskError::Open { until: self.utc(Instant::now() + late.after) })
+    }
+
+    fn refusal(&self, deadline: Instant) -> Option<AskError> {
+        let now = Instant::now();
+        let inner = self.lock();
+        if let Some(refusal) = inner.breaker.refusal(now) {
+            return Some(self.refused(refusal, inner.breaker.reason()));
+        }
+        self.paused(inner.pause.as_ref()?, now, deadline)
+    }
+
+    fn paused(&self, pause: &Pause, now: Instant, deadline: Instant) -> Option<AskError> {
+        match pause {
+            // The schedule only ever moves on: who cannot wait that long need not ask.
+            Pause::Rate { until } => (*until > deadline).then(|| AskError::Open { until: self.utc(*until) }),
+            Pause::Limited { limit, until } => (now < *until).then(|| limit_error(*limit)),
+            Pause::Away { detail, until } => (now < *until).then(|| AskError::StoreAway { detail: detail.clone() }),
+        }
+    }
+
+    fn step(&self, place: &Place<'_>, deadline: Instant) -> Step {
+        let now = Instant::now();
+        let mut inner = self.lock();
+        if let Some(refusal) = inner.breaker.refusal(now) {
+            inner.discard();
+            return Step::Refuse(self.refused(refusal, inner.breaker.reason()));
+        }
+        // Turns leased before it opened are none of a probe.
+        if inner.breaker.probe_is_due(now) && inner.block.as_ref().is_some_and(|block| !block.probe) {
+            inner.discard();
+        }
+        self.drop_passed(&mut inner, now);
+        let Some(at) = inner.block.as_ref().and_then(Block::head) else {
+            let paused = inner.pause.as_ref().and_then(|pause| self.paused(pause, now, deadline));
+            return paused.map_or(Step::Lease, Step::Refuse);
+        };
+        if at > deadline {
+            return Step::Refuse(AskError::Open { until: self.utc(at) });
+        }
+        if at > now {
+            return Step::Wait(at);
+        }
+        if let Err(wait) = place.take() {
+            let at = now + wait;
+            return if at > deadline { Step::Refuse(AskError::Open { until: self.utc(at) }) } else { Step::Wait(at) };
+        }
+        let Inner { breaker, block, .. } = &mut *inner;
+        match (breaker.admit(now), block.as_mut()) {
+            (Ok(admission), Some(block)) => {
+                block.take();
+                Step::Pass(Pass { admission, leased_for: block.leased_for() })
+            }
+            (Err(refusal), _) => Step::Refuse(self.refused(refusal, breaker.reason())),
+            (Ok(_), None) => Step::Lease,
+        }
+    }
+
+    fn drop_passed(&self, inner: &mut Inner, now: Instant) {
+        let Inner { block: Some(block), owed, .. } = inner else { return };
+        let lost = block.drop_passed(now);
+        if lost > 0 {
+            owed.turns(block.leased_for(), lost);
+            self.observer.turns_lost(self.settings.name, lost);
+        }
+    }
+
+    /// Has a lease made, or waits for the one that is under way.
+    async fn lease(self: &Arc<Self>, waiting: u32, deadline: Instant) -> Result<(), AskError> {
+        let asked = Instant::now();
+        let mut answered = self.answered.subscribe();
+        let begin = !std::mem::replace(&mut self.lock().leasing, true);
+        if begin {
+            self.detach(Arc::clone(self).fetch(waiting, deadline)).await;
+        }
+        let patience = asked + LEDGER_PATIENCE;
+        if let Ok(_told) = timeout_at(deadline.min(patience), answered.changed()).await {
+            return Ok(());
+        }
+        let now = Instant::now();
+        if now < asked + PAUSE {
+            return Err(AskError::Deadline);
+        }
+        let detail = "it did not answer in time".to_owned();
+        self.lock().pause = Some(Pause::Away { detail: detail.clone(), until: now + PAUSE });
+        Err(AskError::StoreAway { detail })
+    }
+
+    /// Runs work to its end whoever goes away: at once as far as it gets without waiting, the rest on a task.
+    async fn detach(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut work = Box::pin(work);
+        if futures::poll!(work.as_mut()).is_pending() {
+            self.tasks.spawn(work);
+        }
+    }
+
+    async fn fetch(self: Arc<Self>, waiting: u32, deadline: Instant) {
+        let _ends = LeaseEnds(&self);
+        let _wire = self.wire.lock().await;
+        // What this process found must be known before the ledger answers by what it knows.
+        if let Err(error) = self.tell().await {
+            return self.away(error);
+        }
+        let terms = self.terms(waiting, deadline);
+        let back = terms.back;
+        match self.ledger.lease(terms).await {
+            Ok(leased) => self.deposit(leased),
+            Err(error) => {
+                // When in doubt it was taken back: a little is lost, and nothing is ever exceeded.
+                if let Some(back) = back.filter(|_| !error.may_be_done) {
+                    self.lock().owed.put_back(&back, self.settings.usd);
+                }
+                self.away(error);
+            }
+        }
+    }
+
+    fn away(&self, error: LedgerError) {
+        tracing::debug!(provider = self.settings.name, %error, "no turns could be leased");
+        self.lock().pause = Some(Pause::Away { detail: error.detail, until: Instant::now() + PAUSE });
+    }
+
+    fn terms(&self, waiting: u32, deadline: Instant) -> LeaseTerms {
+        let settings = &self.settings;
+        let period = settings.pace.period();
+        let hold = |span: Duration| u32::try_from(span.as_nanos() / period.as_nanos().max(1)).unwrap_or(u32::MAX).max(1);
+        let now = Instant::now();
+        let mut inner = self.lock();
+        LeaseTerms {
+            provider: settings.name,
+            identity: settings.identity.clone(),
+            wanted: waiting.max(hold(SHORTEST_BLOCK)).min(hold(LONGEST_BLOCK)),
+            period,
+            patience: deadline.saturating_duration_since(now),
+            horizon: settings.max_wait,
+            day_limit: settings.day_limit,
+            month_limit: settings.month_limit,
+            usd: settings.usd,
+            cap_usd: settings.cap_usd,
+            held_probe: inner.breaker.held_probe(),
+            probe_time: settings.probe_time,
+            back: inner.owed.take(settings.usd),
+        }
+    }
+
+    fn deposit(&self, leased: Leased) {
+        let Leased { sent, received, answer } = leased;
+        let trip = RoundTrip { sent, received };
+        let mut inner = self.lock();
+        inner.pause = None;
+        let mut learnt = None;
+        match answer.decision {
+            LeaseDecision::Granted { turns, first_in, day_ends_in, leased_for, probe } => {
+                if probe {
+                    inner.breaker.may_probe(&answer.breaker, received);
+                } else {
+                    learnt = inner.breaker.learn(&answer.breaker, received, true);
+                }
+                inner.limited = None;
+                inner.discard();
+                let block = Block::new(trip, &self.settings.pace, turns, first_in, day_ends_in).of(leased_for, probe);
+                inner.block = Some(block);
+                self.observer.leased(self.settings.name, turns);
+            }
+            LeaseDecision::NotBefore(wait) => {
+                learnt = inner.breaker.learn(&answer.breaker, received, true);
+                inner.pause = Some(Pause::Rate { until: received + wait });
+            }
+            LeaseDecision::LeftAlone => learnt = inner.breaker.left_alone(&answer.breaker, received),
+            LeaseDecision::Limited(limit, ends_in) => {
+                learnt = inner.breaker.learn(&answer.breaker, received, true);
+                let ends = received + ends_in;
+                inner.limited = Some((limit, ends));
+                inner.pause = Some(Pause::Limited { limit, until: ends.min(received + PAUSE) });
+            }
+        }
+        self.report(inner, learnt);
+    }
+
+    /// Takes over what the fleet knows of this provider.
+    pub(super) fn learn(&self, shared: &SharedBreaker, received: Instant) {
+        let mut inner = self.lock();
+        let learnt = inner.breaker.learn(shared, received, false);
+        if learnt == Some(Learnt::Ready) {
+            inner.pause = None;
+        }
+        self.report(inner, learnt);
+    }
+
+    /// Takes over how much of the limits is used, for a process that has not leased yet.
+    pub(super) fn learn_use(&self, day: u64, month: u64, spent_usd: f64, day_ends: Instant, month_ends: Instant) {
+        let TurnSettings { day_limit, month_limit, usd, cap_usd, .. } = self.settings;
+        let reached = |limit: Option<u32>, used: u64| limit.is_some_and(|limit| used >= u64::from(limit));
+        let limited = if reached(month_limit, month) {
+            Some((Limit::Month, month_ends))
+        } else if reached(day_limit, day) {
+            Some((Limit::Day, day_ends))
+        } else if usd > 0.0 && cap_usd.is_some_and(|cap| spent_usd + usd > cap + 1e-9) {
+            Some((Limit::Cap, month_ends))
+        } else {
+            None
+        };
+        self.lock().limited = limited;
+    }
+
+    /// Logs and counts what was learnt, and reports the state where it changed.
+    fn report(&self, mut inner: MutexGuard<'_, Inner>, learnt: Option<Learnt>) {
+        let (state, until) = inner.breaker.state(Instant::now());
+        let changed = inner.reported != state;
+        inner.reported = state;
+        let reason = inner.breaker.reason().map(str::to_owned);
+        drop(inner);
+        let provider = self.settings.name;
+        if changed {
+            self.observer.circuit(provider, state.as_str());
+        }
+        match learnt {
+            Some(Learnt::LeftAlone(kind)) => {
+                self.observer.learnt(provider, kind.as_str());
+                let until = until.map(|until| self.utc(until).to_rfc3339());
+                tracing::info!(provider, state = kind.as_str(), until, reason, "another process found it to be left alone");
+            }
+            Some(Learnt::Ready) => {
+                self.observer.learnt(provider, GateState::Ready.as_str());
+                tracing::info!(provider, "another process found it well again");
+            }
+            None => {}
+        }
+    }
+
+    /// Tells the breaker how a call ended. True when it opened because of it.
+    pub(super) fn settle(&self, pass: Pass, failure: Option<&AskError>) -> bool {
+        let (now, utc) = (Instant::now(), self.clock.now());
+        let mut inner = self.lock();
+        let opened = match failure {
+            None => {
+                inner.breaker.succeeded(pass.admission);
+                false
+            }
+            Some(error) => inner.breaker.failed(pass.admission, error, now, utc, rand::random()),
+        };
+        if failure.is_some_and(|error| !error.may_be_billed()) && self.settings.usd > 0.0 {
+            inner.owed.unbilled(pass.leased_for);
+        }
+        if opened {
+            inner.discard();
+        }
+        self.report(inner, None);
+        opened
+    }
+
+    /// The caller went away: the call may have been made, and billed.
+    pub(super) fn abandon(&self, pass: &Pass) {
+        self.lock().breaker.abandoned(pass.admission, Instant::now());
+    }
+
+    /// Sends the news to the others, if there are any.
+    pub(super) async fn announce(self: &Arc<Self>) {
+        let this = Arc::clone(self);
+        self.detach(async move {
+            let _wire = this.wire.lock().await;
+            if let Err(error) = this.tell().await {
+                // The next lease, or the next flush, tries again.
+                tracing::debug!(provider = this.settings.name, %error, "the others could not be told of a breaker yet");
+            }
+        })
+        .await;
+    }
+
+    /// With `wire` held.
+    async fn tell(&self) -> Result<(), LedgerError> {
+        let Some(news) = self.lock().breaker.take_news() else { return Ok(()) };
+        let TurnSettings { name, identity, .. } = &self.settings;
+        let told = match (&news, news.opening(Instant::now())) {
+            (_, Some(opening)) => self.ledger.open(name, identity, opening).await,
+            (super::breaker::News::Closed { version }, None) => self.ledger.close(name, identity, *version).await,
+            _ => return Ok(()),
+        };
+        let mut inner = self.lock();
+        match told {
+            Ok(shared) => {
+                let learnt = inner.breaker.learn(&shared, Instant::now(), true);
+                self.report(inner, learnt);
+                Ok(())
+            }
+            Err(error) => {
+                inner.breaker.put_back(news);
+                Err(error)
+            }
+        }
+    }
+
+    /// Tells the others what they do not know yet, and gives back what has passed unused.
+    pub(super) async fn flush(&self) -> Result<(), LedgerError> {
+        let _wire = self.wire.lock().await;
+        self.tell().await?;
+        {
+            let mut inner = self.lock();
+            self.drop_passed(&mut inner, Instant::now());
+        }
+        let usd = self.settings.usd;
+        loop {
+            let Some(back) = self.lock().owed.take(usd) else { return Ok(()) };
+            if let Err(error) = self.ledger.give_back(self.settings.name, back).await {
+                if !error.may_be_done {
+                    self.lock().owed.put_back(&back, usd);
+                }
+                return Err(error);
+            }
+        }
+    }
+
+    /// Gives everything back that is not used; the last thing that is done.
+    pub(super) async fn close(&self) -> Result<(), LedgerError> {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.lock().discard();
+        self.flush().await
+    }
+
+    /// The state, until when, and why.
+    pub(super) fn state(&self) -> (GateState, Option<DateTime<Utc>>, Option<String>) {
+        let now = Instant::now();
+        let inner = self.lock();
+        let (state, until) = inner.breaker.state(now);
+        if state != GateState::Ready {
+            return (state, until.map(|until| self.utc(until)), inner.breaker.reason().map(str::to_owned));
+        }
+        match inner.limited {
+            Some((limit, ends)) if now < ends => {
+                (GateState::Exhausted, Some(self.utc(ends)), Some(limit_error(limit).to_string()))
+            }
+            _ => (GateState::Ready, None, None),
+        }
+    }
+
+    /// When a breaker that is open now lets a probe through.
+    pub(super) fn open_until(&self, now: Instant) -> Option<Instant> {
+        self.lock().breaker.refusal(now).map(|refusal| refusal.until)
+    }
+
+    fn refused(&self, refusal: Refusal, reason: Option<&str>) -> AskError {
+        let until = self.utc(refusal.until);
+        match refusal.kind {
+            GateState::Disabled => AskError::Disabled { detail: reason.unwrap_or("it refused us before").to_owned() },
+            GateState::Exhausted => AskError::QuotaGone { until: Some(until) },
+            _ => AskError::Open { until },
+        }
+    }
+
+    fn utc(&self, moment: Instant) -> DateTime<Utc> {
+        let utc = self.clock.now();
+        let ahead = chrono::Duration::from_std(moment.saturating_duration_since(Instant::now())).unwrap_or_default();
+        utc.checked_add_signed(ahead).unwrap_or(utc)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic between two statements leaves numbers, not broken invariants.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// The leased turns are of no use any more.
+    fn discard(&mut self) {
+        let Some(mut block) = self.block.take() else { return };
+        self.owed.turns(block.leased_for(), block.rest());
+    }
+}
+
+const fn limit_error(limit: Limit) -> AskError {
+    match limit {
+        Limit::Day => AskError::DailyLimit,
+        Limit::Month => AskError::MonthlyLimit,
+        Limit::Cap => AskError::Budget,
+    }
+}
