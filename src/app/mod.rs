@@ -22,6 +22,7 @@ pub use lifecycle::ServeOptions;
 pub use opening::OpenStore;
 
 use crate::broker::Queue;
+use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::pipeline::Services;
 use crate::store::Store;
@@ -36,6 +37,8 @@ pub struct App {
     pub services: Arc<Services>,
     pub queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
+    /// Shares what providers answered with the other processes.
+    behind: WriteBehind,
     /// The broker's connection; it ends when the queue is closed.
     tracker: TaskTracker,
     opened: OpenStore,
@@ -50,8 +53,9 @@ impl App {
     /// Writes what is still counted in memory and closes everything in order.
     pub async fn close(self) -> Result<(), AppError> {
         jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
-        let Self { services, queue, tracker, opened, .. } = self;
+        let Self { services, queue, behind, tracker, opened, .. } = self;
         queue.stop_receiving();
+        behind.close().await;
         drop((services, queue));
         tracker.close();
         opened.close().await
