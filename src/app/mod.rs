@@ -22,6 +22,7 @@ pub use lifecycle::ServeOptions;
 pub use opening::OpenStore;
 
 use crate::broker::Queue;
+use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::outbound::Follower;
 use crate::pipeline::Services;
@@ -38,6 +39,8 @@ pub struct App {
     pub queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
     followers: Vec<Follower>,
+    /// Shares what providers answered with the other processes.
+    behind: WriteBehind,
     /// The broker's connection; it ends when the queue is closed.
     tracker: TaskTracker,
     opened: OpenStore,
@@ -53,8 +56,9 @@ impl App {
     pub async fn close(self) -> Result<(), AppError> {
         jobs::give_back(&self.followers).await;
         jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
-        let Self { services, queue, tracker, opened, .. } = self;
+        let Self { services, queue, behind, tracker, opened, .. } = self;
         queue.stop_receiving();
+        behind.close().await;
         drop((services, queue));
         tracker.close();
         opened.close().await

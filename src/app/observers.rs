@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::broker::{QueueDepth, QueueName};
+use crate::outbound::CacheResult;
 use crate::store::UsageDelta;
 use crate::telemetry::{CircuitState, metrics};
 
@@ -97,8 +98,8 @@ impl crate::outbound::Observer for OutboundObserver {
         self.change(provider, |usage| usage.usd += usd);
     }
 
-    fn cache(&self, cache: &'static str, hit: bool) {
-        metrics::cache_request(cache, if hit { "hit" } else { "miss" });
+    fn cache(&self, cache: &'static str, result: CacheResult) {
+        metrics::cache_request(cache, result.as_str());
     }
 }
 
@@ -242,6 +243,12 @@ mod tests {
         }
         for cache in ["search", "fact_check", "page"] {
             is_known(&c::CACHE_REQUESTS, "cache", cache);
+        }
+        for result in CacheResult::ALL {
+            is_known(&c::CACHE_REQUESTS, "result", result.as_str());
+        }
+        for job in ["answers", "cleanup", "outbox", "domains", "usage"] {
+            is_known(&c::JOB_RUNS, "job", job);
         }
         for queue in QueueName::ALL {
             is_known(&c::ITEM_DURATION, "queue", queue.as_str());

@@ -2,31 +2,42 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use moka::Expiry;
 use moka::future::Cache;
+use tokio::time::sleep_until;
 
-use crate::outbound::{AskError, FetchError, Observer};
+use super::shared::Asked;
+use crate::outbound::{AskError, CacheResult, FetchError, Observer};
 
 /// An error that a flight can end with.
 pub trait Refused: Clone + Send + Sync + 'static {
     /// Whether it says something of the one who asked (its time was up) and nothing of the question, so that those who
     /// waited may ask with their own time.
     fn is_the_askers_own(&self) -> bool;
+    /// The error of one whose time was up.
+    fn deadline() -> Self;
 }
 
 impl Refused for AskError {
     fn is_the_askers_own(&self) -> bool {
         matches!(self, Self::Deadline)
     }
+
+    fn deadline() -> Self {
+        Self::Deadline
+    }
 }
 
 impl Refused for FetchError {
     fn is_the_askers_own(&self) -> bool {
         matches!(self, Self::Deadline)
+    }
+
+    fn deadline() -> Self {
+        Self::Deadline
     }
 }
 
@@ -41,6 +52,17 @@ impl<V> Expiry<String, V> for Lifetime<V> {
     fn expire_after_update(&self, _: &String, value: &V, _: Instant, _: Option<Duration>) -> Option<Duration> {
         Some((self.0)(value))
     }
+}
+
+/// Over at `until`, unless the caller's own flight runs.
+async fn late(until: Option<tokio::time::Instant>, asked: &Asked) {
+    if let Some(until) = until {
+        sleep_until(until).await;
+        if !asked.begun() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 pub(super) struct Flight<V: Clone + Send + Sync + 'static> {
@@ -81,30 +103,51 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
         Self { name, cache, observer }
     }
 
-    /// The kept value, or the one `ask` gives; and whether this caller was spared asking.
-    pub(super) async fn get_or<E, F, A>(&self, key: &str, ask: F) -> Result<(V, bool), E>
+    /// The kept value, or the one `ask` gives with how it came by it. Who waits for another's flight waits until `until`
+    /// and no longer; whose own `ask` runs keeps its time itself.
+    pub(super) async fn get_or<E, F, A>(
+        &self,
+        key: &str,
+        until: Option<tokio::time::Instant>,
+        ask: F,
+    ) -> Result<(V, CacheResult), E>
     where
         E: Refused,
         F: Fn() -> A + Send + Sync,
-        A: Future<Output = Result<V, E>> + Send,
+        A: Future<Output = Result<(V, CacheResult), E>> + Send,
     {
+        if let Some(value) = self.cache.get(key).await {
+            self.observer.cache(self.name, CacheResult::Hit);
+            return Ok((value, CacheResult::Hit));
+        }
         loop {
-            let asked = AtomicBool::new(false);
-            let flight = async {
-                asked.store(true, Ordering::Relaxed);
-                ask().await
+            let asked = Asked::default();
+            let how = OnceLock::new();
+            let flight = self.cache.try_get_with_by_ref::<_, E, _>(key, async {
+                asked.begin();
+                let (value, result) = ask().await?;
+                let _set_once = how.set(result);
+                Ok(value)
+            });
+            // Biased, so that a value that is there is taken. The clock's arm loses nothing: no flight of this caller runs.
+            let outcome = tokio::select! {
+                biased;
+                outcome = flight => outcome,
+                () = late(until, &asked) => {
+                    self.observer.cache(self.name, CacheResult::Miss);
+                    return Err(E::deadline());
+                }
             };
-            let outcome = self.cache.try_get_with_by_ref(key, flight).await;
-            let spared = !asked.load(Ordering::Relaxed);
             match outcome {
                 Ok(value) => {
-                    self.observer.cache(self.name, spared);
-                    return Ok((value, spared));
+                    let result = how.get().copied().unwrap_or(CacheResult::Waited);
+                    self.observer.cache(self.name, result);
+                    return Ok((value, result));
                 }
                 // Ends: each round either joins a flight that another one loses its time on, or asks itself.
-                Err(error) if spared && error.is_the_askers_own() => {}
+                Err(error) if !asked.begun() && error.is_the_askers_own() => {}
                 Err(error) => {
-                    self.observer.cache(self.name, false);
+                    self.observer.cache(self.name, CacheResult::Miss);
                     return Err((*error).clone());
                 }
             }
@@ -113,7 +156,7 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
 
     pub(super) async fn get(&self, key: &str) -> Option<V> {
         let found = self.cache.get(key).await;
-        self.observer.cache(self.name, found.is_some());
+        self.observer.cache(self.name, if found.is_some() { CacheResult::Hit } else { CacheResult::Miss });
         found
     }
 

@@ -5,7 +5,7 @@ use futures::future::join_all;
 use tokio::time::sleep;
 
 use super::*;
-use crate::outbound::{AskError, FetchError, NoObserver};
+use crate::outbound::{AskError, CacheResult, FetchError, NoObserver};
 
 type Words = Vec<&'static str>;
 
@@ -18,8 +18,26 @@ fn cache(ttl: Duration, empty_ttl: Duration) -> SearchCache<Words> {
         "search",
         AnswerCacheSettings { capacity: 100, ttl, empty_ttl },
         Vec::is_empty,
+        None,
         Arc::new(NoObserver),
     )
+}
+
+/// A question with time enough.
+fn about(key: &str) -> Question<'_> {
+    Question {
+        provider: "test",
+        key,
+        claim: None,
+        shared: true,
+        until: Instant::now() + LONG,
+        keep_at_least: Duration::ZERO,
+    }
+}
+
+/// Whether the answer was there already; asking fails.
+async fn has(cache: &SearchCache<Words>, key: &str) -> bool {
+    cache.get_or_ask(&about(key), || async { Err(AskError::Timeout) }).await.is_ok()
 }
 
 const LONG: Duration = Duration::from_mins(10);
@@ -32,15 +50,15 @@ async fn many_who_ask_the_same_cost_one_call() {
         sleep(Duration::from_millis(20)).await;
         Ok::<_, AskError>(found())
     };
-    let outcomes = join_all((0..4).map(|_| cache.get_or_ask("key", ask))).await;
+    let question = about("key");
+    let outcomes = join_all((0..4).map(|_| cache.get_or_ask(&question, ask))).await;
     assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|(answer, _)| !answer.is_empty())));
-    let asked = outcomes.iter().filter(|outcome| outcome.as_ref().is_ok_and(|(_, spared)| !spared)).count();
-    assert_eq!((calls.load(Ordering::SeqCst), asked), (1, 1));
-    cache.get_or_ask("other", ask).await.unwrap();
+    let how: Vec<CacheResult> = outcomes.into_iter().map(|outcome| outcome.unwrap().1).collect();
+    assert_eq!(how, [CacheResult::Miss, CacheResult::Waited, CacheResult::Waited, CacheResult::Waited]);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    cache.get_or_ask(&about("other"), ask).await.unwrap();
     assert_eq!(calls.load(Ordering::SeqCst), 2);
-    assert!(cache.get("key").await.is_some());
-    cache.insert("stored", Arc::new(found())).await;
-    assert!(cache.get_or_ask("stored", ask).await.unwrap().1);
+    assert_eq!(cache.get_or_ask(&question, ask).await.unwrap().1, CacheResult::Hit);
 }
 
 #[tokio::test]
@@ -51,14 +69,16 @@ async fn nothing_found_is_kept_for_a_shorter_time() {
         Ok::<_, AskError>(Words::new())
     };
     let full = || async { Ok::<_, AskError>(found()) };
-    cache.get_or_ask("full", full).await.unwrap();
-    cache.get_or_ask("empty", empty).await.unwrap();
-    assert!(cache.get_or_ask("empty", empty).await.unwrap().1 || calls.load(Ordering::SeqCst) == 2);
-    let before = calls.load(Ordering::SeqCst);
+    cache.get_or_ask(&about("full"), full).await.unwrap();
+    cache.get_or_ask(&about("empty"), empty).await.unwrap();
+    let spared = Question { keep_at_least: LONG, ..about("spared") };
+    cache.get_or_ask(&spared, empty).await.unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
     sleep(Duration::from_millis(60)).await;
-    assert!(!cache.get_or_ask("empty", empty).await.unwrap().1);
-    assert_eq!(calls.load(Ordering::SeqCst), before + 1);
-    assert!(cache.get("full").await.is_some());
+    assert_eq!(cache.get_or_ask(&about("empty"), empty).await.unwrap().1, CacheResult::Miss);
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+    assert!(has(&cache, "full").await);
+    assert!(has(&cache, "spared").await, "a provider that wants to be spared is spared");
 }
 
 #[tokio::test]
@@ -69,35 +89,50 @@ async fn an_error_is_shared_by_those_who_wait_and_never_kept() {
         sleep(Duration::from_millis(20)).await;
         Err(AskError::Server { status: 503 })
     };
-    let outcomes = join_all((0..3).map(|_| cache.get_or_ask("x", fail))).await;
+    let question = about("x");
+    let outcomes = join_all((0..3).map(|_| cache.get_or_ask(&question, fail))).await;
     assert!(outcomes.iter().all(|outcome| outcome == &Err(AskError::Server { status: 503 })));
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    let (_, spared) = cache.get_or_ask("x", || async { Ok::<_, AskError>(found()) }).await.unwrap();
-    assert!(!spared, "the failure was not kept");
+    let (_, how) = cache.get_or_ask(&question, || async { Ok::<_, AskError>(found()) }).await.unwrap();
+    assert_eq!(how, CacheResult::Miss, "the failure was not kept");
 }
 
 #[tokio::test]
 async fn who_waits_for_one_out_of_time_asks_with_its_own() {
     let cache = cache(LONG, LONG);
-    let first = cache.get_or_ask("x", || async {
+    let question = about("x");
+    let first = cache.get_or_ask(&question, || async {
         sleep(Duration::from_millis(20)).await;
         Err(AskError::Deadline)
     });
-    let second = cache.get_or_ask("x", || async { Ok::<_, AskError>(found()) });
+    let second = cache.get_or_ask(&question, || async { Ok::<_, AskError>(found()) });
     let (first, second) = futures::join!(first, second);
     assert_eq!(first.unwrap_err(), AskError::Deadline);
-    assert!(!second.unwrap().1);
+    assert_eq!(second.unwrap().1, CacheResult::Miss);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_slow_one_waits_no_longer_than_its_own_time() {
+    let cache = cache(LONG, LONG);
+    let question = about("x");
+    let mut slow = Box::pin(cache.get_or_ask(&question, std::future::pending::<Result<Words, AskError>>));
+    assert!(futures::poll!(slow.as_mut()).is_pending());
+    let hurried = Question { until: Instant::now() + Duration::from_millis(20), ..question };
+    let waits = cache.get_or_ask(&hurried, || async { Ok::<_, AskError>(found()) });
+    let waited = tokio::time::timeout(Duration::from_secs(5), waits).await.expect("it does not wait for the slow one");
+    assert_eq!(waited.unwrap_err(), AskError::Deadline);
 }
 
 #[tokio::test]
 async fn who_waits_for_one_that_goes_away_asks_itself() {
     let cache = cache(LONG, LONG);
-    let mut gone = Box::pin(cache.get_or_ask("x", std::future::pending::<Result<Words, AskError>>));
+    let question = about("x");
+    let mut gone = Box::pin(cache.get_or_ask(&question, std::future::pending::<Result<Words, AskError>>));
     assert!(futures::poll!(gone.as_mut()).is_pending());
-    let mut waits = Box::pin(cache.get_or_ask("x", || async { Ok::<_, AskError>(found()) }));
+    let mut waits = Box::pin(cache.get_or_ask(&question, || async { Ok::<_, AskError>(found()) }));
     assert!(futures::poll!(waits.as_mut()).is_pending());
     drop(gone);
-    assert!(!waits.await.unwrap().1);
+    assert_eq!(waits.await.unwrap().1, CacheResult::Miss);
 }
 
 #[tokio::test]
@@ -132,7 +167,7 @@ async fn a_page_is_fetched_once_and_forgotten_on_demand() {
 }
 
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<(&'static str, bool)>>);
+struct Heard(Mutex<Vec<(&'static str, CacheResult)>>);
 
 impl Observer for Heard {
     fn request(&self, _: &'static str, _: &'static str, _: Duration) {}
@@ -141,8 +176,8 @@ impl Observer for Heard {
     fn circuit(&self, _: &'static str, _: &'static str) {}
     fn circuit_opened(&self, _: &'static str, _: &'static str) {}
     fn cost(&self, _: &'static str, _: f64) {}
-    fn cache(&self, cache: &'static str, hit: bool) {
-        self.0.lock().unwrap().push((cache, hit));
+    fn cache(&self, cache: &'static str, result: CacheResult) {
+        self.0.lock().unwrap().push((cache, result));
     }
 }
 
@@ -153,10 +188,11 @@ async fn hits_and_misses_are_told() {
         "search",
         AnswerCacheSettings::default(),
         Vec::is_empty,
+        None,
         Arc::clone(&heard) as Arc<dyn Observer>,
     );
     let ask = || async { Ok::<_, AskError>(found()) };
-    cache.get_or_ask("x", ask).await.unwrap();
-    cache.get_or_ask("x", ask).await.unwrap();
-    assert_eq!(*heard.0.lock().unwrap(), [("search", false), ("search", true)]);
+    cache.get_or_ask(&about("x"), ask).await.unwrap();
+    cache.get_or_ask(&about("x"), ask).await.unwrap();
+    assert_eq!(*heard.0.lock().unwrap(), [("search", CacheResult::Miss), ("search", CacheResult::Hit)]);
 }

@@ -30,11 +30,12 @@ pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> R
     }
     let count = |key: &str| cleaned.get(key).and_then(Value::as_i64).unwrap_or(0);
     output.text(&format!(
-        "{}: {} item(s), {} page(s) with {} sentence(s), {} cached fact-check answer(s)\n",
+        "{}: {} item(s), {} page(s) with {} sentence(s), {} cached fact-check and {} search answer(s)\n",
         if dry_run { "would be removed" } else { "removed" },
         count("items"),
         count("evidence_sources"),
         count("evidence_claims"),
         count("fact_check_cache"),
+        count("answers"),
     ))
 }

@@ -354,6 +354,9 @@ pub struct CacheConfig {
     pub page_ttl: Duration,
     #[serde(with = "humantime_serde")]
     pub page_failure_ttl: Duration,
+    /// For answers of every kind that found nothing.
+    #[serde(with = "humantime_serde")]
+    pub empty_ttl: Duration,
     /// Their time to live is `fact_check.cache_ttl`.
     pub fact_check_entries: u64,
 }

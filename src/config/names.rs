@@ -341,6 +341,7 @@ fn fetch_and_cache_keys() -> Vec<Key> {
         Key::own("fetch.user_agent", Kind::Header, "how the daemon names itself"),
         Key::own("cache.search_entries", count(0, 10_000_000), "search answers kept in memory"),
         Key::own("cache.search_ttl", SPAN, "how long a search answer is reused"),
+        Key::own("cache.empty_ttl", SPAN, "how long an answer without a result is reused"),
         Key::own("cache.page_bytes", ANSWER, "memory for pages read lately"),
         Key::own("cache.page_ttl", SPAN, "how long a stored page is not fetched again"),
         Key::own("cache.page_failure_ttl", SPAN, "how long an unreadable page is left alone"),

@@ -38,6 +38,11 @@ pub fn passage_hash(passage: &str) -> String {
     digest(&[passage], 16)
 }
 
+/// 64 hex characters: a question to a provider, under which its answer is shared without its words.
+pub fn question_hash(key: &str) -> String {
+    digest(&[key], 32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

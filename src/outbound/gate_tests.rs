@@ -59,7 +59,7 @@ impl Observer for Heard {
     fn cost(&self, provider: &'static str, usd: f64) {
         self.push(format!("cost {provider} {usd}"));
     }
-    fn cache(&self, _: &'static str, _: bool) {}
+    fn cache(&self, _: &'static str, _: super::CacheResult) {}
 }
 
 struct Bench {

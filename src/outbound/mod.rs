@@ -43,7 +43,7 @@ pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use fleet::{Fleet, Follower};
 pub use gate::{Gate, GateSettings, GateState, GateStatus};
-pub use observer::{NoObserver, Observer};
+pub use observer::{CacheResult, NoObserver, Observer};
 pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};

@@ -24,7 +24,42 @@ pub trait Observer: Send + Sync + Debug {
     /// Another process found the provider's state to be this one.
     fn learnt(&self, _provider: &'static str, _state: &'static str) {}
     /// A cache was asked.
-    fn cache(&self, cache: &'static str, hit: bool);
+    fn cache(&self, cache: &'static str, result: CacheResult);
+}
+
+/// How a look into a cache ended. All but the misses spared a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheResult {
+    /// In the memory of this process.
+    Hit,
+    /// In the store, where another process or an earlier one left it.
+    HitShared,
+    /// Another one, here or in another process, was asking already, and its answer was waited for.
+    Waited,
+    /// This caller had to ask.
+    Miss,
+    /// This caller asked because the store could not say whether anybody knows.
+    MissUnshared,
+}
+
+impl CacheResult {
+    pub const ALL: [Self; 5] = [Self::Hit, Self::HitShared, Self::Waited, Self::Miss, Self::MissUnshared];
+
+    /// The metric's label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::HitShared => "hit_shared",
+            Self::Waited => "waited",
+            Self::Miss => "miss",
+            Self::MissUnshared => "miss_unshared",
+        }
+    }
+
+    /// Whether a call was spared.
+    pub const fn spared(self) -> bool {
+        matches!(self, Self::Hit | Self::HitShared | Self::Waited)
+    }
 }
 
 /// Hears nothing.
@@ -38,5 +73,5 @@ impl Observer for NoObserver {
     fn circuit(&self, _: &'static str, _: &'static str) {}
     fn circuit_opened(&self, _: &'static str, _: &'static str) {}
     fn cost(&self, _: &'static str, _: f64) {}
-    fn cache(&self, _: &'static str, _: bool) {}
+    fn cache(&self, _: &'static str, _: CacheResult) {}
 }

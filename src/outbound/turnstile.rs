@@ -51,9 +51,17 @@ pub(super) struct TurnSettings {
 #[derive(Debug, Clone)]
 enum Pause {
     /// The fleet's next turn.
-    Rate { until: Instant },
-    Limited { limit: Limit, until: Instant },
-    Away { detail: String, until: Instant },
+    Rate {
+        until: Instant,
+    },
+    Limited {
+        limit: Limit,
+        until: Instant,
+    },
+    Away {
+        detail: String,
+        until: Instant,
+    },
 }
 
 #[derive(Debug)]
@@ -296,7 +304,8 @@ impl Turnstile {
     fn terms(&self, waiting: u32, deadline: Instant) -> LeaseTerms {
         let settings = &self.settings;
         let period = settings.pace.period();
-        let hold = |span: Duration| u32::try_from(span.as_nanos() / period.as_nanos().max(1)).unwrap_or(u32::MAX).max(1);
+        let hold =
+            |span: Duration| u32::try_from(span.as_nanos() / period.as_nanos().max(1)).unwrap_or(u32::MAX).max(1);
         let now = Instant::now();
         let mut inner = self.lock();
         LeaseTerms {
@@ -391,7 +400,13 @@ impl Turnstile {
             Some(Learnt::LeftAlone(kind)) => {
                 self.observer.learnt(provider, kind.as_str());
                 let until = until.map(|until| self.utc(until).to_rfc3339());
-                tracing::info!(provider, state = kind.as_str(), until, reason, "another process found it to be left alone");
+                tracing::info!(
+                    provider,
+                    state = kind.as_str(),
+                    until,
+                    reason,
+                    "another process found it to be left alone"
+                );
             }
             Some(Learnt::Ready) => {
                 self.observer.learnt(provider, GateState::Ready.as_str());

@@ -9,6 +9,7 @@
 //! stage, give it a file, a line in [`run`] and a line in the trace.
 
 mod admit;
+mod ask;
 mod claims;
 mod commit;
 mod context;
@@ -227,7 +228,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
-    let (reviews, also_reported_by) = (reviews?, also_reported_by?);
+    let also_reported_by = also_reported_by?;
     if phase == Phase::One && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
         // Phase 1 asks nobody else: without a fact-check provider nothing was asked at all.
         journal.degrade(Degradation::NoProvider);

@@ -14,7 +14,6 @@ use crate::domain::Degradation;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
-use crate::outbound::{AskMeter, Asker};
 use crate::providers::{Answer, Hit, Provider, Query};
 use crate::reading::{canonical_url, registered_domain};
 
@@ -136,14 +135,8 @@ impl Search<'_> {
 
     async fn ask(&self, provider: &Arc<dyn Provider>, query: &Query) -> Result<Arc<Answer>, Degradation> {
         let name = provider.name();
-        let services = self.services;
-        // Counts what is sent for this item: another's call that is waited for is the other's, and a kept answer nobody's.
-        let meter = AskMeter::default();
-        let asker = Asker { until: self.journal.ask_until, meter: &meter };
-        let asked = services.search_cache.get_or_ask(&provider.cache_key(query), || provider.ask(query, asker)).await;
-        self.journal.metered(name, &meter);
-        match asked {
-            Ok((answer, _spared)) => {
+        match self.services.ask(provider, query, self.journal).await {
+            Ok(answer) => {
                 self.journal.checked(name);
                 Ok(answer)
             }

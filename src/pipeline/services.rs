@@ -27,7 +27,6 @@ pub struct Settings {
     pub max_sources: usize,
     pub max_time: Duration,
     pub min_claim_chars: usize,
-    pub fact_check_ttl: Duration,
     pub fact_check_results: usize,
     pub claims_per_item: usize,
     pub queries_per_claim: usize,

@@ -19,6 +19,7 @@ pub mod searxng;
 mod wire;
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -241,6 +242,10 @@ pub trait Provider: Send + Sync + Debug {
     /// the same key.
     fn cache_key(&self, query: &Query) -> String {
         query.cache_key(self.name())
+    }
+    /// How long an answer is reused at least, also one that found nothing, whatever the operator set.
+    fn keep_at_least(&self) -> Duration {
+        Duration::ZERO
     }
     /// Asks. Never outlasts the asker's time, and counts at its meter what is sent. An empty answer means that nothing was
     /// found, an error that it could not ask.

@@ -12,11 +12,12 @@ pub struct Cleaned {
     pub evidence_sources: i64,
     pub evidence_claims: i64,
     pub fact_check_cache: i64,
+    pub answers: i64,
 }
 
 impl Cleaned {
     pub const fn total(&self) -> i64 {
-        self.items + self.evidence_sources + self.evidence_claims + self.fact_check_cache
+        self.items + self.evidence_sources + self.evidence_claims + self.fact_check_cache + self.answers
     }
 }
 
@@ -26,7 +27,7 @@ const BATCH: i64 = 500;
 impl Store {
     /// Counts what [`Store::cleanup`] would remove now.
     pub async fn cleanup_preview(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
-        let row: (i64, i64, i64, i64) = sqlx::query_as(
+        let row: (i64, i64, i64, i64, i64) = sqlx::query_as(
             "WITH old_items AS (SELECT item_id FROM items WHERE expires_at <= $1),
              old_sources AS (
                  SELECT id FROM evidence_sources s WHERE expires_at <= $1 AND NOT EXISTS (
@@ -34,12 +35,19 @@ impl Store {
                          AND e.item_id NOT IN (SELECT item_id FROM old_items)))
              SELECT (SELECT count(*) FROM old_items), (SELECT count(*) FROM old_sources),
                  (SELECT count(*) FROM evidence_claims WHERE evidence_id IN (SELECT id FROM old_sources)),
-                 (SELECT count(*) FROM fact_check_cache WHERE expires_at <= $1)",
+                 (SELECT count(*) FROM fact_check_cache WHERE expires_at <= $1),
+                 (SELECT count(*) FROM answers WHERE expires_at <= $1)",
         )
         .bind(now)
         .fetch_one(&self.pool)
         .await?;
-        Ok(Cleaned { items: row.0, evidence_sources: row.1, evidence_claims: row.2, fact_check_cache: row.3 })
+        Ok(Cleaned {
+            items: row.0,
+            evidence_sources: row.1,
+            evidence_claims: row.2,
+            fact_check_cache: row.3,
+            answers: row.4,
+        })
     }
 
     /// Removes what has expired, in batches. Several processes may run it at once: rows another one holds are left to it.
@@ -90,6 +98,7 @@ impl Store {
                 break;
             }
         }
+        cleaned.answers = self.tidy_answers(now).await?;
         Ok(cleaned)
     }
 

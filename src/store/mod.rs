@@ -4,6 +4,7 @@
 //! pool has exactly one); locks are transaction locks. A new table comes with a migration, a file here, and tests that
 //! run on both kinds of store.
 
+mod answers;
 mod cleanup;
 mod commit;
 mod domains;
@@ -11,7 +12,6 @@ mod domains;
 mod embedded;
 mod error;
 mod evidence;
-mod fact_checks;
 mod fleet;
 mod items;
 mod lock;
@@ -27,6 +27,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
 
+pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
 pub use cleanup::Cleaned;
 pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow};
 pub use domains::{RuleChange, RuleChangeAction, RuleListener};

@@ -192,6 +192,9 @@ pub const DEGRADED_REASONS: &[&str] = &[
 /// What is kept to spare a call.
 pub const CACHES: &[&str] = &["search", "fact_check", "page", OTHER];
 
+/// How a look into a cache ended.
+pub const CACHE_RESULTS: &[&str] = &["hit", "hit_shared", "waited", "miss", "miss_unshared"];
+
 /// The stages of the pipeline, in the order the data flows.
 pub const STAGES: &[&str] = &[
     "admit",
@@ -210,7 +213,7 @@ pub const STAGES: &[&str] = &[
 ];
 
 /// What background work there is.
-pub const JOBS: &[&str] = &["cleanup", "outbox", "domains", "fleet", "usage", OTHER];
+pub const JOBS: &[&str] = &["answers", "cleanup", "outbox", "domains", "fleet", "usage", OTHER];
 
 /// What the language model will be asked for; nothing asks one yet, and its counters stay at 0.
 pub const LLM_PURPOSES: &[&str] =
@@ -306,8 +309,8 @@ metrics! {
         "The daily budget, which warns, and the monthly cap, which stops paid calls.";
     PAGE_BYTES = Counter, Bytes, "page_read_bytes_total", [], "Bytes of pages read, decompressed.";
     CACHE_REQUESTS = Counter, Count, "cache_requests_total",
-        [label("cache", CACHES), label("result", &["hit", "miss"])],
-        "Looks into a cache; a hit may be the answer of a call that was already under way.";
+        [label("cache", CACHES), label("result", CACHE_RESULTS)],
+        "Looks into a cache: known to the process, known to the store, waited for another's call, asked, asked with the store away. All but the last two spared a call.";
 
     FACT_CHECK_LOOKUPS = Counter, Count, "fact_check_lookups_total",
         [label("result", &["matched", "unmatched", "none", "skipped", "failed"])],

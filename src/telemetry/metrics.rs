@@ -199,7 +199,7 @@ pub fn page_read(bytes: usize) {
     count(&c::PAGE_BYTES, [], bytes as u64);
 }
 
-/// A cache was asked; `cache` is one of [`c::CACHES`], `result` is hit or miss.
+/// A cache was asked; `cache` is one of [`c::CACHES`], `result` one of [`c::CACHE_RESULTS`].
 pub fn cache_request(cache: &str, result: &str) {
     count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], 1);
 }

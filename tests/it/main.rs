@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod broker;
 #[cfg(test)]
+mod caches;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod daemon;

@@ -1,29 +1,56 @@
-//! What is remembered in the process.
+//! What is remembered: in the process, and of providers' answers in the store for all processes.
 
 use std::sync::Arc;
 
 use super::{OutboundObserver, observer};
-use crate::cache::{AnswerCacheSettings, FactCheckCache, PageCache, PageCacheSettings, SearchCache};
+use crate::cache::{
+    AnswerCacheSettings, FactCheckCache, Form, PageCache, PageCacheSettings, SearchCache, SharedLevel, WriteBehind,
+};
 use crate::config::Config;
+use crate::domain::Clock;
 use crate::pipeline::PreparedPage;
 use crate::providers::Answer;
+use crate::store::Store;
 
-pub(super) fn search(config: &Config, usage: &Arc<OutboundObserver>) -> SearchCache<Answer> {
-    let settings = AnswerCacheSettings {
-        capacity: config.cache.search_entries,
-        ttl: config.cache.search_ttl,
-        ..AnswerCacheSettings::default()
-    };
-    SearchCache::new("search", settings, Answer::is_empty, observer(usage))
+/// What every answer cache is made of.
+pub(super) struct Caches<'a> {
+    pub(super) config: &'a Config,
+    pub(super) usage: &'a Arc<OutboundObserver>,
+    pub(super) clock: &'a Arc<dyn Clock>,
+    /// The store's level; `None`: each process for itself.
+    pub(super) fleet: Option<(&'a Store, &'a WriteBehind)>,
 }
 
-pub(super) fn fact_check(config: &Config, usage: &Arc<OutboundObserver>) -> FactCheckCache<Answer> {
-    let settings = AnswerCacheSettings {
-        capacity: config.cache.fact_check_entries,
-        ttl: config.fact_check.cache_ttl,
-        empty_ttl: config.cache.page_failure_ttl,
-    };
-    FactCheckCache::new("fact_check", settings, Answer::is_empty, observer(usage))
+impl Caches<'_> {
+    pub(super) fn search(&self) -> SearchCache<Answer> {
+        let settings = AnswerCacheSettings {
+            capacity: self.config.cache.search_entries,
+            ttl: self.config.cache.search_ttl,
+            empty_ttl: self.config.cache.empty_ttl,
+        };
+        let form: Form<Answer> =
+            Form { write: |answer| serde_json::to_value(answer), read: |value| serde_json::from_value(value) };
+        SearchCache::new("search", settings, Answer::is_empty, self.level(form), observer(self.usage))
+    }
+
+    /// The table holds the reviews alone.
+    pub(super) fn fact_check(&self) -> FactCheckCache<Answer> {
+        let settings = AnswerCacheSettings {
+            capacity: self.config.cache.fact_check_entries,
+            ttl: self.config.fact_check.cache_ttl,
+            empty_ttl: self.config.cache.empty_ttl,
+        };
+        let form: Form<Answer> = Form {
+            write: |answer| serde_json::to_value(&answer.reviews),
+            read: |value| Ok(Answer { hits: Vec::new(), reviews: serde_json::from_value(value)? }),
+        };
+        FactCheckCache::new("fact_check", settings, Answer::is_empty, self.level(form), observer(self.usage))
+    }
+
+    fn level(&self, form: Form<Answer>) -> Option<SharedLevel<Answer>> {
+        let (store, behind) = self.fleet?;
+        Some(SharedLevel::new(store.clone(), behind.clone(), Arc::clone(self.clock), form))
+    }
 }
 
 pub(super) fn page(config: &Config, usage: &Arc<OutboundObserver>) -> PageCache<PreparedPage> {

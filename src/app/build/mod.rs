@@ -11,11 +11,13 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio_util::task::TaskTracker;
 
+use self::caches::Caches;
 use self::gates::Gates;
 use self::providers::Parts;
 use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
+use crate::cache::WriteBehind;
 use crate::config::{Config, ScoringConfig};
 use crate::domain::clock::FixedClock;
 use crate::domain::rules::DomainRules;
@@ -75,19 +77,15 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
     let pages =
         Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
-    let gates = Gates {
-        config: &config,
-        http: &http,
-        clock: &clock,
-        usage: &usage,
-        ledger: &ledger,
-        followers: &followers,
-    };
+    let gates =
+        Gates { config: &config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
     let providers =
         providers::build(&Parts { gates, store: &store, embedder: &models.embedder, pages: &pages, rules: &rules })?;
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
     // What others found is known before the first call.
     learn(&store, &followers).await?;
+    let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
+    let caches = Caches { config: &config, usage: &usage, clock: &clock, fleet: Some((&store, &behind)) };
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let services = Arc::new(Services {
         settings: settings(&config, broker),
@@ -97,8 +95,8 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         models,
         rules,
         clock: Arc::clone(&clock),
-        search_cache: caches::search(&config, &usage),
-        fact_check_cache: caches::fact_check(&config, &usage),
+        search_cache: caches.search(),
+        fact_check_cache: caches.fact_check(),
         page_cache: caches::page(&config, &usage),
         turns: Turns::default(),
     });
@@ -108,8 +106,9 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         }
     }
     let tracker = TaskTracker::new();
+    tracker.spawn(behind.clone().run());
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
-    Ok(App { config, store, services, queue, usage, followers, tracker, opened })
+    Ok(App { config, store, services, queue, usage, followers, behind, tracker, opened })
 }
 
 /// One look at what the fleet shares, taken over by every gate.
@@ -174,7 +173,6 @@ fn settings(config: &Config, broker: bool) -> Settings {
         max_sources: enrichment.max_sources,
         max_time: enrichment.max_time,
         min_claim_chars: config.fact_check.min_claim_length,
-        fact_check_ttl: config.fact_check.cache_ttl,
         fact_check_results: config.fact_check.max_results,
         claims_per_item: enrichment.claims_per_item,
         queries_per_claim: enrichment.queries_max,

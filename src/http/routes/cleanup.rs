@@ -45,13 +45,14 @@ struct CleanupAnswer {
 fn schema(_generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": "object",
-        "required": ["dry_run", "items", "evidence_sources", "evidence_claims", "fact_check_cache"],
+        "required": ["dry_run", "items", "evidence_sources", "evidence_claims", "fact_check_cache", "answers"],
         "properties": {
             "dry_run": {"type": "boolean"},
             "items": {"type": "integer"},
             "evidence_sources": {"type": "integer"},
             "evidence_claims": {"type": "integer"},
-            "fact_check_cache": {"type": "integer"}
+            "fact_check_cache": {"type": "integer"},
+            "answers": {"type": "integer"}
         }
     })
 }

@@ -15,9 +15,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-pub use crate::store::{
-    BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening, Returned, SharedBreaker,
-};
+pub use crate::store::{BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening, Returned, SharedBreaker};
 pub use local::LocalLedger;
 pub use shared::StoreLedger;
 

@@ -87,6 +87,11 @@ impl Provider for Gdelt {
         &PROFILE
     }
 
+    fn keep_at_least(&self) -> Duration {
+        // Its index grows every fifteen minutes, and it punishes those who ask often.
+        Duration::from_mins(15)
+    }
+
     fn cost_usd(&self) -> f64 {
         self.gate.cost_usd()
     }

@@ -13,4 +13,5 @@ mod http;
 mod lifecycle;
 mod loss;
 mod refused;
+mod remembered;
 mod work;

@@ -1,0 +1,130 @@
+//! Writing behind: what was learnt goes to the store a moment later, many answers at a time, and nobody waits for it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::Clock;
+use crate::store::{AnswerNote, Store, StoreError};
+use crate::telemetry::metrics;
+
+/// How long notes are gathered. Others may be waiting for the answer among them, so it is short.
+const GATHER: Duration = Duration::from_millis(50);
+/// Notes in one statement.
+const BATCH: usize = 200;
+/// Notes kept while the store is away; at a few kB each some ten megabytes. Further ones are lost: it is a cache, and
+/// claims end by themselves.
+const MOST_WAITING: usize = 2_000;
+/// After a failed statement.
+const REST: Duration = Duration::from_secs(2);
+/// Between two removals of what has expired: answers live for minutes, the big clean-up comes once a day.
+const TIDY_EVERY: Duration = Duration::from_mins(1);
+/// The longest the last notes are waited for at the end.
+const LAST_WORD: Duration = Duration::from_secs(3);
+
+struct Inner {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    waiting: Mutex<Vec<AnswerNote>>,
+    wake: Notify,
+    stop: CancellationToken,
+}
+
+/// The one writer of a process. Cheap to clone.
+#[derive(Clone)]
+pub struct WriteBehind(Arc<Inner>);
+
+impl fmt::Debug for WriteBehind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteBehind").field("waiting", &self.waiting()).finish_non_exhaustive()
+    }
+}
+
+impl WriteBehind {
+    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        let stop = CancellationToken::new();
+        Self(Arc::new(Inner { store, clock, waiting: Mutex::default(), wake: Notify::new(), stop }))
+    }
+
+    /// Takes a note and returns at once.
+    pub(super) fn write(&self, note: AnswerNote) {
+        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < MOST_WAITING {
+            waiting.push(note);
+            drop(waiting);
+            self.0.wake.notify_one();
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Writes until it is told to stop. Run it once, beside everything else.
+    pub async fn run(self) {
+        let mut tidied = Instant::now();
+        loop {
+            // Both arms only wait: nothing is lost whichever wins.
+            tokio::select! {
+                () = self.0.stop.cancelled() => return,
+                () = self.0.wake.notified() => {}
+            }
+            sleep(GATHER).await;
+            let written = self.flush().await;
+            metrics::job_run("answers", written.is_ok());
+            if let Err(error) = written {
+                tracing::warn!(%error, waiting = self.waiting(), "answers could not be shared; tried again shortly");
+                tokio::select! {
+                    () = self.0.stop.cancelled() => return,
+                    () = sleep(REST) => self.0.wake.notify_one(),
+                }
+            } else if tidied.elapsed() >= TIDY_EVERY {
+                tidied = Instant::now();
+                self.tidy().await;
+            }
+        }
+    }
+
+    async fn tidy(&self) {
+        match self.0.store.tidy_answers(self.0.clock.now()).await {
+            Ok(removed) => metrics::evidence_rows_deleted(u64::try_from(removed).unwrap_or(0)),
+            Err(error) => tracing::warn!(%error, "expired answers could not be removed; tried again in a minute"),
+        }
+    }
+
+    /// Writes what waits now. What could not be written waits on, unless no repetition can help.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        loop {
+            let batch: Vec<AnswerNote> = {
+                let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                let end = waiting.len().min(BATCH);
+                waiting.drain(..end).collect()
+            };
+            if batch.is_empty() {
+                return Ok(());
+            }
+            if let Err(error) = self.0.store.note_answers(&batch).await {
+                if error.is_transient() {
+                    let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                    let room = MOST_WAITING.saturating_sub(waiting.len());
+                    waiting.splice(..0, batch.into_iter().take(room));
+                }
+                return Err(error);
+            }
+        }
+    }
+
+    /// Ends [`WriteBehind::run`] and writes the rest.
+    pub async fn close(&self) {
+        self.0.stop.cancel();
+        match timeout(LAST_WORD, self.flush()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the last answers could not be shared; they are asked again"),
+            Err(_elapsed) => tracing::warn!("the store was too slow for the last answers; they are asked again"),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The level behind the process: answers in the store, and one asker in the whole fleet.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::behind::WriteBehind;
+use super::{Kept, Question, Refused};
+use crate::domain::{Clock, ids};
+use crate::outbound::CacheResult;
+use crate::store::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer, Store, StoreError};
+
+/// The longest a question is claimed for: a process that died holds the others up no longer than this.
+const LONGEST_LEASE: Duration = Duration::from_secs(30);
+/// What a lease has over the asker's time: the answer of the last moment is written in it.
+const LEASE_MARGIN: Duration = Duration::from_millis(500);
+/// Between two looks while another process asks; they grow from the first to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(300);
+/// A store that does not say within this time what it knows is taken to be away.
+const STORE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a store that was away is not asked again.
+const STORE_REST: Duration = Duration::from_secs(5);
+
+/// How an answer is written. `A` is the provider's; the store holds JSON.
+#[derive(Debug)]
+pub struct Form<A> {
+    pub write: fn(&A) -> serde_json::Result<Value>,
+    pub read: fn(Value) -> serde_json::Result<A>,
+}
+
+impl<A> Clone for Form<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Form<A> {}
+
+/// The second level of one cache.
+pub struct SharedLevel<A> {
+    store: Store,
+    behind: WriteBehind,
+    clock: Arc<dyn Clock>,
+    form: Form<A>,
+    /// Until when the store is left alone after it failed.
+    rests_until: Arc<Mutex<Option<Instant>>>,
+}
+
+impl<A> Clone for SharedLevel<A> {
+    fn clone(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            behind: self.behind.clone(),
+            clock: Arc::clone(&self.clock),
+            form: self.form,
+            rests_until: Arc::clone(&self.rests_until),
+        }
+    }
+}
+
+impl<A> fmt::Debug for SharedLevel<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedLevel").field("embedded", &self.store.is_embedded()).finish_non_exhaustive()
+    }
+}
+
+/// What the store said, with the claim where the question is now ours.
+enum Said<'a> {
+    Kept(KeptAnswer),
+    Ours(Claim<'a>),
+    Held,
+    Away,
+}
+
+impl<A> SharedLevel<A> {
+    /// `behind` writes what is learnt here; give every cache of the process the same.
+    pub fn new(store: Store, behind: WriteBehind, clock: Arc<dyn Clock>, form: Form<A>) -> Self {
+        Self { store, behind, clock, form, rests_until: Arc::default() }
+    }
+
+    /// The answer that the fleet has, or the one `ask` gives. Costs one statement where nobody else is asking; writing the
+    /// answer costs the caller none. An error frees the claim, so that the next one who waits asks itself.
+    pub(super) async fn get_or_ask<E, F, R>(
+        &self,
+        question: &Question<'_>,
+        ttl: impl Fn(&A) -> Duration,
+        ask: F,
+    ) -> Result<(Kept<A>, CacheResult), E>
+    where
+        E: Refused,
+        F: Fn() -> R,
+        R: Future<Output = Result<A, E>>,
+    {
+        let hash = ids::question_hash(question.key);
+        let key = AnswerKey { hash: &hash, provider: question.provider, claim: question.claim };
+        let mut pause = FIRST_PAUSE;
+        let mut waited = false;
+        loop {
+            let now = self.clock.now();
+            match self.look(key, question.until).await {
+                Said::Kept(kept) => match (self.form.read)(kept.answer) {
+                    Ok(answer) => {
+                        let left = (kept.expires_at - now).to_std().unwrap_or_default();
+                        let result = if waited { CacheResult::Waited } else { CacheResult::HitShared };
+                        return Ok((Kept { answer: Arc::new(answer), ttl: left }, result));
+                    }
+                    // Written by another version; it is asked anew and overwritten.
+                    Err(error) => {
+                        tracing::debug!(provider = question.provider, %error, "a kept answer is of another form");
+                        return self.ask(key, None, &ttl, &ask).await;
+                    }
+                },
+                Said::Ours(claim) => return self.ask(key, Some(claim), &ttl, &ask).await,
+                Said::Away => {
+                    let answer = ask().await?;
+                    let ttl = ttl(&answer);
+                    return Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::MissUnshared));
+                }
+                Said::Held => {
+                    waited = true;
+                    // Spread, so that those who wait do not come all at once.
+                    let next = pause.mul_f64(0.75 + rand::random::<f64>() / 2.0);
+                    if Instant::now() + next >= question.until {
+                        return Err(E::deadline());
+                    }
+                    sleep(next).await;
+                    pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn ask<E, F, R>(
+        &self,
+        key: AnswerKey<'_>,
+        claim: Option<Claim<'_>>,
+        ttl: impl Fn(&A) -> Duration,
+        ask: F,
+    ) -> Result<(Kept<A>, CacheResult), E>
+    where
+        F: Fn() -> R,
+        R: Future<Output = Result<A, E>>,
+    {
+        let answer = ask().await?;
+        let ttl = ttl(&answer);
+        match (self.form.write)(&answer) {
+            Ok(value) => {
+                let cached_at = self.clock.now();
+                let expires_at = cached_at + TimeDelta::from_std(ttl).unwrap_or(TimeDelta::zero());
+                let holder = claim.map(Claim::answered);
+                let note = note(key, holder.flatten(), Some(value), cached_at, expires_at);
+                self.behind.write(note);
+            }
+            Err(error) => {
+                tracing::warn!(provider = key.provider, %error, "an answer cannot be written and is not shared");
+            }
+        }
+        Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::Miss))
+    }
+
+    /// One statement. The embedded store belongs to one process, where the first level lets one caller ask: no claims.
+    async fn look<'a>(&'a self, key: AnswerKey<'a>, until: Instant) -> Said<'a> {
+        if self.rests() {
+            return Said::Away;
+        }
+        let now = self.clock.now();
+        if self.store.is_embedded() {
+            let claim = Claim { level: &self.behind, key, holder: None, now };
+            return match self.patiently(self.store.kept_answer(key, now)).await {
+                Some(Some(kept)) => Said::Kept(kept),
+                Some(None) => Said::Ours(claim),
+                None => Said::Away,
+            };
+        }
+        let lease = until.saturating_duration_since(Instant::now()).min(LONGEST_LEASE) + LEASE_MARGIN;
+        let holder = format!("{:032x}", rand::random::<u128>());
+        // Made before the statement: cut off in the middle of it, the claim may stand there all the same.
+        let mut claim = Claim { level: &self.behind, key, holder: Some(holder.clone()), now };
+        match self.patiently(self.store.answer_or_claim(key, now, &holder, lease)).await {
+            Some(AnswerLook::Kept(kept)) => {
+                claim.holder = None;
+                Said::Kept(kept)
+            }
+            Some(AnswerLook::Claimed) => Said::Ours(claim),
+            Some(AnswerLook::Held) => {
+                claim.holder = None;
+                Said::Held
+            }
+            None => Said::Away,
+        }
+    }
+
+    /// `None` where the store is away: then the question is asked as if nothing were known.
+    async fn patiently<T>(&self, statement: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+        let failure = match timeout(STORE_PATIENCE, statement).await {
+            Ok(Ok(said)) => return Some(said),
+            Ok(Err(error)) => error.to_string(),
+            Err(_elapsed) => format!("no answer within {} s", STORE_PATIENCE.as_secs()),
+        };
+        let mut rests = self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if rests.is_none_or(|until| until <= now) {
+            tracing::warn!(
+                error = failure,
+                rest.s = STORE_REST.as_secs(),
+                "kept answers cannot be read from the store; providers are asked as if nothing were known"
+            );
+        }
+        *rests = Some(now + STORE_REST);
+        None
+    }
+
+    fn rests(&self) -> bool {
+        let rests = self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        rests.is_some_and(|until| Instant::now() < until)
+    }
+}
+
+/// The right to ask. Dropped without an answer (an error, or the asker went away) it is let go at once.
+struct Claim<'a> {
+    level: &'a WriteBehind,
+    key: AnswerKey<'a>,
+    /// `None`: nothing is claimed.
+    holder: Option<String>,
+    now: chrono::DateTime<chrono::Utc>,
+}
+
+impl Claim<'_> {
+    /// The holder's name, for the note that holds the answer and frees the claim.
+    fn answered(mut self) -> Option<String> {
+        self.holder.take()
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if let Some(holder) = self.holder.take() {
+            self.level.write(note(self.key, Some(holder), None, self.now, self.now));
+        }
+    }
+}
+
+fn note(
+    key: AnswerKey<'_>,
+    holder: Option<String>,
+    answer: Option<Value>,
+    cached_at: chrono::DateTime<chrono::Utc>,
+    expires_at: chrono::DateTime<chrono::Utc>,
+) -> AnswerNote {
+    AnswerNote {
+        key: key.hash.to_owned(),
+        provider: key.provider.to_owned(),
+        claim: key.claim.map(str::to_owned),
+        answer,
+        cached_at,
+        expires_at,
+        holder,
+    }
+}
+
+/// Whether a flight's own `ask` ran, seen from outside of it.
+#[derive(Debug, Default)]
+pub(super) struct Asked(AtomicBool);
+
+impl Asked {
+    pub(super) fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn begun(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
