@@ -236,7 +236,8 @@ async fn while_the_probe_is_out_nobody_else_asks() {
     let cooldown = Duration::from_millis(20);
     let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), Reply::Hang, OK]);
     bench.ask(1.0).await.unwrap_err();
-    sleep(cooldown * 2).await;
+    // Longer than the cool-down, and than the block of turns that was thrown away when it opened.
+    sleep(cooldown * 12).await;
     {
         let probe = bench.ask(5.0);
         tokio::pin!(probe);

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound as _, Utc};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::TaskTracker;
@@ -524,7 +524,8 @@ impl Turnstile {
     fn utc(&self, moment: Instant) -> DateTime<Utc> {
         let utc = self.clock.now();
         let ahead = chrono::Duration::from_std(moment.saturating_duration_since(Instant::now())).unwrap_or_default();
-        utc.checked_add_signed(ahead).unwrap_or(utc)
+        // For people and for retries in seconds: the microseconds that clocks lie apart are no news.
+        utc.checked_add_signed(ahead).unwrap_or(utc).round_subsecs(0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
