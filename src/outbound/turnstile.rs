@@ -136,7 +136,7 @@ impl Turnstile {
             reported: GateState::Ready,
         };
         Self {
-            limiter: Limiter::new(settings.pace.calls),
+            limiter: Limiter::new(settings.pace.window / settings.pace.calls.max(1)),
             settings,
             ledger,
             clock,
