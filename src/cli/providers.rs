@@ -109,7 +109,7 @@ mod tests {
         let text = table(&rows, Output::new(false, true, true));
         let line: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
         let head = ["brave", "disabled", "60", "7", "0.0350", "1.5000", "2026-11-20T12:00:00Z", "the"];
-        assert_eq!(line.get(..8).unwrap(), head);
+        assert_eq!(line[..8], head);
         assert_eq!(text.lines().count(), 2, "a provider's own words do not break the line");
     }
 }

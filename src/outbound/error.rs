@@ -16,7 +16,9 @@ pub enum AskError {
     Throttled { retry_after: Option<Duration> },
     #[error("the provider's quota is used up{}", until_text(*until))]
     QuotaGone { until: Option<DateTime<Utc>> },
-    #[error("the provider refuses the key: {detail}; check it, then restart with the right one, or run `corroborate providers reset`")]
+    #[error(
+        "the provider refuses the key: {detail}; check it, then restart with the right one, or run `corroborate providers reset`"
+    )]
     BadKey { detail: String },
     #[error("the provider failed with status {status}")]
     Server { status: u16 },
@@ -133,9 +135,7 @@ impl AskError {
             | Self::QuotaGone { .. }
             | Self::Open { .. }
             | Self::DailyLimit
-            | Self::MonthlyLimit => {
-                Degradation::ProviderOpen(provider.to_owned())
-            }
+            | Self::MonthlyLimit => Degradation::ProviderOpen(provider.to_owned()),
             Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
             Self::Budget => Degradation::Budget,
             Self::StoreAway { .. } => Degradation::StoreAway(provider.to_owned()),

@@ -406,7 +406,7 @@ async fn each_attempt_is_counted_and_only_those_that_may_be_billed_cost() {
     bench.metered(30.0, &meter).await.unwrap();
     assert_eq!((meter.attempts(), meter.usd()), (4, 1.5), "the unreadable answer was billed");
     assert!((bench.gate.status().usd_today - 1.5).abs() < 1e-9);
-    assert_eq!(bench.spent().await, 1.5);
+    assert_eq!((bench.spent().await, bench.script.asked()), (1.5, 4));
 }
 
 #[tokio::test]

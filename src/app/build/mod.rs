@@ -75,14 +75,8 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
     let pages =
         Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
-    let gates = Gates {
-        config: &config,
-        http: &http,
-        clock: &clock,
-        usage: &usage,
-        ledger: &ledger,
-        followers: &followers,
-    };
+    let gates =
+        Gates { config: &config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
     let providers =
         providers::build(&Parts { gates, store: &store, embedder: &models.embedder, pages: &pages, rules: &rules })?;
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -63,8 +63,8 @@ async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderStanding>>, Pro
 
 async fn reset(State(app): State<App>, ApiPath(name): ApiPath, request: Request) -> Result<Json<Reset>, Problem> {
     let known = crate::providers::NAMES.iter().find(|known| **known == name);
-    let provider =
-        known.ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))?;
+    let provider = known
+        .ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))?;
     let closed = app.services.store.reset_breakers(provider).await?;
     tracing::info!(provider, closed, editor = %peer(&request), "a provider was reset");
     Ok(Json(Reset { provider, closed }))

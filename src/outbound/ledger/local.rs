@@ -81,7 +81,8 @@ impl LocalLedger {
 impl Books {
     fn take_back(&mut self, provider: &'static str, back: &Returned) {
         let (day, month) = (back.leased_for.date_naive(), month_of(back.leased_for));
-        for used in [self.days.get_mut(&(provider, day)), self.months.get_mut(&(provider, month))].into_iter().flatten() {
+        for used in [self.days.get_mut(&(provider, day)), self.months.get_mut(&(provider, month))].into_iter().flatten()
+        {
             *used = used.saturating_sub(u64::from(back.turns));
         }
         if let Some(spent) = self.spent.get_mut(&month) {
@@ -105,7 +106,8 @@ impl Books {
         if first_in > terms.patience {
             return LeaseDecision::NotBefore(first_in);
         }
-        let leased_for = utc.checked_add_signed(chrono::Duration::from_std(first_in).unwrap_or_default()).unwrap_or(utc);
+        let leased_for =
+            utc.checked_add_signed(chrono::Duration::from_std(first_in).unwrap_or_default()).unwrap_or(utc);
         let (day, month) = ((terms.provider, leased_for.date_naive()), (terms.provider, month_of(leased_for)));
         let left = |limit: Option<u32>, used: Option<&u64>| {
             limit.map_or(u64::MAX, |limit| u64::from(limit).saturating_sub(used.copied().unwrap_or(0)))
@@ -130,7 +132,8 @@ impl Books {
         let wanted = if probe { 1 } else { u64::from(terms.wanted) };
         let nanos = terms.period.as_nanos().max(1);
         let in_time = 1 + terms.horizon.saturating_sub(first_in).as_nanos() / nanos;
-        let turns = wanted.min(u64::try_from(in_time).unwrap_or(u64::MAX)).min(day_left).min(month_left).min(affordable);
+        let turns =
+            wanted.min(u64::try_from(in_time).unwrap_or(u64::MAX)).min(day_left).min(month_left).min(affordable);
         let turns = u32::try_from(turns).unwrap_or(u32::MAX);
         *spent += terms.usd * f64::from(turns);
         *self.days.entry(day).or_default() += u64::from(turns);

@@ -33,8 +33,8 @@ impl Ledger for StoreLedger {
     fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>> {
         async move {
             let connection = self.store.fleet_connection().await;
-            let mut connection = connection
-                .map_err(|error| LedgerError { detail: error.to_string(), may_be_done: false })?;
+            let mut connection =
+                connection.map_err(|error| LedgerError { detail: error.to_string(), may_be_done: false })?;
             let sent = Instant::now();
             let answer = told(connection.lease(&terms)).await?;
             Ok(Leased { sent, received: Instant::now(), answer })

@@ -12,5 +12,6 @@ mod embedded;
 mod http;
 mod lifecycle;
 mod loss;
+mod providers;
 mod refused;
 mod work;
