@@ -96,6 +96,14 @@ pub enum Command {
         #[command(subcommand)]
         action: DomainsAction,
     },
+    /// Show whom the daemon asks for evidence, their state and what they cost; ask one again that is left alone.
+    #[command(
+        after_help = "Examples:\n  corroborate providers\n  corroborate providers --json\n  corroborate providers reset brave        after a bill was paid or a key was mended at its side"
+    )]
+    Providers {
+        #[command(subcommand)]
+        action: Option<ProvidersAction>,
+    },
     /// Look at messages that were given up, send them back or drop them.
     #[command(
         after_help = "Examples:\n  corroborate dead list\n  corroborate dead show ID\n  corroborate dead requeue --all\n  corroborate dead drop ID"
@@ -186,6 +194,21 @@ pub enum DomainsAction {
         /// Say what would change, and change nothing.
         #[arg(long)]
         dry_run: bool,
+    },
+}
+
+/// What to do with the providers.
+#[derive(Debug, Subcommand)]
+pub enum ProvidersAction {
+    /// List them (as without a word).
+    List,
+    /// Ask a provider again that is left alone, in every process.
+    #[command(
+        after_help = "Example:\n  corroborate providers reset brave\n\nLimits of the configuration stay: a daily limit ends with the day."
+    )]
+    Reset {
+        /// As `providers` shows it.
+        name: String,
     },
 }
 

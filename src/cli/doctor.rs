@@ -8,6 +8,7 @@ use super::failure::{Failure, chain};
 use super::output::{Colour, Output};
 use crate::app::{App, AppError, OpenStore, Purpose};
 use crate::config::{self, Config, ConfigError, Loaded};
+use crate::outbound::{GateState, GateStatus};
 
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -172,12 +173,28 @@ async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> 
 fn providers(app: &App, findings: &mut Vec<Finding>) {
     let providers = &app.services.providers;
     for provider in providers.configured() {
-        findings.push(finding("provider", Health::Ok, format!("{} is configured", provider.name())));
+        findings.push(standing(&provider.status()));
     }
     for name in &providers.unconfigured {
         let mend = crate::providers::profile(name).map_or("this version does not ask it", |profile| profile.configure);
         findings.push(finding("provider", Health::Warn, format!("{name} is not configured; {mend}")));
     }
+}
+
+/// The same state as `providers` and `/readyz` tell.
+fn standing(status: &GateStatus) -> Finding {
+    if status.state == GateState::Ready {
+        return finding("provider", Health::Ok, format!("{} is configured", status.name));
+    }
+    let until = status.until.map(|until| format!(" until {until}")).unwrap_or_default();
+    let reason = status.reason.as_deref().unwrap_or("it was left alone before");
+    let mend = match status.state {
+        GateState::Disabled => {
+            format!("; give it another key, or run `corroborate providers reset {}` once it is mended", status.name)
+        }
+        _ => String::new(),
+    };
+    finding("provider", Health::Warn, format!("{} is {}{until}: {reason}{mend}", status.name, status.state.as_str()))
 }
 
 fn show(findings: &[Finding], output: Output) -> Result<(), Failure> {

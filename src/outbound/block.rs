@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(block.drop_passed(first + Duration::from_millis(600)), 0);
         assert_eq!(block.drop_passed(first + Duration::from_millis(601)), 1);
         assert_eq!(block.head(), Some(first + pace(60).period()));
-        assert_eq!(block.drop_passed(first + Duration::from_secs(60)), 2);
+        assert_eq!(block.drop_passed(first + Duration::from_mins(1)), 2);
         assert_eq!(block.head(), None);
     }
 

@@ -345,7 +345,7 @@ impl Gate {
         self.lock().errors += u64::from(failure.is_some());
         let Some(pass) = permit.pass.take() else { return false };
         let was_probe = pass.is_probe();
-        let opened = self.turnstile.settle(pass, failure);
+        let opened = self.turnstile.settle(&pass, failure);
         if failure.is_none_or(AskError::may_be_billed)
             && let Some(usd) = self.price()
         {

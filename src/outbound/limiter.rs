@@ -12,9 +12,9 @@ use governor::{Quota, RateLimiter};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout_at};
 
-/// Above this rate single calls lie closer together than timers can tell apart (1 ms), so a tenth of a second's worth
-/// may go at once. Below it calls are spaced evenly: providers that say "one every 5 seconds" mean it.
-const EVENLY_SPACED_RPM: u32 = 600;
+/// At high rates single calls lie closer together than timers can tell apart (1 ms), so what this time holds may go at
+/// once. Up to 600 a minute calls are spaced evenly: providers that say "one every 5 seconds" mean it.
+const EVENLY_SPACED: Duration = Duration::from_millis(100);
 
 /// The runtime's clock, which governor's own clock is not: waiting and counting must agree.
 #[derive(Debug, Clone, Copy)]
@@ -65,13 +65,11 @@ pub(super) struct Place<'a> {
 }
 
 impl Limiter {
-    /// `rpm` calls a minute; 0 is read as 1.
-    pub(super) fn new(rpm: u32) -> Self {
-        let rpm = rpm.max(1);
-        let period = Duration::from_mins(1) / rpm;
-        let burst = NonZeroU32::new(rpm / EVENLY_SPACED_RPM).unwrap_or(NonZeroU32::MIN);
+    /// One call each `period`.
+    pub(super) fn new(period: Duration) -> Self {
+        let burst = EVENLY_SPACED.as_nanos() / period.as_nanos().max(1);
+        let burst = NonZeroU32::new(u32::try_from(burst).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
         let clock = RuntimeClock(Instant::now());
-        // The period is never zero: a minute holds more nanoseconds than `rpm` can count.
         let quota = Quota::with_period(period).unwrap_or_else(|| Quota::per_minute(NonZeroU32::MIN)).allow_burst(burst);
         Self {
             cells: RateLimiter::direct_with_clock(quota, clock),
@@ -119,6 +117,10 @@ mod tests {
     use super::*;
 
     impl Limiter {
+        fn per_minute(rpm: u32) -> Self {
+            Self::new(Duration::from_mins(1) / rpm)
+        }
+
         /// Waits for this caller's turn, as the turnstile does where turns are plenty.
         async fn turn(&self, deadline: Instant) -> Result<(), TooLate> {
             let place = self.enter(deadline).await?;
@@ -138,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_are_spaced_evenly_from_the_first() {
-        let limiter = Limiter::new(600);
+        let limiter = Limiter::per_minute(600);
         let start = Instant::now();
         for _ in 0..4 {
             limiter.turn(soon(5_000)).await.unwrap();
@@ -149,7 +151,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_past_the_deadline_is_refused_at_once() {
-        let limiter = Limiter::new(6);
+        let limiter = Limiter::per_minute(6);
         limiter.turn(soon(100)).await.unwrap();
         let start = Instant::now();
         let late = limiter.turn(soon(5_000)).await.unwrap_err();
@@ -159,7 +161,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_queue_refuses_those_it_cannot_serve_in_time() {
-        let limiter = Arc::new(Limiter::new(600));
+        let limiter = Arc::new(Limiter::per_minute(600));
         let start = Instant::now();
         let outcomes = join_all((0..50).map(|_| async {
             let outcome = limiter.turn(soon(450)).await;
@@ -176,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_caller_that_goes_away_leaves_no_trace() {
-        let limiter = Limiter::new(600);
+        let limiter = Limiter::per_minute(600);
         limiter.turn(soon(1_000)).await.unwrap();
         drop(tokio::time::timeout(Duration::from_millis(5), limiter.turn(soon(1_000))).await);
         assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
@@ -185,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_high_rate_is_reached_in_spite_of_coarse_timers() {
-        let limiter = Limiter::new(600_000);
+        let limiter = Limiter::per_minute(600_000);
         let start = Instant::now();
         for _ in 0..2_000 {
             limiter.turn(soon(20_000)).await.unwrap();

@@ -4,30 +4,25 @@
 //! in one queue; only its head leases, so that however many wait, one question goes out. A lease runs on a task of its
 //! own: whoever asked for it may go away, and its turns are there for the next.
 
+mod exchange;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound as _, Utc};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 
-use super::block::{Block, Owed, RoundTrip};
+use super::block::{Block, Owed};
 use super::breaker::{Admission, Breaker, Learnt, Refusal};
 use super::error::AskError;
 use super::gate::GateState;
-use super::ledger::{LeaseDecision, LeaseTerms, Leased, Ledger, LedgerError, Limit, Pace, SharedBreaker};
+use super::ledger::{Ledger, Limit, Pace, SharedBreaker};
 use super::limiter::{Limiter, Place, TooLate};
 use super::observer::Observer;
 use crate::domain::Clock;
 
-/// A block holds at least what this time of the rate holds: at high rates the ledger is asked some seven times a second,
-/// not a thousand times.
-const SHORTEST_BLOCK: Duration = Duration::from_millis(150);
-/// And at most this, so that a process that dies or falls silent does not take more than that from the others.
-const LONGEST_BLOCK: Duration = Duration::from_secs(3);
-/// How long a caller waits for the ledger. One that takes longer counts as away.
-const LEDGER_PATIENCE: Duration = Duration::from_secs(5);
 /// A reached limit, or a ledger that is away, is not asked about again before this.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -116,16 +111,6 @@ pub(super) struct Turnstile {
     tasks: TaskTracker,
 }
 
-/// The end of a lease, also where it ends by a panic: the next one may begin.
-struct LeaseEnds<'a>(&'a Turnstile);
-
-impl Drop for LeaseEnds<'_> {
-    fn drop(&mut self) {
-        self.0.lock().leasing = false;
-        self.0.answered.send_modify(|count| *count += 1);
-    }
-}
-
 impl Turnstile {
     pub(super) fn new(
         settings: TurnSettings,
@@ -144,7 +129,7 @@ impl Turnstile {
             reported: GateState::Ready,
         };
         Self {
-            limiter: Limiter::new(settings.pace.calls),
+            limiter: Limiter::new(settings.pace.window / settings.pace.calls.max(1)),
             settings,
             ledger,
             clock,
@@ -246,119 +231,6 @@ impl Turnstile {
         }
     }
 
-    /// Has a lease made, or waits for the one that is under way.
-    async fn lease(self: &Arc<Self>, waiting: u32, deadline: Instant) -> Result<(), AskError> {
-        let asked = Instant::now();
-        let mut answered = self.answered.subscribe();
-        let begin = !std::mem::replace(&mut self.lock().leasing, true);
-        if begin {
-            self.detach(Arc::clone(self).fetch(waiting, deadline)).await;
-        }
-        let patience = asked + LEDGER_PATIENCE;
-        if let Ok(_told) = timeout_at(deadline.min(patience), answered.changed()).await {
-            return Ok(());
-        }
-        let now = Instant::now();
-        if now < asked + PAUSE {
-            return Err(AskError::Deadline);
-        }
-        let detail = "it did not answer in time".to_owned();
-        self.lock().pause = Some(Pause::Away { detail: detail.clone(), until: now + PAUSE });
-        Err(AskError::StoreAway { detail })
-    }
-
-    /// Runs work to its end whoever goes away: at once as far as it gets without waiting, the rest on a task.
-    async fn detach(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut work = Box::pin(work);
-        if futures::poll!(work.as_mut()).is_pending() {
-            self.tasks.spawn(work);
-        }
-    }
-
-    async fn fetch(self: Arc<Self>, waiting: u32, deadline: Instant) {
-        let _ends = LeaseEnds(&self);
-        let _wire = self.wire.lock().await;
-        // What this process found must be known before the ledger answers by what it knows.
-        if let Err(error) = self.tell().await {
-            return self.away(error);
-        }
-        let terms = self.terms(waiting, deadline);
-        let back = terms.back;
-        match self.ledger.lease(terms).await {
-            Ok(leased) => self.deposit(leased),
-            Err(error) => {
-                // When in doubt it was taken back: a little is lost, and nothing is ever exceeded.
-                if let Some(back) = back.filter(|_| !error.may_be_done) {
-                    self.lock().owed.put_back(&back, self.settings.usd);
-                }
-                self.away(error);
-            }
-        }
-    }
-
-    fn away(&self, error: LedgerError) {
-        tracing::debug!(provider = self.settings.name, %error, "no turns could be leased");
-        self.lock().pause = Some(Pause::Away { detail: error.detail, until: Instant::now() + PAUSE });
-    }
-
-    fn terms(&self, waiting: u32, deadline: Instant) -> LeaseTerms {
-        let settings = &self.settings;
-        let period = settings.pace.period();
-        let hold =
-            |span: Duration| u32::try_from(span.as_nanos() / period.as_nanos().max(1)).unwrap_or(u32::MAX).max(1);
-        let now = Instant::now();
-        let mut inner = self.lock();
-        LeaseTerms {
-            provider: settings.name,
-            identity: settings.identity.clone(),
-            wanted: waiting.max(hold(SHORTEST_BLOCK)).min(hold(LONGEST_BLOCK)),
-            period,
-            patience: deadline.saturating_duration_since(now),
-            horizon: settings.max_wait,
-            day_limit: settings.day_limit,
-            month_limit: settings.month_limit,
-            usd: settings.usd,
-            cap_usd: settings.cap_usd,
-            held_probe: inner.breaker.held_probe(),
-            probe_time: settings.probe_time,
-            back: inner.owed.take(settings.usd),
-        }
-    }
-
-    fn deposit(&self, leased: Leased) {
-        let Leased { sent, received, answer } = leased;
-        let trip = RoundTrip { sent, received };
-        let mut inner = self.lock();
-        inner.pause = None;
-        let mut learnt = None;
-        match answer.decision {
-            LeaseDecision::Granted { turns, first_in, day_ends_in, leased_for, probe } => {
-                if probe {
-                    inner.breaker.may_probe(&answer.breaker, received);
-                } else {
-                    learnt = inner.breaker.learn(&answer.breaker, received, true);
-                }
-                inner.limited = None;
-                inner.discard();
-                let block = Block::new(trip, &self.settings.pace, turns, first_in, day_ends_in).of(leased_for, probe);
-                inner.block = Some(block);
-                self.observer.leased(self.settings.name, turns);
-            }
-            LeaseDecision::NotBefore(wait) => {
-                learnt = inner.breaker.learn(&answer.breaker, received, true);
-                inner.pause = Some(Pause::Rate { until: received + wait });
-            }
-            LeaseDecision::LeftAlone => learnt = inner.breaker.left_alone(&answer.breaker, received),
-            LeaseDecision::Limited(limit, ends_in) => {
-                learnt = inner.breaker.learn(&answer.breaker, received, true);
-                let ends = received + ends_in;
-                inner.limited = Some((limit, ends));
-                inner.pause = Some(Pause::Limited { limit, until: ends.min(received + PAUSE) });
-            }
-        }
-        self.report(inner, learnt);
-    }
-
     /// Takes over what the fleet knows of this provider.
     pub(super) fn learn(&self, shared: &SharedBreaker, received: Instant) {
         let mut inner = self.lock();
@@ -417,7 +289,7 @@ impl Turnstile {
     }
 
     /// Tells the breaker how a call ended. True when it opened because of it.
-    pub(super) fn settle(&self, pass: Pass, failure: Option<&AskError>) -> bool {
+    pub(super) fn settle(&self, pass: &Pass, failure: Option<&AskError>) -> bool {
         let (now, utc) = (Instant::now(), self.clock.now());
         let mut inner = self.lock();
         let opened = match failure {
@@ -440,70 +312,6 @@ impl Turnstile {
     /// The caller went away: the call may have been made, and billed.
     pub(super) fn abandon(&self, pass: &Pass) {
         self.lock().breaker.abandoned(pass.admission, Instant::now());
-    }
-
-    /// Sends the news to the others, if there are any.
-    pub(super) async fn announce(self: &Arc<Self>) {
-        let this = Arc::clone(self);
-        self.detach(async move {
-            let _wire = this.wire.lock().await;
-            if let Err(error) = this.tell().await {
-                // The next lease, or the next flush, tries again.
-                tracing::debug!(provider = this.settings.name, %error, "the others could not be told of a breaker yet");
-            }
-        })
-        .await;
-    }
-
-    /// With `wire` held.
-    async fn tell(&self) -> Result<(), LedgerError> {
-        let Some(news) = self.lock().breaker.take_news() else { return Ok(()) };
-        let TurnSettings { name, identity, .. } = &self.settings;
-        let told = match (&news, news.opening(Instant::now())) {
-            (_, Some(opening)) => self.ledger.open(name, identity, opening).await,
-            (super::breaker::News::Closed { version }, None) => self.ledger.close(name, identity, *version).await,
-            _ => return Ok(()),
-        };
-        let mut inner = self.lock();
-        match told {
-            Ok(shared) => {
-                let learnt = inner.breaker.learn(&shared, Instant::now(), true);
-                self.report(inner, learnt);
-                Ok(())
-            }
-            Err(error) => {
-                inner.breaker.put_back(news);
-                Err(error)
-            }
-        }
-    }
-
-    /// Tells the others what they do not know yet, and gives back what has passed unused.
-    pub(super) async fn flush(&self) -> Result<(), LedgerError> {
-        let _wire = self.wire.lock().await;
-        self.tell().await?;
-        {
-            let mut inner = self.lock();
-            self.drop_passed(&mut inner, Instant::now());
-        }
-        let usd = self.settings.usd;
-        loop {
-            let Some(back) = self.lock().owed.take(usd) else { return Ok(()) };
-            if let Err(error) = self.ledger.give_back(self.settings.name, back).await {
-                if !error.may_be_done {
-                    self.lock().owed.put_back(&back, usd);
-                }
-                return Err(error);
-            }
-        }
-    }
-
-    /// Gives everything back that is not used; the last thing that is done.
-    pub(super) async fn close(&self) -> Result<(), LedgerError> {
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.lock().discard();
-        self.flush().await
     }
 
     /// The state, until when, and why.
@@ -539,7 +347,8 @@ impl Turnstile {
     fn utc(&self, moment: Instant) -> DateTime<Utc> {
         let utc = self.clock.now();
         let ahead = chrono::Duration::from_std(moment.saturating_duration_since(Instant::now())).unwrap_or_default();
-        utc.checked_add_signed(ahead).unwrap_or(utc)
+        // For people and for retries in seconds: the microseconds that clocks lie apart are no news.
+        utc.checked_add_signed(ahead).unwrap_or(utc).round_subsecs(0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -24,6 +24,7 @@ mod rank;
 mod read;
 mod retrieve;
 mod services;
+mod standing;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub use commit::signal_routing_key;
 pub use context::digest_also_reported;
 pub use read::PreparedPage;
 pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
+pub use standing::ProviderStanding;
 pub use turns::Turns;
 
 /// One unit of work, however it arrived.

@@ -2,6 +2,8 @@
 //!
 //! All spans are counted from the database's clock at the moment it answered: processes need not agree on the time.
 
+mod told;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -9,6 +11,7 @@ use serde::Deserialize;
 use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
 use sqlx::{Executor, Postgres, Row as _};
 
+use self::told::Told;
 use super::{Store, StoreError};
 
 /// The channel on which processes tell each other that a breaker changed.
@@ -445,63 +448,4 @@ fn breaker(row: &PgRow) -> Result<SharedBreaker, StoreError> {
         trips: u32::try_from(trips).unwrap_or(0),
         version: row.try_get("version")?,
     })
-}
-
-/// The snapshot as the database writes it.
-#[derive(Debug, Deserialize)]
-struct Told {
-    breakers: Vec<ToldBreaker>,
-    used: Vec<ToldUse>,
-    spent_usd: f64,
-    day_ends_in: f64,
-    month_ends_in: f64,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToldBreaker {
-    provider: String,
-    identity: String,
-    kind: BreakerKind,
-    until_in: Option<f64>,
-    probe_in: Option<f64>,
-    reason: Option<String>,
-    error: Option<String>,
-    trips: u32,
-    version: i64,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToldUse {
-    provider: String,
-    window: String,
-    used: u64,
-}
-
-impl From<Told> for FleetSnapshot {
-    fn from(told: Told) -> Self {
-        let mut used: std::collections::BTreeMap<String, (u64, u64)> = std::collections::BTreeMap::new();
-        for row in told.used {
-            let windows = used.entry(row.provider).or_default();
-            if row.window == "day" { windows.0 = row.used } else { windows.1 = row.used }
-        }
-        let breakers = told.breakers.into_iter().map(|row| {
-            let state = SharedBreaker {
-                kind: row.kind,
-                until_in: span(row.until_in),
-                probe_in: probe_span(row.probe_in),
-                reason: row.reason,
-                error: row.error,
-                trips: row.trips,
-                version: row.version,
-            };
-            (row.provider, row.identity, state)
-        });
-        Self {
-            breakers: breakers.collect(),
-            used: used.into_iter().map(|(provider, (day, month))| (provider, day, month)).collect(),
-            spent_usd: told.spent_usd,
-            day_ends_in: span(Some(told.day_ends_in)),
-            month_ends_in: span(Some(told.month_ends_in)),
-        }
-    }
 }

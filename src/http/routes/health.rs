@@ -125,9 +125,9 @@ struct Ready {
 struct Unaskable {
     /// Failing; tried again by itself.
     open: Vec<&'static str>,
-    /// The day's allowance is used up.
+    /// An allowance is used up: the provider's own, or the day's, month's or spending cap's of this configuration.
     exhausted: Vec<&'static str>,
-    /// The key was refused.
+    /// The key was refused; tried again once a day.
     disabled: Vec<&'static str>,
     /// Without a key or an address.
     unconfigured: Vec<&'static str>,

@@ -1,160 +1,71 @@
 //! Providers: who can be asked, how often, and what it has cost.
 
-use std::collections::HashMap;
-
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::routing::on;
-use chrono::{DateTime, Utc};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{Answer, Patience, Route, Verb};
+use super::{Answer, Parameter, Patience, Place, Route, Verb, text};
 use crate::http::auth::Access;
+use crate::http::extract::ApiPath;
+use crate::http::limit::peer;
 use crate::http::problem::Problem;
 use crate::http::router::App;
-use crate::outbound::GateStatus;
-use crate::pipeline::SearchProviders;
-use crate::store::ProviderUsage;
+use crate::pipeline::ProviderStanding;
 
-pub(crate) const ROUTES: &[Route] = &[Route {
-    verb: Verb::Get,
-    path: "/api/providers",
-    access: Access::Admin,
-    patience: Patience::Short,
-    operation: "listProviders",
-    summary: "Every known provider with its state and today's figures",
-    parameters: &[],
-    body: None,
-    answer: Answer::json(
-        "The providers in the order they are asked",
-        SchemaGenerator::subschema_for::<Vec<ProviderRow>>,
-    ),
-    mount: |method| on(method, list),
-}];
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Get,
+        path: "/api/providers",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "listProviders",
+        summary: "Every known provider with its state and today's figures",
+        parameters: &[],
+        body: None,
+        answer: Answer::json(
+            "The providers in the order they are asked",
+            SchemaGenerator::subschema_for::<Vec<ProviderStanding>>,
+        ),
+        mount: |method| on(method, list),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/providers/{name}/reset",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "resetProvider",
+        summary: "Let every process ask a provider again that is left alone, as after a bill was paid",
+        parameters: &[Parameter {
+            name: "name",
+            place: Place::Path,
+            about: "the provider, as GET /api/providers names it",
+            schema: text,
+        }],
+        body: None,
+        answer: Answer::json("What was done", SchemaGenerator::subschema_for::<Reset>),
+        mount: |method| on(method, reset),
+    },
+];
 
-/// A provider as shown.
-#[derive(Debug, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct ProviderRow {
-    name: &'static str,
-    /// `fact_check`, `search`, or `own` for texts that are already held.
-    kind: &'static str,
-    /// `ready`, `open` (failing, tried again by itself), `exhausted` (the day's allowance is used up), `disabled` (its key
-    /// was refused, or it is switched off) or `unconfigured` (without a key or an address).
-    status: &'static str,
-    /// When it is asked again; null while ready, and when only a person can mend it.
-    until: Option<DateTime<Utc>>,
-    /// Why it cannot be asked; null while ready or unconfigured.
-    reason: Option<String>,
-    /// Calls a minute it may get; null when unconfigured.
-    rpm: Option<u32>,
-    /// Of all processes, UTC day.
-    calls_today: u64,
-    errors_today: u64,
-    usd_today: f64,
-    /// Of all processes, since the first of the month.
-    usd_month: f64,
+/// What a reset did.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reset {
+    provider: &'static str,
+    /// Breakers that were open and are closed; 0 when there was nothing to do. Limits of this configuration stay.
+    closed: u64,
 }
 
-async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderRow>>, Problem> {
-    let services = &app.services;
-    let usage = services.store.usage(services.clock.now()).await?;
-    let statuses: Vec<_> =
-        services.providers.configured().map(|provider| (provider.kind().as_str(), provider.status())).collect();
-    Ok(Json(rows(statuses, &services.providers, &usage)))
+async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderStanding>>, Problem> {
+    Ok(Json(app.services.provider_standings().await?))
 }
 
-/// The store has the figures of all processes, but this one writes its own down only from time to time: the larger figure
-/// is the nearer one.
-fn rows(
-    statuses: Vec<(&'static str, GateStatus)>,
-    providers: &SearchProviders,
-    usage: &[ProviderUsage],
-) -> Vec<ProviderRow> {
-    let usage: HashMap<&str, &ProviderUsage> = usage.iter().map(|row| (row.provider.as_str(), row)).collect();
-    let stored = |name: &str| usage.get(name).copied().cloned().unwrap_or_default();
-    let unsigned = |count: i64| u64::try_from(count).unwrap_or(0);
-    let asked = statuses.into_iter().map(|(kind, status)| {
-        let stored = stored(status.name);
-        let usd_today = stored.usd_today.max(status.usd_today);
-        ProviderRow {
-            name: status.name,
-            kind,
-            status: status.state.as_str(),
-            until: status.until,
-            reason: status.reason,
-            rpm: Some(status.rpm),
-            calls_today: unsigned(stored.calls_today).max(status.calls_today),
-            errors_today: unsigned(stored.errors_today).max(status.errors_today),
-            usd_today,
-            // The day's part of the month that is not written down yet belongs to the month as well.
-            usd_month: stored.usd_month + (usd_today - stored.usd_today),
-        }
-    });
-    let disabled = providers.disabled.iter().map(|name| (name, "disabled", Some("switched off by the configuration")));
-    let unconfigured = providers.unconfigured.iter().map(|name| (name, "unconfigured", None));
-    let left_out = disabled.chain(unconfigured).map(|(name, status, reason)| {
-        let stored = stored(name);
-        ProviderRow {
-            name,
-            kind: crate::providers::profile(name).map_or("search", |profile| profile.kind.as_str()),
-            status,
-            until: None,
-            reason: reason.map(str::to_owned),
-            rpm: None,
-            calls_today: unsigned(stored.calls_today),
-            errors_today: unsigned(stored.errors_today),
-            usd_today: stored.usd_today,
-            usd_month: stored.usd_month,
-        }
-    });
-    asked.chain(left_out).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::outbound::GateState;
-
-    fn status(name: &'static str, calls: u64, usd: f64) -> GateStatus {
-        let state = GateState::Open;
-        GateStatus {
-            name,
-            state,
-            until: None,
-            reason: None,
-            rpm: 6,
-            calls_today: calls,
-            errors_today: 1,
-            usd_today: usd,
-        }
-    }
-
-    fn usage(name: &str, calls: i64, usd_today: f64, usd_month: f64) -> ProviderUsage {
-        ProviderUsage { provider: name.into(), calls_today: calls, errors_today: 0, usd_today, usd_month }
-    }
-
-    #[test]
-    fn the_fleet_and_this_process_are_counted_once() {
-        let statuses = vec![("search", status("gdelt", 3, 0.5)), ("search", status("brave", 7, 0.25))];
-        let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
-        let left_out =
-            SearchProviders { disabled: vec!["google_factcheck"], unconfigured: vec!["newsapi"], ..Default::default() };
-        let rows = rows(statuses, &left_out, &usage);
-        let brief: Vec<_> = rows
-            .iter()
-            .map(|row| (row.name, row.kind, row.status, row.calls_today, row.usd_today, row.usd_month))
-            .collect();
-        assert_eq!(
-            brief,
-            [
-                ("gdelt", "search", "open", 10, 0.75, 9.0),
-                ("brave", "search", "open", 7, 0.25, 1.25),
-                ("google_factcheck", "fact_check", "disabled", 0, 0.0, 0.0),
-                ("newsapi", "search", "unconfigured", 0, 0.0, 4.0),
-            ]
-        );
-        assert!(rows[2].reason.is_some() && rows[3].reason.is_none(), "a decision is told, a lack is not");
-        assert_eq!((rows[0].rpm, rows[2].rpm), (Some(6), None));
-    }
+async fn reset(State(app): State<App>, ApiPath(name): ApiPath, request: Request) -> Result<Json<Reset>, Problem> {
+    let known = crate::providers::NAMES.iter().find(|known| **known == name);
+    let provider = known
+        .ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))?;
+    let closed = app.services.store.reset_breakers(provider).await?;
+    tracing::info!(provider, closed, editor = %peer(&request), "a provider was reset");
+    Ok(Json(Reset { provider, closed }))
 }

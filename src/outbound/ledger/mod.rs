@@ -100,7 +100,7 @@ mod tests {
             let pace = Pace::per_minute(calls);
             let span = pace.period() * calls;
             // The first as late as it can be, the one after the last of the rate as early.
-            let apart = span - pace.grace - pace.margin;
+            let apart = span.saturating_sub(pace.grace + pace.margin);
             assert!(apart + Duration::from_millis(2) >= pace.window, "{calls}: {apart:?}");
             assert!(span <= Duration::from_secs(62), "{calls}: nine tenths of the rate and more are left");
         }

@@ -1,0 +1,115 @@
+//! `providers`: who can be asked, how often, what it cost; and asking again who was left alone.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::arguments::ProvidersAction;
+use super::failure::Failure;
+use super::output::{Colour, Output};
+use super::reach::{self, Reach, segment};
+use super::render::plain;
+use crate::app::Purpose;
+use crate::config::Config;
+use crate::outbound::Method;
+use crate::providers::NAMES;
+
+pub(super) async fn run(config: Arc<Config>, action: Option<ProvidersAction>, output: Output) -> Result<(), Failure> {
+    match action {
+        None | Some(ProvidersAction::List) => list(&config, output).await,
+        Some(ProvidersAction::Reset { name }) => reset(&config, &name, output).await,
+    }
+}
+
+async fn list(config: &Arc<Config>, output: Output) -> Result<(), Failure> {
+    let rows = match reach::app(config, Purpose::Check).await? {
+        Reach::Here(app) => {
+            let standings = app.services.provider_standings().await;
+            app.close().await?;
+            serde_json::to_value(standings?)?
+        }
+        Reach::Daemon(daemon) => daemon.call(Method::GET, "/api/providers", None).await?,
+    };
+    if output.json {
+        return output.value(&rows);
+    }
+    output.text(&table(rows.as_array().map_or(&[], Vec::as_slice), output))
+}
+
+async fn reset(config: &Config, name: &str, output: Output) -> Result<(), Failure> {
+    if !NAMES.contains(&name) {
+        return Err(Failure::new(2, format!("no provider is called {name:?}; one of {}", NAMES.join(", "))));
+    }
+    let answer = match reach::store(config).await? {
+        Reach::Here(opened) => {
+            let closed = opened.store.reset_breakers(name).await;
+            opened.close().await?;
+            json!({ "provider": name, "closed": closed? })
+        }
+        Reach::Daemon(daemon) => {
+            daemon.call(Method::POST, &format!("/api/providers/{}/reset", segment(name)), None).await?
+        }
+    };
+    if output.json {
+        return output.value(&answer);
+    }
+    let closed = answer.get("closed").and_then(Value::as_u64).unwrap_or(0);
+    output.text(&if closed > 0 {
+        format!("{name} is asked again, by every process within a second\n")
+    } else {
+        format!("{name} was not left alone; nothing was to be done (limits of the configuration stay)\n")
+    })
+}
+
+/// One line a provider, for people.
+fn table(rows: &[Value], output: Output) -> String {
+    let mut text = format!(
+        "{:<17} {:<12} {:>7} {:>11} {:>12} {:>12}  {:<20} {}\n",
+        "name", "state", "rpm", "calls today", "usd today", "usd month", "until", "reason"
+    );
+    for row in rows {
+        let word = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or("-");
+        let count = |key: &str| row.get(key).and_then(Value::as_u64).map_or("-".to_owned(), |count| count.to_string());
+        let usd = |key: &str| format!("{:.4}", row.get(key).and_then(Value::as_f64).unwrap_or_default());
+        let state = word("status");
+        let colour = match state {
+            "ready" => Colour::Green,
+            "unconfigured" => Colour::Dim,
+            "disabled" => Colour::Red,
+            _ => Colour::Yellow,
+        };
+        let _infallible = writeln!(
+            text,
+            "{:<17} {} {:>7} {:>11} {:>12} {:>12}  {:<20} {}",
+            word("name"),
+            output.paint(&format!("{state:<12}"), colour),
+            count("rpm"),
+            count("calls_today"),
+            usd("usd_today"),
+            usd("usd_month"),
+            word("until"),
+            plain(word("reason")),
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_sees_state_reason_and_figures_in_one_line() {
+        let rows = [json!({
+            "name": "brave", "kind": "search", "status": "disabled", "until": "2026-11-20T12:00:00Z",
+            "reason": "the provider refuses the key:\nunpaid", "rpm": 60, "calls_today": 7, "errors_today": 1,
+            "usd_today": 0.035, "usd_month": 1.5
+        })];
+        let text = table(&rows, Output::new(false, true, true));
+        let line: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+        let head = ["brave", "disabled", "60", "7", "0.0350", "1.5000", "2026-11-20T12:00:00Z", "the"];
+        assert_eq!(line[..8], head);
+        assert_eq!(text.lines().count(), 2, "a provider's own words do not break the line");
+    }
+}

@@ -1,0 +1,219 @@
+use chrono::TimeZone;
+use proptest::prelude::*;
+
+use super::*;
+use crate::outbound::ledger::BreakerKind;
+
+const COOLDOWN: Duration = Duration::from_mins(10);
+
+fn noon() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 18, 12, 0, 0).unwrap()
+}
+
+fn breaker() -> Breaker {
+    Breaker::new(COOLDOWN, 3, Duration::from_secs(10))
+}
+
+fn fail(breaker: &mut Breaker, error: &AskError, now: Instant) -> bool {
+    let admission = breaker.admit(now).unwrap();
+    breaker.failed(admission, error, now, noon(), 0.0)
+}
+
+fn server() -> AskError {
+    AskError::Server { status: 503 }
+}
+
+#[test]
+fn a_throttle_opens_at_once_for_as_long_as_the_provider_says() {
+    let seconds = |seconds: f64| Some(Duration::from_secs_f64(seconds));
+    let cases = [(seconds(120.0), 120.0), (seconds(0.0), 1.0), (seconds(0.5), 1.0), (None, 600.0)];
+    for (retry_after, wait) in cases {
+        let (mut breaker, now) = (breaker(), Instant::now());
+        assert!(fail(&mut breaker, &AskError::Throttled { retry_after }, now));
+        let until = now + Duration::from_secs_f64(wait);
+        assert_eq!(breaker.state(now), (GateState::Open, Some(until)), "{retry_after:?}");
+        assert!(breaker.admit(until.checked_sub(Duration::from_millis(1)).unwrap()).is_err());
+        assert!(breaker.admit(until).is_ok_and(|admission| admission.probe));
+    }
+}
+
+#[test]
+fn failures_count_to_the_limit_and_a_success_clears_them() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    for error in [server(), AskError::Timeout] {
+        assert!(!fail(&mut breaker, &error, now));
+    }
+    let admission = breaker.admit(now).unwrap();
+    breaker.succeeded(admission);
+    for error in [AskError::Connect { detail: String::new() }, AskError::Timeout] {
+        assert!(!fail(&mut breaker, &error, now));
+    }
+    assert!(fail(&mut breaker, &server(), now));
+    assert_eq!(breaker.state(now), (GateState::Open, Some(now + COOLDOWN)));
+}
+
+#[test]
+fn a_refused_query_says_the_provider_is_alive() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    fail(&mut breaker, &server(), now);
+    fail(&mut breaker, &server(), now);
+    assert!(!fail(&mut breaker, &AskError::Refused { detail: String::new() }, now));
+    assert!(!fail(&mut breaker, &server(), now));
+    assert_eq!(breaker.state(now).0, GateState::Ready);
+}
+
+#[test]
+fn one_probe_passes_and_its_outcome_decides() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
+    let later = now + COOLDOWN;
+    let probe = breaker.admit(later).unwrap();
+    assert!(probe.probe);
+    assert!(breaker.admit(later).is_err(), "only one probe at a time");
+    assert!(breaker.failed(probe, &server(), later, noon(), 0.0), "a failed probe opens without counting to three");
+    assert_eq!(breaker.state(later).1, Some(later + COOLDOWN * 2), "the second wait is doubled");
+
+    let much_later = later + COOLDOWN * 2;
+    let probe = breaker.admit(much_later).unwrap();
+    breaker.succeeded(probe);
+    assert!(breaker.admit(much_later).is_ok_and(|admission| !admission.probe));
+    fail(&mut breaker, &AskError::Throttled { retry_after: None }, much_later);
+    assert_eq!(breaker.state(much_later).1, Some(much_later + COOLDOWN), "a success forgets the doubling");
+}
+
+#[test]
+fn an_abandoned_probe_frees_its_place() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
+    let later = now + COOLDOWN;
+    let probe = breaker.admit(later).unwrap();
+    breaker.failed(probe, &AskError::Deadline, later, noon(), 0.0);
+    assert!(breaker.admit(later).is_ok_and(|admission| admission.probe));
+}
+
+#[test]
+fn a_refused_key_is_tried_once_a_day_and_a_switched_off_api_hourly() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    fail(&mut breaker, &AskError::BadKey { detail: "unpaid".into() }, now);
+    let refusal = breaker.admit(now + Duration::from_hours(23)).unwrap_err();
+    assert_eq!(refusal, Refusal { kind: GateState::Disabled, until: now + BAD_KEY_RECHECK });
+    assert!(breaker.reason().unwrap().contains("unpaid"));
+    assert!(breaker.admit(now + BAD_KEY_RECHECK).is_ok_and(|admission| admission.probe));
+
+    let mut breaker = Breaker::new(COOLDOWN, 3, Duration::from_secs(10));
+    fail(&mut breaker, &AskError::Disabled { detail: String::new() }, now);
+    assert_eq!(breaker.state(now), (GateState::Disabled, Some(now + DISABLED_RECHECK)));
+    assert!(breaker.admit(now + DISABLED_RECHECK).is_ok());
+}
+
+#[test]
+fn a_used_up_quota_is_exhausted_until_the_provider_says_or_the_next_day() {
+    let hours = |hours: i64| noon() + chrono::Duration::hours(hours);
+    let cases = [(Some(hours(5)), 5), (None, 12), (Some(hours(-3)), 1), (Some(hours(90 * 24)), 32 * 24)];
+    for (until, wait) in cases {
+        let (mut breaker, now) = (breaker(), Instant::now());
+        fail(&mut breaker, &AskError::QuotaGone { until }, now);
+        let expected = now + Duration::from_secs(wait * 3600);
+        assert_eq!(breaker.state(now), (GateState::Exhausted, Some(expected)), "{until:?}");
+    }
+}
+
+#[test]
+fn outcomes_of_calls_made_before_it_opened_neither_close_nor_count() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    let early = breaker.admit(now).unwrap();
+    let other = breaker.admit(now).unwrap();
+    fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
+    breaker.succeeded(early);
+    assert!(breaker.admit(now).is_err(), "a late success does not close it");
+    let longer = AskError::Throttled { retry_after: Some(COOLDOWN * 3) };
+    assert!(!breaker.failed(other, &longer, now, noon(), 0.0), "it is no second opening");
+    assert_eq!(breaker.state(now).1, Some(now + COOLDOWN * 3), "though it makes the wait longer");
+    assert!(!breaker.failed(other, &AskError::Throttled { retry_after: None }, now, noon(), 0.0));
+    assert_eq!(breaker.state(now).1, Some(now + COOLDOWN * 3), "and never shorter");
+}
+
+#[test]
+fn the_wait_is_jittered_upwards_only() {
+    let now = Instant::now();
+    let mut breaker = breaker();
+    let admission = breaker.admit(now).unwrap();
+    breaker.failed(admission, &AskError::Throttled { retry_after: None }, now, noon(), 0.999);
+    let until = breaker.state(now).1.unwrap();
+    assert!(until > now + COOLDOWN && until <= now + COOLDOWN.mul_f64(1.1));
+}
+
+fn shared(kind: BreakerKind, until_in: Duration, trips: u32, version: i64) -> SharedBreaker {
+    SharedBreaker { kind, until_in, trips, version, reason: Some("told".into()), ..SharedBreaker::default() }
+}
+
+#[test]
+fn what_others_found_is_taken_over_and_what_is_older_is_not() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    let open = shared(BreakerKind::Open, COOLDOWN, 2, 7);
+    let early = breaker.admit(now).unwrap();
+    assert_eq!(breaker.learn(&open, now, false), Some(Learnt::LeftAlone(GateState::Open)));
+    assert_eq!((breaker.state(now), breaker.reason()), ((GateState::Open, Some(now + COOLDOWN)), Some("told")));
+    breaker.succeeded(early);
+    assert!(breaker.admit(now).is_err() && breaker.take_news().is_none(), "a late success closes nothing");
+    assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 6), now, false), None);
+    assert!(breaker.admit(now).is_err(), "an older word does not count");
+    assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 8), now, false), Some(Learnt::Ready));
+    assert!(breaker.admit(now).is_ok_and(|admission| !admission.probe));
+}
+
+#[test]
+fn a_probe_that_is_out_elsewhere_is_waited_for() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    let probe_in = Some(Duration::from_secs(9));
+    breaker.learn(&SharedBreaker { probe_in, ..shared(BreakerKind::Open, Duration::ZERO, 1, 3) }, now, false);
+    assert_eq!(breaker.admit(now).unwrap_err().until, now + Duration::from_secs(9));
+}
+
+#[test]
+fn every_decision_is_news_once_and_the_probe_given_here_goes_by_the_fleets_trips() {
+    let (mut breaker, now) = (breaker(), Instant::now());
+    fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
+    let opening = breaker.take_news().unwrap().opening(now).unwrap();
+    assert_eq!((opening.kind, opening.wait, opening.version), (BreakerKind::Open, COOLDOWN, 0));
+    assert_eq!(breaker.take_news(), None);
+    breaker.may_probe(&shared(BreakerKind::Open, Duration::ZERO, 2, 5), now + COOLDOWN);
+    let probe = breaker.admit(now + COOLDOWN).unwrap();
+    assert!(probe.probe && breaker.held_probe() == Some(5));
+    breaker.failed(probe, &server(), now + COOLDOWN, noon(), 0.0);
+    let opening = breaker.take_news().unwrap().opening(now + COOLDOWN).unwrap();
+    assert_eq!((opening.wait, opening.version), (COOLDOWN * 4, 5));
+    breaker.may_probe(&shared(BreakerKind::Open, Duration::ZERO, 3, 7), now);
+    let probe = breaker.admit(now).unwrap();
+    breaker.succeeded(probe);
+    assert_eq!(breaker.take_news(), Some(News::Closed { version: 7 }));
+}
+
+fn any_error() -> impl Strategy<Value = AskError> {
+    prop_oneof![
+        Just(AskError::Timeout),
+        Just(AskError::Deadline),
+        Just(AskError::Refused { detail: String::new() }),
+        Just(AskError::Throttled { retry_after: None }),
+        (0_u64..100_000).prop_map(|seconds| AskError::Throttled { retry_after: Some(Duration::from_secs(seconds)) }),
+        Just(AskError::QuotaGone { until: None }),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: at most one probe is out, and without a refused key every wait ends.
+    #[test]
+    fn at_most_one_probe_and_every_wait_ends(steps in prop::collection::vec((any_error(), any::<bool>(), 0_u64..5000), 1..60)) {
+        let mut breaker = breaker();
+        let mut now = Instant::now();
+        for (error, succeeds, pause) in steps {
+            now += Duration::from_secs(pause);
+            let Ok(admission) = breaker.admit(now) else { continue };
+            if admission.probe {
+                prop_assert!(breaker.admit(now).is_err());
+            }
+            if succeeds { breaker.succeeded(admission) } else { breaker.failed(admission, &error, now, noon(), 0.5); }
+        }
+        prop_assert!(breaker.admit(now + LONGEST_EXHAUSTION).is_ok());
+    }
+}

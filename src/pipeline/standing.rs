@@ -1,0 +1,140 @@
+//! How the providers stand: one story for `/api/providers`, `/readyz`, `doctor` and the command line.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::services::{SearchProviders, Services};
+use crate::outbound::GateStatus;
+use crate::store::{ProviderUsage, StoreError};
+
+/// A provider as shown.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProviderStanding {
+    pub name: &'static str,
+    /// `fact_check`, `search`, or `own` for texts that are already held.
+    pub kind: &'static str,
+    /// `ready`, `open` (failing, tried again by itself), `exhausted` (an allowance is used up: its own, or the day's,
+    /// month's or cap's of this configuration), `disabled` (its key was refused, or it is switched off) or
+    /// `unconfigured` (without a key or an address). Of all processes.
+    pub status: &'static str,
+    /// When it is asked again; null while ready, and when only a person can mend it.
+    pub until: Option<DateTime<Utc>>,
+    /// Why it cannot be asked; null while ready or unconfigured.
+    pub reason: Option<String>,
+    /// Calls a minute it may get, from all processes; null when unconfigured.
+    pub rpm: Option<u32>,
+    /// Of all processes, UTC day.
+    pub calls_today: u64,
+    pub errors_today: u64,
+    pub usd_today: f64,
+    /// Of all processes, since the first of the month.
+    pub usd_month: f64,
+}
+
+impl Services {
+    /// Every known provider with its state and figures, in the order they are asked.
+    pub async fn provider_standings(&self) -> Result<Vec<ProviderStanding>, StoreError> {
+        let usage = self.store.usage(self.clock.now()).await?;
+        let statuses: Vec<_> =
+            self.providers.configured().map(|provider| (provider.kind().as_str(), provider.status())).collect();
+        Ok(rows(statuses, &self.providers, &usage))
+    }
+}
+
+/// The store has the figures of all processes, but this one writes its own down only from time to time: the larger figure
+/// is the nearer one.
+fn rows(
+    statuses: Vec<(&'static str, GateStatus)>,
+    providers: &SearchProviders,
+    usage: &[ProviderUsage],
+) -> Vec<ProviderStanding> {
+    let usage: HashMap<&str, &ProviderUsage> = usage.iter().map(|row| (row.provider.as_str(), row)).collect();
+    let stored = |name: &str| usage.get(name).copied().cloned().unwrap_or_default();
+    let unsigned = |count: i64| u64::try_from(count).unwrap_or(0);
+    let asked = statuses.into_iter().map(|(kind, status)| {
+        let stored = stored(status.name);
+        let usd_today = stored.usd_today.max(status.usd_today);
+        ProviderStanding {
+            name: status.name,
+            kind,
+            status: status.state.as_str(),
+            until: status.until,
+            reason: status.reason,
+            rpm: Some(status.rpm),
+            calls_today: unsigned(stored.calls_today).max(status.calls_today),
+            errors_today: unsigned(stored.errors_today).max(status.errors_today),
+            usd_today,
+            // The day's part of the month that is not written down yet belongs to the month as well.
+            usd_month: stored.usd_month + (usd_today - stored.usd_today),
+        }
+    });
+    let disabled = providers.disabled.iter().map(|name| (name, "disabled", Some("switched off by the configuration")));
+    let unconfigured = providers.unconfigured.iter().map(|name| (name, "unconfigured", None));
+    let left_out = disabled.chain(unconfigured).map(|(name, status, reason)| {
+        let stored = stored(name);
+        ProviderStanding {
+            name,
+            kind: crate::providers::profile(name).map_or("search", |profile| profile.kind.as_str()),
+            status,
+            until: None,
+            reason: reason.map(str::to_owned),
+            rpm: None,
+            calls_today: unsigned(stored.calls_today),
+            errors_today: unsigned(stored.errors_today),
+            usd_today: stored.usd_today,
+            usd_month: stored.usd_month,
+        }
+    });
+    asked.chain(left_out).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outbound::GateState;
+
+    fn status(name: &'static str, calls: u64, usd: f64) -> GateStatus {
+        let state = GateState::Open;
+        GateStatus {
+            name,
+            state,
+            until: None,
+            reason: None,
+            rpm: 6,
+            calls_today: calls,
+            errors_today: 1,
+            usd_today: usd,
+        }
+    }
+
+    fn usage(name: &str, calls: i64, usd_today: f64, usd_month: f64) -> ProviderUsage {
+        ProviderUsage { provider: name.into(), calls_today: calls, errors_today: 0, usd_today, usd_month }
+    }
+
+    #[test]
+    fn the_fleet_and_this_process_are_counted_once() {
+        let statuses = vec![("search", status("gdelt", 3, 0.5)), ("search", status("brave", 7, 0.25))];
+        let usage = [usage("gdelt", 10, 0.75, 9.0), usage("brave", 5, 0.0, 1.0), usage("newsapi", 0, 0.0, 4.0)];
+        let left_out =
+            SearchProviders { disabled: vec!["google_factcheck"], unconfigured: vec!["newsapi"], ..Default::default() };
+        let rows = rows(statuses, &left_out, &usage);
+        let brief: Vec<_> = rows
+            .iter()
+            .map(|row| (row.name, row.kind, row.status, row.calls_today, row.usd_today, row.usd_month))
+            .collect();
+        assert_eq!(
+            brief,
+            [
+                ("gdelt", "search", "open", 10, 0.75, 9.0),
+                ("brave", "search", "open", 7, 0.25, 1.25),
+                ("google_factcheck", "fact_check", "disabled", 0, 0.0, 0.0),
+                ("newsapi", "search", "unconfigured", 0, 0.0, 4.0),
+            ]
+        );
+        assert!(rows[2].reason.is_some() && rows[3].reason.is_none(), "a decision is told, a lack is not");
+        assert_eq!((rows[0].rpm, rows[2].rpm), (Some(6), None));
+    }
+}

@@ -1,0 +1,66 @@
+//! The snapshot of the fleet as the database writes it, in one JSON value.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{BreakerKind, FleetSnapshot, SharedBreaker, probe_span, span};
+
+/// The snapshot as the database writes it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Told {
+    breakers: Vec<ToldBreaker>,
+    used: Vec<ToldUse>,
+    spent_usd: f64,
+    day_ends_in: f64,
+    month_ends_in: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToldBreaker {
+    provider: String,
+    identity: String,
+    kind: BreakerKind,
+    until_in: Option<f64>,
+    probe_in: Option<f64>,
+    reason: Option<String>,
+    error: Option<String>,
+    trips: u32,
+    version: i64,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToldUse {
+    provider: String,
+    window: String,
+    used: u64,
+}
+
+impl From<Told> for FleetSnapshot {
+    fn from(told: Told) -> Self {
+        let mut used: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for row in told.used {
+            let windows = used.entry(row.provider).or_default();
+            if row.window == "day" { windows.0 = row.used } else { windows.1 = row.used }
+        }
+        let breakers = told.breakers.into_iter().map(|row| {
+            let state = SharedBreaker {
+                kind: row.kind,
+                until_in: span(row.until_in),
+                probe_in: probe_span(row.probe_in),
+                reason: row.reason,
+                error: row.error,
+                trips: row.trips,
+                version: row.version,
+            };
+            (row.provider, row.identity, state)
+        });
+        Self {
+            breakers: breakers.collect(),
+            used: used.into_iter().map(|(provider, (day, month))| (provider, day, month)).collect(),
+            spent_usd: told.spent_usd,
+            day_ends_in: span(Some(told.day_ends_in)),
+            month_ends_in: span(Some(told.month_ends_in)),
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The discipline of asking, across processes: several of them, each with gates and connections of its own, on one
+//! database.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use corroborate::domain::SystemClock;
+use corroborate::outbound::ledger::{BreakerKind, LeaseDecision, LeaseTerms, Ledger as _, Limit, Pace, StoreLedger};
+use corroborate::outbound::{AskError, AskMeter, Asker, Fleet, Gate, GateSettings, GateState, HttpClient, NoObserver};
+use corroborate::store::Store;
+use tokio::time::{Instant, sleep};
+
+use crate::support::database;
+
+/// So many processes race.
+const PROCESSES: usize = 4;
+
+fn settings() -> GateSettings {
+    GateSettings {
+        name: "brave",
+        rpm: 60_000,
+        max_wait: Duration::from_secs(10),
+        timeout: Duration::from_secs(2),
+        max_bytes: 1024,
+        max_attempts: 1,
+        cooldown: Duration::from_mins(10),
+        failures_to_open: 3,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
+/// One process: connections and a gate of its own.
+#[derive(Clone)]
+struct Process {
+    store: Store,
+    gate: Arc<Gate>,
+}
+
+impl Process {
+    async fn start(url: &str, settings: GateSettings, change: impl FnOnce(&mut Fleet)) -> Self {
+        let store = database::connect(url).await;
+        let mut fleet = Fleet::at(Arc::new(StoreLedger::new(store.clone())));
+        change(&mut fleet);
+        let http = HttpClient::live("corroborate-test").unwrap();
+        let gate = Gate::in_fleet(settings, http, Arc::new(SystemClock), Arc::new(NoObserver), fleet);
+        Self { store, gate: Arc::new(gate) }
+    }
+
+    async fn ask(&self, work: impl AsyncFn() -> Result<(), AskError>) -> Result<(), AskError> {
+        self.ask_within(Duration::from_secs(10), work).await
+    }
+
+    async fn ask_within(&self, time: Duration, work: impl AsyncFn() -> Result<(), AskError>) -> Result<(), AskError> {
+        let meter = AskMeter::default();
+        self.gate.run(Asker { until: Instant::now() + time, meter: &meter }, || work()).await
+    }
+
+    /// What the job does each second.
+    async fn follow(&self) {
+        self.gate.follower().flush().await.unwrap();
+        let asked = Instant::now();
+        let snapshot = self.store.fleet().await.unwrap();
+        self.gate.follower().learn(&snapshot, asked, Instant::now());
+    }
+
+    fn state(&self) -> GateState {
+        self.gate.status().state
+    }
+}
+
+/// A migrated database and its processes; `None` without a server.
+async fn fleet(settings: GateSettings, change: impl Fn(&mut Fleet)) -> Option<(String, Vec<Process>)> {
+    let url = database::empty_database().await?;
+    database::connect(&url).await.migrate().await.unwrap();
+    let mut processes = Vec::new();
+    for _ in 0..PROCESSES {
+        processes.push(Process::start(&url, settings.clone(), &change).await);
+    }
+    Some((url, processes))
+}
+
+const OK: Result<(), AskError> = Ok(());
+
+fn throttled(seconds: u64) -> Result<(), AskError> {
+    Err(AskError::Throttled { retry_after: Some(Duration::from_secs(seconds)) })
+}
+
+#[tokio::test]
+async fn four_processes_keep_to_one_rate_and_use_nine_tenths_of_it() {
+    // A minute pressed into four seconds: 60 calls in any of them.
+    let window = Duration::from_secs(4);
+    let pace = Pace { window, calls: 60, grace: Duration::from_millis(150), margin: Duration::from_millis(30) };
+    let Some((_, processes)) = fleet(settings(), |fleet| fleet.pace = Some(pace)).await else { return };
+    let arrivals = Mutex::new(Vec::new());
+    let end = Instant::now() + window * 3;
+    let callers = processes.iter().flat_map(|process| std::iter::repeat_n(process, 6)).map(|process| async {
+        let arrived = async || {
+            arrivals.lock().unwrap().push(Instant::now());
+            OK
+        };
+        while Instant::now() < end {
+            // A turn beyond the longest wait is refused; the caller comes again.
+            drop(process.ask(&arrived).await);
+        }
+    });
+    futures::future::join_all(callers).await;
+    let mut arrivals = arrivals.into_inner().unwrap();
+    arrivals.sort();
+    for (position, sixty_one) in arrivals.windows(61).enumerate() {
+        let span = sixty_one[60] - sixty_one[0];
+        assert!(span >= window, "calls {position} to {} came within {span:?}", position + 60);
+    }
+    let in_time = arrivals.iter().filter(|arrived| **arrived < end).count();
+    assert!(in_time >= 162, "{in_time} of 180 calls: the rate is not used");
+}
+
+/// Asks as fast as it can until nothing more is let through; gives how many calls were made, and the last refusals.
+async fn drain(processes: &[Process], work: impl AsyncFn() -> Result<(), AskError> + Copy) -> (u32, Vec<AskError>) {
+    let made = AtomicU32::new(0);
+    let counted = async || {
+        made.fetch_add(1, Ordering::SeqCst);
+        work().await
+    };
+    let racers = processes.iter().flat_map(|process| std::iter::repeat_n(process, 5)).map(|process| async {
+        let (mut refusals, mut last) = (0, None);
+        // What another process holds and does not use comes back within some seconds.
+        while refusals < 4 {
+            match process.ask(&counted).await {
+                Ok(()) | Err(AskError::Connect { .. }) => refusals = 0,
+                Err(refusal) => {
+                    refusals += 1;
+                    last = Some(refusal);
+                    process.follow().await;
+                    sleep(Duration::from_millis(1_100)).await;
+                }
+            }
+        }
+        last.unwrap()
+    });
+    let refusals = futures::future::join_all(racers).await;
+    (made.load(Ordering::SeqCst), refusals)
+}
+
+#[tokio::test]
+async fn a_daily_limit_is_used_to_the_last_call_and_no_further() {
+    let Some((_, processes)) = fleet(GateSettings { daily_limit: Some(500), ..settings() }, |_| {}).await else {
+        return;
+    };
+    let (made, refusals) = drain(&processes, async || OK).await;
+    assert_eq!(made, 500);
+    assert!(refusals.iter().all(|refusal| *refusal == AskError::DailyLimit), "{refusals:?}");
+    assert_eq!(processes[0].state(), GateState::Exhausted);
+}
+
+#[tokio::test]
+async fn a_monthly_limit_is_used_to_the_last_call_and_no_further() {
+    let Some((url, processes)) = fleet(settings(), |fleet| fleet.monthly_limit = Some(333)).await else { return };
+    let (made, refusals) = drain(&processes, async || OK).await;
+    assert_eq!(made, 333);
+    assert!(refusals.iter().all(|refusal| *refusal == AskError::MonthlyLimit), "{refusals:?}");
+    let later = Process::start(&url, settings(), |fleet| fleet.monthly_limit = Some(333)).await;
+    later.follow().await;
+    let status = later.gate.status();
+    assert_eq!(status.state, GateState::Exhausted, "a new process knows before its first call");
+    assert!(status.reason.unwrap().contains("monthly") && status.until.unwrap() > later.gate.now());
+}
+
+#[tokio::test]
+async fn the_cap_is_spent_to_the_cent_and_never_overshot() {
+    // 0.005 has no exact binary form, and 250 of it are 1.25.
+    let price = GateSettings { cost_usd: 0.005, ..settings() };
+    let Some((_, processes)) = fleet(price, |fleet| fleet.monthly_cap_usd = Some(1.25)).await else { return };
+    let calls = AtomicU32::new(0);
+    // Each fifth call never reaches the provider, and costs nothing.
+    let work = async || match calls.fetch_add(1, Ordering::SeqCst) % 5 {
+        4 => Err(AskError::Connect { detail: "refused".into() }),
+        _ => OK,
+    };
+    let (made, refusals) = drain(&processes, &work).await;
+    let free = made / 5;
+    assert_eq!(made - free, 250, "of {made} calls {free} were not billed");
+    assert!(refusals.iter().all(|refusal| *refusal == AskError::Budget), "{refusals:?}");
+    let spent = processes[0].store.fleet().await.unwrap().spent_usd;
+    assert!((spent - 1.25).abs() < 1e-12, "{spent}");
+}
+
+fn terms(wanted: u32) -> LeaseTerms {
+    LeaseTerms {
+        provider: "brave",
+        identity: String::new(),
+        wanted,
+        period: Duration::from_millis(1),
+        patience: Duration::from_secs(1),
+        horizon: Duration::from_secs(1),
+        day_limit: Some(10),
+        month_limit: None,
+        usd: 0.1,
+        cap_usd: Some(1.0),
+        held_probe: None,
+        probe_time: Duration::from_secs(2),
+        back: None,
+    }
+}
+
+fn turns(decision: &LeaseDecision) -> u32 {
+    match decision {
+        LeaseDecision::Granted { turns, .. } => *turns,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_process_killed_with_turns_in_hand_loses_them_and_exceeds_nothing() {
+    let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
+    let killed = StoreLedger::new(processes[0].store.clone());
+    assert_eq!(turns(&killed.lease(terms(6)).await.unwrap().answer.decision), 6);
+    drop(killed);
+    let other = StoreLedger::new(processes[1].store.clone());
+    assert_eq!(turns(&other.lease(terms(6)).await.unwrap().answer.decision), 4);
+    let refused = other.lease(terms(1)).await.unwrap().answer.decision;
+    assert!(matches!(refused, LeaseDecision::Limited(Limit::Day, ends) if ends <= Duration::from_hours(24)));
+    // With another day's limit the cap still holds what the killed one took.
+    let refused = other.lease(LeaseTerms { day_limit: None, ..terms(1) }).await.unwrap().answer.decision;
+    assert!(matches!(refused, LeaseDecision::Limited(Limit::Cap, _)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn yesterdays_calls_and_last_months_dollars_are_over() {
+    let Some((url, processes)) = fleet(settings(), |_| {}).await else { return };
+    let rows = sqlx::PgPool::connect(&url).await.unwrap();
+    let days_ago = "INSERT INTO provider_quota (provider, time_window, starts_at, used)
+        VALUES ('brave', 'day', date_trunc('day', now(), 'UTC') - interval '1 day', 10)";
+    sqlx::query(days_ago).execute(&rows).await.unwrap();
+    let months_ago = "INSERT INTO fleet_spending (month, usd)
+        VALUES ((date_trunc('month', now() AT TIME ZONE 'UTC') - interval '1 month')::date, 1)";
+    sqlx::query(months_ago).execute(&rows).await.unwrap();
+    let ledger = StoreLedger::new(processes[0].store.clone());
+    assert_eq!(turns(&ledger.lease(terms(20)).await.unwrap().answer.decision), 10);
+}
+
+#[tokio::test]
+async fn an_opened_breaker_is_known_to_every_process_before_its_next_call() {
+    let Some((url, processes)) = fleet(settings(), |_| {}).await else { return };
+    assert_eq!(processes[0].ask(async || throttled(120)).await.unwrap_err().label(), "throttled");
+    until_written(&processes[0].store, 1).await;
+    // One that has not heard yet learns it with its lease, one that starts with its first look.
+    let asked = AtomicU32::new(0);
+    let work = async || {
+        asked.fetch_add(1, Ordering::SeqCst);
+        OK
+    };
+    assert_eq!(processes[1].ask(work).await.unwrap_err().label(), "open");
+    let new = Process::start(&url, settings(), |_| {}).await;
+    new.follow().await;
+    let status = new.gate.status();
+    let wait = status.until.unwrap() - new.gate.now();
+    assert!(status.state == GateState::Open && (110..=133).contains(&wait.num_seconds()), "{status:?}");
+    assert!(status.reason.unwrap().contains("slow down"));
+    assert_eq!(new.ask(work).await.unwrap_err().label(), "open");
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+}
+
+async fn until_written(store: &Store, breakers: usize) {
+    for _ in 0..100 {
+        let open = store.fleet().await.unwrap().breakers;
+        if open.iter().filter(|(_, _, state)| state.kind != BreakerKind::Ready).count() == breakers {
+            return;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the breakers were not written within two seconds");
+}
+
+#[tokio::test]
+async fn one_probe_goes_out_in_the_whole_fleet_and_decides_for_all() {
+    let cooldown = Duration::from_millis(300);
+    let Some((_, processes)) = fleet(GateSettings { cooldown, ..settings() }, |_| {}).await else { return };
+    processes[0].ask(async || Err(AskError::Throttled { retry_after: None })).await.unwrap_err();
+    until_written(&processes[0].store, 1).await;
+    sleep(cooldown * 2).await;
+    let probes = AtomicU32::new(0);
+    let race = async |outcome: Result<(), AskError>| {
+        let slow = async || {
+            probes.fetch_add(1, Ordering::SeqCst);
+            sleep(Duration::from_millis(300)).await;
+            outcome.clone()
+        };
+        let all = processes.iter().flat_map(|process| std::iter::repeat_n(process, 3));
+        let answers = futures::future::join_all(all.map(|process| process.ask(&slow))).await;
+        let open = answers.iter().filter(|answer| answer.as_ref().is_err_and(|error| error.label() == "open")).count();
+        assert_eq!(open, 11, "one of twelve callers in four processes is the probe: {answers:?}");
+        answers.into_iter().find(|answer| answer.as_ref().map_or_else(AskError::label, |()| "ok") != "open").unwrap()
+    };
+    assert_eq!(race(Err(AskError::Server { status: 503 })).await.unwrap_err().label(), "server_error");
+    assert_eq!(probes.load(Ordering::SeqCst), 1);
+    // Its failure doubled the wait, for everybody.
+    for process in &processes {
+        process.follow().await;
+        assert_eq!(process.state(), GateState::Open);
+    }
+    let (_, _, shared) = processes[1].store.fleet().await.unwrap().breakers.remove(0);
+    assert!(shared.trips == 2 && shared.until_in > cooldown, "{shared:?}");
+    sleep(shared.until_in + Duration::from_millis(50)).await;
+    assert_eq!(race(OK).await, OK);
+    assert_eq!(probes.load(Ordering::SeqCst), 2);
+    until_written(&processes[0].store, 0).await;
+    for process in &processes {
+        process.follow().await;
+        assert_eq!((process.state(), process.ask(async || OK).await), (GateState::Ready, OK));
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_is_asked_at_once_and_a_reset_lets_the_old_one_in() {
+    let Some((url, processes)) = fleet(settings(), |fleet| fleet.identity = "old".to_owned()).await else { return };
+    let refused = async || Err(AskError::BadKey { detail: "unpaid".into() });
+    assert_eq!(processes[0].ask(refused).await.unwrap_err().label(), "bad_key");
+    until_written(&processes[0].store, 1).await;
+    processes[1].follow().await;
+    let status = processes[1].gate.status();
+    assert_eq!(status.state, GateState::Disabled);
+    assert!((status.until.unwrap() - processes[1].gate.now()).num_hours() >= 23);
+    assert_eq!(processes[1].ask(async || OK).await.unwrap_err().label(), "disabled");
+    let mended = Process::start(&url, settings(), |fleet| fleet.identity = "new".to_owned()).await;
+    assert_eq!(mended.ask(async || OK).await, OK);
+    assert_eq!(mended.store.reset_breakers("brave").await.unwrap(), 1);
+    assert_eq!(mended.store.reset_breakers("brave").await.unwrap(), 0);
+    for process in &processes {
+        process.follow().await;
+        assert_eq!(process.ask(async || OK).await, OK);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_lets_no_call_through_and_blames_nobody() {
+    let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
+    processes[0].ask(async || OK).await.unwrap();
+    processes[1].store.close().await;
+    let refusal = processes[1].ask(async || panic!("it asked without a turn")).await.unwrap_err();
+    assert_eq!((refusal.label(), refusal.degradation("brave").to_string()), ("store_away", "store_away:brave".into()));
+    assert_eq!(processes[1].state(), GateState::Ready);
+    assert_eq!(processes[0].ask(async || OK).await, OK, "the others go on");
+}
+
+#[tokio::test]
+async fn what_is_to_be_told_once_a_day_is_told_by_one_process() {
+    let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
+    let day = processes[0].gate.now().date_naive();
+    let told =
+        |day| futures::future::join_all(processes.iter().map(move |process| process.store.first_to_tell("x", day)));
+    for day in [day, day + chrono::Days::new(1)] {
+        assert_eq!(told(day).await.into_iter().filter(|told| *told.as_ref().unwrap()).count(), 1);
+        assert_eq!(told(day).await.into_iter().filter(|told| *told.as_ref().unwrap()).count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn the_others_hear_of_a_breaker_without_asking() {
+    let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
+    let mut listener = processes[1].store.listen_to_fleet().await.unwrap().unwrap();
+    processes[0].ask(async || throttled(60)).await.unwrap_err();
+    tokio::time::timeout(Duration::from_secs(5), listener.changed()).await.unwrap().unwrap();
+    processes[1].follow().await;
+    assert_eq!(processes[1].state(), GateState::Open);
+}
+
+/// One connection that executes about a thousand small statements a second: 60,000 calls a minute must fit all the same.
+#[cfg(feature = "embedded")]
+#[tokio::test]
+async fn a_high_rate_is_kept_up_embedded_with_few_statements() {
+    use corroborate::app::OpenStore;
+    let folder = tempfile::tempdir().unwrap();
+    let opened = OpenStore::embedded(folder.path()).await.unwrap();
+    opened.store.migrate().await.unwrap();
+    let fleet = Fleet { monthly_cap_usd: Some(100.0), ..Fleet::at(Arc::new(StoreLedger::new(opened.store.clone()))) };
+    let http = HttpClient::live("corroborate-test").unwrap();
+    let leases = Arc::new(Leases::default());
+    let observer = Arc::clone(&leases) as Arc<dyn corroborate::outbound::Observer>;
+    let settings = GateSettings { cost_usd: 0.005, ..settings() };
+    let gate = Arc::new(Gate::in_fleet(settings, http, Arc::new(SystemClock), observer, fleet));
+    let process = Process { store: opened.store.clone(), gate };
+    let begun = Instant::now();
+    let callers = (0..16).map(|_| async {
+        for _ in 0..125 {
+            process.ask(async || OK).await.unwrap();
+        }
+    });
+    futures::future::join_all(callers).await;
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_millis(1_900) && took < Duration::from_secs(4), "2,000 calls took {took:?}");
+    assert!(leases.0.load(Ordering::SeqCst) <= 40, "{leases:?}");
+    process.gate.follower().close().await.unwrap();
+    let spent = process.store.fleet().await.unwrap().spent_usd;
+    assert!((spent - 10.0).abs() < 1e-9, "{spent}");
+    drop(process);
+    opened.close().await.unwrap();
+}
+
+/// Counts leases.
+#[cfg(feature = "embedded")]
+#[derive(Debug, Default)]
+struct Leases(AtomicU32);
+
+#[cfg(feature = "embedded")]
+impl corroborate::outbound::Observer for Leases {
+    fn request(&self, _: &'static str, _: &'static str, _: Duration) {}
+    fn not_asked(&self, _: &'static str, _: &'static str) {}
+    fn rate_wait(&self, _: &'static str, _: Duration) {}
+    fn circuit(&self, _: &'static str, _: &'static str) {}
+    fn circuit_opened(&self, _: &'static str, _: &'static str) {}
+    fn cost(&self, _: &'static str, _: f64) {}
+    fn cache(&self, _: &'static str, _: bool) {}
+    fn leased(&self, _: &'static str, _: u32) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
