@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 
+use super::arguments::ExchangeArguments;
+use super::exchanges;
 use super::failure::{Failure, chain};
 use super::lines::{self, Line};
 use super::output::Output;
@@ -18,7 +20,13 @@ use crate::config::Config;
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
 
-pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    config: Arc<Config>,
+    file: &Path,
+    out: Option<&Path>,
+    exchanges: &ExchangeArguments,
+    output: Output,
+) -> Result<(), Failure> {
     if out.is_some_and(|out| standing::same_file(file, out)) {
         return Err(Failure::new(2, "the items and --out are one and the same file; give --out another name"));
     }
@@ -41,7 +49,8 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
     }
     // Said before anything is asked, and before an embedded database is started.
     drop(sink(out)?);
-    let app = match reach::app(&config, Purpose::Check).await? {
+    let exchanges = exchanges::open(exchanges, output)?;
+    let app = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
         Reach::Here(app) => app,
         Reach::Daemon(daemon) => {
             return Err(Failure::unavailable(format!(
@@ -58,6 +67,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
         Err(failure) => Err(failure),
     };
     app.close().await?;
+    exchanges::close(&exchanges, output);
     finish(&worked?, bad, output)
 }
 
