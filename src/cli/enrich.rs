@@ -15,7 +15,7 @@ use super::failure::{Failure, chain};
 use super::lines::{self, Line};
 use super::output::Output;
 use super::reach::{self, Reach};
-use crate::app::{App, Purpose};
+use crate::app::{App, Exchanges, Purpose};
 use crate::config::Config;
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
@@ -63,7 +63,12 @@ pub(super) async fn run(
     // Only now is anything taken out of the output: what cannot be asked again stays.
     let opened = out.map_or(Ok(()), |out| standing.prepare(out, &again)).and_then(|()| sink(out));
     let worked = match opened {
-        Ok(mut sink) => work(&app, items, super::concurrency(&config), &mut *sink, output).await,
+        Ok(mut sink) => {
+            // One after the other, two replays find the same in the store at each step.
+            let replays = matches!(exchanges, Exchanges::Replay(_));
+            let concurrency = if replays { 1 } else { super::concurrency(&config) };
+            work(&app, items, concurrency, &mut *sink, output).await
+        }
         Err(failure) => Err(failure),
     };
     app.close().await?;

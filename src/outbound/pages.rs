@@ -187,7 +187,7 @@ struct Hop {
 }
 
 enum HopBody {
-    Live(reqwest::Response, Option<Tape>),
+    Live(reqwest::Response, Option<Box<Tape>>),
     Recorded(Vec<u8>),
 }
 
@@ -306,7 +306,7 @@ impl PageFetcher {
                 }
                 let response = answer?;
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
-                let tape = recorder.as_ref().map(|recorder| Tape::new(recorder, url, status, &headers));
+                let tape = recorder.as_ref().map(|recorder| Box::new(Tape::new(recorder, url, status, &headers)));
                 Ok(Hop { status, headers, body: HopBody::Live(response, tape) })
             }
             Source::Replay(archive) => {

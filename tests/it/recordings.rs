@@ -12,20 +12,21 @@ use crate::support::stories::{self, ONCE, TOLD, item};
 
 const KEY: &str = "simulated-key";
 
+fn round(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            *value = json!((number.as_f64().unwrap() * 1e4).round() / 1e4);
+        }
+        Value::Array(values) => values.iter_mut().for_each(round),
+        Value::Object(fields) => fields.values_mut().for_each(round),
+        _ => {}
+    }
+}
+
 /// What two runs must agree in: everything but the times.
 fn timeless(mut result: Value) -> Value {
     for field in ["enriched_at", "cost", "trace"] {
         result.as_object_mut().unwrap().remove(field);
-    }
-    fn round(value: &mut Value) {
-        match value {
-            Value::Number(number) if number.is_f64() => {
-                *value = json!((number.as_f64().unwrap() * 1e4).round() / 1e4);
-            }
-            Value::Array(values) => values.iter_mut().for_each(round),
-            Value::Object(fields) => fields.values_mut().for_each(round),
-            _ => {}
-        }
     }
     round(&mut result);
     result
