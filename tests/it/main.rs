@@ -13,6 +13,8 @@ mod demo;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod recordings;
+#[cfg(test)]
 mod simulator;
 #[cfg(test)]
 mod store;

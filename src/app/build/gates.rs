@@ -11,6 +11,7 @@ use crate::config::{Config, ProviderConfig};
 use crate::domain::Clock;
 use crate::outbound::ledger::Ledger;
 use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient};
+use crate::providers::{Storage, profile};
 
 /// What every gate is made of.
 pub(super) struct Gates<'a> {
@@ -60,7 +61,9 @@ impl Gates<'_> {
             monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
             ..Fleet::at(Arc::clone(self.ledger))
         };
-        let gate = Gate::in_fleet(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage), fleet);
+        let is_transient = profile(settings.name).is_some_and(|profile| profile.storage == Storage::Transient);
+        let http = if is_transient { self.http.transient() } else { self.http.clone() };
+        let gate = Gate::in_fleet(settings, http, Arc::clone(self.clock), observer(self.usage), fleet);
         self.followers.lock().unwrap_or_else(PoisonError::into_inner).push(gate.follower());
         gate
     }
