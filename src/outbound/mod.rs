@@ -2,7 +2,7 @@
 //!
 //! [`Gate`] is how a provider is asked: an even rate, a breaker that the error's class decides on, retries within the
 //! caller's deadline, a daily account. [`pages::PageFetcher`] is how a page is fetched: from public addresses only,
-//! checked at connect time and on every redirect. Both answer from recordings as well ([`replay`]).
+//! checked at connect time and on every redirect, as the site's `robots.txt` allows. Both answer from recordings as well ([`replay`]).
 //!
 //! What this room never does: know a provider's format, put a key into a URL or an error, follow an API's redirect, use
 //! a proxy of the environment, read more than the cap, or wait past a deadline.
@@ -22,11 +22,10 @@ pub mod guard;
 mod limiter;
 pub mod local;
 mod observer;
-#[cfg(test)]
-mod page_tests;
 pub mod pages;
 pub mod replay;
 pub mod retry_after;
+mod robots;
 #[cfg(test)]
 mod script;
 mod spend;
@@ -39,7 +38,9 @@ pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use gate::{DayUsage, Gate, GateSettings, GateState, GateStatus};
 pub use observer::{NoObserver, Observer};
-pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
+#[cfg(test)]
+pub(crate) use pages::every_fetch_error;
+pub use pages::{FetchError, Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
 pub use spend::{AskMeter, Asker, Spend};

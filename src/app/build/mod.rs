@@ -73,8 +73,8 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let usage = Arc::new(OutboundObserver::default());
     let month = store.month_spend(now).await?;
     let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
-    let pages =
-        Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
+    let pages = PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?;
+    let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
     let gates = Gates {
         config: &config,
         http: &http,
@@ -235,6 +235,8 @@ fn page_settings(config: &Config) -> PageSettings {
         max_redirects: config.fetch.max_redirects,
         concurrency: config.fetch.concurrency,
         per_host: config.fetch.per_host,
+        host_pause: config.fetch.host_pause,
+        respect_robots: config.fetch.respect_robots,
     }
 }
 

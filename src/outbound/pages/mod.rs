@@ -1,0 +1,461 @@
+//! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
+//!
+//! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
+//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`
+//! and `decode`, which bound their time and what compression makes of them. No cookies, no keys, no proxy. A page that
+//! refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by markup or script is
+//! not followed; the reading room takes such a page for the empty one it is.
+//!
+//! To add a rule for a hop, put it into [`PageFetcher::check`] where it needs no network, else beside `permission`; to
+//! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
+
+mod blocked;
+mod decode;
+mod error;
+mod hosts;
+mod permission;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    LAST_MODIFIED, LOCATION, RETRY_AFTER,
+};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
+
+pub use error::FetchError;
+#[cfg(test)]
+pub(crate) use error::samples::all as every_fetch_error;
+use hosts::{Hosts, Resting, Turn};
+use permission::Permissions;
+use transfer::AtCap;
+
+use super::body::BodyError;
+use super::client::{BuildError, client_builder, header_map};
+use super::error::excerpt;
+use super::guard::{self, GuardedResolver, Lookup, Rule};
+use super::observer::{NoObserver, Observer};
+use super::replay::Archive;
+use super::retry_after;
+use crate::domain::{Clock as _, SystemClock};
+
+/// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
+const FIRST_BYTE: Duration = Duration::from_secs(10);
+/// Longer URLs are trackers or attacks; servers commonly refuse them too.
+const LONGEST_URL: usize = 4096;
+/// Of one HTTP/2 header list, bytes.
+const LARGEST_HEADERS: u32 = 64 * 1024;
+/// The rest after a 429 that names no time: twice a minute is not hammering.
+const UNNAMED_REST: Duration = Duration::from_secs(30);
+/// An etag or date that is longer is not kept.
+const LONGEST_VALIDATOR: usize = 512;
+/// What is asked for: pages first, anything readable next.
+const ACCEPTED: &str = "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,application/xml;q=0.7,*/*;q=0.1";
+
+/// How pages are fetched.
+#[derive(Debug, Clone)]
+pub struct PageSettings {
+    /// For one page with all its redirects.
+    pub timeout: Duration,
+    /// To a TCP and TLS connection: a host slower than this does not deliver the page in time either.
+    pub connect_timeout: Duration,
+    /// Of a body, after decompression.
+    pub max_bytes: usize,
+    /// Opens private addresses; for tests against a local server.
+    pub allow_private: bool,
+    pub user_agent: String,
+    /// Redirects followed at most.
+    pub max_redirects: usize,
+    /// Requests at a time, to all hosts together.
+    pub concurrency: usize,
+    /// Requests to one host at a time.
+    pub per_host: usize,
+    /// Between the beginnings of two requests to one host; more where its `robots.txt` asks for more. Hosts on private
+    /// addresses, which only tests open, are not spared.
+    pub host_pause: Duration,
+    /// Whether sites may forbid us pages. Switched off for one's own sites only.
+    pub respect_robots: bool,
+}
+
+impl Default for PageSettings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+            max_bytes: 4 * 1024 * 1024,
+            allow_private: false,
+            user_agent: concat!("corroborate/", env!("CARGO_PKG_VERSION")).to_owned(),
+            max_redirects: 5,
+            concurrency: 64,
+            per_host: 2,
+            host_pause: Duration::from_millis(200),
+            respect_robots: true,
+        }
+    }
+}
+
+/// Where pages come from.
+#[derive(Debug, Clone)]
+pub enum PageSource {
+    Live,
+    Replay(Arc<Archive>),
+}
+
+/// A page as it was served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchedPage {
+    /// After all redirects, without a fragment.
+    pub final_url: Url,
+    /// 200 to 299.
+    pub status: u16,
+    pub content_type: Option<String>,
+    /// Decompressed, in the page's own charset.
+    pub body: Vec<u8>,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    /// A redirect led from https to http.
+    pub downgraded: bool,
+}
+
+/// What a server gave us to ask whether a page has changed, as it wrote it: weak etags too, which is what a reader of
+/// the text wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Validators {
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+}
+
+impl Validators {
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let kept = |name| text(name).filter(|value| (1..=LONGEST_VALIDATOR).contains(&value.len())).map(str::to_owned);
+        Self { etag: kept(ETAG), last_modified: kept(LAST_MODIFIED) }
+    }
+
+    /// Without any, a server cannot be asked.
+    pub fn is_empty(&self) -> bool {
+        self.etag.is_none() && self.last_modified.is_none()
+    }
+}
+
+/// What came of asking for a page that is known already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetched {
+    /// It is another now, or the server does not say: here it is.
+    Page(FetchedPage),
+    /// It is what it was. The validators are those to ask with the next time.
+    NotModified(Validators),
+}
+
+enum Source {
+    Live(reqwest::Client),
+    Replay(Arc<Archive>),
+}
+
+/// Fetches pages. Share one: it holds the connections and the hosts' turns.
+pub struct PageFetcher {
+    settings: PageSettings,
+    source: Source,
+    rule: Rule,
+    places: Semaphore,
+    hosts: Hosts,
+    permissions: Permissions,
+    observer: Arc<dyn Observer>,
+}
+
+impl fmt::Debug for PageFetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageFetcher").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// One answer, before anything is concluded from it.
+struct Hop {
+    status: u16,
+    headers: HeaderMap,
+    body: HopBody,
+}
+
+enum HopBody {
+    Live(reqwest::Response),
+    Recorded(Vec<u8>),
+}
+
+impl PageFetcher {
+    pub fn new(settings: PageSettings, source: PageSource) -> Result<Self, BuildError> {
+        let rule: Rule = if settings.allow_private { |_any| true } else { guard::is_public };
+        Self::with_guard(settings, source, guard::system_lookup(), rule)
+    }
+
+    pub(super) fn with_guard(
+        settings: PageSettings,
+        source: PageSource,
+        lookup: Lookup,
+        rule: Rule,
+    ) -> Result<Self, BuildError> {
+        let source = match source {
+            PageSource::Replay(archive) => Source::Replay(archive),
+            PageSource::Live => {
+                let client = client_builder(&settings.user_agent)
+                    .connect_timeout(settings.connect_timeout)
+                    .dns_resolver(GuardedResolver::new(lookup, rule))
+                    // Undone here, with caps.
+                    .gzip(false)
+                    .brotli(false)
+                    .zstd(false)
+                    .http2_max_header_list_size(LARGEST_HEADERS)
+                    .build();
+                Source::Live(client.map_err(|error| BuildError::from_reqwest(&error))?)
+            }
+        };
+        let places = Semaphore::new(settings.concurrency.max(1));
+        let (hosts, permissions) = (Hosts::new(settings.per_host), Permissions::default());
+        Ok(Self { settings, source, rule, places, hosts, permissions, observer: Arc::new(NoObserver) })
+    }
+
+    /// Tells this observer of the cache of `robots.txt`.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Fetches one page, following redirects. `is_denied` is asked for the host of every hop, lower case and without a
+    /// trailing dot.
+    pub async fn fetch(
+        &self,
+        url: &Url,
+        deadline: Instant,
+        is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
+    ) -> Result<FetchedPage, FetchError> {
+        match self.fetch_if_changed(url, &Validators::default(), deadline, is_denied).await? {
+            Fetched::Page(page) => Ok(page),
+            // Nobody asked for it: a 304 without a question is an answer without a page.
+            Fetched::NotModified(_) => Err(FetchError::Status(304)),
+        }
+    }
+
+    /// The same for a page that was fetched before from this very address, with what its server gave along. They are
+    /// sent to this address alone and not to where it redirects.
+    pub async fn fetch_if_changed(
+        &self,
+        url: &Url,
+        known: &Validators,
+        deadline: Instant,
+        is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
+    ) -> Result<Fetched, FetchError> {
+        let patience = Instant::now() + self.settings.timeout;
+        let mut url = url.clone();
+        url.set_fragment(None);
+        let end = patience.min(deadline);
+        match timeout_at(end, self.follow(url, known, end, is_denied)).await {
+            // Both end at one moment; who looks first is chance.
+            Ok(Err(FetchError::HostBusy { .. } | FetchError::Timeout)) | Err(_) if Instant::now() >= deadline => {
+                Err(FetchError::Deadline)
+            }
+            Ok(outcome) => outcome,
+            Err(_elapsed) => Err(FetchError::Timeout),
+        }
+    }
+
+    async fn follow(
+        &self,
+        mut url: Url,
+        known: &Validators,
+        end: Instant,
+        is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
+    ) -> Result<Fetched, FetchError> {
+        let mut downgraded = false;
+        for number in 0..=self.settings.max_redirects {
+            url.set_fragment(None);
+            let host = self.check(&url, is_denied)?;
+            let pause = self.permission(&url, &host, is_denied).await?;
+            let turn = self.turn(&host, pause, end).await?;
+            // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
+            let place = self.places.acquire().await.ok();
+            let nothing = Validators::default();
+            let known = if number == 0 { known } else { &nothing };
+            let hop = self.hop(&url, known).await?;
+            if let Some(next) = redirect_target(&hop, &url)? {
+                downgraded |= url.scheme() == "https" && next.scheme() == "http";
+                url = next;
+                continue;
+            }
+            if hop.status == 304 && !known.is_empty() {
+                let told = Validators::of(&hop.headers);
+                return Ok(Fetched::NotModified(Validators {
+                    etag: told.etag.or_else(|| known.etag.clone()),
+                    last_modified: told.last_modified.or_else(|| known.last_modified.clone()),
+                }));
+            }
+            heed(&hop, &turn);
+            let page = self.read(hop, url, downgraded).await;
+            // Both are held until the body is read.
+            drop((place, turn));
+            return page.map(Fetched::Page);
+        }
+        Err(FetchError::TooManyRedirects)
+    }
+
+    /// All rules that need no network; gives the host.
+    fn check(&self, url: &Url, is_denied: &(dyn Fn(&str) -> bool + Send + Sync)) -> Result<String, FetchError> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(FetchError::Scheme);
+        }
+        if url.as_str().len() > LONGEST_URL || !url.username().is_empty() || url.password().is_some() {
+            return Err(FetchError::BadUrl);
+        }
+        let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+        if host.is_empty() {
+            return Err(FetchError::BadUrl);
+        }
+        if is_denied(&host) {
+            return Err(FetchError::Denied { host });
+        }
+        guard::check_literal(url, self.rule).map_err(|refused| FetchError::PrivateAddress { host: refused.host })?;
+        Ok(host)
+    }
+
+    /// Waits for the host's turn, until `end` at most: a page whose turn does not come says nothing of its server.
+    async fn turn(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Turn, FetchError> {
+        let is_private = guard::check_literal_host(host, guard::is_public).is_err();
+        let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
+        match timeout_at(end, self.hosts.turn(host, pause)).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
+            Err(_elapsed) => Err(FetchError::HostBusy { host: host.to_owned() }),
+        }
+    }
+
+    async fn hop(&self, url: &Url, known: &Validators) -> Result<Hop, FetchError> {
+        match &self.source {
+            Source::Live(client) => {
+                let mut request = client
+                    .get(url.clone())
+                    .header(ACCEPT, HeaderValue::from_static(ACCEPTED))
+                    .header(ACCEPT_ENCODING, HeaderValue::from_static(decode::ACCEPTED));
+                for (name, value) in [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.last_modified)] {
+                    if let Some(value) = value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
+                        request = request.header(name, value);
+                    }
+                }
+                let answer = timeout(FIRST_BYTE, request.send()).await.map_err(|_elapsed| FetchError::Timeout)?;
+                let response = answer.map_err(|error| error::classify(&error))?;
+                let (status, headers) = (response.status().as_u16(), response.headers().clone());
+                Ok(Hop { status, headers, body: HopBody::Live(response) })
+            }
+            Source::Replay(archive) => {
+                let recorded = archive.answer("GET", url).map_err(|_missing| FetchError::NoRecording)?;
+                let headers = header_map(&recorded.headers);
+                Ok(Hop { status: recorded.status, headers, body: HopBody::Recorded(recorded.body) })
+            }
+        }
+    }
+
+    async fn read(&self, hop: Hop, final_url: Url, downgraded: bool) -> Result<FetchedPage, FetchError> {
+        if !(200..300).contains(&hop.status) {
+            return Err(refusal(hop).await);
+        }
+        let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
+        let content_type = text(CONTENT_TYPE);
+        if let Some(content_type) = content_type.as_deref().filter(|content_type| !is_readable(content_type)) {
+            return Err(FetchError::NotAPage { content_type: excerpt(content_type) });
+        }
+        let Validators { etag, last_modified } = Validators::of(&hop.headers);
+        let body = hop.body.read(self.settings.max_bytes, AtCap::Refuse).await?;
+        if let Some(kind) = binary_kind(&body) {
+            return Err(FetchError::NotAPage { content_type: kind.to_owned() });
+        }
+        Ok(FetchedPage { final_url, status: hop.status, content_type, body, etag, last_modified, downgraded })
+    }
+}
+
+impl HopBody {
+    async fn read(self, cap: usize, at_cap: AtCap) -> Result<Vec<u8>, FetchError> {
+        match self {
+            Self::Recorded(body) if body.len() <= cap => Ok(body),
+            Self::Recorded(mut body) if at_cap == AtCap::Cut => {
+                body.truncate(cap);
+                Ok(body)
+            }
+            Self::Recorded(_) => Err(FetchError::TooLarge),
+            Self::Live(response) => transfer::read(response, cap, at_cap).await.map_err(|error| match error {
+                BodyError::TooLarge => FetchError::TooLarge,
+                BodyError::Idle => FetchError::Timeout,
+                BodyError::TooSlow => FetchError::TooSlow,
+                BodyError::Encoding(detail) => FetchError::Encoding { detail },
+                BodyError::Cut(detail) => FetchError::Connect { detail: format!("cut off: {detail}") },
+            }),
+        }
+    }
+}
+
+/// Whether a host that answers so wants to be left alone, and for how long; it then is.
+fn heed(hop: &Hop, turn: &Turn) {
+    let named = || {
+        let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        retry_after::parse(text(RETRY_AFTER)?, text(DATE), SystemClock.now())
+    };
+    match hop.status {
+        429 => turn.rest(named().unwrap_or(UNNAMED_REST)),
+        503 => turn.rest(named().unwrap_or_default()),
+        _ => {}
+    }
+}
+
+/// What a status other than 2xx means. Where a wall against robots may have spoken, its words are looked at.
+async fn refusal(hop: Hop) -> FetchError {
+    let status = hop.status;
+    let is_wall = blocked::may_be(status)
+        && (blocked::says_so(&hop.headers) || {
+            let body = hop.body.read(blocked::LOOKED_AT, AtCap::Cut).await;
+            body.is_ok_and(|body| blocked::shows(&body))
+        });
+    if is_wall { FetchError::BotWall { status } } else { FetchError::Status(status) }
+}
+
+/// Where a redirect leads. `None` when it is none, an error when its target cannot be used.
+fn redirect_target(hop: &Hop, url: &Url) -> Result<Option<Url>, FetchError> {
+    if !matches!(hop.status, 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = hop.headers.get(LOCATION) else { return Err(FetchError::Status(hop.status)) };
+    // Servers send raw UTF-8 here; the header type only calls ASCII a string.
+    let location = std::str::from_utf8(location.as_bytes()).map_err(|_not_utf8| FetchError::BadUrl)?;
+    url.join(location.trim()).map(Some).map_err(|_no_url| FetchError::BadUrl)
+}
+
+/// Whether a content type is text that the reading room understands. Feeds and other XML count; JSON does not.
+fn is_readable(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(essence.as_str(), "" | "text/html" | "text/plain" | "text/xml" | "application/xml" | "application/xhtml+xml")
+        || essence.ends_with("+xml") && essence != "image/svg+xml"
+        // Servers that do not know say this; the body decides.
+        || matches!(essence.as_str(), "application/octet-stream" | "unknown/unknown" | "content/unknown" | "none")
+}
+
+/// What a body is that claims to be text and is not, by its first bytes.
+fn binary_kind(body: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 7] = [
+        (b"%PDF-", "application/pdf"),
+        (b"\x89PNG", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"PK\x03\x04", "application/zip"),
+        (b"\x7fELF", "application/x-executable"),
+        (b"RIFF", "application/x-riff"),
+    ];
+    if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| body.starts_with(magic)) {
+        return Some(kind);
+    }
+    // UTF-16 and UTF-32 with a byte order mark are full of NULs, other text has none.
+    let is_wide = body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") || body.starts_with(b"\0\0\xfe\xff");
+    (!is_wide && body.iter().take(512).any(|byte| *byte == 0)).then_some("application/octet-stream")
+}
