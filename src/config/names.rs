@@ -334,7 +334,7 @@ fn fetch_and_cache_keys() -> Vec<Key> {
         Key::own("fetch.per_host", count(1, 100), "pages fetched from one host at the same time"),
         Key::own(
             "fetch.host_pause",
-            Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(1), bare: None },
+            Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(10), bare: None },
             "pause between two requests to one host",
         ),
         Key::own("fetch.respect_robots", Kind::Flag, "leave alone what robots.txt forbids"),

@@ -18,6 +18,7 @@ mod fact_check;
 mod judge;
 mod models;
 mod normalise;
+mod page_failure;
 mod queries;
 mod rank;
 mod read;

@@ -12,5 +12,6 @@ mod embedded;
 mod http;
 mod lifecycle;
 mod loss;
+mod pages;
 mod refused;
 mod work;
