@@ -188,9 +188,9 @@ fn normalise(text: &[u8], side: Side) -> Vec<u8> {
         }
         let is_sign = side == Side::Rule || !matches!(byte, b'*' | b'$');
         if byte.is_ascii_graphic() && is_sign {
-            out.push(byte)
+            out.push(byte);
         } else {
-            encode(byte, &mut out)
+            encode(byte, &mut out);
         }
         at += 1;
     }

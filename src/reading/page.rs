@@ -13,6 +13,7 @@ const MAX_ENTRIES: usize = 300;
 
 /// What the walk noted, in page order.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says that one thing was seen, and they are seen apart")]
 pub(super) struct Page {
     /// `<html lang>`.
     pub(super) lang: Option<String>,
