@@ -69,7 +69,7 @@ pub mod language;
 // Answers and pages held in memory, single flight.
 pub mod cache;
 
-// The only HTTP client: rate limit, breaker, retry, byte caps, address guard, replay.
+// The only HTTP client: rate limit, breaker, retry, byte caps, address guard, robots.txt, replay.
 pub mod outbound;
 
 // The only SQL; also the embedded server and the queue as a table.

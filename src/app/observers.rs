@@ -147,8 +147,9 @@ mod tests {
     use super::*;
     use crate::broker::Settle;
     use crate::domain::{Degradation, Reject};
-    use crate::outbound::{GateState, every_ask_error};
+    use crate::outbound::{GateState, every_ask_error, every_fetch_error};
     use crate::pipeline::PipelineError;
+    use crate::reading::Junk;
     use crate::store::StoreError;
     use crate::telemetry::catalogue::{self as c, Metric, OTHER};
     use crate::worker::{Outcome, ProcessError, Processed, RetryPolicy, disposition};
@@ -156,6 +157,20 @@ mod tests {
     fn is_known(metric: &Metric, label: &str, value: &str) {
         assert_eq!(metric.label_value(label, value), value, "{} of {}", label, metric.name);
         assert_ne!(value, OTHER);
+    }
+
+    #[test]
+    fn every_way_a_page_can_end_is_counted_under_its_own_name() {
+        for error in every_fetch_error() {
+            is_known(&c::PAGE_FETCHES, "outcome", error.label());
+        }
+        for junk in Junk::ALL {
+            is_known(&c::PAGE_FETCHES, "outcome", junk.as_str());
+        }
+        for outcome in ["ok", "not_modified", "reader_crashed"] {
+            is_known(&c::PAGE_FETCHES, "outcome", outcome);
+        }
+        is_known(&c::CACHE_REQUESTS, "cache", "robots");
     }
 
     /// Errors that a statement can end with while the daemon runs; the others stop its start.

@@ -205,6 +205,10 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
         "FETCH_ALLOW_PRIVATE_ADDRESSES is true: links in items can reach your internal network; only for tests"
             .to_owned(),
     );
+    warn(
+        !config.fetch.respect_robots,
+        "fetch.respect_robots is false: pages are read that their sites forbid; only for your own sites".to_owned(),
+    );
     let enrichment = &config.enrichment;
     warn(
         http.request_timeout <= enrichment.max_time,

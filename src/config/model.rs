@@ -338,6 +338,10 @@ pub struct FetchConfig {
     pub max_redirects: usize,
     pub concurrency: usize,
     pub per_host: usize,
+    /// Between two requests to one host; zero is none.
+    #[serde(with = "humantime_serde")]
+    pub host_pause: Duration,
+    pub respect_robots: bool,
     pub user_agent: String,
 }
 

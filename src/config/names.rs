@@ -338,6 +338,12 @@ fn fetch_and_cache_keys() -> Vec<Key> {
         Key::own("fetch.max_redirects", count(0, 20), "redirects followed per page"),
         Key::own("fetch.concurrency", count(1, 10_000), "pages fetched at the same time"),
         Key::own("fetch.per_host", count(1, 100), "pages fetched from one host at the same time"),
+        Key::own(
+            "fetch.host_pause",
+            Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(10), bare: None },
+            "pause between two requests to one host",
+        ),
+        Key::own("fetch.respect_robots", Kind::Flag, "leave alone what robots.txt forbids"),
         Key::own("fetch.user_agent", Kind::Header, "how the daemon names itself"),
         Key::own("cache.search_entries", count(0, 10_000_000), "search answers kept in memory"),
         Key::own("cache.search_ttl", SPAN, "how long a search answer is reused"),

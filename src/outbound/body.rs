@@ -17,6 +17,8 @@ pub(super) enum BodyError {
     TooLarge,
     /// Nothing came for that long.
     Idle,
+    /// It came, and too slowly to wait for its end.
+    TooSlow,
     /// Compressed in a way that was not asked for, nested, or broken.
     Encoding(String),
     /// The connection ended before the body did.
@@ -59,7 +61,7 @@ pub(super) fn plain_encoding(headers: &HeaderMap) -> Result<(), String> {
     Ok(())
 }
 
-fn body_error(error: &reqwest::Error) -> BodyError {
+pub(super) fn body_error(error: &reqwest::Error) -> BodyError {
     let detail = innermost(error);
     // A cut connection is reported through the decoder too, as an I/O error of its source.
     let cut = chain(error).any(|cause| {

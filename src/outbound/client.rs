@@ -265,7 +265,7 @@ async fn live(
     // The caller's total deadline is the only one: an API answer is small.
     let body = body::read(answer, max_bytes, Duration::MAX).await.map_err(|error| match error {
         BodyError::TooLarge => AskError::TooLarge,
-        BodyError::Idle => AskError::Timeout,
+        BodyError::Idle | BodyError::TooSlow => AskError::Timeout,
         BodyError::Encoding(detail) => AskError::Malformed { detail },
         BodyError::Cut(detail) => AskError::Malformed { detail: format!("cut off: {detail}") },
     })?;

@@ -85,6 +85,17 @@ pub(super) fn check_literal(url: &Url, rule: Rule) -> Result<(), AddressRefused>
     if rule(ip) { Ok(()) } else { Err(AddressRefused { host: ip.to_string() }) }
 }
 
+/// The same for a host as a URL writes it, with `localhost` and what is below it: those names are never public.
+pub(super) fn check_literal_host(host: &str, rule: Rule) -> Result<(), AddressRefused> {
+    let refused = || AddressRefused { host: host.to_owned() };
+    match Host::parse(host) {
+        Ok(Host::Ipv4(ip)) if !rule(IpAddr::V4(ip)) => Err(refused()),
+        Ok(Host::Ipv6(ip)) if !rule(IpAddr::V6(ip)) => Err(refused()),
+        Ok(Host::Domain(name)) if name == "localhost" || name.ends_with(".localhost") => Err(refused()),
+        _ => Ok(()),
+    }
+}
+
 /// How names become addresses: the system's way, or a table in tests.
 pub(super) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 

@@ -1,8 +1,9 @@
 //! The only HTTP client. Everything that leaves the process for a provider or a page goes through here.
 //!
 //! [`Gate`] is how a provider is asked: at a turn of the fleet's rate, quotas and money (leased from a [`ledger`]), past a
-//! breaker that the error's class decides on and all processes share, with retries within the caller's deadline. [`pages::PageFetcher`] is how a page is fetched: from public addresses only,
-//! checked at connect time and on every redirect. Both answer from recordings as well ([`replay`]).
+//! breaker that the error's class decides on and all processes share, with retries within the caller's deadline.
+//! [`pages::PageFetcher`] is how a page is fetched: from public addresses only, checked at connect time and on every
+//! redirect, as the site's `robots.txt` allows. Both answer from recordings as well ([`replay`]).
 //!
 //! What this room never does: know a provider's format, put a key into a URL or an error, follow an API's redirect, use
 //! a proxy of the environment, read more than the cap, or wait past a deadline.
@@ -25,12 +26,11 @@ pub mod ledger;
 mod limiter;
 pub mod local;
 mod observer;
-#[cfg(test)]
-mod page_tests;
 pub mod pages;
 pub mod record;
 pub mod replay;
 pub mod retry_after;
+mod robots;
 #[cfg(test)]
 mod script;
 mod spend;
@@ -45,7 +45,9 @@ pub use error::{AskError, excerpt};
 pub use fleet::{Fleet, Follower};
 pub use gate::{Gate, GateSettings, GateState, GateStatus};
 pub use observer::{CacheResult, NoObserver, Observer};
-pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
+#[cfg(test)]
+pub(crate) use pages::every_fetch_error;
+pub use pages::{FetchError, Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
 pub use spend::{AskMeter, Asker};

@@ -21,6 +21,8 @@ pub(crate) enum Reply {
     Trickle(Vec<u8>, Duration),
     /// These bytes, then blanks as fast as they are taken.
     Endless(Vec<u8>),
+    /// The first bytes, then the second ones so many times, as fast as they are taken; then the connection is closed.
+    Repeat(Vec<u8>, Vec<u8>, usize),
     /// The request is read, the connection stays open, nothing comes.
     Hang,
 }
@@ -170,6 +172,13 @@ async fn serve(
             loop {
                 stream.write_all(&[b' '; 16 * 1024]).await?;
             }
+        }
+        Reply::Repeat(head, piece, times) => {
+            stream.write_all(&head).await?;
+            for _ in 0..times {
+                stream.write_all(&piece).await?;
+            }
+            stream.shutdown().await
         }
         Reply::Hang => std::future::pending().await,
     }

@@ -19,6 +19,7 @@ mod fact_check;
 mod judge;
 mod models;
 mod normalise;
+mod page_failure;
 mod queries;
 mod rank;
 mod read;

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use url::Url;
 
+use super::page_failure::{PageFailure, could_not_ask};
 use super::retrieve::{Candidate, Found};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
@@ -15,7 +16,7 @@ use crate::domain::{Degradation, Item, ids};
 use crate::judging::credibility::credibility;
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
-use crate::outbound::pages::FetchError;
+use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
 use crate::providers::{Hit, Storage};
 use crate::reading::passages;
 use crate::reading::registered_domain;
@@ -42,6 +43,8 @@ pub struct PreparedPage {
     pub(crate) failure: Option<String>,
     pub(crate) passages: Vec<Passage>,
     pub(crate) expires_at: DateTime<Utc>,
+    /// What its server can be asked with whether it has changed; they belong to `final_url`.
+    pub(crate) validators: Validators,
     /// False until the first item that uses it has been committed with it.
     pub(crate) stored: std::sync::atomic::AtomicBool,
 }
@@ -101,6 +104,8 @@ impl PreparedPage {
             publisher: self.publisher.clone(),
             extraction_failed: self.failure.is_some(),
             failure: self.failure.clone(),
+            etag: self.validators.etag.clone(),
+            last_modified: self.validators.last_modified.clone(),
             fetched_at,
             expires_at: self.expires_at,
         }
@@ -145,7 +150,12 @@ pub(super) async fn read(
     let horizon = journal.evaluated_at + EXPIRY_MARGIN;
     let mut cached: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(found.candidates.len());
     for candidate in &found.candidates {
-        let page = services.page_cache.get(candidate.url.as_str()).await;
+        let key = candidate.url.as_str();
+        let page = services.page_cache.get(key).await;
+        if page.as_ref().is_some_and(|page| page.expires_at <= horizon) {
+            // Or the fetch below would be answered with it.
+            services.page_cache.forget(key).await;
+        }
         cached.push(page.filter(|page| page.expires_at > horizon));
     }
     let missing: Vec<String> = found
@@ -155,22 +165,28 @@ pub(super) async fn read(
         .filter(|(_, page)| page.is_none())
         .map(|(candidate, _)| candidate.url.to_string())
         .collect();
-    let since = journal.evaluated_at - TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
-    let stored = services.store.sources_by_url(&missing, horizon, since).await?;
+    let stored = services.store.sources_by_url(&missing, horizon).await?;
     let reading = found.candidates.iter().zip(cached).map(|(candidate, cached)| {
         let known = stored.iter().find(|source| source.url == candidate.url.as_str());
         one(services, candidate, cached, known, &found.rules, journal)
     });
+    let outcomes = join_all(reading).await;
+    let not_asked = outcomes.iter().filter(|outcome| outcome.as_ref().is_err_and(could_not_ask)).count();
     // A stored page may have led to a host that was denied since.
     let pages: Vec<ReadPage> =
-        join_all(reading).await.into_iter().flatten().filter(|read| !found.rules.is_denied(read.page.host())).collect();
+        outcomes.into_iter().flatten().filter(|read| !found.rules.is_denied(read.page.host())).collect();
+    let failures = || pages.iter().filter_map(|read| read.page.failure.as_deref());
     let readable = pages.iter().filter(|read| read.page.failure.is_none()).count();
+    let not_had = not_asked + failures().filter(|word| PageFailure::was_not_had(word)).count();
     let reused = pages.iter().filter(|read| read.reused).count();
-    journal.trace(format!("read: {readable} page(s) of {} ({reused} stored before)", found.candidates.len()));
+    let words: Vec<&str> = failures().collect();
+    let without = if words.is_empty() { String::new() } else { format!("; without text: {}", words.join(", ")) };
+    journal.trace(format!("read: {readable} page(s) of {} ({reused} stored before){without}", found.candidates.len()));
     if readable == 0 && !found.candidates.is_empty() {
         journal.degrade(Degradation::NoPageRead);
-    } else if readable * 2 < found.candidates.len() {
-        // What was read is the smaller part of what was found: others may say otherwise.
+    } else if not_had > readable {
+        // What could be read is the smaller part of what could have been had: the others may say otherwise. A wall or a
+        // page that is gone is no such page: nobody without a subscription reads it, today or tomorrow.
         journal.degrade(Degradation::PagesFailed);
     }
     if item.url.is_some() {
@@ -186,29 +202,34 @@ async fn one(
     stored: Option<&StoredSource>,
     rules: &DomainRules,
     journal: &Journal,
-) -> Option<ReadPage> {
+) -> Result<ReadPage, FetchError> {
     journal.checked(&candidate.domain);
+    let provider = candidate.hit.provider;
     if let Some(page) = cached {
         let reused = page.stored.load(std::sync::atomic::Ordering::Relaxed);
-        return Some(ReadPage { page, provider: candidate.hit.provider, reused });
+        return Ok(ReadPage { page, provider, reused });
     }
     let key = candidate.url.as_str();
-    if let Some(source) = stored {
+    let since = journal.evaluated_at - TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
+    if let Some(source) = stored.filter(|source| source.fetched_at >= since) {
         let page = Arc::new(from_store(source, candidate));
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
-        return Some(ReadPage { page, provider: candidate.hit.provider, reused: true });
+        return Ok(ReadPage { page, provider, reused: true });
     }
     // Single flight: ten items about one event fetch its pages once.
     let page = services
         .page_cache
         .get_or_fetch(key, || async {
-            let page = fetch(services, candidate, rules, journal).await?;
+            let page = fetch(services, candidate, stored, rules, journal).await?;
             let weight = page.weight();
             Ok((page, weight))
         })
         .await;
     match page {
-        Ok((page, _spared)) => Some(ReadPage { page, provider: candidate.hit.provider, reused: false }),
+        Ok((page, _spared)) => {
+            let reused = page.stored.load(std::sync::atomic::Ordering::Relaxed);
+            Ok(ReadPage { page, provider, reused })
+        }
         Err(error) => {
             journal.trace(format!("read: {} was not fetched: {error}", candidate.url));
             match error {
@@ -217,58 +238,86 @@ async fn one(
                 FetchError::NoRecording => journal.degrade(Degradation::PagesFailed),
                 _ => {}
             }
-            None
+            Err(error)
         }
     }
 }
 
 /// Fetches and reads. A page that cannot be had, or answers without usable text, is a page with a failure, kept and left
-/// alone for a while; only what says nothing about the page (a deadline, a refused address) is an error.
+/// alone for a while; only what says nothing about the page (a deadline, a refused address) is an error. What is stored
+/// of it and too old to be taken as it is, is used to ask whether it has changed, and where it cannot be asked.
 async fn fetch(
     services: &Services,
     candidate: &Candidate,
+    stored: Option<&StoredSource>,
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<PreparedPage, FetchError> {
     let denied = |host: &str| rules.is_denied(host);
-    // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
-    let asked = Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone());
-    let fetched = match services.pages.fetch(&asked, journal.ask_until, &denied).await {
-        Ok(fetched) => fetched,
-        Err(FetchError::Status(status)) => {
-            return Ok(failed(services, candidate, &format!("status_{status}"), journal.evaluated_at));
-        }
-        Err(FetchError::NotAPage { .. }) => {
-            return Ok(failed(services, candidate, "not_html", journal.evaluated_at));
-        }
-        // These say something of us, or that the page must not be read at all: nothing to remember of the page.
-        Err(
-            error @ (FetchError::Deadline
-            | FetchError::Denied { .. }
-            | FetchError::PrivateAddress { .. }
-            | FetchError::BadUrl
-            | FetchError::Scheme
-            | FetchError::NoRecording),
-        ) => return Err(error),
-        Err(error) => return Ok(failed(services, candidate, error.label(), journal.evaluated_at)),
+    // A 304 renews what we have: without a text there would be nothing to renew.
+    let stored = stored.filter(|source| !source.extraction_failed && !source.raw_text.is_empty());
+    let known =
+        stored.map(|source| Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() });
+    let (asked, known) = match (stored, known) {
+        // The validators are those of the address that served the page.
+        (Some(source), Some(known)) if !known.is_empty() => (from_store(source, candidate).final_url, known),
+        // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
+        _ => (Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone()), Validators::default()),
     };
-    metrics::page_read(fetched.body.len());
     let now = journal.evaluated_at;
+    let outcome = services.pages.fetch_if_changed(&asked, &known, journal.ask_until, &denied).await;
+    let error = match (outcome, stored) {
+        (Ok(Fetched::Page(fetched)), _) => {
+            let page = prepare(services, candidate, fetched, now).await;
+            metrics::page_fetched(page.failure.as_deref().unwrap_or("ok"));
+            return Ok(page);
+        }
+        (Ok(Fetched::NotModified(validators)), Some(source)) => {
+            metrics::page_fetched("not_modified");
+            journal.trace(format!("read: {} has not changed since {}", candidate.url, source.fetched_at));
+            let (expires_at, stored) = (expiry(services, now), std::sync::atomic::AtomicBool::new(false));
+            return Ok(PreparedPage { expires_at, validators, stored, ..from_store(source, candidate) });
+        }
+        (Ok(Fetched::NotModified(_)), None) => FetchError::Status(304),
+        (Err(error), _) => error,
+    };
+    metrics::page_fetched(error.label());
+    if let Some(source) = stored.filter(|_| error.is_transient()) {
+        // What was read before has not expired: it stays evidence while its server cannot be asked.
+        journal.trace(format!("read: {} as of {}, since it cannot be had now: {error}", source.url, source.fetched_at));
+        return Ok(from_store(source, candidate));
+    }
+    let Some(failure) = PageFailure::of(&error) else { return Err(error) };
+    let mut page = failed(services, candidate, failure, now);
+    if let FetchError::HostResting { rest, .. } = error {
+        // Until it may be asked again, and not for longer.
+        page.expires_at = page.expires_at.min(now + EXPIRY_MARGIN + TimeDelta::from_std(rest).unwrap_or_default());
+    }
+    Ok(page)
+}
+
+/// Reads what was fetched.
+async fn prepare(services: &Services, candidate: &Candidate, fetched: FetchedPage, now: DateTime<Utc>) -> PreparedPage {
+    metrics::page_read(fetched.body.len());
     let (expires_at, failed_until) = (expiry(services, now), failure_expiry(services, now));
     let wanted = candidate.clone();
     // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
     let prepared = tokio::task::spawn_blocking(move || {
         let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);
         match read {
-            Ok(article) => from_article(article, &wanted, &fetched.final_url, now, expires_at),
-            Err(junk) => empty_page(&wanted, junk.as_str(), failed_until),
+            Ok(article) => {
+                let validators = Validators { etag: fetched.etag, last_modified: fetched.last_modified };
+                let page = from_article(article, &wanted, &fetched.final_url, now, expires_at);
+                PreparedPage { validators, ..page }
+            }
+            Err(junk) => empty_page(&wanted, PageFailure::Junk(junk), failed_until),
         }
     })
     .await;
-    Ok(match prepared {
+    match prepared {
         Ok(page) => page,
-        Err(_panicked) => failed(services, candidate, "reader_crashed", now),
-    })
+        Err(_panicked) => failed(services, candidate, PageFailure::ReaderCrashed, now),
+    }
 }
 
 fn expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -280,7 +329,7 @@ fn failure_expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
 }
 
 /// An unreadable page is tried again sooner than a read one.
-fn failed(services: &Services, candidate: &Candidate, why: &str, now: DateTime<Utc>) -> PreparedPage {
+fn failed(services: &Services, candidate: &Candidate, why: PageFailure, now: DateTime<Utc>) -> PreparedPage {
     empty_page(candidate, why, failure_expiry(services, now))
 }
 
@@ -304,7 +353,7 @@ fn told(hit: &Hit) -> Told {
     }
 }
 
-fn empty_page(candidate: &Candidate, why: &str, expires_at: DateTime<Utc>) -> PreparedPage {
+fn empty_page(candidate: &Candidate, why: PageFailure, expires_at: DateTime<Utc>) -> PreparedPage {
     let told = told(&candidate.hit);
     PreparedPage {
         id: ids::evidence_id(candidate.url.as_str()),
@@ -318,9 +367,10 @@ fn empty_page(candidate: &Candidate, why: &str, expires_at: DateTime<Utc>) -> Pr
         canonical: None,
         based_on: Vec::new(),
         publisher: None,
-        failure: Some(why.to_owned()),
+        failure: Some(why.as_str().to_owned()),
         passages: Vec::new(),
         expires_at,
+        validators: Validators::default(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
@@ -357,6 +407,7 @@ fn from_article(
         language,
         text,
         expires_at,
+        validators: Validators::default(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
@@ -387,6 +438,7 @@ fn from_store(source: &StoredSource, candidate: &Candidate) -> PreparedPage {
         passages: passages(&article).into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
         language,
         expires_at: source.expires_at,
+        validators: Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() },
         stored: std::sync::atomic::AtomicBool::new(true),
     }
 }
@@ -409,7 +461,10 @@ mod tests {
         };
         let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned() };
         let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);
-        [empty_page(&candidate, "status_404", later), from_article(article.clone(), &candidate, &url, later, later)]
+        [
+            empty_page(&candidate, PageFailure::NotFound, later),
+            from_article(article.clone(), &candidate, &url, later, later),
+        ]
     }
 
     #[test]

@@ -93,7 +93,8 @@ fn header_charset(content_type: &str) -> Option<&'static Encoding> {
         if !name.trim().eq_ignore_ascii_case("charset") {
             return None;
         }
-        label(value.trim().trim_matches(['"', '\'']))
+        // Two headers that were joined give `utf-8, text/html`; some servers leave a quote open.
+        label(value.split(',').next().unwrap_or_default().trim().trim_matches(['"', '\'']))
     })
 }
 
@@ -238,9 +239,16 @@ mod tests {
 
     #[test]
     fn the_header_names_the_charset_in_every_spelling() {
-        for spelling in
-            ["charset=windows-1251", "charset=\"windows-1251\"", "Charset='cp1251';", "boundary=x; charset = CP1251"]
-        {
+        for spelling in [
+            "charset=windows-1251",
+            "charset=\"windows-1251\"",
+            "Charset='cp1251';",
+            "boundary=x; charset = CP1251",
+            "charset=\"windows-1251",
+            "charset=windows-1251, text/html",
+            "charset=x-cp1251",
+            "charset=win-1251",
+        ] {
             let (text, name, from) = read(CP1251, &format!("text/html; {spelling}"));
             assert_eq!((text.as_str(), name, from), (PHRASE, "windows-1251", CharsetFrom::Header), "{spelling}");
         }
@@ -369,6 +377,48 @@ mod tests {
         let text = "СРОЧНО: ПРЕЗИДЕНТ ПОДПИСАЛ ЗАКОН";
         let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode(text);
         assert_eq!(read(&bytes, "text/html; charset=windows-1251").0, text);
+    }
+
+    #[test]
+    fn the_known_forms_of_mojibake_are_known() {
+        for (text, how) in [
+            ("РџСЂРѕРІРµСЂРєР° С„Р°РєС‚РѕРІ", "UTF-8 read as windows-1251"),
+            ("оПНБЕПЙЮ ТЮЙРНБ", "windows-1251 read as KOI8-R"),
+            ("рТПЧЕТЛБ ЖБЛФПЧ", "KOI8-R read as windows-1251"),
+            ("Ïðîâåðêà ôàêòîâ", "windows-1251 read as Latin-1"),
+        ] {
+            assert!(is_mojibake(text), "{how}");
+        }
+        for text in [
+            PHRASE,
+            "Перевірка фактів: ґрунтовні рішення",
+            "Größe und Übermaß",
+            "МВФ и ВОЗ обсудили с Евросоюзом новые правила",
+        ] {
+            assert!(!is_mojibake(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn ukrainian_letters_tell_the_two_koi8_apart() {
+        let word = "ґедзь є їжак і";
+        let (bytes, _, _) = Encoding::for_label(b"koi8-u").unwrap().encode(word);
+        assert_eq!(read(&bytes, "text/html; charset=koi8-u"), (word.to_owned(), "KOI8-U", CharsetFrom::Header));
+    }
+
+    #[test]
+    fn a_page_cut_within_a_character_is_read_to_there() {
+        let page = format!("<meta charset=utf-8><p>{}", "Проверка фактов: ложь. ".repeat(30));
+        for cut in 1..4 {
+            let (text, name, _) = decode(&page.as_bytes()[..page.len() - cut - 1], None);
+            assert_eq!(name, "UTF-8");
+            assert!(text.contains(PHRASE), "{cut}");
+        }
+        // A legacy page under a wrong declaration of UTF-8, cut anywhere: one byte is one character.
+        let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode("Проверка фактов: ложь. Проверка фактов: правда.");
+        for end in bytes.len() - 3..bytes.len() {
+            assert!(read(&bytes[..end], "text/html; charset=utf-8").0.starts_with(PHRASE), "{end}");
+        }
     }
 
     #[test]

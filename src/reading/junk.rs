@@ -31,21 +31,46 @@ pub enum Junk {
     SoftNotFound,
     /// A server's error page with status 200.
     ErrorPage,
+    /// A domain for sale, or with nothing on it but advertisements.
+    Parked,
+    /// A shell that a script would fill.
+    ScriptOnly,
+    /// A page that only sends its reader on, by markup or script.
+    RedirectPage,
 }
 
 impl Junk {
+    /// Every kind.
+    pub const ALL: [Self; 12] = [
+        Self::Consent,
+        Self::Paywall,
+        Self::Login,
+        Self::BotWall,
+        Self::Empty,
+        Self::NotHtml,
+        Self::TooShort,
+        Self::SoftNotFound,
+        Self::ErrorPage,
+        Self::Parked,
+        Self::ScriptOnly,
+        Self::RedirectPage,
+    ];
+
     /// The label stored and counted.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Consent => "consent",
+            Self::Consent => "consent_wall",
             Self::Paywall => "paywall",
-            Self::Login => "login",
+            Self::Login => "login_wall",
             Self::BotWall => "bot_wall",
             Self::Empty => "empty",
             Self::NotHtml => "not_html",
             Self::TooShort => "too_short",
-            Self::SoftNotFound => "soft_not_found",
+            Self::SoftNotFound => "soft_404",
             Self::ErrorPage => "error_page",
+            Self::Parked => "parked",
+            Self::ScriptOnly => "script_only",
+            Self::RedirectPage => "redirect_page",
         }
     }
 }
@@ -62,6 +87,10 @@ impl std::error::Error for Junk {}
 const MIN_CHARS: usize = 80;
 /// A wall says little; more text than this is an article whatever its title.
 const WALL_CHARS: usize = 1_500;
+/// A browser check or a parked domain says less still.
+const BOT_CHARS: usize = 600;
+/// The words of an empty shell: "you need to enable JavaScript to run this app", "you are being redirected".
+const SHELL_CHARS: usize = 300;
 /// A subscription wall shows a teaser; more than this is worth reading.
 const TEASER_CHARS: usize = 1_000;
 
@@ -69,9 +98,9 @@ static BOT_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W*(?:just a moment|attention required!|one moment, please|please wait\b.{0,20}|checking your browser|verify(?:ing)? you are (?:a )?human|",
         r"are you (?:a )?(?:robot|human)|robot check|human verification|security check|pardon our interruption|access (?:to this page has been )?denied|",
-        r"you have been blocked|request (?:rejected|blocked)|bot verification|captcha|ddos-guard|ddos protection|client challenge|",
+        r"you have been blocked|request (?:rejected|blocked)|bot verification|captcha\b|ddos-guard|ddos protection|client challenge|",
         r"проверка браузера|вы не робот|подтвердите, что|доступ (?:ограничен|запрещ[её]н|заблокирован)|перевірка браузера|ви не робот|доступ заборонено|",
-        r"sicherheitsüberprüfung|einen moment|un instant|acceso denegado|acesso negado)"
+        r"sicherheitsüberprüfung|einen moment|nur einen moment|zugriff verweigert|un instant|accès refusé|vérification de sécurité|acceso denegado|un momento\b|acesso negado|um momento\b|accesso negato|toegang geweigerd|een ogenblik|odmowa dostępu|chwileczkę|przístup odepřen|přístup odepřen)"
     ))
     .ok()
 });
@@ -80,7 +109,8 @@ static BOT_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?i)checking (?:if the site connection is secure|your browser before)|verify(?:ing)? (?:that )?you are (?:a |not a )?(?:human|robot)|",
         r"complete the (?:security check|captcha)|unusual traffic from your|confirm (?:that )?you(?:'re| are) (?:a human|not a robot|human)|",
         r"needs to review the security of your connection|you have been blocked|ray id:|please enable (?:cookies|js|javascript) and (?:disable|reload)|",
-        r"press (?:&|and) hold to confirm|подтвердите, что (?:вы не робот|запросы)|докажите, что вы не робот|запросы похожи на автоматические|підтвердьте, що ви не робот"
+        r"press (?:&|and) hold to confirm|подтвердите, что (?:вы не робот|запросы)|докажите, что вы не робот|запросы похожи на автоматические|підтвердьте, що ви не робот|доведіть, що ви не робот|incapsula incident id|reference #\d+\.[0-9a-f]+\.\d+|why did this happen\? please make sure your browser supports javascript|",
+        r"проверяем, что вы не (?:робот|бот)|перевіряємо, що ви не (?:робот|бот)|bestätigen sie, dass sie (?:ein mensch|kein roboter)|vérifie[zr] que vous (?:êtes (?:un )?humain|n'êtes pas un robot)|confirm[ae] que (?:eres|es) humano|confirme que (?:você )?(?:é humano|não é um robô)|conferma di (?:essere umano|non essere un robot)|bevestig dat u (?:een mens|geen robot)|potwierdź, że nie jesteś robotem"
     ))
     .ok()
 });
@@ -89,7 +119,7 @@ static NOT_FOUND_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?i)(?:^|[^\d/])404(?:[^\d/]|$)|^\W*(?:error 404|page (?:not found|no longer available|does ?n.t exist)|not found|nothing found|",
         r"(?:the |this )?(?:page|article|content|story) (?:you|could|can|was|is|has) .{0,40}(?:not|n't|no longer|removed|unavailable)|content not found|oops)|",
         r"(?:страница|статья|запись|материал) (?:не найден[ао]?|удал[её]н[ао]?|не существует)|(?:сторінк[уа]|статт[яю]) не (?:знайдено|існує)|нет такой страницы|",
-        r"seite (?:wurde )?nicht gefunden|page (?:introuvable|non trouvée)|página no (?:encontrada|existe)|página não encontrada|pagina (?:non trovata|niet gevonden)|nie znaleziono strony"
+        r"seite (?:wurde )?nicht gefunden|page (?:introuvable|non trouvée)|página no (?:encontrada|existe)|página não encontrada|pagina (?:non trovata|niet gevonden)|nie znaleziono strony|strona nie (?:istnieje|została znaleziona)|stránka (?:nebyla nalezena|neexistuje)|sidan (?:kunde inte hittas|hittades inte)|contenido no (?:encontrado|disponible)|artikel nicht (?:gefunden|mehr verfügbar)|cet article n'(?:existe|est) plus|матеріал (?:не знайдено|видалено)|новост[ьи] не найден[аы]"
     ))
     .ok()
 });
@@ -105,10 +135,19 @@ static ERROR_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static PAYWALL_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)subscribe (?:now )?to (?:continue|read|keep reading|unlock|access)|(?:this|the) (?:article|content|story) is (?:only )?(?:for|available to|reserved for|exclusive to) (?:\w+ )?(?:subscribers|members)|",
-        r"(?:to (?:continue|keep) reading|continue reading).{0,60}(?:subscri|sign (?:in|up)|log ?in|register|account)|already a (?:subscriber|member)\?|subscriber[- ](?:only|exclusive)|become a (?:subscriber|member) to|unlock this article|",
+        r"(?:to (?:continue|keep) reading|continue reading).{0,60}(?:subscri|sign (?:in|up)|log ?in|register|account)|subscriber[- ](?:only|exclusive)|become a (?:subscriber|member) to|unlock this article|",
         r"you have (?:reached|read) your .{0,30}(?:limit|articles)|(?:материал|статья|текст) доступ(?:ен|на) (?:только )?(?:по подписке|подписчикам)|оформите подписку|доступно (?:тільки|лише) (?:за передплатою|передплатникам)|",
-        r"nur für (?:abonnent|registrierte)|weiterlesen mit|jetzt (?:weiterlesen|abonnieren|testen)|exklusiv für abonnenten|bereits abonnent|réservé(?:e)? aux abonnés|déjà abonné|il vous reste .{0,20} de cet article|",
-        r"(?:contenido|artículo) (?:exclusivo|solo) para suscriptores|¿ya eres suscriptor|(?:conteúdo|matéria) (?:exclusiv[oa]|para) (?:para )?assinantes|já é assinante|contenuto riservato agli abbonati|alleen voor abonnees|artykuł dostępny (?:tylko )?dla"
+        r"nur für (?:abonnent|registrierte)|weiterlesen mit|jetzt (?:weiterlesen|abonnieren|testen)|exklusiv für abonnenten|réservé(?:e)? aux abonnés|il vous reste .{0,20} de cet article|",
+        r"(?:contenido|artículo) (?:exclusivo|solo) para suscriptores|(?:conteúdo|matéria) (?:exclusiv[oa]|para) (?:para )?assinantes|contenuto riservato agli abbonati|alleen voor abonnees|artykuł dostępny (?:tylko )?dla|tylko dla (?:prenumeratorów|subskrybentów)|dostęp do (?:tego )?artykułu|abbonati per (?:continuare|leggere)|abonnez-vous pour (?:lire|continuer)|suscríbete para (?:seguir|leer|continuar)|assine para (?:continuar|ler)|word abonnee|lees verder met|pro předplatitele|endast för prenumeranter|",
+        r"чтобы (?:читать|прочитать|продолжить).{0,40}(?:подпи|оформ|зарегистрир|войд)|полный текст (?:доступен|статьи).{0,30}(?:подпис|подписк)|щоб (?:читати|продовжити).{0,40}(?:передплат|підпи|зареєстр|увійд)|for subscribers? only|(?:premium|plus)[- ](?:artikel|article|inhalt|content|artículo)\b.{0,60}(?:abo|subscri|suscri)|mit (?:einem )?abo weiterlesen|your free articles|free articles? (?:left|remaining)|this is a (?:premium|subscriber)"
+    ))
+    .ok()
+});
+/// What stands under a teaser, and in the head of every page of some papers: it counts within the text alone.
+static SUBSCRIBER_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)already a (?:subscriber|member)\?|bereits abonnent|déjà abonné|¿ya eres suscriptor|já é assinante|hai già un abbonamento|",
+        r"al abonnee\?|masz już (?:konto|prenumeratę)|уже есть подписка|вже (?:є|маєте) передплат"
     ))
     .ok()
 });
@@ -125,24 +164,59 @@ static CONSENT_MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"your (?:privacy|consent|choices)|legitimate interest|personali[sz]ed (?:ads|advertising|content)|privacy (?:policy|settings|choices|dashboard)|withdraw (?:your )?consent|vendors? list|",
         r"мы используем (?:файлы )?cookie|файлы cookie|принять (?:все|и продолжить)|согласие на обработку|политик[ауи] конфиденциальности|ми використовуємо (?:файли )?cookie|прийняти всі|",
         r"wir (?:und unsere (?:\d+ )?partner )?.{0,30}(?:verwenden|nutzen|verarbeiten|setzen).{0,30}(?:cookies|daten)|alle akzeptieren|akzeptieren und weiter|mit werbung (?:lesen|weiter)|einwilligung|datenschutz(?:erklärung|einstellungen)|",
-        r"nous (?:et nos partenaires )?utilisons des cookies|tout accepter|continuer sans accepter|vos choix|aceptar (?:todo|y continuar)|utilizamos cookies|aceitar (?:todos|e continuar)|accetta (?:tutti|e continua)|alles accepteren|akceptuję|cookie[- ]?(?:einstellungen|settings|richtlinie|policy|wall)"
+        r"nous (?:et nos partenaires )?utilisons des cookies|tout accepter|continuer sans accepter|vos choix|aceptar (?:todo|y continuar)|utilizamos cookies|aceitar (?:todos|e continuar)|accetta (?:tutti|e continua)|alles accepteren|akceptuję|zaakceptuj|przejdź do serwisu|i nostri partner|noi e i nostri partner|wij en onze partners|my i nasi partnerzy|vi och våra partners|nosotros y nuestros socios|nós e (?:os )?nossos parceiros|ми та наші партнери|мы и наши партн[её]ры|погоджуюся|cookie[- ]?(?:einstellungen|settings|richtlinie|policy|wall)"
+    ))
+    .ok()
+});
+
+static PARKED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:this |the )?domain(?: name)? (?:\S+ )?(?:is|may be) (?:for sale|parked|available for (?:purchase|sale))|buy this domain|domain has expired|this (?:web ?page|domain) is parked|",
+        r"(?:этот )?домен (?:\S+ )?(?:прода[её]тся|припаркован|свободен|зарегистрирован в)|купить (?:этот )?домен|домен (?:\S+ )?(?:продається|припарковано)|",
+        r"diese domain (?:steht zum verkauf|ist zu verkaufen|kaufen)|ce (?:nom de )?domaine est à vendre|este dominio está (?:a la|en) venta|este domínio está à venda|questo dominio è in vendita|dit domein is te koop|ta domena jest na sprzedaż"
+    ))
+    .ok()
+});
+static WANTS_SCRIPTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:enable|turn on|requires?|need to (?:enable|run)|activate|without) javascript|javascript (?:is (?:disabled|required|not enabled)|to run this app|enabled)|",
+        r"(?:включите|требуется|необходимо включить|отключ[её]н|увімкніть|потрібен) javascript|javascript (?:отключ[её]н|вимкнено|deaktiviert|désactivé)|",
+        r"(?:aktivieren sie|bitte) javascript|activez javascript|(?:activa|habilita|ative|abilita|attiva) (?:el |o )?javascript|włącz (?:obsługę )?javascript|schakel javascript"
     ))
     .ok()
 });
 
 /// Judges a page by its title, its forms and the text that was found. `stated_free` is `isAccessibleForFree`.
-pub(super) fn judge(page: &Page, paragraphs: &[String], stated_free: Option<bool>, url: &Url) -> Option<Junk> {
+/// `whole` gives the page's whole text, bounded: it is asked for only where little of it was taken for the article.
+pub(super) fn judge(
+    page: &Page,
+    paragraphs: &[String],
+    stated_free: Option<bool>,
+    url: &Url,
+    whole: impl FnOnce() -> String,
+) -> Option<Junk> {
     let chars: usize = paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum();
     let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
     let titles = || page.title.iter().chain(&page.headings);
     let titled = |regex: &Option<Regex>| titles().any(|title| title.chars().count() <= 120 && is_match(regex, title));
     let said = |regex: &Option<Regex>| paragraphs.iter().any(|paragraph| is_match(regex, paragraph));
+    // What finding the main text leaves out as furniture is, on a wall, the wall.
+    let whole = if chars < TEASER_CHARS / 2 { whole() } else { String::new() };
+    let around = |regex: &Option<Regex>| said(regex) || is_match(regex, &whole);
     if chars < WALL_CHARS {
-        if titled(&BOT_TITLE) || said(&BOT_TEXT) || (page.has_challenge && chars < MIN_CHARS * 3) {
+        // An article about captchas says these words too: a title and a text, or little more than them.
+        let words = [titled(&BOT_TITLE), around(&BOT_TEXT), page.has_challenge];
+        let needed = if chars < BOT_CHARS { 1 } else { 2 };
+        // Many sites keep a challenge's script on all of their pages: alone it counts where there is nothing else.
+        let counted = words.into_iter().filter(|word| *word).count() - usize::from(words == [false, false, true]);
+        if counted >= needed || (page.has_challenge && chars < MIN_CHARS * 3) {
             return Some(Junk::BotWall);
         }
         if is_consent(page, paragraphs, chars, url) {
             return Some(Junk::Consent);
+        }
+        if chars < BOT_CHARS && (titled(&PARKED) || around(&PARKED)) || (page.has_parking && chars < TEASER_CHARS) {
+            return Some(Junk::Parked);
         }
         if titled(&NOT_FOUND_TITLE) {
             return Some(Junk::SoftNotFound);
@@ -164,8 +238,17 @@ pub(super) fn judge(page: &Page, paragraphs: &[String], stated_free: Option<bool
         {
             return Some(Junk::Login);
         }
-        if said(&PAYWALL_TEXT) || (stated_free == Some(false) && chars < TEASER_CHARS / 2) {
+        if around(&PAYWALL_TEXT) || said(&SUBSCRIBER_TEXT) || stated_free == Some(false) {
             return Some(Junk::Paywall);
+        }
+    }
+    if chars < SHELL_CHARS {
+        // Followed by browsers and not by us: what stands here is not what was searched for.
+        if page.meta(&["refresh"]).is_some_and(leads_elsewhere) || (page.leaves_by_script && chars < MIN_CHARS) {
+            return Some(Junk::RedirectPage);
+        }
+        if around(&WANTS_SCRIPTS) || (chars < MIN_CHARS && (page.has_script_root || page.wants_scripts)) {
+            return Some(Junk::ScriptOnly);
         }
     }
     match chars {
@@ -173,6 +256,12 @@ pub(super) fn judge(page: &Page, paragraphs: &[String], stated_free: Option<bool
         _ if chars < MIN_CHARS => Some(Junk::TooShort),
         _ => None,
     }
+}
+
+/// `5; url=/there`, soon: a page that reloads itself every few minutes is a live one.
+fn leads_elsewhere(refresh: &str) -> bool {
+    let (delay, rest) = refresh.split_once([';', ',']).unwrap_or((refresh, ""));
+    delay.trim().parse::<f64>().is_ok_and(|seconds| seconds <= 15.0) && rest.to_ascii_lowercase().contains("url")
 }
 
 /// Most of what is said asks for consent. Two different marks at least: one sentence about cookies is no wall.

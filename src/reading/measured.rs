@@ -307,3 +307,63 @@ fn dates_of_htmldate() {
     );
     assert!(precision > 0.6 && recall > 0.6);
 }
+
+/// Whether a kind of junk calls a page a wall, an error or a shell, as against one with too little text.
+fn is_a_verdict(junk: Junk) -> bool {
+    !matches!(junk, Junk::Empty | Junk::TooShort | Junk::NotHtml)
+}
+
+/// Every set's pages with their addresses. All were picked by people as pages with an article, or with a date.
+fn real_pages(sample: usize) -> Vec<(&'static str, String, Vec<u8>)> {
+    let mut pages = Vec::new();
+    if let Some(folder) = data("fundus_news") {
+        let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
+        let rows: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for row in rows.iter().step_by(step(rows.len(), sample)) {
+            let packed = folder.join("html").join(row["html"].as_str().unwrap());
+            let bytes = Command::new("gzip").arg("-dc").arg(&packed).output().unwrap().stdout;
+            pages.push(("fundus_news", row["url"].as_str().unwrap().to_owned(), bytes));
+        }
+    }
+    for (set, labels, archive) in [
+        ("trafilatura_eval", "evaldata.json", "html_eval_cache.tar.gz"),
+        ("htmldate_eval", "eval_default.json", "html_tests.tar.gz"),
+    ] {
+        let Some(folder) = data(set) else { continue };
+        let labels: Value = serde_json::from_slice(&std::fs::read(folder.join(labels)).unwrap()).unwrap();
+        let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
+        let picked: Vec<_> = rows.iter().step_by(step(rows.len(), sample)).collect();
+        let places = ["cache", "eval", "test_set"];
+        let name = |row: &Value| row["file"].as_str().unwrap_or_default().to_owned();
+        let members: Vec<String> =
+            picked.iter().flat_map(|(_, row)| places.map(|place| format!("{place}/{}", name(row)))).collect();
+        let unpacked = unpack(&folder.join(archive), &members);
+        for (address, row) in picked {
+            let file = places.map(|place| unpacked.path().join(place).join(name(row)));
+            let Some(file) = file.into_iter().find(|file| file.is_file()) else { continue };
+            pages.push((set, (*address).clone(), std::fs::read(file).unwrap()));
+        }
+    }
+    pages
+}
+
+#[test]
+fn next_to_no_real_page_is_called_a_wall() {
+    let (mut counts, mut called): (HashMap<&str, usize>, Vec<String>) = (HashMap::new(), Vec::new());
+    for (set, address, bytes) in real_pages(60) {
+        let Ok(url) = Url::parse(&address) else { continue };
+        *counts.entry(set).or_default() += 1;
+        if let Err(junk) = read_page(&bytes, Some("text/html"), &url) {
+            let said = if is_a_verdict(junk) { "called" } else { "without text" };
+            called.push(format!("{said} {junk}: {set} {address}"));
+        }
+    }
+    if counts.is_empty() {
+        return;
+    }
+    let wrong = called.iter().filter(|line| line.starts_with("called")).count();
+    let total: usize = counts.values().sum();
+    eprintln!("walls: {wrong} of {total} real pages {counts:?}\n  {}", called.join("\n  "));
+    // Of all 1,930, nine are: real walls and shells among them, and pages whose text is not found.
+    assert!(wrong * 50 <= total, "{wrong} of {total}");
+}

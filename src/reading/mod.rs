@@ -119,7 +119,8 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     claim_reviews.extend(claim_review::from_microdata(&document, &page.review_scopes));
     let claim_reviews = claim_review::without_repeats(claim_reviews);
     let main = main_text::read(&document, stated.body.as_deref(), page.body_scope);
-    if let Some(reason) = junk::judge(&page, &main.paragraphs, stated.accessible_for_free, url)
+    if let Some(reason) =
+        junk::judge(&page, &main.paragraphs, stated.accessible_for_free, url, || page::text_of(&document))
         && (claim_reviews.is_empty() || !matches!(reason, Junk::TooShort | Junk::Empty | Junk::Paywall))
     {
         return Err(reason);
@@ -158,7 +159,7 @@ fn plain_text(decoded: &str, charset: &'static str, url: &Url) -> Result<Article
     let normalised = decoded.replace("\r\n", "\n");
     let paragraphs: Vec<String> =
         normalised.split("\n\n").map(text::collapse).filter(|paragraph| !paragraph.is_empty()).collect();
-    match junk::judge(&page::Page::default(), &paragraphs, None, url) {
+    match junk::judge(&page::Page::default(), &paragraphs, None, url, String::new) {
         Some(reason) => Err(reason),
         None => Ok(Article { paragraphs, charset, published_at: None, ..Article::default() }),
     }
@@ -166,3 +167,5 @@ fn plain_text(decoded: &str, charset: &'static str, url: &Url) -> Result<Article
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wall_tests;

@@ -13,6 +13,7 @@ const MAX_ENTRIES: usize = 300;
 
 /// What the walk noted, in page order.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says that one thing was seen, and they are seen apart")]
 pub(super) struct Page {
     /// `<html lang>`.
     pub(super) lang: Option<String>,
@@ -37,6 +38,14 @@ pub(super) struct Page {
     pub(super) has_password_field: bool,
     /// Markers of bot walls and captchas in scripts and attributes.
     pub(super) has_challenge: bool,
+    /// An empty element that a script fills: what is written is not in the page.
+    pub(super) has_script_root: bool,
+    /// The page asks readers without scripts to switch them on.
+    pub(super) wants_scripts: bool,
+    /// A short script that sends its reader elsewhere.
+    pub(super) leaves_by_script: bool,
+    /// Markers of pages that sell the domain they stand on.
+    pub(super) has_parking: bool,
 }
 
 /// A date somewhere in the page and how far it can be trusted.
@@ -95,6 +104,12 @@ pub(super) fn read(document: &Document) -> Page {
             "iframe" | "form" | "div" | "noscript" => {
                 let marks = [attribute("src"), attribute("action"), attribute("id"), attribute("class")];
                 page.has_challenge |= marks.into_iter().flatten().any(is_challenge);
+                page.has_parking |= marks.into_iter().flatten().any(is_parking);
+                page.has_script_root |=
+                    attribute("id").is_some_and(is_script_root) && bounded_text(&node, 1).is_empty();
+                if &*element.name.local == "noscript" && !page.wants_scripts {
+                    page.wants_scripts = bounded_text(&node, 400).to_lowercase().contains("javascript");
+                }
             }
             _ => {}
         }
@@ -148,15 +163,18 @@ impl Page {
             if self.json_ld.len() < 40 {
                 self.json_ld.push(node.text().to_string());
             }
-        } else if !self.has_challenge {
-            self.has_challenge = source.is_some_and(is_challenge)
-                || node.first_child().is_some_and(|child| {
-                    child.query_or(false, |inner| match &inner.data {
-                        NodeData::Text { contents } => is_challenge(text::cut(contents, 4_000)),
-                        _ => false,
-                    })
-                });
+            return;
         }
+        self.has_challenge |= source.is_some_and(is_challenge);
+        self.has_parking |= source.is_some_and(is_parking);
+        let Some(child) = node.first_child() else { return };
+        child.query_or((), |inner| {
+            if let NodeData::Text { contents } = &inner.data {
+                self.has_challenge |= is_challenge(text::cut(contents, 4_000));
+                self.has_parking |= is_parking(text::cut(contents, 4_000));
+                self.leaves_by_script |= contents.len() < 2_000 && leaves(contents);
+            }
+        });
     }
 
     /// Short text behind the first heading that holds a year: only lines in the article's head, not lists of others.
@@ -255,6 +273,52 @@ fn is_challenge(text: &str) -> bool {
     ]
     .iter()
     .any(|mark| text.contains(mark))
+}
+
+/// The words of the whole page, the first of them where it is long. Walls are short.
+pub(super) fn text_of(document: &Document) -> String {
+    bounded_text(&document.root(), 8_000)
+}
+
+/// Elements that the common frameworks fill by script.
+fn is_script_root(id: &str) -> bool {
+    matches!(id, "root" | "app" | "__next" | "__nuxt" | "___gatsby" | "svelte" | "app-root" | "react-root" | "main-app")
+}
+
+fn is_parking(text: &str) -> bool {
+    [
+        "sedoparking.com",
+        "parkingcrew.net",
+        "bodis.com",
+        "parklogic.com",
+        "above.com/marketplace",
+        "afternic.com/forsale",
+        "dan.com/orders",
+        "hugedomains.com",
+        "uniregistry.com/market",
+        "domainmarket.com",
+        "parking.reg.ru",
+        "sedo.com/search/details",
+        "window.park",
+        "/px.js?ch=",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
+}
+
+/// A script that does little else than go somewhere.
+fn leaves(script: &str) -> bool {
+    let script: String = script.chars().filter(|c| !c.is_whitespace()).collect();
+    [
+        "location.href=",
+        "location.replace(",
+        "location.assign(",
+        "window.location=",
+        "document.location=",
+        "top.location=",
+    ]
+    .iter()
+    .any(|step| script.contains(step))
 }
 
 /// The element's text, collapsed, at most about `max` bytes of it; scripts and styles inside it are left out.

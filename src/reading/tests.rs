@@ -159,7 +159,7 @@ fn what_is_no_page_is_refused() {
     assert_eq!(refuse(b"some bytes", Some("application/pdf")), Some(Junk::NotHtml));
     let labels: Vec<&str> =
         [Junk::Consent, Junk::BotWall, Junk::NotHtml, Junk::SoftNotFound].map(Junk::as_str).to_vec();
-    assert_eq!(labels, ["consent", "bot_wall", "not_html", "soft_not_found"]);
+    assert_eq!(labels, ["consent_wall", "bot_wall", "not_html", "soft_404"]);
 }
 
 #[test]

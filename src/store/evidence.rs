@@ -5,7 +5,7 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError, vector_text};
 
-/// A stored page, fresh enough to be used again.
+/// A stored page; its age decides whether it is used as it is.
 #[derive(Debug, Clone)]
 pub struct StoredSource {
     pub id: String,
@@ -23,6 +23,10 @@ pub struct StoredSource {
     pub publisher: Option<String>,
     pub extraction_failed: bool,
     pub failure: Option<String>,
+    /// With `last_modified`, what its server can be asked with whether it has changed.
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    pub fetched_at: DateTime<Utc>,
 }
 
 /// An item of another channel that tells much the same.
@@ -34,24 +38,18 @@ pub struct RecentItem {
 }
 
 impl Store {
-    /// The pages of these canonical URLs that will not have expired by `until` and were fetched after `since`.
-    pub async fn sources_by_url(
-        &self,
-        urls: &[String],
-        until: DateTime<Utc>,
-        since: DateTime<Utc>,
-    ) -> Result<Vec<StoredSource>, StoreError> {
+    /// The pages of these canonical URLs that will not have expired by `until`, however long ago they were fetched.
+    pub async fn sources_by_url(&self, urls: &[String], until: DateTime<Utc>) -> Result<Vec<StoredSource>, StoreError> {
         if urls.is_empty() {
             return Ok(Vec::new());
         }
         let rows = sqlx::query(
             "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, publisher,
-                 extraction_failed, failure
-             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2 AND fetched_at >= $3",
+                 extraction_failed, failure, etag, last_modified, fetched_at
+             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2",
         )
         .bind(urls)
         .bind(until)
-        .bind(since)
         .fetch_all(&self.pool)
         .await?;
         let mut sources = Vec::with_capacity(rows.len());
@@ -71,6 +69,9 @@ impl Store {
                 publisher: row.try_get("publisher")?,
                 extraction_failed: row.try_get("extraction_failed")?,
                 failure: row.try_get("failure")?,
+                etag: row.try_get("etag")?,
+                last_modified: row.try_get("last_modified")?,
+                fetched_at: row.try_get("fetched_at")?,
             });
         }
         Ok(sources)

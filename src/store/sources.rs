@@ -29,6 +29,9 @@ pub struct SourceRow {
     pub extraction_failed: bool,
     /// Why there is no text, e.g. `paywall`.
     pub failure: Option<String>,
+    /// As the server sent them, to ask whether the page has changed.
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
     pub fetched_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
 }
@@ -43,15 +46,15 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
     // moment can meet on the other one, where the second would fail instead of waiting for the first.
     let inserted = sqlx::query(
         "INSERT INTO evidence_sources (id, url, domain, title, published_at, language, raw_text, source_type,
-             content_hash, independent_group, canonical, final_url, based_on, publisher, extraction_failed, failure, fetched_at,
-             expires_at)
+             content_hash, independent_group, canonical, final_url, based_on, publisher, extraction_failed, failure, etag, last_modified,
+             fetched_at, expires_at)
          SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
              independent_group, canonical, final_url, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
-             extraction_failed, failure, fetched_at, expires_at
+             extraction_failed, failure, etag, last_modified, fetched_at, expires_at
          FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text,
              published_at timestamptz, language text, raw_text text, source_type text, content_hash text,
              independent_group text, canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean,
-             failure text, fetched_at timestamptz, expires_at timestamptz)
+             failure text, etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz)
          ORDER BY id
          ON CONFLICT DO NOTHING",
     )
@@ -66,17 +69,22 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
              SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, title text, published_at timestamptz,
                  language text, raw_text text, source_type text, content_hash text, independent_group text,
                  canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean, failure text,
-                 fetched_at timestamptz, expires_at timestamptz)),
+                 etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz)),
          -- Locked in one order everywhere, or two items with the same pages could wait for each other.
          known AS (
              SELECT stored.id FROM evidence_sources AS stored WHERE stored.id IN (SELECT id FROM given)
-             ORDER BY stored.id FOR NO KEY UPDATE)
+             ORDER BY stored.id FOR NO KEY UPDATE),
+         -- A page that says something else now no longer says what was taken from it.
+         gone AS (
+             DELETE FROM evidence_claims AS sentence USING evidence_sources AS stored JOIN known USING (id) JOIN given USING (id)
+             WHERE sentence.evidence_id = stored.id AND stored.content_hash <> given.content_hash
+                 AND stored.fetched_at < given.fetched_at AND NOT given.extraction_failed)
          UPDATE evidence_sources AS stored SET title = given.title, published_at = given.published_at,
              language = given.language, raw_text = given.raw_text, source_type = given.source_type,
              content_hash = given.content_hash, independent_group = given.independent_group,
              canonical = given.canonical, final_url = given.final_url, based_on = ARRAY(SELECT jsonb_array_elements_text(given.based_on)),
              publisher = given.publisher, extraction_failed = given.extraction_failed, failure = given.failure,
-             fetched_at = given.fetched_at, expires_at = given.expires_at
+             etag = given.etag, last_modified = given.last_modified, fetched_at = given.fetched_at, expires_at = given.expires_at
          FROM given JOIN known USING (id)
          WHERE stored.id = given.id
              -- What this statement's insert wrote, or somebody read at the same time, is as good.

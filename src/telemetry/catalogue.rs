@@ -190,7 +190,49 @@ pub const DEGRADED_REASONS: &[&str] = &[
 ];
 
 /// What is kept to spare a call.
-pub const CACHES: &[&str] = &["search", "fact_check", "page", OTHER];
+pub const CACHES: &[&str] = &["search", "fact_check", "page", "robots", OTHER];
+
+/// What came of asking for a page: read, unchanged, or why there is none.
+pub const PAGE_OUTCOMES: &[&str] = &[
+    "ok",
+    "not_modified",
+    // Not fetched, or not had.
+    "bad_url",
+    "scheme",
+    "private_address",
+    "dns",
+    "timeout",
+    "too_slow",
+    "connect",
+    "tls",
+    "too_many_redirects",
+    "status",
+    "too_large",
+    "not_a_page",
+    "encoding",
+    "denied",
+    "robots",
+    "robots_unreachable",
+    "host_resting",
+    "host_busy",
+    "deadline",
+    "no_recording",
+    "reader_crashed",
+    // Had, and no article.
+    "consent_wall",
+    "paywall",
+    "login_wall",
+    "bot_wall",
+    "soft_404",
+    "error_page",
+    "parked",
+    "script_only",
+    "redirect_page",
+    "empty",
+    "too_short",
+    "not_html",
+    OTHER,
+];
 
 /// How a look into a cache ended.
 pub const CACHE_RESULTS: &[&str] = &["hit", "hit_shared", "waited", "miss", "miss_unshared"];
@@ -307,6 +349,8 @@ metrics! {
     SPEND = Gauge, Usd, "spend_usd", [label("period", &["day", "month"])], "US dollars all processes spent today and this month.";
     SPEND_LIMIT = Gauge, Usd, "spend_limit_usd", [label("period", &["day", "month"])],
         "The daily budget, which warns, and the monthly cap, which stops paid calls.";
+    PAGE_FETCHES = Counter, Count, "page_fetches_total", [label("outcome", PAGE_OUTCOMES)],
+        "Pages asked for: read, unchanged since they were stored, or why there is none.";
     PAGE_BYTES = Counter, Bytes, "page_read_bytes_total", [], "Bytes of pages read, decompressed.";
     CACHE_REQUESTS = Counter, Count, "cache_requests_total",
         [label("cache", CACHES), label("result", CACHE_RESULTS)],

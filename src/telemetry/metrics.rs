@@ -194,6 +194,11 @@ pub fn spend(day_usd: f64, month_usd: f64, daily_budget_usd: f64, monthly_cap_us
     set(&c::SPEND_LIMIT, [("period", "month")], monthly_cap_usd);
 }
 
+/// A page was asked for; `outcome` is one of [`c::PAGE_OUTCOMES`].
+pub fn page_fetched(outcome: &str) {
+    count(&c::PAGE_FETCHES, [("outcome", outcome)], 1);
+}
+
 /// A page was read.
 pub fn page_read(bytes: usize) {
     count(&c::PAGE_BYTES, [], bytes as u64);

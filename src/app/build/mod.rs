@@ -142,8 +142,8 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
     let usage = Arc::new(OutboundObserver::default());
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
-    let pages =
-        Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
+    let pages = PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?;
+    let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
     let gates =
         Gates { config: &config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
     let mut providers =
@@ -341,6 +341,8 @@ fn page_settings(config: &Config) -> PageSettings {
         max_redirects: config.fetch.max_redirects,
         concurrency: config.fetch.concurrency,
         per_host: config.fetch.per_host,
+        host_pause: config.fetch.host_pause,
+        respect_robots: config.fetch.respect_robots,
     }
 }
 

@@ -12,6 +12,7 @@ mod embedded;
 mod http;
 mod lifecycle;
 mod loss;
+mod pages;
 mod providers;
 mod refused;
 mod remembered;

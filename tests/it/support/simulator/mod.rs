@@ -267,9 +267,15 @@ fn found(shared: &Shared, query: &str) -> Vec<wire::Found> {
 
 async fn news_page(State(shared): State<Arc<Shared>>, Path(number): Path<u64>, request: Request) -> Response {
     *lock(&shared.page_calls).entry(number).or_default() += 1;
+    let conditional = request.headers().get(header::IF_NONE_MATCH).cloned();
     let fault = receive(&shared, Target::Page, &request);
     if let Some(response) = play(fault).await {
         return response;
+    }
+    // A page of the world never changes.
+    let etag = HeaderValue::from_str(&format!("W/\"page-{number}\"")).expect("digits are a header");
+    if conditional.as_ref() == Some(&etag) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response();
     }
     let html = shared.press.print(
         number,
@@ -279,7 +285,7 @@ async fn news_page(State(shared): State<Arc<Shared>>, Path(number): Path<u64>, r
         shared.addresses.len(),
     );
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind)], Body::from(html)).into_response()
+    ([(header::CONTENT_TYPE, kind), (header::ETAG, etag)], Body::from(html)).into_response()
 }
 
 async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {

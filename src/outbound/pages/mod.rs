@@ -1,34 +1,62 @@
 //! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
 //!
 //! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
-//! address. No cookies, no keys, no proxy. A page that refuses us (403, a bot wall) is left alone.
-//! `robots.txt` is not read yet.
+//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`
+//! and `decode`, which bound their time and what compression makes of them. No cookies, no keys, no proxy. A page that
+//! refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by markup or script is
+//! not followed; the reading room takes such a page for the empty one it is.
+//!
+//! To add a rule for a hop, put it into [`PageFetcher::check`] where it needs no network, else beside `permission`; to
+//! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
 
-use std::collections::HashMap;
+mod blocked;
+mod decode;
+mod error;
+mod hosts;
+mod permission;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, LOCATION};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout_at};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    LAST_MODIFIED, LOCATION, RETRY_AFTER,
+};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
-use super::body::{self, BodyError};
+pub use error::FetchError;
+#[cfg(test)]
+pub(crate) use error::samples::all as every_fetch_error;
+use hosts::{Hosts, Resting, Turn};
+use permission::Permissions;
+use transfer::AtCap;
+
+use super::body::BodyError;
 use super::client::{BuildError, client_builder, header_map};
 use super::error::excerpt;
-use super::guard::{self, AddressRefused, GuardedResolver, Lookup, Rule};
+use super::guard::{self, GuardedResolver, Lookup, Rule};
+use super::observer::{NoObserver, Observer};
 use super::record::{Recorder, Tape};
 use super::replay::{Archive, Failure, RecordedOutcome};
+use super::retry_after;
+use crate::domain::{Clock as _, SystemClock};
 
-/// Nothing for this long ends a fetch: a page that trickles is not worth its place.
-const IDLE: Duration = Duration::from_secs(5);
+/// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
+const FIRST_BYTE: Duration = Duration::from_secs(10);
 /// Longer URLs are trackers or attacks; servers commonly refuse them too.
 const LONGEST_URL: usize = 4096;
-/// Hosts whose semaphores are kept before the unused ones are let go.
-const HOSTS_KEPT: usize = 1024;
 /// Of one HTTP/2 header list, bytes.
 const LARGEST_HEADERS: u32 = 64 * 1024;
+/// The rest after a 429 that names no time: twice a minute is not hammering.
+const UNNAMED_REST: Duration = Duration::from_secs(30);
+/// An etag or date that is longer is not kept.
+const LONGEST_VALIDATOR: usize = 512;
 /// What is asked for: pages first, anything readable next.
 const ACCEPTED: &str = "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,application/xml;q=0.7,*/*;q=0.1";
 
@@ -50,6 +78,11 @@ pub struct PageSettings {
     pub concurrency: usize,
     /// Requests to one host at a time.
     pub per_host: usize,
+    /// Between the beginnings of two requests to one host; more where its `robots.txt` asks for more. Hosts on private
+    /// addresses, which only tests open, are not spared.
+    pub host_pause: Duration,
+    /// Whether sites may forbid us pages. Switched off for one's own sites only.
+    pub respect_robots: bool,
 }
 
 impl Default for PageSettings {
@@ -63,6 +96,8 @@ impl Default for PageSettings {
             max_redirects: 5,
             concurrency: 64,
             per_host: 2,
+            host_pause: Duration::from_millis(200),
+            respect_robots: true,
         }
     }
 }
@@ -92,71 +127,34 @@ pub struct FetchedPage {
     pub downgraded: bool,
 }
 
-/// Why there is no page.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FetchError {
-    #[error("the address of the page cannot be used: too long, without a host, or with a user name")]
-    BadUrl,
-    #[error("only http and https pages are fetched")]
-    Scheme,
-    #[error("{host} is not on the public internet")]
-    PrivateAddress { host: String },
-    #[error("the name of the host cannot be resolved")]
-    Dns,
-    #[error("the page did not come in time")]
-    Timeout,
-    #[error("the page's server could not be reached: {detail}")]
-    Connect { detail: String },
-    #[error("the page's server has no valid certificate: {detail}")]
-    Tls { detail: String },
-    #[error("the page redirects too often")]
-    TooManyRedirects,
-    #[error("the page's server answered with status {0}")]
-    Status(u16),
-    #[error("the page is larger than allowed")]
-    TooLarge,
-    #[error("what is there is no page but {content_type}")]
-    NotAPage { content_type: String },
-    #[error("the page's encoding cannot be undone: {detail}")]
-    Encoding { detail: String },
-    #[error("{host} is on the deny list")]
-    Denied { host: String },
-    #[error("the time was up before the page came")]
-    Deadline,
-    #[error("no recording for the page; record it, or fetch without replay")]
-    NoRecording,
+/// What a server gave us to ask whether a page has changed, as it wrote it: weak etags too, which is what a reader of
+/// the text wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Validators {
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
 }
 
-impl FetchError {
-    /// A word from a closed set, for metrics.
-    pub const fn label(&self) -> &'static str {
-        match self {
-            Self::BadUrl => "bad_url",
-            Self::Scheme => "scheme",
-            Self::PrivateAddress { .. } => "private_address",
-            Self::Dns => "dns",
-            Self::Timeout => "timeout",
-            Self::Connect { .. } => "connect",
-            Self::Tls { .. } => "tls",
-            Self::TooManyRedirects => "too_many_redirects",
-            Self::Status(_) => "status",
-            Self::TooLarge => "too_large",
-            Self::NotAPage { .. } => "not_a_page",
-            Self::Encoding { .. } => "encoding",
-            Self::Denied { .. } => "denied",
-            Self::Deadline => "deadline",
-            Self::NoRecording => "no_recording",
-        }
+impl Validators {
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let kept = |name| text(name).filter(|value| (1..=LONGEST_VALIDATOR).contains(&value.len())).map(str::to_owned);
+        Self { etag: kept(ETAG), last_modified: kept(LAST_MODIFIED) }
     }
 
-    /// Whether trying again later may help. The others are the page's own nature, or our rules.
-    pub const fn is_transient(&self) -> bool {
-        match self {
-            Self::Dns | Self::Timeout | Self::Connect { .. } | Self::Deadline => true,
-            Self::Status(status) => *status == 429 || *status >= 500,
-            _ => false,
-        }
+    /// Without any, a server cannot be asked.
+    pub fn is_empty(&self) -> bool {
+        self.etag.is_none() && self.last_modified.is_none()
     }
+}
+
+/// What came of asking for a page that is known already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetched {
+    /// It is another now, or the server does not say: here it is.
+    Page(FetchedPage),
+    /// It is what it was. The validators are those to ask with the next time.
+    NotModified(Validators),
 }
 
 enum Source {
@@ -170,7 +168,9 @@ pub struct PageFetcher {
     source: Source,
     rule: Rule,
     places: Semaphore,
-    hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
+    hosts: Hosts,
+    permissions: Permissions,
+    observer: Arc<dyn Observer>,
 }
 
 impl fmt::Debug for PageFetcher {
@@ -209,7 +209,9 @@ impl PageFetcher {
                 let client = client_builder(&settings.user_agent)
                     .connect_timeout(settings.connect_timeout)
                     .dns_resolver(GuardedResolver::new(lookup, rule))
-                    // A zstd frame may ask its reader for a window of 128 MiB; gzip and brotli stay small.
+                    // Undone here, with caps.
+                    .gzip(false)
+                    .brotli(false)
                     .zstd(false)
                     .http2_max_header_list_size(LARGEST_HEADERS)
                     .build();
@@ -218,7 +220,15 @@ impl PageFetcher {
             }
         };
         let places = Semaphore::new(settings.concurrency.max(1));
-        Ok(Self { settings, source, rule, places, hosts: Mutex::default() })
+        let (hosts, permissions) = (Hosts::new(settings.per_host), Permissions::default());
+        Ok(Self { settings, source, rule, places, hosts, permissions, observer: Arc::new(NoObserver) })
+    }
+
+    /// Tells this observer of the cache of `robots.txt`.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
     }
 
     /// Fetches one page, following redirects. `is_denied` is asked for the host of every hop, lower case and without a
@@ -229,35 +239,71 @@ impl PageFetcher {
         deadline: Instant,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<FetchedPage, FetchError> {
+        match self.fetch_if_changed(url, &Validators::default(), deadline, is_denied).await? {
+            Fetched::Page(page) => Ok(page),
+            // Nobody asked for it: a 304 without a question is an answer without a page.
+            Fetched::NotModified(_) => Err(FetchError::Status(304)),
+        }
+    }
+
+    /// The same for a page that was fetched before from this very address, with what its server gave along. They are
+    /// sent to this address alone and not to where it redirects.
+    pub async fn fetch_if_changed(
+        &self,
+        url: &Url,
+        known: &Validators,
+        deadline: Instant,
+        is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
+    ) -> Result<Fetched, FetchError> {
         let patience = Instant::now() + self.settings.timeout;
-        let fetch = self.follow(url, is_denied);
-        match timeout_at(patience.min(deadline), fetch).await {
+        let mut url = url.clone();
+        url.set_fragment(None);
+        let end = patience.min(deadline);
+        match timeout_at(end, self.follow(url, known, end, is_denied)).await {
+            // Both end at one moment; who looks first is chance.
+            Ok(Err(FetchError::HostBusy { .. } | FetchError::Timeout)) | Err(_) if Instant::now() >= deadline => {
+                Err(FetchError::Deadline)
+            }
             Ok(outcome) => outcome,
-            Err(_elapsed) if deadline < patience => Err(FetchError::Deadline),
             Err(_elapsed) => Err(FetchError::Timeout),
         }
     }
 
     async fn follow(
         &self,
-        url: &Url,
+        mut url: Url,
+        known: &Validators,
+        end: Instant,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
-    ) -> Result<FetchedPage, FetchError> {
-        let mut url = url.clone();
+    ) -> Result<Fetched, FetchError> {
         let mut downgraded = false;
-        for _ in 0..=self.settings.max_redirects {
+        for number in 0..=self.settings.max_redirects {
             url.set_fragment(None);
             let host = self.check(&url, is_denied)?;
-            let _turn = self.turn(&host).await;
+            let pause = self.permission(&url, &host, is_denied).await?;
+            let turn = self.turn(&host, pause, end).await?;
             // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
-            let _place = self.places.acquire().await.ok();
-            let hop = self.hop(&url).await?;
+            let place = self.places.acquire().await.ok();
+            let nothing = Validators::default();
+            let known = if number == 0 { known } else { &nothing };
+            let hop = self.hop(&url, known).await?;
             if let Some(next) = redirect_target(&hop, &url)? {
                 downgraded |= url.scheme() == "https" && next.scheme() == "http";
                 url = next;
                 continue;
             }
-            return self.read(hop, url, downgraded).await;
+            if hop.status == 304 && !known.is_empty() {
+                let told = Validators::of(&hop.headers);
+                return Ok(Fetched::NotModified(Validators {
+                    etag: told.etag.or_else(|| known.etag.clone()),
+                    last_modified: told.last_modified.or_else(|| known.last_modified.clone()),
+                }));
+            }
+            heed(&hop, &turn);
+            let page = self.read(hop, url, downgraded).await;
+            // Both are held until the body is read.
+            drop((place, turn));
+            return page.map(Fetched::Page);
         }
         Err(FetchError::TooManyRedirects)
     }
@@ -281,26 +327,37 @@ impl PageFetcher {
         Ok(host)
     }
 
-    /// Waits for a place at the host; the whole fetch is bounded, hence so is this.
-    async fn turn(&self, host: &str) -> Option<OwnedSemaphorePermit> {
-        let places = {
-            let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-            if hosts.len() >= HOSTS_KEPT {
-                // Those in use are held by someone else too.
-                hosts.retain(|_host, places| Arc::strong_count(places) > 1);
-            }
-            let places = hosts.entry(host.to_owned());
-            Arc::clone(places.or_insert_with(|| Arc::new(Semaphore::new(self.settings.per_host.max(1)))))
-        };
-        // It is never closed.
-        places.acquire_owned().await.ok()
+    /// Waits for the host's turn, until `end` at most: a page whose turn does not come says nothing of its server.
+    async fn turn(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Turn, FetchError> {
+        let is_private = guard::check_literal_host(host, guard::is_public).is_err();
+        let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
+        match timeout_at(end, self.hosts.turn(host, pause)).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
+            Err(_elapsed) => Err(FetchError::HostBusy { host: host.to_owned() }),
+        }
     }
 
-    async fn hop(&self, url: &Url) -> Result<Hop, FetchError> {
+    async fn hop(&self, url: &Url, known: &Validators) -> Result<Hop, FetchError> {
         match &self.source {
             Source::Live(client, recorder) => {
-                let request = client.get(url.clone()).header(ACCEPT, HeaderValue::from_static(ACCEPTED));
-                let answer = request.send().await.map_err(|error| classify(&error));
+                let mut request = client
+                    .get(url.clone())
+                    .header(ACCEPT, HeaderValue::from_static(ACCEPTED))
+                    .header(ACCEPT_ENCODING, HeaderValue::from_static(decode::ACCEPTED));
+                // A recording must hold the page itself, not the word that it is what somebody else has.
+                let known = recorder.is_none().then_some(known);
+                let conditions =
+                    known.map(|known| [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.last_modified)]);
+                for (name, value) in conditions.into_iter().flatten() {
+                    if let Some(value) = value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
+                        request = request.header(name, value);
+                    }
+                }
+                let answer = match timeout(FIRST_BYTE, request.send()).await {
+                    Ok(answer) => answer.map_err(|error| error::classify(&error)),
+                    Err(_elapsed) => Err(FetchError::Timeout),
+                };
                 if let (Some(recorder), Err(error)) = (recorder, &answer) {
                     Tape::failed(recorder, url, error);
                 }
@@ -323,33 +380,15 @@ impl PageFetcher {
 
     async fn read(&self, hop: Hop, final_url: Url, downgraded: bool) -> Result<FetchedPage, FetchError> {
         if !(200..300).contains(&hop.status) {
-            return Err(FetchError::Status(hop.status));
+            return Err(refusal(hop).await);
         }
         let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
         let content_type = text(CONTENT_TYPE);
         if let Some(content_type) = content_type.as_deref().filter(|content_type| !is_readable(content_type)) {
             return Err(FetchError::NotAPage { content_type: excerpt(content_type) });
         }
-        let (etag, last_modified) = (text(ETAG), text(LAST_MODIFIED));
-        let body = match hop.body {
-            HopBody::Recorded(body) if body.len() > self.settings.max_bytes => return Err(FetchError::TooLarge),
-            HopBody::Recorded(body) => body,
-            HopBody::Live(response, mut tape) => {
-                if let Some(tape) = &mut tape {
-                    tape.reading();
-                }
-                let body = body::read(response, self.settings.max_bytes, IDLE).await.map_err(|error| match error {
-                    BodyError::TooLarge => FetchError::TooLarge,
-                    BodyError::Idle => FetchError::Timeout,
-                    BodyError::Encoding(detail) => FetchError::Encoding { detail },
-                    BodyError::Cut(detail) => FetchError::Connect { detail: format!("cut off: {detail}") },
-                });
-                if let Some(tape) = tape {
-                    tape.read(body.as_deref());
-                }
-                body?
-            }
-        };
+        let Validators { etag, last_modified } = Validators::of(&hop.headers);
+        let body = hop.body.read(self.settings.max_bytes, AtCap::Refuse).await?;
         if let Some(kind) = binary_kind(&body) {
             return Err(FetchError::NotAPage { content_type: kind.to_owned() });
         }
@@ -366,9 +405,63 @@ fn failed_then(failure: Failure, url: &Url) -> FetchError {
         "connect" => FetchError::Connect { detail },
         "encoding" => FetchError::Encoding { detail },
         "too_large" => FetchError::TooLarge,
+        "too_slow" => FetchError::TooSlow,
         "private_address" => FetchError::PrivateAddress { host: url.host_str().unwrap_or_default().to_owned() },
         _ => FetchError::Timeout,
     }
+}
+
+impl HopBody {
+    async fn read(self, cap: usize, at_cap: AtCap) -> Result<Vec<u8>, FetchError> {
+        match self {
+            Self::Recorded(body) if body.len() <= cap => Ok(body),
+            Self::Recorded(mut body) if at_cap == AtCap::Cut => {
+                body.truncate(cap);
+                Ok(body)
+            }
+            Self::Recorded(_) => Err(FetchError::TooLarge),
+            Self::Live(response, mut tape) => {
+                if let Some(tape) = &mut tape {
+                    tape.reading();
+                }
+                let body = transfer::read(response, cap, at_cap).await.map_err(|error| match error {
+                    BodyError::TooLarge => FetchError::TooLarge,
+                    BodyError::Idle => FetchError::Timeout,
+                    BodyError::TooSlow => FetchError::TooSlow,
+                    BodyError::Encoding(detail) => FetchError::Encoding { detail },
+                    BodyError::Cut(detail) => FetchError::Connect { detail: format!("cut off: {detail}") },
+                });
+                if let Some(tape) = tape {
+                    tape.read(body.as_deref());
+                }
+                body
+            }
+        }
+    }
+}
+
+/// Whether a host that answers so wants to be left alone, and for how long; it then is.
+fn heed(hop: &Hop, turn: &Turn) {
+    let named = || {
+        let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        retry_after::parse(text(RETRY_AFTER)?, text(DATE), SystemClock.now())
+    };
+    match hop.status {
+        429 => turn.rest(named().unwrap_or(UNNAMED_REST)),
+        503 => turn.rest(named().unwrap_or_default()),
+        _ => {}
+    }
+}
+
+/// What a status other than 2xx means. Where a wall against robots may have spoken, its words are looked at.
+async fn refusal(hop: Hop) -> FetchError {
+    let status = hop.status;
+    let is_wall = blocked::may_be(status)
+        && (blocked::says_so(&hop.headers) || {
+            let body = hop.body.read(blocked::LOOKED_AT, AtCap::Cut).await;
+            body.is_ok_and(|body| blocked::shows(&body))
+        });
+    if is_wall { FetchError::BotWall { status } } else { FetchError::Status(status) }
 }
 
 /// Where a redirect leads. `None` when it is none, an error when its target cannot be used.
@@ -408,32 +501,4 @@ fn binary_kind(body: &[u8]) -> Option<&'static str> {
     // UTF-16 and UTF-32 with a byte order mark are full of NULs, other text has none.
     let is_wide = body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") || body.starts_with(b"\0\0\xfe\xff");
     (!is_wide && body.iter().take(512).any(|byte| *byte == 0)).then_some("application/octet-stream")
-}
-
-fn classify(error: &reqwest::Error) -> FetchError {
-    for cause in body::chain(error) {
-        if let Some(refused) = cause.downcast_ref::<AddressRefused>() {
-            return FetchError::PrivateAddress { host: refused.host.clone() };
-        }
-        if let Some(tls) = tls_error(cause) {
-            return FetchError::Tls { detail: excerpt(&tls.to_string()) };
-        }
-    }
-    if error.is_timeout() {
-        FetchError::Timeout
-    } else if error.is_dns() {
-        FetchError::Dns
-    } else if error.is_builder() {
-        FetchError::BadUrl
-    } else {
-        FetchError::Connect { detail: body::innermost(error) }
-    }
-}
-
-/// TLS errors travel inside I/O errors, one or more deep, which do not show them as their source.
-fn tls_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
-    if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
-        return Some(tls);
-    }
-    tls_error(cause.downcast_ref::<std::io::Error>()?.get_ref()?)
 }

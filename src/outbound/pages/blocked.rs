@@ -1,0 +1,59 @@
+//! Refusals that are meant for robots: the marks that the common bot walls leave in what they answer.
+
+use reqwest::header::HeaderMap;
+
+/// Bytes of a refusal that are looked at; the marks are in its head.
+pub(super) const LOOKED_AT: usize = 64 * 1024;
+
+/// Statuses a bot wall answers with.
+pub(super) fn may_be(status: u16) -> bool {
+    matches!(status, 401 | 403 | 405 | 406 | 418 | 429 | 503 | 520..=530)
+}
+
+/// Headers that only a wall's challenge carries.
+pub(super) fn says_so(headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
+    // Cloudflare's documented mark; DataDome's; AWS WAF's.
+    is("cf-mitigated", "challenge")
+        || headers.contains_key("x-datadome")
+        || is("x-amzn-waf-action", "challenge")
+        || is("x-amzn-waf-action", "captcha")
+}
+
+/// Marks in the body of a refusal, in lower case. In a page that is served they would prove nothing; in a refusal they
+/// say who refuses.
+pub(super) fn shows(body: &[u8]) -> bool {
+    const MARKS: [&str; 26] = [
+        // Cloudflare
+        "cf-chl-",
+        "cf_chl_",
+        "challenge-platform",
+        "just a moment",
+        "attention required! | cloudflare",
+        "cf-error-details",
+        // DataDome, PerimeterX (HUMAN), Imperva, Akamai, Kasada, AWS, Sucuri, DDoS-Guard, Qrator, Yandex
+        "captcha-delivery.com",
+        "px-captcha",
+        "perimeterx",
+        "_incapsula_resource",
+        "incapsula incident",
+        "errors.edgesuite.net",
+        "akamai",
+        "kpsdk",
+        "aws-waf",
+        "awswaf",
+        "sucuri website firewall",
+        "ddos-guard",
+        "qrator",
+        "smartcaptcha",
+        // Whoever it is
+        "g-recaptcha",
+        "h-captcha",
+        "hcaptcha",
+        "captcha",
+        "are you a robot",
+        "unusual traffic",
+    ];
+    let text = String::from_utf8_lossy(body).to_lowercase();
+    MARKS.iter().any(|mark| text.contains(mark))
+}

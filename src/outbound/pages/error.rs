@@ -1,0 +1,168 @@
+//! Why there is no page.
+
+use std::time::Duration;
+
+use super::super::body;
+use super::super::error::excerpt;
+use super::super::guard::AddressRefused;
+
+/// Why there is no page.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    #[error("the address of the page cannot be used: too long, without a host, or with a user name")]
+    BadUrl,
+    #[error("only http and https pages are fetched")]
+    Scheme,
+    #[error("{host} is not on the public internet")]
+    PrivateAddress { host: String },
+    #[error("the name of the host cannot be resolved")]
+    Dns,
+    #[error("the page did not come in time")]
+    Timeout,
+    /// It came, and so slowly that it would have taken for ever.
+    #[error("the page came too slowly")]
+    TooSlow,
+    #[error("the page's server could not be reached: {detail}")]
+    Connect { detail: String },
+    #[error("the page's server has no valid certificate: {detail}")]
+    Tls { detail: String },
+    #[error("the page redirects too often")]
+    TooManyRedirects,
+    #[error("the page's server answered with status {0}")]
+    Status(u16),
+    /// A refusal with the marks of a browser check or a captcha. It is not evaded.
+    #[error("the page's server takes us for a robot and answered with status {status}")]
+    BotWall { status: u16 },
+    #[error("the page is larger than allowed")]
+    TooLarge,
+    #[error("what is there is no page but {content_type}")]
+    NotAPage { content_type: String },
+    #[error("the page's encoding cannot be undone: {detail}")]
+    Encoding { detail: String },
+    #[error("{host} is on the deny list")]
+    Denied { host: String },
+    /// The site's `robots.txt` says no.
+    #[error("robots.txt of {host} does not allow it")]
+    Robots { host: String },
+    /// Its server failed over the file, so that what it says is not known; it is asked again in some minutes.
+    #[error("robots.txt of {host} cannot be had now, so nothing of it is fetched")]
+    RobotsUnreachable { host: String },
+    /// Not asked: the host told us, or somebody before us, to wait.
+    #[error("{host} asked to be left alone for {} s more", rest.as_secs())]
+    HostResting { host: String, rest: Duration },
+    /// Not asked: the turn at the host did not come in the page's time.
+    #[error("too many pages of {host} were wanted at once")]
+    HostBusy { host: String },
+    #[error("the time was up before the page came")]
+    Deadline,
+    #[error("no recording for the page; record it, or fetch without replay")]
+    NoRecording,
+}
+
+impl FetchError {
+    /// A word from a closed set, for metrics and for the stored failure.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::BadUrl => "bad_url",
+            Self::Scheme => "scheme",
+            Self::PrivateAddress { .. } => "private_address",
+            Self::Dns => "dns",
+            Self::Timeout => "timeout",
+            Self::TooSlow => "too_slow",
+            Self::Connect { .. } => "connect",
+            Self::Tls { .. } => "tls",
+            Self::TooManyRedirects => "too_many_redirects",
+            Self::Status(_) => "status",
+            Self::BotWall { .. } => "bot_wall",
+            Self::TooLarge => "too_large",
+            Self::NotAPage { .. } => "not_a_page",
+            Self::Encoding { .. } => "encoding",
+            Self::Denied { .. } => "denied",
+            Self::Robots { .. } => "robots",
+            Self::RobotsUnreachable { .. } => "robots_unreachable",
+            Self::HostResting { .. } => "host_resting",
+            Self::HostBusy { .. } => "host_busy",
+            Self::Deadline => "deadline",
+            Self::NoRecording => "no_recording",
+        }
+    }
+
+    /// Whether trying again later may help. The others are the page's own nature, or our rules.
+    pub const fn is_transient(&self) -> bool {
+        match self {
+            Self::Dns
+            | Self::Timeout
+            | Self::TooSlow
+            | Self::Connect { .. }
+            | Self::RobotsUnreachable { .. }
+            | Self::HostResting { .. }
+            | Self::HostBusy { .. }
+            | Self::Deadline => true,
+            Self::Status(status) => *status == 429 || *status >= 500,
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn classify(error: &reqwest::Error) -> FetchError {
+    for cause in body::chain(error) {
+        if let Some(refused) = cause.downcast_ref::<AddressRefused>() {
+            return FetchError::PrivateAddress { host: refused.host.clone() };
+        }
+        if let Some(tls) = tls_error(cause) {
+            return FetchError::Tls { detail: excerpt(&tls.to_string()) };
+        }
+    }
+    if error.is_timeout() {
+        FetchError::Timeout
+    } else if error.is_dns() {
+        FetchError::Dns
+    } else if error.is_builder() {
+        FetchError::BadUrl
+    } else {
+        FetchError::Connect { detail: body::innermost(error) }
+    }
+}
+
+/// TLS errors travel inside I/O errors, one or more deep, which do not show them as their source.
+fn tls_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
+    if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
+        return Some(tls);
+    }
+    tls_error(cause.downcast_ref::<std::io::Error>()?.get_ref()?)
+}
+
+/// One of every class, for tests that hold all of them against a table.
+#[cfg(test)]
+pub(crate) mod samples {
+    use super::*;
+
+    pub(crate) fn all() -> Vec<FetchError> {
+        let (host, detail) = (|| "a.example".to_owned(), || "why".to_owned());
+        vec![
+            FetchError::BadUrl,
+            FetchError::Scheme,
+            FetchError::PrivateAddress { host: host() },
+            FetchError::Dns,
+            FetchError::Timeout,
+            FetchError::TooSlow,
+            FetchError::Connect { detail: detail() },
+            FetchError::Tls { detail: detail() },
+            FetchError::TooManyRedirects,
+            FetchError::Status(404),
+            FetchError::Status(429),
+            FetchError::Status(503),
+            FetchError::BotWall { status: 403 },
+            FetchError::TooLarge,
+            FetchError::NotAPage { content_type: detail() },
+            FetchError::Encoding { detail: detail() },
+            FetchError::Denied { host: host() },
+            FetchError::Robots { host: host() },
+            FetchError::RobotsUnreachable { host: host() },
+            FetchError::HostResting { host: host(), rest: Duration::from_secs(2) },
+            FetchError::HostBusy { host: host() },
+            FetchError::Deadline,
+            FetchError::NoRecording,
+        ]
+    }
+}

@@ -1,0 +1,160 @@
+//! Why a page gives no evidence: one word of a closed set, stored with the page.
+
+use crate::outbound::FetchError;
+use crate::reading::Junk;
+
+/// A page that was had and is none we can use, or that could not be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PageFailure {
+    /// The page itself: a wall, an error page, no text.
+    Junk(Junk),
+    /// Its server said 404 or 410.
+    NotFound,
+    /// Its server refused us with 401, 402, 403, 405, 406 or 451.
+    Forbidden,
+    /// 429.
+    Throttled,
+    /// 5xx.
+    ServerError,
+    /// Any other status that brings no page.
+    Status,
+    /// On the way to it; the label of a [`FetchError`].
+    Fetch(&'static str),
+    /// A reader gave up on it with a panic.
+    ReaderCrashed,
+}
+
+/// What could not be had, as against what there was and could not be used: our way to it failed, or its server refused
+/// us, and at another time or from another place the page may be read. A paywall, a page that is gone, a site that
+/// forbids it in its `robots.txt` is as it is: asking again brings nothing.
+const NOT_HAD: [&str; 16] = [
+    "dns",
+    "timeout",
+    "too_slow",
+    "connect",
+    "tls",
+    "encoding",
+    "too_many_redirects",
+    "robots_unreachable",
+    "host_resting",
+    "forbidden",
+    "throttled",
+    "server_error",
+    "bot_wall",
+    // A server's failure, however politely it is worded.
+    "error_page",
+    "status",
+    "reader_crashed",
+];
+
+impl PageFailure {
+    /// The word that is stored and shown.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Junk(junk) => junk.as_str(),
+            Self::NotFound => "not_found",
+            Self::Forbidden => "forbidden",
+            Self::Throttled => "throttled",
+            Self::ServerError => "server_error",
+            Self::Status => "status",
+            Self::Fetch(label) => label,
+            Self::ReaderCrashed => "reader_crashed",
+        }
+    }
+
+    /// Whether a stored word says that the page could not be had.
+    pub(super) fn was_not_had(word: &str) -> bool {
+        NOT_HAD.contains(&word)
+    }
+
+    /// What is remembered of a page because of this error. None where the error says something of us, or of rules of
+    /// ours: then nothing is known of the page.
+    pub(super) fn of(error: &FetchError) -> Option<Self> {
+        Some(match error {
+            FetchError::Status(404 | 410) => Self::NotFound,
+            FetchError::Status(401 | 402 | 403 | 405 | 406 | 451) => Self::Forbidden,
+            FetchError::Status(429) => Self::Throttled,
+            FetchError::Status(500..) => Self::ServerError,
+            FetchError::Status(_) => Self::Status,
+            FetchError::BotWall { .. } => Self::Junk(Junk::BotWall),
+            FetchError::NotAPage { .. } => Self::Junk(Junk::NotHtml),
+            FetchError::Deadline
+            | FetchError::HostBusy { .. }
+            | FetchError::Denied { .. }
+            | FetchError::PrivateAddress { .. }
+            | FetchError::BadUrl
+            | FetchError::Scheme
+            | FetchError::NoRecording => return None,
+            FetchError::Dns
+            | FetchError::Timeout
+            | FetchError::TooSlow
+            | FetchError::Connect { .. }
+            | FetchError::Tls { .. }
+            | FetchError::TooManyRedirects
+            | FetchError::TooLarge
+            | FetchError::Encoding { .. }
+            | FetchError::Robots { .. }
+            | FetchError::RobotsUnreachable { .. }
+            | FetchError::HostResting { .. } => Self::Fetch(error.label()),
+        })
+    }
+}
+
+/// Whether an error that leaves nothing to remember means that the page could not be had: our rules refuse it, or we
+/// could not ask.
+pub(super) const fn could_not_ask(error: &FetchError) -> bool {
+    matches!(error, FetchError::Deadline | FetchError::HostBusy { .. } | FetchError::NoRecording)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outbound::every_fetch_error;
+
+    #[test]
+    fn every_error_is_remembered_as_the_table_says() {
+        let table = [
+            ("bad_url", None),
+            ("scheme", None),
+            ("private_address", None),
+            ("dns", Some(("dns", true))),
+            ("timeout", Some(("timeout", true))),
+            ("too_slow", Some(("too_slow", true))),
+            ("connect", Some(("connect", true))),
+            ("tls", Some(("tls", true))),
+            ("too_many_redirects", Some(("too_many_redirects", true))),
+            ("status", Some(("not_found", false))),
+            ("status", Some(("throttled", true))),
+            ("status", Some(("server_error", true))),
+            ("bot_wall", Some(("bot_wall", true))),
+            ("too_large", Some(("too_large", false))),
+            ("not_a_page", Some(("not_html", false))),
+            ("encoding", Some(("encoding", true))),
+            ("denied", None),
+            ("robots", Some(("robots", false))),
+            ("robots_unreachable", Some(("robots_unreachable", true))),
+            ("host_resting", Some(("host_resting", true))),
+            ("host_busy", None),
+            ("deadline", None),
+            ("no_recording", None),
+        ];
+        let errors = every_fetch_error();
+        assert_eq!(errors.len(), table.len());
+        for (error, (label, expected)) in errors.iter().zip(table) {
+            assert_eq!(error.label(), label);
+            let stored = PageFailure::of(error).map(PageFailure::as_str);
+            assert_eq!(stored.map(|word| (word, PageFailure::was_not_had(word))), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn walls_are_the_pages_nature_and_refusals_are_not() {
+        for junk in Junk::ALL {
+            let not_had = matches!(junk, Junk::BotWall | Junk::ErrorPage);
+            assert_eq!(PageFailure::was_not_had(PageFailure::Junk(junk).as_str()), not_had, "{junk}");
+        }
+        for status in [401, 403, 451, 302] {
+            assert!(PageFailure::was_not_had(PageFailure::of(&FetchError::Status(status)).unwrap().as_str()));
+        }
+    }
+}
