@@ -154,7 +154,7 @@ static SUBSCRIBER_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static LOGIN_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)\b(?:log ?in|sign ?in)\b|forgot(?:ten)? (?:your )?password|create (?:an |a new )?account|you must (?:be logged|log) in|",
-        r"войти|вход в|авторизаци|забыли пароль|зарегистрир|увійти|забули пароль|anmelden|einloggen|passwort vergessen|connexion|se connecter|mot de passe|iniciar sesión|contraseña|fazer login|entrar"
+        r"войти|вход в|авторизаци|забыли пароль|зарегистрир|увійти|забули пароль|anmelden|einloggen|passwort vergessen|connexion|se connecter|mot de passe|iniciar sesión|contraseña|fazer login|entrar|accedi\b|zaloguj|inloggen|přihlá(?:sit|šení)|logga in|password dimenticata|nie pamiętasz hasła"
     ))
     .ok()
 });

@@ -103,6 +103,37 @@ fn paywalls_are_known_by_their_words_and_by_their_markup() {
 }
 
 #[test]
+fn login_walls_are_known_by_title_and_field_or_by_their_address() {
+    let form = "<form><input name=user><input type=password></form>";
+    for title in [
+        "Log in to The Example",
+        "Sign in",
+        "Вход в личный кабинет",
+        "Увійти на сайт",
+        "Anmelden",
+        "Se connecter",
+        "Iniciar sesión",
+        "Fazer login",
+        "Accedi al tuo account",
+        "Zaloguj się",
+        "Inloggen",
+    ] {
+        assert_eq!(
+            page(&format!("<title>{title}</title>"), &format!("<p>{MORE}</p>{form}")),
+            Some(Junk::Login),
+            "{title}"
+        );
+    }
+    let html = format!("<title>The Example</title><p>Please sign in to read on.{MORE}</p>");
+    let read = |path: &str| read_page(html.as_bytes(), Some("text/html"), &address(path)).err();
+    assert_eq!(read("/login?next=/story"), Some(Junk::Login));
+    assert_eq!(read("/story"), None);
+    let article = "The council voted on Tuesday to build the bridge, and work will begin in the spring of next year. ";
+    let body = format!("<article><h1>Bridge</h1><p>{0}</p><p>Then {0}</p></article>{form}", article.repeat(4));
+    assert_eq!(page("<title>Bridge approved</title>", &body), None, "a form in the page's head");
+}
+
+#[test]
 fn pages_of_nothing_are_told_apart() {
     for (head, body, expected) in [
         (
