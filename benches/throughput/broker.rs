@@ -153,7 +153,7 @@ impl Upstream {
                 // A result of another batch, e.g. of one that was given up, is not counted.
                 if let Some(published) = sent.remove(&outcome.item_id) {
                     batch.millis.push(published.elapsed().as_secs_f64() * 1000.0);
-                    let status = [&[outcome.status], outcome.degraded.as_slice()].concat().join(":");
+                    let status = [&[outcome.status], outcome.degraded.as_slice()].concat().join("|");
                     *batch.statuses.entry(status).or_default() += 1;
                     batch.evidence += outcome.claims.iter().map(|claim| claim.evidence.len() as u64).sum::<u64>();
                     if batch.bodies.len() < 500 {

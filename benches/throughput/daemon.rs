@@ -66,6 +66,10 @@ impl Daemon {
             .env("ENRICHMENT_GDELT_RPM", NO_LIMIT)
             .env("ENRICHMENT_SEARXNG_BASE_URL", base(Target::Searxng))
             .env("ENRICHMENT_SEARXNG_RPM", NO_LIMIT)
+            .env("ENRICHMENT_BRAVE_BASE_URL", base(Target::Brave))
+            .env("ENRICHMENT_SERPAPI_BASE_URL", base(Target::SerpApi))
+            .env("ENRICHMENT_EVENTREGISTRY_BASE_URL", base(Target::EventRegistry))
+            .env("ENRICHMENT_NEWSAPI_BASE_URL", base(Target::NewsApi))
             .env("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")
             // A burst is what is measured; the overload rules would answer it with less work.
             .env("ENRICHMENT_MAX_QUEUE_LENGTH", "1000000")

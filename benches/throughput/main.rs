@@ -12,6 +12,7 @@ mod broker;
 mod daemon;
 mod database;
 mod figures;
+mod fleet;
 mod limits;
 mod modes;
 #[path = "../../tests/it/support/simulator/mod.rs"]
@@ -43,9 +44,11 @@ enum Mode {
     Embedded,
     /// From start to ready on an existing store.
     Start,
+    /// Several processes, `--items` for each, with providers failing in turn: limits, losses, causes, calls saved.
+    Fleet,
     /// Only the raw limits, with the rows the database at --database holds.
     Limits,
-    /// Everything but `limits`, which the others include.
+    /// Everything but `limits`, which the others include, and `fleet`, which takes long.
     All,
 }
 
@@ -79,6 +82,9 @@ struct Arguments {
     /// Loopback addresses the pages are spread over.
     #[arg(long, default_value_t = 16)]
     hosts: u8,
+    /// Processes of the fleet.
+    #[arg(long, default_value_t = 4)]
+    processes: u64,
     /// More environment for the daemon, NAME=VALUE; may be given several times.
     #[arg(long)]
     env: Vec<String>,
@@ -92,7 +98,7 @@ struct Arguments {
 
 impl Arguments {
     fn wants(&self, mode: Mode) -> bool {
-        self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && mode != Mode::Limits)
+        self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && !matches!(mode, Mode::Limits | Mode::Fleet))
     }
 }
 
@@ -123,6 +129,9 @@ async fn measure(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result
     broker::refuse_foreign_work(&arguments.amqp).await?;
     if arguments.wants(Mode::Start) {
         modes::start(arguments, figures).await?;
+    }
+    if arguments.wants(Mode::Fleet) {
+        fleet::run(arguments, figures).await?;
     }
     if arguments.wants(Mode::Latency) {
         modes::latency(arguments, figures).await?;

@@ -33,7 +33,8 @@ fn small_world() -> MapWorld {
 }
 
 async fn json(url: &str) -> Value {
-    let request = client().get(url).header("x-subscription-token", "k").header("x-goog-api-key", "k");
+    let request =
+        client().get(url).header("x-subscription-token", "k").header("x-api-key", "k").header("x-goog-api-key", "k");
     let response = request.send().await.expect("the simulator answers");
     response.json().await.expect("the answer is JSON")
 }
@@ -55,10 +56,38 @@ async fn every_provider_leads_to_the_page_that_tells_the_fact() {
     let news = json(&at(Target::Brave, "/res/v1/news/search?q=bridge")).await;
     assert_eq!(news["results"][0]["url"], page);
 
+    let google = json(&at(Target::SerpApi, "/search.json?engine=google&q=bridge&api_key=k")).await;
+    assert_eq!(google["organic_results"][0]["link"], page);
+    let news = json(&at(Target::SerpApi, "/search.json?engine=google_news&q=bridge&api_key=k")).await;
+    assert_eq!(news["news_results"][0]["link"], page);
+    let newsapi = json(&at(Target::NewsApi, "/v2/everything?q=bridge&apiKey=k")).await;
+    assert_eq!(
+        (&newsapi["articles"][0]["url"], &newsapi["articles"][1]["title"]),
+        (&page.clone().into(), &"[Removed]".into())
+    );
+    let asked = serde_json::json!({"apiKey": "k", "keyword": ["the bridge"], "articlesCount": 5});
+    let articles = at(Target::EventRegistry, "/api/v1/article/getArticles");
+    let answer = client().post(&articles).body(asked.to_string()).send().await.unwrap();
+    let answer: Value = answer.json().await.unwrap();
+    assert_eq!(answer["articles"]["results"][0]["url"], page);
+
     let html = client().get(&page).send().await.unwrap().text().await.unwrap();
     assert!(html.contains("<p>The bridge opened on 3 May 2026."));
     assert_eq!((simulator.calls(Target::Brave), simulator.calls(Target::Page), simulator.page_calls(7)), (2, 1, 1));
     assert_eq!(simulator.page_calls(8), 0);
+}
+
+#[tokio::test]
+async fn a_fault_is_counted_and_not_as_served() {
+    let simulator = Simulator::start(small_world()).await;
+    simulator.set_fault(Target::Searxng, Fault::status(503).times(2));
+    for _ in 0..3 {
+        let url = format!("{}/search?q=bridge&format=json", simulator.base_url(Target::Searxng));
+        client().get(url).send().await.unwrap();
+    }
+    assert_eq!((simulator.calls(Target::Searxng), simulator.served(Target::Searxng)), (3, 1));
+    assert_eq!(simulator.most_within(Target::Searxng, Duration::from_mins(1)), 3);
+    assert_eq!(simulator.most_within(Target::Gdelt, Duration::from_mins(1)), 0);
 }
 
 #[tokio::test]

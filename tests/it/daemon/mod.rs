@@ -9,6 +9,7 @@ mod degraded;
 mod domains;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod fleet;
 mod http;
 mod lifecycle;
 mod loss;

@@ -1,13 +1,17 @@
-//! A local stand-in for the providers and the web: Google Fact Check, GDELT, `SearxNG`, Brave, and news pages.
+//! A local stand-in for the providers and the web: Google Fact Check, GDELT, `SearxNG`, Brave, `SerpAPI`, Event Registry,
+//! `NewsAPI`, and news pages.
 //!
 //! It answers in the providers' documented shapes and refuses what they refuse, so a client that only works here is
 //! unlikely. What exists in its world is decided by a [`World`]; what goes wrong, by [`Fault`]s. It costs next to no
 //! processor time, since throughput is measured against it: a page is a concatenation of prepared pieces.
 //!
-//! To add a provider: a [`Target`], its routes in [`Simulator::start`] and its shapes in `wire`.
+//! To add a provider: a [`Target`], its routes in `routes` and its shapes in `wire` or `paid_wire`.
 
+mod arrivals;
 mod fault;
 mod page;
+mod paid_wire;
+mod routes;
 mod wire;
 mod world;
 
@@ -15,16 +19,14 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::extract::Request;
+use axum::http::HeaderMap;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use arrivals::Arrivals;
 pub(crate) use fault::Fault;
 pub(crate) use world::{EventWorld, MapWorld, Review, World, name_of, numbers_named_in};
 
@@ -38,13 +40,26 @@ pub(crate) enum Target {
     Gdelt,
     Searxng,
     Brave,
+    SerpApi,
+    EventRegistry,
+    NewsApi,
     Page,
     /// Anything else, e.g. `/robots.txt`; answered with 404.
     Unknown,
 }
 
 impl Target {
-    const ALL: [Self; 6] = [Self::GoogleFactCheck, Self::Gdelt, Self::Searxng, Self::Brave, Self::Page, Self::Unknown];
+    const ALL: [Self; 9] = [
+        Self::GoogleFactCheck,
+        Self::Gdelt,
+        Self::Searxng,
+        Self::Brave,
+        Self::SerpApi,
+        Self::EventRegistry,
+        Self::NewsApi,
+        Self::Page,
+        Self::Unknown,
+    ];
 
     /// The prefix of the base URL, so that one server stands for all of them.
     const fn prefix(self) -> &'static str {
@@ -53,6 +68,9 @@ impl Target {
             Self::Gdelt => "/gdelt",
             Self::Searxng => "/searxng",
             Self::Brave => "/brave",
+            Self::SerpApi => "/serpapi",
+            Self::EventRegistry => "/eventregistry",
+            Self::NewsApi => "/newsapi",
             Self::Page | Self::Unknown => "",
         }
     }
@@ -70,6 +88,9 @@ pub(crate) struct RecordedRequest {
 #[derive(Debug, Default)]
 struct Desk {
     calls: AtomicU64,
+    /// Those that met no fault.
+    served: AtomicU64,
+    arrivals: Arrivals,
     fault: Mutex<Option<Fault>>,
     recorded: Mutex<Vec<RecordedRequest>>,
 }
@@ -127,15 +148,7 @@ impl Simulator {
             press: page::Press::new(),
             addresses,
         });
-        let router = Router::new()
-            .route("/google/v1alpha1/claims:search", get(google_fact_check))
-            .route("/gdelt/api/v2/doc/doc", get(gdelt))
-            .route("/searxng/search", get(searxng).post(searxng))
-            .route("/brave/res/v1/web/search", get(brave_web))
-            .route("/brave/res/v1/news/search", get(brave_news))
-            .route("/page/{number}", get(news_page))
-            .fallback(unknown)
-            .with_state(Arc::clone(&shared));
+        let router = routes::router(Arc::clone(&shared));
         let mut servers = JoinSet::new();
         for listener in listeners {
             let router = router.clone();
@@ -172,6 +185,16 @@ impl Simulator {
         self.shared.desk(target).calls.load(Ordering::Relaxed)
     }
 
+    /// Requests to `target` that met no fault.
+    pub(crate) fn served(&self, target: Target) -> u64 {
+        self.shared.desk(target).served.load(Ordering::Relaxed)
+    }
+
+    /// The most requests to `target` that arrived within any span of this length.
+    pub(crate) fn most_within(&self, target: Target, span: Duration) -> usize {
+        self.shared.desk(target).arrivals.most_within(span)
+    }
+
     /// Requests for one page so far.
     pub(crate) fn page_calls(&self, number: u64) -> u64 {
         lock(&self.shared.page_calls).get(&number).copied().unwrap_or(0)
@@ -192,106 +215,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn receive(shared: &Shared, target: Target, request: &Request) -> Option<Fault> {
     let desk = shared.desk(target);
     desk.calls.fetch_add(1, Ordering::Relaxed);
+    // Of pages and stray requests no rate is kept, and a measurement has hundreds of thousands.
+    if !matches!(target, Target::Page | Target::Unknown) {
+        desk.arrivals.note();
+    }
     {
         let mut recorded = lock(&desk.recorded);
         if recorded.len() < RECORDED_REQUESTS {
             recorded.push(RecordedRequest { uri: request.uri().to_string(), headers: request.headers().clone() });
         }
     }
-    lock(&desk.fault).as_mut().and_then(Fault::meet)
-}
-
-/// The fault's answer; `None` where the proper one is to follow.
-async fn play(fault: Option<Fault>) -> Option<Response> {
-    fault?.play().await
-}
-
-async fn google_fact_check(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let fault = receive(&shared, Target::GoogleFactCheck, &request);
-    if let Some(response) = play(fault).await {
-        return response;
+    let fault = lock(&desk.fault).as_mut().and_then(Fault::meet);
+    if fault.is_none() {
+        desk.served.fetch_add(1, Ordering::Relaxed);
     }
-    let asked = wire::parameters(request.uri().query());
-    wire::google_fact_check(&asked, request.headers(), |query| shared.world.reviews(query))
-}
-
-async fn gdelt(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let fault = receive(&shared, Target::Gdelt, &request);
-    if let Some(response) = play(fault).await {
-        return response;
-    }
-    wire::gdelt(&wire::parameters(request.uri().query()), |query| found(&shared, query))
-}
-
-async fn searxng(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let fault = receive(&shared, Target::Searxng, &request);
-    if let Some(response) = play(fault).await {
-        return response;
-    }
-    let mut asked = wire::parameters(request.uri().query());
-    if request.method() == axum::http::Method::POST {
-        let body = axum::body::to_bytes(request.into_body(), 64 * 1024).await.unwrap_or_default();
-        asked.extend(wire::parameters(std::str::from_utf8(&body).ok()));
-    }
-    wire::searxng(&asked, |query| found(&shared, query))
-}
-
-async fn brave_web(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let fault = receive(&shared, Target::Brave, &request);
-    if let Some(response) = play(fault).await {
-        return response;
-    }
-    let asked = wire::parameters(request.uri().query());
-    wire::brave(&asked, request.headers(), false, |query| found(&shared, query))
-}
-
-async fn brave_news(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let fault = receive(&shared, Target::Brave, &request);
-    if let Some(response) = play(fault).await {
-        return response;
-    }
-    let asked = wire::parameters(request.uri().query());
-    wire::brave(&asked, request.headers(), true, |query| found(&shared, query))
-}
-
-/// The pages of the world that answer a query, as a search engine knows them.
-fn found(shared: &Shared, query: &str) -> Vec<wire::Found> {
-    let describe = |number| wire::Found {
-        url: shared.page_url(number),
-        title: shared.world.title(number),
-        snippet: shared.world.facts(number).into_iter().next().unwrap_or_default(),
-        published: page::published(number),
-    };
-    shared.world.search(query).into_iter().map(describe).collect()
-}
-
-async fn news_page(State(shared): State<Arc<Shared>>, Path(number): Path<u64>, request: Request) -> Response {
-    *lock(&shared.page_calls).entry(number).or_default() += 1;
-    let conditional = request.headers().get(header::IF_NONE_MATCH).cloned();
-    let fault = receive(&shared, Target::Page, &request);
-    if let Some(response) = play(fault).await {
-        return response;
-    }
-    // A page of the world never changes.
-    let etag = HeaderValue::from_str(&format!("W/\"page-{number}\"")).expect("digits are a header");
-    if conditional.as_ref() == Some(&etag) {
-        return (StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response();
-    }
-    let html = shared.press.print(
-        number,
-        &shared.page_url(number),
-        &shared.world.title(number),
-        &shared.world.facts(number),
-        shared.addresses.len(),
-    );
-    let kind = HeaderValue::from_static("text/html; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind), (header::ETAG, etag)], Body::from(html)).into_response()
-}
-
-async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let fault = receive(&shared, Target::Unknown, &request);
-    match play(fault).await {
-        Some(response) => response,
-        None => StatusCode::NOT_FOUND.into_response(),
-    }
+    fault
 }

@@ -24,15 +24,15 @@ pub(super) fn parameters(query: Option<&str>) -> HashMap<String, String> {
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
-fn asked<'a>(parameters: &'a HashMap<String, String>, name: &str) -> &'a str {
+pub(super) fn asked<'a>(parameters: &'a HashMap<String, String>, name: &str) -> &'a str {
     parameters.get(name).map(String::as_str).unwrap_or_default()
 }
 
-fn number(parameters: &HashMap<String, String>, name: &str, default: usize) -> usize {
+pub(super) fn number(parameters: &HashMap<String, String>, name: &str, default: usize) -> usize {
     asked(parameters, name).parse().unwrap_or(default)
 }
 
-fn refusal(status: StatusCode, body: Value) -> Response {
+pub(super) fn refusal(status: StatusCode, body: Value) -> Response {
     (status, Json(body)).into_response()
 }
 
@@ -205,7 +205,7 @@ pub(super) fn brave(
 }
 
 /// The host of a URL, without the port.
-fn host_of(url: &str) -> &str {
+pub(super) fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', ':', '?', '#']).next().unwrap_or_default()
 }
