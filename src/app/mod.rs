@@ -16,7 +16,7 @@ mod work;
 
 use std::sync::Arc;
 
-pub use build::{Purpose, Recorded};
+pub use build::{Exchanges, Purpose, Recorded};
 pub use error::AppError;
 pub use lifecycle::ServeOptions;
 pub use opening::OpenStore;
@@ -47,7 +47,12 @@ pub struct App {
 impl App {
     /// Opens the store, brings it up to date, installs the configured lists and builds every part.
     pub async fn open(config: Arc<Config>, purpose: Purpose) -> Result<Self, AppError> {
-        build::open(config, purpose).await
+        build::open(config, purpose, Exchanges::Live).await
+    }
+
+    /// The same, with what providers and pages say recorded, or answered from recordings.
+    pub async fn open_with(config: Arc<Config>, purpose: Purpose, exchanges: Exchanges) -> Result<Self, AppError> {
+        build::open(config, purpose, exchanges).await
     }
 
     /// Writes what is still counted in memory and closes everything in order.

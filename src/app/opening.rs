@@ -13,29 +13,54 @@ use crate::store::{EmbeddedPostgres, StoreError};
 pub struct OpenStore {
     pub store: Store,
     lock: Option<DataLock>,
+    /// In a schema that goes when this is closed.
+    apart: bool,
     #[cfg(feature = "embedded")]
     server: Option<EmbeddedPostgres>,
+    /// Removed when dropped.
+    #[cfg(feature = "embedded")]
+    folder: Option<tempfile::TempDir>,
 }
 
 impl OpenStore {
     /// Opens what the configuration names; the embedded store is brought up to date at once, a server's is not touched.
     pub async fn open(config: &Config) -> Result<Self, AppError> {
         match &config.database.url {
-            Some(url) => {
-                let settings = StoreSettings {
-                    pool_size: config.database.pool_size,
-                    acquire_timeout: config.database.acquire_timeout,
-                    statement_timeout: Some(config.database.statement_timeout),
-                };
-                let store = Store::connect(url, &settings).await?;
-                Ok(Self {
-                    store,
-                    lock: None,
-                    #[cfg(feature = "embedded")]
-                    server: None,
-                })
-            }
+            Some(url) => Ok(Self::of_server(Store::connect(url, &server_settings(config)).await?)),
             None => Self::embedded(&config::data_dir(config)).await,
+        }
+    }
+
+    /// Opens an empty store that is gone when it is closed: a schema of its own where a server is configured, else an
+    /// embedded store in a temporary folder.
+    pub async fn throw_away(config: &Config) -> Result<Self, AppError> {
+        if let Some(url) = &config.database.url {
+            let store = Store::connect_apart(url, &server_settings(config)).await?;
+            return Ok(Self { apart: true, ..Self::of_server(store) });
+        }
+        #[cfg(feature = "embedded")]
+        {
+            let folder = tempfile::Builder::new().prefix("corroborate-").tempdir();
+            let folder = folder.map_err(|error| AppError::Setup {
+                component: "a temporary folder",
+                detail: format!("{error}; set TMPDIR to a folder that can be written to"),
+            })?;
+            let opened = Self::embedded(folder.path()).await?;
+            Ok(Self { folder: Some(folder), ..opened })
+        }
+        #[cfg(not(feature = "embedded"))]
+        Err(AppError::NoEmbedded)
+    }
+
+    fn of_server(store: Store) -> Self {
+        Self {
+            store,
+            lock: None,
+            apart: false,
+            #[cfg(feature = "embedded")]
+            server: None,
+            #[cfg(feature = "embedded")]
+            folder: None,
         }
     }
 
@@ -52,7 +77,7 @@ impl OpenStore {
         };
         let store = Store::connect_embedded(&server).await?;
         store.migrate().await?;
-        Ok(Self { store, lock: Some(lock), server: Some(server) })
+        Ok(Self { store, lock: Some(lock), apart: false, server: Some(server), folder: None })
     }
 
     #[cfg(not(feature = "embedded"))]
@@ -72,6 +97,11 @@ impl OpenStore {
 
     /// Closes the connections, then the server, then lets go of the folder.
     pub async fn close(self) -> Result<(), AppError> {
+        if self.apart
+            && let Err(error) = self.store.throw_away().await
+        {
+            tracing::warn!(%error, "the temporary schema could not be removed; drop those named corroborate_throw_away_*");
+        }
         self.store.close().await;
         #[cfg(feature = "embedded")]
         if let Some(server) = self.server {
@@ -82,6 +112,15 @@ impl OpenStore {
         }
         drop(self.lock);
         Ok(())
+    }
+}
+
+fn server_settings(config: &Config) -> StoreSettings {
+    StoreSettings {
+        pool_size: config.database.pool_size,
+        acquire_timeout: config.database.acquire_timeout,
+        statement_timeout: Some(config.database.statement_timeout),
+        schema: None,
     }
 }
 

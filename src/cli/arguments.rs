@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
 
@@ -40,6 +40,8 @@ pub enum Command {
         /// Serve only /healthz, /readyz and /metrics.
         #[arg(long)]
         no_http: bool,
+        #[command(flatten)]
+        exchanges: ExchangeArguments,
     },
     /// The main job on real items, offline, without keys or servers.
     #[command(
@@ -48,7 +50,7 @@ pub enum Command {
     Demo,
     /// Check one claim and print what was found.
     #[command(
-        after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\""
+        after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --record runs/ \"The Eiffel Tower is 330 metres tall\"\n  corroborate check --replay runs/ \"The Eiffel Tower is 330 metres tall\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\""
     )]
     Check {
         /// The claim, in a sentence.
@@ -59,6 +61,8 @@ pub enum Command {
         /// ISO 639-1 code; detected when absent.
         #[arg(long)]
         language: Option<String>,
+        #[command(flatten)]
+        exchanges: ExchangeArguments,
     },
     /// Enrich items from a file: NDJSON in, NDJSON out.
     #[command(
@@ -70,6 +74,8 @@ pub enum Command {
         /// Where results go; standard output when absent.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        #[command(flatten)]
+        exchanges: ExchangeArguments,
     },
     /// Put items into the queue for a running daemon.
     #[command(
@@ -139,6 +145,24 @@ pub enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+}
+
+/// What becomes of the exchanges with providers and pages.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recording")]
+pub struct ExchangeArguments {
+    /// Keep every exchange with providers and pages in this folder, without keys. Everything is asked anew, whatever
+    /// the store knows.
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Record also the answers of providers whose terms forbid storing them (Brave); for your own use.
+    #[arg(long, requires = "record")]
+    pub record_transient: bool,
+    /// Answer from the recordings in this folder, offline, at the time they were made. The store is an empty one that is
+    /// thrown away: a temporary folder, or with `DATABASE_URL` a schema of its own in that database. What was not
+    /// recorded is named and degrades the result.
+    #[arg(long, value_name = "DIR")]
+    pub replay: Option<PathBuf>,
 }
 
 /// What to do with the lists.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::arguments::ExchangeArguments;
+use super::exchanges;
 use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Reach};
@@ -19,18 +21,27 @@ use crate::pipeline::{self, Outcome, Request};
 /// Longest claim, characters: as long as the API takes, whether a daemon runs or not.
 const MOST_CHARS: usize = 5_000;
 
+/// What a person asked.
+pub(super) struct Wanted<'a> {
+    pub(super) claim: &'a str,
+    pub(super) vocabulary: Vocabulary,
+    pub(super) language: Option<&'a str>,
+}
+
 pub(super) async fn run(
     config: Arc<Config>,
-    claim: &str,
-    vocabulary: Vocabulary,
-    language: Option<&str>,
+    wanted: Wanted<'_>,
+    exchanges: &ExchangeArguments,
     output: Output,
 ) -> Result<(), Failure> {
+    let Wanted { claim, vocabulary, language } = wanted;
     let claim = checkable(claim)?;
-    let result = match reach::app(&config, Purpose::Check).await? {
+    let exchanges = exchanges::open(exchanges, output)?;
+    let result = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
         Reach::Here(app) => {
             let result = here(&app, claim, language).await;
             app.close().await?;
+            exchanges::close(&exchanges, output);
             result?
         }
         Reach::Daemon(daemon) => {

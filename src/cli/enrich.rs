@@ -9,16 +9,24 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 
+use super::arguments::ExchangeArguments;
+use super::exchanges;
 use super::failure::{Failure, chain};
 use super::lines::{self, Line};
 use super::output::Output;
 use super::reach::{self, Reach};
-use crate::app::{App, Purpose};
+use crate::app::{App, Exchanges, Purpose};
 use crate::config::Config;
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
 
-pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    config: Arc<Config>,
+    file: &Path,
+    out: Option<&Path>,
+    exchanges: &ExchangeArguments,
+    output: Output,
+) -> Result<(), Failure> {
     if out.is_some_and(|out| standing::same_file(file, out)) {
         return Err(Failure::new(2, "the items and --out are one and the same file; give --out another name"));
     }
@@ -41,7 +49,8 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
     }
     // Said before anything is asked, and before an embedded database is started.
     drop(sink(out)?);
-    let app = match reach::app(&config, Purpose::Check).await? {
+    let exchanges = exchanges::open(exchanges, output)?;
+    let app = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
         Reach::Here(app) => app,
         Reach::Daemon(daemon) => {
             return Err(Failure::unavailable(format!(
@@ -54,10 +63,16 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, out: Option<&Path>, ou
     // Only now is anything taken out of the output: what cannot be asked again stays.
     let opened = out.map_or(Ok(()), |out| standing.prepare(out, &again)).and_then(|()| sink(out));
     let worked = match opened {
-        Ok(mut sink) => work(&app, items, super::concurrency(&config), &mut *sink, output).await,
+        Ok(mut sink) => {
+            // One after the other, two replays find the same in the store at each step.
+            let replays = matches!(exchanges, Exchanges::Replay(_));
+            let concurrency = if replays { 1 } else { super::concurrency(&config) };
+            work(&app, items, concurrency, &mut *sink, output).await
+        }
         Err(failure) => Err(failure),
     };
     app.close().await?;
+    exchanges::close(&exchanges, output);
     finish(&worked?, bad, output)
 }
 

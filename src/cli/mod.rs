@@ -15,6 +15,7 @@ mod domains;
 mod enqueue;
 mod enrich;
 mod evidence;
+mod exchanges;
 mod failure;
 mod lines;
 mod migrate;
@@ -89,12 +90,18 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
     }
     let config = Arc::new(loaded.config);
     match cli.command {
-        Command::Serve { no_worker, no_http } => serve::run(config, !no_worker, !no_http, output).await,
-        Command::Demo => demo::run(&config, output).await,
-        Command::Check { claim, vocabulary, language } => {
-            check::run(config, &claim, vocabulary.into(), language.as_deref(), output).await
+        Command::Serve { no_worker, no_http, exchanges } => {
+            let exchanges = exchanges::open(&exchanges, output)?;
+            serve::run(config, !no_worker, !no_http, exchanges, output).await
         }
-        Command::Enrich { file, out } => enrich::run(config, &file, out.as_deref(), output).await,
+        Command::Demo => demo::run(&config, output).await,
+        Command::Check { claim, vocabulary, language, exchanges } => {
+            let wanted = check::Wanted { claim: &claim, vocabulary: vocabulary.into(), language: language.as_deref() };
+            check::run(config, wanted, &exchanges, output).await
+        }
+        Command::Enrich { file, out, exchanges } => {
+            enrich::run(config, &file, out.as_deref(), &exchanges, output).await
+        }
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
         Command::Domains { action } => domains::run(config, action, output).await,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::failure::Failure;
-use crate::app::{App, AppError, OpenStore, Purpose};
+use crate::app::{App, AppError, Exchanges, OpenStore, Purpose};
 use crate::config::Config;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
@@ -26,8 +26,20 @@ pub(super) async fn store(config: &Config) -> Result<Reach<OpenStore>, Failure> 
 
 /// Everything; with [`Purpose::Check`] without the broker.
 pub(super) async fn app(config: &Arc<Config>, purpose: Purpose) -> Result<Reach<App>, Failure> {
-    match App::open(Arc::clone(config), purpose).await {
+    app_with(config, purpose, &Exchanges::Live).await
+}
+
+/// The same with exchanges recorded or replayed, which only this process can do: a daemon that is in the way is named.
+pub(super) async fn app_with(
+    config: &Arc<Config>,
+    purpose: Purpose,
+    exchanges: &Exchanges,
+) -> Result<Reach<App>, Failure> {
+    match App::open_with(Arc::clone(config), purpose, exchanges.clone()).await {
         Ok(app) => Ok(Reach::Here(app)),
+        Err(error @ AppError::DataFolderBusy { .. }) if !matches!(exchanges, Exchanges::Live) => {
+            Err(Failure::unavailable(format!("{error}; stop it, or give this run another CORROBORATE_DATA_DIR")))
+        }
         Err(error) => daemon(config, error),
     }
 }

@@ -4,15 +4,22 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::exchanges;
 use super::failure::Failure;
 use super::output::Output;
-use crate::app::{App, Purpose, ServeOptions};
+use crate::app::{App, Exchanges, Purpose, ServeOptions};
 use crate::config::Config;
 
-pub(super) async fn run(config: Arc<Config>, worker: bool, http: bool, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    config: Arc<Config>,
+    worker: bool,
+    http: bool,
+    exchanges: Exchanges,
+    output: Output,
+) -> Result<(), Failure> {
     let embedded = config.database.url.is_none();
     let table = config.amqp.url.is_none();
-    let app = App::open(config, Purpose::Daemon { worker }).await?;
+    let app = App::open_with(config, Purpose::Daemon { worker }, exchanges.clone()).await?;
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
     let signals = async move {
@@ -32,7 +39,10 @@ pub(super) async fn run(config: Arc<Config>, worker: bool, http: bool, output: O
     });
     // The signals' arm never completes but by leaving the process.
     tokio::select! {
-        done = serve => Ok(done?),
+        done = serve => {
+            exchanges::close(&exchanges, output);
+            Ok(done?)
+        }
         () = signals => Ok(()),
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
-/// Tells the time. Two implementations: the system's, and a fixed one in tests and the demo.
+/// Tells the time. The system's, a fixed one in tests and the demo, and one that
+/// goes on from a day of the past.
 pub trait Clock: Send + Sync + Debug {
     /// The present moment, UTC.
     fn now(&self) -> DateTime<Utc>;
@@ -28,5 +29,24 @@ pub struct FixedClock(pub DateTime<Utc>);
 impl Clock for FixedClock {
     fn now(&self) -> DateTime<Utc> {
         self.0
+    }
+}
+
+/// A clock that starts at another moment and ticks: a daemon that answers from recordings lives in their days.
+#[derive(Debug, Clone, Copy)]
+pub struct ShiftedClock {
+    ahead: TimeDelta,
+}
+
+impl ShiftedClock {
+    /// Now is `start`.
+    pub fn starting_at(start: DateTime<Utc>) -> Self {
+        Self { ahead: start - SystemClock.now() }
+    }
+}
+
+impl Clock for ShiftedClock {
+    fn now(&self) -> DateTime<Utc> {
+        SystemClock.now() + self.ahead
     }
 }

@@ -13,7 +13,8 @@ use url::Url;
 
 use super::body::{self, BodyError};
 use super::error::{AskError, excerpt};
-use super::replay::Archive;
+use super::record::Recorder;
+use super::replay::{Archive, Failure, RecordedOutcome};
 use super::retry_after;
 
 /// Time to a TCP and TLS connection. A provider that cannot be connected to in this time will not answer in time either.
@@ -118,14 +119,19 @@ impl ApiResponse {
 #[derive(Clone)]
 enum Source {
     Live(reqwest::Client),
+    Record(reqwest::Client, Arc<Recorder>),
     Replay(Arc<Archive>),
     #[cfg(test)]
     Scripted(Arc<super::script::Script>),
 }
 
-/// Sends requests to providers: over the network, or answered from recordings.
+/// Sends requests to providers: over the network, recorded or not, or answered from recordings.
 #[derive(Clone)]
-pub struct HttpClient(Source);
+pub struct HttpClient {
+    source: Source,
+    /// What comes back must not be stored.
+    transient: bool,
+}
 
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,22 +171,34 @@ impl HttpClient {
     /// A client that reaches the network. `user_agent` should name the product and a way to reach its operator.
     pub fn live(user_agent: &str) -> Result<Self, BuildError> {
         let client = client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
-        Ok(Self(Source::Live(client)))
+        Ok(Self { source: Source::Live(client), transient: false })
+    }
+
+    /// The same, and every exchange is kept.
+    pub fn recording(user_agent: &str, recorder: Arc<Recorder>) -> Result<Self, BuildError> {
+        let client = client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
+        Ok(Self { source: Source::Record(client, recorder), transient: false })
+    }
+
+    /// For a provider whose terms forbid storing what it answers.
+    #[must_use]
+    pub fn transient(&self) -> Self {
+        Self { transient: true, ..self.clone() }
     }
 
     /// A client that answers from recordings and never touches the network.
     pub fn replay(archive: Arc<Archive>) -> Self {
-        Self(Source::Replay(archive))
+        Self { source: Source::Replay(archive), transient: false }
     }
 
     #[cfg(test)]
     pub(super) fn scripted(script: Arc<super::script::Script>) -> Self {
-        Self(Source::Scripted(script))
+        Self { source: Source::Scripted(script), transient: false }
     }
 
     /// Whether calls cost anything: recordings need no rate limit, no breaker and no budget.
     pub fn is_live(&self) -> bool {
-        !matches!(self.0, Source::Replay(_))
+        !matches!(self.source, Source::Replay(_))
     }
 
     /// Sends one request and reads the whole answer, at most until `deadline` and `max_bytes`.
@@ -191,15 +209,24 @@ impl HttpClient {
         max_bytes: usize,
         now: DateTime<Utc>,
     ) -> Result<ApiResponse, AskError> {
-        match &self.0 {
+        match &self.source {
             Source::Live(client) => {
                 let exchange = live(client, request, max_bytes, now);
                 timeout_at(deadline, exchange).await.map_err(|_elapsed| AskError::Timeout)?
             }
+            Source::Record(client, recorder) => {
+                let exchange = live(client, request, max_bytes, now);
+                let outcome = timeout_at(deadline, exchange).await.unwrap_or(Err(AskError::Timeout));
+                recorder.api(request, self.transient, &outcome);
+                outcome
+            }
             Source::Replay(archive) => {
-                let recorded = archive.answer(request.method.as_str(), &request.url)?;
-                let headers = header_map(&recorded.headers);
-                Ok(response(recorded.status, headers, recorded.body, now))
+                match archive.api_outcome(request.method.as_str(), &request.url, request.body.as_deref())? {
+                    RecordedOutcome::Answered(recorded) => {
+                        Ok(response(recorded.status, header_map(&recorded.headers), recorded.body, now))
+                    }
+                    RecordedOutcome::Failed(failure) => Err(failed_then(failure)),
+                }
             }
             #[cfg(test)]
             Source::Scripted(script) => {
@@ -207,6 +234,18 @@ impl HttpClient {
                 timeout_at(deadline, exchange).await.map_err(|_elapsed| AskError::Timeout)?
             }
         }
+    }
+}
+
+/// A call that brought no answer when it was recorded brings none now.
+fn failed_then(failure: Failure) -> AskError {
+    let detail = failure.detail;
+    match failure.label.as_str() {
+        "timeout" => AskError::Timeout,
+        "malformed" => AskError::Malformed { detail },
+        "refused" => AskError::Refused { detail },
+        "too_large" => AskError::TooLarge,
+        _ => AskError::Connect { detail },
     }
 }
 

@@ -25,6 +25,7 @@ mod observer;
 #[cfg(test)]
 mod page_tests;
 pub mod pages;
+pub mod record;
 pub mod replay;
 pub mod retry_after;
 #[cfg(test)]

@@ -18,7 +18,8 @@ use super::body::{self, BodyError};
 use super::client::{BuildError, client_builder, header_map};
 use super::error::excerpt;
 use super::guard::{self, AddressRefused, GuardedResolver, Lookup, Rule};
-use super::replay::Archive;
+use super::record::{Recorder, Tape};
+use super::replay::{Archive, Failure, RecordedOutcome};
 
 /// Nothing for this long ends a fetch: a page that trickles is not worth its place.
 const IDLE: Duration = Duration::from_secs(5);
@@ -70,6 +71,8 @@ impl Default for PageSettings {
 #[derive(Debug, Clone)]
 pub enum PageSource {
     Live,
+    /// Every hop is kept.
+    Record(Arc<Recorder>),
     Replay(Arc<Archive>),
 }
 
@@ -157,7 +160,7 @@ impl FetchError {
 }
 
 enum Source {
-    Live(reqwest::Client),
+    Live(reqwest::Client, Option<Arc<Recorder>>),
     Replay(Arc<Archive>),
 }
 
@@ -184,7 +187,7 @@ struct Hop {
 }
 
 enum HopBody {
-    Live(reqwest::Response),
+    Live(reqwest::Response, Option<Box<Tape>>),
     Recorded(Vec<u8>),
 }
 
@@ -202,7 +205,7 @@ impl PageFetcher {
     ) -> Result<Self, BuildError> {
         let source = match source {
             PageSource::Replay(archive) => Source::Replay(archive),
-            PageSource::Live => {
+            live @ (PageSource::Live | PageSource::Record(_)) => {
                 let client = client_builder(&settings.user_agent)
                     .connect_timeout(settings.connect_timeout)
                     .dns_resolver(GuardedResolver::new(lookup, rule))
@@ -210,7 +213,8 @@ impl PageFetcher {
                     .zstd(false)
                     .http2_max_header_list_size(LARGEST_HEADERS)
                     .build();
-                Source::Live(client.map_err(|error| BuildError::from_reqwest(&error))?)
+                let recorder = if let PageSource::Record(recorder) = live { Some(recorder) } else { None };
+                Source::Live(client.map_err(|error| BuildError::from_reqwest(&error))?, recorder)
             }
         };
         let places = Semaphore::new(settings.concurrency.max(1));
@@ -294,14 +298,23 @@ impl PageFetcher {
 
     async fn hop(&self, url: &Url) -> Result<Hop, FetchError> {
         match &self.source {
-            Source::Live(client) => {
+            Source::Live(client, recorder) => {
                 let request = client.get(url.clone()).header(ACCEPT, HeaderValue::from_static(ACCEPTED));
-                let response = request.send().await.map_err(|error| classify(&error))?;
+                let answer = request.send().await.map_err(|error| classify(&error));
+                if let (Some(recorder), Err(error)) = (recorder, &answer) {
+                    Tape::failed(recorder, url, error);
+                }
+                let response = answer?;
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
-                Ok(Hop { status, headers, body: HopBody::Live(response) })
+                let tape = recorder.as_ref().map(|recorder| Box::new(Tape::new(recorder, url, status, &headers)));
+                Ok(Hop { status, headers, body: HopBody::Live(response, tape) })
             }
             Source::Replay(archive) => {
-                let recorded = archive.answer("GET", url).map_err(|_missing| FetchError::NoRecording)?;
+                let outcome = archive.outcome("GET", url, None).map_err(|_missing| FetchError::NoRecording)?;
+                let recorded = match outcome {
+                    RecordedOutcome::Answered(recorded) => recorded,
+                    RecordedOutcome::Failed(failure) => return Err(failed_then(failure, url)),
+                };
                 let headers = header_map(&recorded.headers);
                 Ok(Hop { status: recorded.status, headers, body: HopBody::Recorded(recorded.body) })
             }
@@ -321,19 +334,40 @@ impl PageFetcher {
         let body = match hop.body {
             HopBody::Recorded(body) if body.len() > self.settings.max_bytes => return Err(FetchError::TooLarge),
             HopBody::Recorded(body) => body,
-            HopBody::Live(response) => {
-                body::read(response, self.settings.max_bytes, IDLE).await.map_err(|error| match error {
+            HopBody::Live(response, mut tape) => {
+                if let Some(tape) = &mut tape {
+                    tape.reading();
+                }
+                let body = body::read(response, self.settings.max_bytes, IDLE).await.map_err(|error| match error {
                     BodyError::TooLarge => FetchError::TooLarge,
                     BodyError::Idle => FetchError::Timeout,
                     BodyError::Encoding(detail) => FetchError::Encoding { detail },
                     BodyError::Cut(detail) => FetchError::Connect { detail: format!("cut off: {detail}") },
-                })?
+                });
+                if let Some(tape) = tape {
+                    tape.read(body.as_deref());
+                }
+                body?
             }
         };
         if let Some(kind) = binary_kind(&body) {
             return Err(FetchError::NotAPage { content_type: kind.to_owned() });
         }
         Ok(FetchedPage { final_url, status: hop.status, content_type, body, etag, last_modified, downgraded })
+    }
+}
+
+/// A hop that failed when it was recorded fails now.
+fn failed_then(failure: Failure, url: &Url) -> FetchError {
+    let detail = failure.detail;
+    match failure.label.as_str() {
+        "dns" => FetchError::Dns,
+        "tls" => FetchError::Tls { detail },
+        "connect" => FetchError::Connect { detail },
+        "encoding" => FetchError::Encoding { detail },
+        "too_large" => FetchError::TooLarge,
+        "private_address" => FetchError::PrivateAddress { host: url.host_str().unwrap_or_default().to_owned() },
+        _ => FetchError::Timeout,
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! An [`Archive`] finds a recording in one of two ways.
 //!
-//! * *Exact*: the method and the URL are the same; the order of query parameters and the fragment do not matter.
+//! * *Exact*: the method, the URL and the body of the request are the same. The order of query parameters, the fragment,
+//!   parameters and fields that carry keys, and the time of day in a parameter that is a moment do not matter.
 //! * *Search*: only method, scheme, host and path are the same, and the words of the `q` or `query` parameter are those of
 //!   the recorded claim. Which queries a claim leads to is the pipeline's business and changes with it; a recording that
 //!   hung on one exact query string would be lost with every such change.
@@ -11,18 +12,30 @@
 //! result, since "could not ask" is not "nothing found". Where the provider had nothing, the recording holds the
 //! provider's own empty answer.
 //!
-//! The JSON form, one or more files of it in a folder, is described on [`Recording`].
+//! The JSON form is described on [`Recording`]; a folder holds one or more files of it, or of the form that
+//! [`super::record`] writes, a recording a line.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+mod key;
+mod lines;
+mod text;
 mod words;
 
+use super::record::without_keys;
+pub(super) use key::body_hash;
+pub(super) use lines::Head;
+
+use key::{exact_key, search_key};
+use text::{encode, from_hex, to_hex};
 use words::{content_words, overlap};
 
 /// Version of the JSON form.
@@ -32,6 +45,9 @@ const FORMAT: u32 = 1;
 /// right match holds nearly all of them; the rest is room for inflection and for a translated or added topic word.
 const MIN_SHARED_TENTHS: usize = 6;
 
+/// Requests without a recording that are remembered, to be named at the end.
+const MOST_MISSED: usize = 100;
+
 /// One recorded answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedResponse {
@@ -39,6 +55,22 @@ pub struct RecordedResponse {
     /// Lower-case names.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
+}
+
+/// How an exchange ended that brought no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Of [`super::AskError`] or [`super::FetchError`].
+    pub label: String,
+    pub detail: String,
+}
+
+/// What an exchange came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedOutcome {
+    Answered(RecordedResponse),
+    Failed(Failure),
 }
 
 /// No recording answers this request.
@@ -54,7 +86,7 @@ pub struct MissingRecording {
 pub enum ArchiveError {
     #[error("cannot read the recordings in {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("no recordings in {path}: it holds no .json file; give the folder that was recorded to")]
+    #[error("no recordings in {path}: it holds no .json or .ndjson file; give the folder that was recorded to")]
     Empty { path: PathBuf },
     #[error("the recordings in {origin} are not in the form expected: {source}")]
     NotJson { origin: String, source: serde_json::Error },
@@ -84,10 +116,18 @@ pub struct Recording {
     pub method: String,
     /// Without a key. For a search only scheme, host and path count.
     pub url: String,
+    /// The hash of the request's body without its keys, where it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_body: Option<String>,
     /// The text whose words a search is found by. Required for a search, refused otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
+    /// 0 where no answer came.
+    #[serde(default)]
     pub status: u16,
+    /// Why no answer came; nothing of one is given then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// Lower-case names.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -129,8 +169,10 @@ impl Recording {
             matched_by: Match::Exact,
             method: method.to_owned(),
             url: url.to_string(),
+            request_body: None,
             claim: None,
             status: response.status,
+            failure: None,
             headers,
             body,
             json: None,
@@ -138,6 +180,19 @@ impl Recording {
             charset: None,
             made: None,
             source: None,
+        }
+    }
+
+    /// An exchange that brought no answer.
+    pub(super) fn failed(method: &str, url: &Url, failure: Failure) -> Self {
+        let nothing = RecordedResponse { status: 0, headers: Vec::new(), body: Vec::new() };
+        Self { failure: Some(failure), body: None, ..Self::exact(method, url, &nothing) }
+    }
+
+    fn outcome(&self) -> Result<RecordedOutcome, ArchiveError> {
+        match &self.failure {
+            Some(failure) => Ok(RecordedOutcome::Failed(failure.clone())),
+            None => Ok(RecordedOutcome::Answered(self.response()?)),
         }
     }
 
@@ -186,9 +241,15 @@ struct SearchEntry {
 pub struct Archive {
     recordings: Vec<Recording>,
     /// Parallel to `recordings`.
-    responses: Vec<RecordedResponse>,
+    outcomes: Vec<RecordedOutcome>,
     exact: HashMap<String, usize>,
     searches: HashMap<String, Vec<SearchEntry>>,
+    /// When the latest of the runs began that were read.
+    recorded_at: Option<DateTime<Utc>>,
+    /// What was read only in part.
+    warnings: Vec<String>,
+    /// Requests that nothing was recorded for, in the order they came.
+    missed: Mutex<Vec<MissingRecording>>,
 }
 
 impl Archive {
@@ -199,7 +260,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Reads every `.json` file of a folder, in the order of their names.
+    /// Reads every `.json` and `.ndjson` file of a folder, in the order of their names, which for runs is that of time.
     pub fn from_dir(folder: &Path) -> Result<Self, ArchiveError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -208,7 +269,7 @@ impl Archive {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
             let path = entry.map_err(failed(folder))?.path();
-            if path.extension().is_some_and(|extension| extension == "json") {
+            if path.extension().is_some_and(|extension| extension == "json" || extension == "ndjson") {
                 files.push(path);
             }
         }
@@ -219,7 +280,12 @@ impl Archive {
         let mut archive = Self::default();
         for file in &files {
             let text = std::fs::read_to_string(file).map_err(failed(file))?;
-            archive.extend_from_json(&text, &file.display().to_string())?;
+            let origin = file.display().to_string();
+            if file.extension().is_some_and(|extension| extension == "ndjson") {
+                archive.extend_from_lines(&text, &origin)?;
+            } else {
+                archive.extend_from_json(&text, &origin)?;
+            }
         }
         Ok(archive)
     }
@@ -244,21 +310,26 @@ impl Archive {
     pub fn insert(&mut self, recording: Recording) -> Result<(), ArchiveError> {
         let unusable = |reason: String| ArchiveError::Unusable { url: recording.url.clone(), reason };
         let url = Url::parse(&recording.url).map_err(|error| unusable(error.to_string()))?;
-        let response = recording.response()?;
+        let outcome = recording.outcome()?;
         let position = match (recording.matched_by, &recording.claim) {
             (Match::Exact, None) => {
-                *self.exact.entry(exact_key(&recording.method, &url)).or_insert(self.recordings.len())
+                let key = exact_key(&recording.method, &url, recording.request_body.as_deref());
+                *self.exact.entry(key).or_insert(self.recordings.len())
             }
             (Match::Search, Some(claim)) => self.insert_search(&recording, &url, claim).map_err(unusable)?,
             (Match::Exact, Some(_)) => return Err(unusable("an exact recording has no claim".to_owned())),
             (Match::Search, None) => return Err(unusable("a search needs the claim it was asked for".to_owned())),
         };
-        if let (Some(kept), Some(answer)) = (self.recordings.get_mut(position), self.responses.get_mut(position)) {
+        if let (Some(kept), Some(answer)) = (self.recordings.get_mut(position), self.outcomes.get_mut(position)) {
+            // What was answered once stands, whatever failed later: a retry's last word is its answer.
+            if matches!((&outcome, &*answer), (RecordedOutcome::Failed(_), RecordedOutcome::Answered(_))) {
+                return Ok(());
+            }
             *kept = recording;
-            *answer = response;
+            *answer = outcome;
         } else {
             self.recordings.push(recording);
-            self.responses.push(response);
+            self.outcomes.push(outcome);
         }
         Ok(())
     }
@@ -287,15 +358,66 @@ impl Archive {
         Ok(index)
     }
 
-    /// The recorded answer to a request. `url` never holds a key.
+    /// The recorded answer to a request without a body. `url` never holds a key.
     pub fn answer(&self, method: &str, url: &Url) -> Result<RecordedResponse, MissingRecording> {
+        match self.outcome(method, url, None)? {
+            RecordedOutcome::Answered(response) => Ok(response),
+            RecordedOutcome::Failed(_) => Err(MissingRecording { method: method.to_owned(), url: url.to_string() }),
+        }
+    }
+
+    /// What a request came to. A page's URL is taken as it is.
+    pub(super) fn outcome(
+        &self,
+        method: &str,
+        url: &Url,
+        body: Option<&[u8]>,
+    ) -> Result<RecordedOutcome, MissingRecording> {
+        let body = body.map(body_hash);
         self.exact
-            .get(&exact_key(method, url))
+            .get(&exact_key(method, url, body.as_deref()))
             .copied()
             .or_else(|| self.best_search(method, url))
-            .and_then(|index| self.responses.get(index))
+            .and_then(|index| self.outcomes.get(index))
             .cloned()
-            .ok_or_else(|| MissingRecording { method: method.to_owned(), url: url.to_string() })
+            .ok_or_else(|| {
+                let missing = MissingRecording { method: method.to_owned(), url: url.to_string() };
+                let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+                if missed.len() < MOST_MISSED && !missed.contains(&missing) {
+                    missed.push(missing.clone());
+                }
+                missing
+            })
+    }
+
+    /// The same for a provider's API, whose URL and body may hold keys.
+    pub(super) fn api_outcome(
+        &self,
+        method: &str,
+        url: &Url,
+        body: Option<&[u8]>,
+    ) -> Result<RecordedOutcome, MissingRecording> {
+        self.outcome(method, &without_keys(url), body)
+    }
+
+    /// When the latest run began that was read; `None` where only files without a time were.
+    pub fn recorded_at(&self) -> Option<DateTime<Utc>> {
+        self.recorded_at
+    }
+
+    /// Whether anything of a service at this address was recorded.
+    pub fn knows(&self, base: &Url) -> bool {
+        self.recordings.iter().any(|recording| recording.url.starts_with(base.as_str()))
+    }
+
+    /// What was read only in part, in words.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What was asked for and not recorded, each once.
+    pub fn missed(&self) -> Vec<MissingRecording> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The search whose words the query shares most, if it shares enough of them. Ties: more of them in the very same form,
@@ -334,22 +456,6 @@ impl Archive {
     }
 }
 
-/// Method, scheme, host, port and path.
-fn search_key(method: &str, url: &Url) -> String {
-    let mut bare = url.clone();
-    bare.set_query(None);
-    bare.set_fragment(None);
-    format!("{} {bare}", method.to_uppercase())
-}
-
-/// The search key and the query parameters in sorted order.
-fn exact_key(method: &str, url: &Url) -> String {
-    let mut pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-    pairs.sort();
-    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-    format!("{}?{query}", search_key(method, url))
-}
-
 /// Every text under a key `title`, at any depth: `SearxNG`'s results, GDELT's articles, Google's reviews have it alike.
 fn collect_titles(value: &Value, titles: &mut Vec<String>) {
     match value {
@@ -364,34 +470,6 @@ fn collect_titles(value: &Value, titles: &mut Vec<String>) {
         Value::Array(values) => values.iter().for_each(|inner| collect_titles(inner, titles)),
         _ => {}
     }
-}
-
-/// The text's bytes in a legacy encoding.
-fn encode(text: &str, label: &str) -> Result<Vec<u8>, &'static str> {
-    let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).ok_or("the charset is not known")?;
-    // Encoders for UTF-16 do not exist on the web: they would silently give UTF-8.
-    if encoding.output_encoding() != encoding {
-        return Err("the charset cannot be written; use body_hex");
-    }
-    let (bytes, _, lossy) = encoding.encode(text);
-    if lossy { Err("the body has characters the charset lacks") } else { Ok(bytes.into_owned()) }
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _infallible = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-/// `None` unless the text is an even number of hex digits.
-fn from_hex(hex: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = hex.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
-    let digits = digits?;
-    let (pairs, rest) = digits.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ pub enum Admission {
 
 pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
     let phase = allowed_phase(services, request);
+    if services.settings.redo && request.message_id.is_none() {
+        return Ok(Admission::Run(phase));
+    }
     let done = services.store.done_phases(&request.item.item_id).await?;
     Ok(if is_done(&done, phase, hash, request) { Admission::AlreadyDone } else { Admission::Run(phase) })
 }

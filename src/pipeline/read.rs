@@ -211,8 +211,11 @@ async fn one(
         Ok((page, _spared)) => Some(ReadPage { page, provider: candidate.hit.provider, reused: false }),
         Err(error) => {
             journal.trace(format!("read: {} was not fetched: {error}", candidate.url));
-            if matches!(error, FetchError::Deadline) {
-                journal.degrade(Degradation::Deadline);
+            match error {
+                FetchError::Deadline => journal.degrade(Degradation::Deadline),
+                // Not the page's fault: it would have been read.
+                FetchError::NoRecording => journal.degrade(Degradation::PagesFailed),
+                _ => {}
             }
             None
         }

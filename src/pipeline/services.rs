@@ -48,6 +48,8 @@ pub struct Settings {
     /// Where results go; `None` without a broker: nobody would collect them.
     pub results_exchange: Option<String>,
     pub search_results: usize,
+    /// What a message id does not name is done again, though it was done before: a recording must hold all of it.
+    pub redo: bool,
 }
 
 /// The channels of a pilot; `None` is every channel, and items without one.

@@ -17,6 +17,7 @@ mod lock;
 mod outbox;
 mod queue;
 mod sources;
+mod throw_away;
 mod usage;
 
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct StoreSettings {
     pub acquire_timeout: Duration,
     /// After this long the server itself ends a statement; `None` leaves it to the server's own setting.
     pub statement_timeout: Option<Duration>,
+    /// The schema everything is in; `None`: the user's own.
+    pub schema: Option<String>,
 }
 
 /// The store. Cheap to clone.
@@ -82,13 +85,23 @@ impl Store {
             Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
             None => options,
         };
+        let options = match &settings.schema {
+            // Behind it the place where the extension `vector` may be.
+            Some(schema) => options.options([("search_path", format!("{schema},public,extensions"))]),
+            None => options,
+        };
         Self::open(options.application_name("corroborate"), settings, false).await
     }
 
     /// Opens the embedded server's only connection.
     #[cfg(feature = "embedded")]
     pub async fn connect_embedded(server: &EmbeddedPostgres) -> Result<Self, StoreError> {
-        let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_mins(1), statement_timeout: None };
+        let settings = StoreSettings {
+            pool_size: 1,
+            acquire_timeout: Duration::from_mins(1),
+            statement_timeout: None,
+            schema: None,
+        };
         Self::open(server.connect_options()?, &settings, true).await
     }
 

@@ -11,6 +11,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod recordings;
+#[cfg(test)]
 mod simulator;
 #[cfg(test)]
 mod store;

@@ -432,7 +432,8 @@ async fn the_store_keeps_its_promises_embedded_and_across_a_restart() {
 async fn a_wrong_password_and_a_missing_database_say_what_to_do() {
     use corroborate::store::StoreSettings;
     let Some(server) = database::server_url() else { return };
-    let settings = StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(5), statement_timeout: None };
+    let settings =
+        StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(5), statement_timeout: None, schema: None };
     let mut missing = url::Url::parse(&server).unwrap();
     missing.set_path("nowhere");
     let error = Store::connect(&missing.as_str().to_owned().into(), &settings).await.unwrap_err();

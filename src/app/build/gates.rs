@@ -11,6 +11,7 @@ use crate::config::{Config, ProviderConfig};
 use crate::domain::Clock;
 use crate::outbound::{DayUsage, Gate, GateSettings, HttpClient, Spend};
 use crate::pipeline::Budget;
+use crate::providers::{Storage, profile};
 use crate::store::ProviderUsage;
 
 /// What every gate is made of.
@@ -45,9 +46,10 @@ impl Gates<'_> {
     /// A gate with settings that are complete.
     pub(super) fn guard(&self, settings: GateSettings) -> Gate {
         let account = self.accounts.get(settings.name);
+        let is_transient = profile(settings.name).is_some_and(|profile| profile.storage == Storage::Transient);
+        let http = if is_transient { self.http.transient() } else { self.http.clone() };
         let purse = Arc::clone(self.budget) as Arc<dyn Spend>;
-        let gate =
-            Gate::new(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage)).with_purse(purse);
+        let gate = Gate::new(settings, http, Arc::clone(self.clock), observer(self.usage)).with_purse(purse);
         if let Some(account) = account {
             gate.restore(*account);
         }

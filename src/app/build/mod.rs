@@ -19,15 +19,16 @@ use super::{App, AppError, OpenStore};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
 use crate::cache::WriteBehind;
 use crate::config::{Config, ScoringConfig};
-use crate::domain::clock::FixedClock;
+use crate::domain::clock::{FixedClock, ShiftedClock};
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::Models;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
-use crate::outbound::HttpClient;
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
+use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
-use crate::pipeline::{Budget, Pilot, RulesHandle, Services, Settings, Turns};
+use crate::outbound::{BuildError, HttpClient};
+use crate::pipeline::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
 use crate::store::{Store, TableQueue};
 
 /// What the application is opened for.
@@ -51,19 +52,85 @@ pub struct Recorded {
     pub now: DateTime<Utc>,
 }
 
-pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, AppError> {
-    let (http, pages, clock, opened): (_, _, Arc<dyn Clock>, _) = match &purpose {
-        Purpose::Daemon { .. } | Purpose::Command | Purpose::Check => {
-            let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
-            (http, PageSource::Live, Arc::new(SystemClock), OpenStore::open(&config).await?)
+/// What becomes of the exchanges with providers and pages.
+#[derive(Debug, Clone)]
+pub enum Exchanges {
+    Live,
+    /// Every one is kept. Nothing that is known already stands in for asking, or the recording would lack it.
+    Record(Arc<Recorder>),
+    /// All of them come from recordings, on the day these were made, in a store that is thrown away.
+    Replay(Arc<Archive>),
+}
+
+/// Where answers and pages come from, what time it is, and where what is learnt goes.
+struct World {
+    http: HttpClient,
+    pages: PageSource,
+    clock: Arc<dyn Clock>,
+    opened: OpenStore,
+}
+
+impl World {
+    async fn open(config: &Config, purpose: &Purpose, exchanges: &Exchanges) -> Result<Self, AppError> {
+        let client = |made: Result<HttpClient, BuildError>| made.map_err(|error| setup("the HTTP client", error));
+        let agent = &config.fetch.user_agent;
+        Ok(match (purpose, exchanges) {
+            (Purpose::Recorded(recorded), _) => {
+                let archive = Arc::clone(&recorded.archive);
+                let clock = Arc::new(FixedClock(recorded.now));
+                let opened = OpenStore::embedded(&recorded.folder).await?;
+                Self {
+                    http: HttpClient::replay(Arc::clone(&archive)),
+                    pages: PageSource::Replay(archive),
+                    clock,
+                    opened,
+                }
+            }
+            (_, Exchanges::Replay(archive)) => {
+                let now = archive.recorded_at().unwrap_or_else(|| SystemClock.now());
+                let clock: Arc<dyn Clock> = match purpose {
+                    // A daemon's leases and delays need a time that passes.
+                    Purpose::Daemon { .. } => Arc::new(ShiftedClock::starting_at(now)),
+                    _ => Arc::new(FixedClock(now)),
+                };
+                let opened = OpenStore::throw_away(config).await?;
+                let pages = PageSource::Replay(Arc::clone(archive));
+                Self { http: HttpClient::replay(Arc::clone(archive)), pages, clock, opened }
+            }
+            (_, Exchanges::Record(recorder)) => Self {
+                http: client(HttpClient::recording(agent, Arc::clone(recorder)))?,
+                pages: PageSource::Record(Arc::clone(recorder)),
+                clock: Arc::new(SystemClock),
+                opened: OpenStore::open(config).await?,
+            },
+            (_, Exchanges::Live) => Self {
+                http: client(HttpClient::live(agent))?,
+                pages: PageSource::Live,
+                clock: Arc::new(SystemClock),
+                opened: OpenStore::open(config).await?,
+            },
+        })
+    }
+}
+
+/// A replay needs no keys: a provider that was recorded is asked again without its own.
+fn with_recorded_keys(config: Arc<Config>, archive: &Archive) -> Arc<Config> {
+    let mut config = Arc::unwrap_or_clone(config);
+    let keyed = &mut config.providers;
+    for provider in
+        [&mut keyed.google, &mut keyed.brave, &mut keyed.eventregistry, &mut keyed.newsapi, &mut keyed.serpapi]
+    {
+        let recorded = provider.base_url.as_ref().is_some_and(|base| archive.knows(base));
+        if provider.api_key.is_none() && recorded {
+            provider.api_key = Some("recorded".into());
         }
-        Purpose::Recorded(recorded) => {
-            let archive = Arc::clone(&recorded.archive);
-            let clock = Arc::new(FixedClock(recorded.now));
-            let opened = OpenStore::embedded(&recorded.folder).await?;
-            (HttpClient::replay(Arc::clone(&archive)), PageSource::Replay(archive), clock, opened)
-        }
-    };
+    }
+    Arc::new(config)
+}
+
+pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Exchanges) -> Result<App, AppError> {
+    let config = if let Exchanges::Replay(archive) = &exchanges { with_recorded_keys(config, archive) } else { config };
+    let World { http, pages, clock, opened } = World::open(&config, &purpose, &exchanges).await?;
     let store = opened.store.clone();
     store.migrate().await?;
     let models = Models::rules(config.inference.embedding_dimension, config.enrichment.min_agreement);
@@ -85,13 +152,21 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         budget: &budget,
         accounts: gates::accounts(&store.usage(now).await?, now),
     };
-    let providers =
+    let mut providers =
         providers::build(&Parts { gates, store: &store, embedder: &models.embedder, pages: &pages, rules: &rules })?;
+    let is_live = matches!(exchanges, Exchanges::Live);
+    if !is_live {
+        apart(&mut providers, &exchanges);
+    }
     let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
-    let caches = Caches { config: &config, usage: &usage, clock: &clock, fleet: Some((&store, &behind)) };
+    let caches = Caches { config: &config, usage: &usage, clock: &clock, fleet: is_live.then_some((&store, &behind)) };
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
+    let mut settings = settings(&config, broker);
+    if matches!(exchanges, Exchanges::Record(_)) {
+        settings.page_ttl = Duration::ZERO;
+    }
     let services = Arc::new(Services {
-        settings: settings(&config, broker),
+        settings: Settings { redo: redoes(&purpose, &exchanges), ..settings },
         store: store.clone(),
         providers,
         pages,
@@ -113,6 +188,25 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     tracker.spawn(behind.clone().run());
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
     Ok(App { config, store, services, queue, usage, behind, tracker, opened })
+}
+
+/// Recordings hold what came from outside. What we know ourselves is not in them, and what goes past the outbound client
+/// could be neither recorded nor kept offline.
+fn apart(providers: &mut SearchProviders, exchanges: &Exchanges) {
+    providers.knowledge = None;
+    providers.own.retain(|provider| {
+        let kept = provider.name() != "database";
+        if !kept {
+            let what = if matches!(exchanges, Exchanges::Record(_)) { "recorded" } else { "replayed" };
+            tracing::warn!("what a database answers cannot be {what}; it is not asked in this run");
+        }
+        kept
+    });
+}
+
+/// Whether a command does again what was done before; a queue's messages are done once.
+const fn redoes(purpose: &Purpose, exchanges: &Exchanges) -> bool {
+    matches!((purpose, exchanges), (Purpose::Check, Exchanges::Record(_)))
 }
 
 fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer> {
@@ -182,6 +276,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
         similar_item_threshold: enrichment.similar_threshold,
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
+        redo: false,
     }
 }
 

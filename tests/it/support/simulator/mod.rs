@@ -98,8 +98,8 @@ impl Shared {
 /// A running simulator; it stops when dropped.
 pub(crate) struct Simulator {
     shared: Arc<Shared>,
-    // Held for its drop, which ends the servers.
-    _servers: JoinSet<()>,
+    /// Ended when dropped.
+    servers: JoinSet<()>,
 }
 
 impl Simulator {
@@ -144,7 +144,12 @@ impl Simulator {
                 axum::serve(listener, router).await.expect("the simulator serves until it is dropped");
             });
         }
-        Self { shared, _servers: servers }
+        Self { shared, servers }
+    }
+
+    /// From now on nobody answers any more.
+    pub(crate) async fn stop(&mut self) {
+        self.servers.shutdown().await;
     }
 
     /// What to give the daemon as the provider's base URL (for pages: the origin).
