@@ -23,16 +23,18 @@ use std::sync::{Mutex, PoisonError};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use url::Url;
 
+mod key;
 mod lines;
 mod text;
 mod words;
 
-use super::record::{body_without_keys, without_keys};
+use super::record::without_keys;
+pub(super) use key::body_hash;
 pub(super) use lines::Head;
 
+use key::{exact_key, search_key};
 use text::{encode, from_hex, to_hex};
 use words::{content_words, overlap};
 
@@ -452,34 +454,6 @@ impl Archive {
     pub fn is_empty(&self) -> bool {
         self.recordings.is_empty()
     }
-}
-
-/// Method, scheme, host, port and path.
-fn search_key(method: &str, url: &Url) -> String {
-    let mut bare = url.clone();
-    bare.set_query(None);
-    bare.set_fragment(None);
-    format!("{} {bare}", method.to_uppercase())
-}
-
-/// The search key, the query parameters in sorted order and the hash of the body.
-fn exact_key(method: &str, url: &Url, body: Option<&str>) -> String {
-    let mut pairs: Vec<(String, String)> =
-        url.query_pairs().map(|(name, value)| (name.into_owned(), the_day(&value).to_owned())).collect();
-    pairs.sort();
-    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-    format!("{}?{query} {}", search_key(method, url), body.unwrap_or_default())
-}
-
-/// Of a moment like `20261120121500` its day: windows that end now end at another second in each run.
-fn the_day(value: &str) -> &str {
-    let is_moment = value.len() == 14 && value.starts_with("20") && value.bytes().all(|byte| byte.is_ascii_digit());
-    if is_moment { value.split_at(8).0 } else { value }
-}
-
-/// The hash of a request's body without its keys, 32 hex digits.
-pub(super) fn body_hash(body: &[u8]) -> String {
-    to_hex(&Sha256::digest(body_without_keys(body))).chars().take(32).collect()
 }
 
 /// Every text under a key `title`, at any depth: `SearxNG`'s results, GDELT's articles, Google's reviews have it alike.
