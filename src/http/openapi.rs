@@ -166,6 +166,7 @@ mod tests {
             ("delete", "/api/domains/{domain}"),
             ("post", "/api/domains/preview"),
             ("get", "/api/providers"),
+            ("post", "/api/providers/{name}/reset"),
             ("get", "/api/dead"),
             ("get", "/api/dead/{id}"),
             ("post", "/api/dead/requeue"),

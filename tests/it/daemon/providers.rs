@@ -18,7 +18,8 @@ fn brave(rows: &Value) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_key_is_one_story_everywhere_until_it_is_reset() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
-    app.simulator.set_fault(Target::Brave, Fault::status(401));
+    let refusal = r#"{"type":"ErrorResponse","error":{"code":"SUBSCRIPTION_TOKEN_INVALID","detail":"The key was refused","status":422}}"#;
+    app.simulator.set_fault(Target::Brave, Fault::answer(422, "application/json", refusal));
     let first = app.start().await;
     app.upstream.publish("item.new", &item("refused", UNTOLD)).await;
     let result = app.upstream.result("refused", 1).await;
