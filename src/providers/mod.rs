@@ -13,6 +13,8 @@
 pub mod brave;
 #[cfg(test)]
 mod contract;
+#[cfg(test)]
+mod contract_own;
 pub mod gdelt;
 pub mod google;
 pub mod searxng;
