@@ -38,6 +38,11 @@ pub fn passage_hash(passage: &str) -> String {
     digest(&[passage], 16)
 }
 
+/// The hash under which a page's sentence is kept; letter case does not make another sentence.
+pub fn sentence_hash(sentence: &str) -> String {
+    passage_hash(&sentence.to_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

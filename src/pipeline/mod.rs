@@ -18,6 +18,7 @@ mod fact_check;
 mod judge;
 mod models;
 mod normalise;
+mod page;
 mod queries;
 mod rank;
 mod read;
@@ -40,7 +41,8 @@ use crate::telemetry::metrics;
 pub use admit::Admission;
 pub use commit::signal_routing_key;
 pub use context::digest_also_reported;
-pub use read::PreparedPage;
+pub use page::PreparedPage;
+pub use retrieve::Latencies;
 pub use services::{Budget, Pilot, RulesHandle, SearchProviders, Services, Settings};
 pub use turns::Turns;
 
@@ -233,7 +235,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         journal.degrade(Degradation::NoProvider);
     }
     let judged = if phase == Phase::Two {
-        let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await;
+        let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await?;
         let pages = timed("read", read::read(services, item, &found, &journal)).await?;
         let candidates = timed("rank", rank::rank(services, &claims, &pages, &journal)).await?;
         timed("judge", judge::judge(services, &normal, &claims, candidates, &pages, &journal)).await?

@@ -17,6 +17,7 @@ mod contract;
 mod contract_own;
 pub mod gdelt;
 pub mod google;
+pub mod knowledge;
 pub mod searxng;
 mod wire;
 
@@ -206,7 +207,8 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 4] = [&google::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 5] =
+    [&google::PROFILE, &knowledge::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

@@ -23,6 +23,9 @@ pub struct StoredSource {
     pub publisher: Option<String>,
     pub extraction_failed: bool,
     pub failure: Option<String>,
+    pub fetched_at: DateTime<Utc>,
+    /// `kb` for a fact that came with the program.
+    pub origin: String,
 }
 
 /// An item of another channel that tells much the same.
@@ -34,24 +37,28 @@ pub struct RecentItem {
 }
 
 impl Store {
-    /// The pages of these canonical URLs that will not have expired by `until` and were fetched after `since`.
+    /// The pages of these canonical URLs that will not have expired by `until`: those of `urls` only where they were
+    /// fetched after `since`, those of `known` whenever they were.
     pub async fn sources_by_url(
         &self,
         urls: &[String],
+        known: &[String],
         until: DateTime<Utc>,
         since: DateTime<Utc>,
     ) -> Result<Vec<StoredSource>, StoreError> {
-        if urls.is_empty() {
+        if urls.is_empty() && known.is_empty() {
             return Ok(Vec::new());
         }
         let rows = sqlx::query(
             "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, publisher,
-                 extraction_failed, failure
-             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2 AND fetched_at >= $3",
+                 extraction_failed, failure, fetched_at, origin
+             FROM evidence_sources
+             WHERE ((url = ANY($1) AND fetched_at >= $3) OR url = ANY($4)) AND expires_at > $2",
         )
         .bind(urls)
         .bind(until)
         .bind(since)
+        .bind(known)
         .fetch_all(&self.pool)
         .await?;
         let mut sources = Vec::with_capacity(rows.len());
@@ -71,16 +78,20 @@ impl Store {
                 publisher: row.try_get("publisher")?,
                 extraction_failed: row.try_get("extraction_failed")?,
                 failure: row.try_get("failure")?,
+                fetched_at: row.try_get("fetched_at")?,
+                origin: row.try_get("origin")?,
             });
         }
         Ok(sources)
     }
 
     /// Items of other channels since `since` whose embedding is at least `similarity` like `embedding`, nearest first,
-    /// one per channel. `own_channel` is given in lower case and without its `@`.
+    /// one per channel. `own_channel` is given in lower case and without its `@`. Only embeddings by `embedder` are compared.
+    #[expect(clippy::too_many_arguments, reason = "each is one condition of the query")]
     pub async fn similar_items(
         &self,
         embedding: &[f32],
+        embedder: &str,
         own_channel: &str,
         own_item: &str,
         since: DateTime<Utc>,
@@ -94,6 +105,7 @@ impl Store {
                  SELECT item_id, channel, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
                      SELECT item_id, channel, embedding FROM items
                      WHERE channel IS NOT NULL AND lower(ltrim(trim(channel), '@')) <> $2 AND item_id <> $3 AND enriched_at >= $4
+                         AND embedder = $7
                      ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
                      LIMIT 100) AS near) AS ranked
              WHERE similarity >= $5
@@ -105,6 +117,7 @@ impl Store {
         .bind(since)
         .bind(similarity)
         .bind(limit)
+        .bind(embedder)
         .fetch_all(&self.pool)
         .await?;
         let mut items = Vec::with_capacity(rows.len());

@@ -25,7 +25,8 @@ use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCur
 use crate::outbound::HttpClient;
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::replay::Archive;
-use crate::pipeline::{Budget, Pilot, RulesHandle, Services, Settings, Turns};
+use crate::pipeline::{Budget, Latencies, Pilot, RulesHandle, Services, Settings, Turns};
+use crate::providers::knowledge::seeds;
 use crate::store::{Store, TableQueue};
 
 /// What the application is opened for.
@@ -72,6 +73,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
     let usage = Arc::new(OutboundObserver::default());
     let month = store.month_spend(now).await?;
+    seeds::install(&store, &models.embedder, now).await?;
     let budget = Arc::new(Budget::new(month, config.enrichment.monthly_cap_usd));
     let pages =
         Arc::new(PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?);
@@ -99,6 +101,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose) -> Result<App, A
         fact_check_cache: caches::fact_check(&config, &usage),
         page_cache: caches::page(&config, &usage),
         turns: Turns::default(),
+        latencies: Latencies::default(),
     });
     if matches!(purpose, Purpose::Daemon { .. }) {
         for name in &services.providers.unconfigured {
@@ -176,6 +179,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
         dedup_similarity: enrichment.evidence_dedup_similarity,
         similar_item_window: enrichment.similar_window,
         similar_item_threshold: enrichment.similar_threshold,
+        sufficient_relevance: enrichment.sufficient_relevance,
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
     }

@@ -10,6 +10,7 @@ mod domains;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod http;
+mod knowledge;
 mod lifecycle;
 mod loss;
 mod refused;
