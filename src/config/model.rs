@@ -234,6 +234,7 @@ pub struct EnrichmentConfig {
     #[serde(with = "humantime_serde")]
     pub similar_window: Duration,
     pub similar_threshold: f64,
+    pub sufficient_relevance: f64,
 }
 
 /// A domain as written in a list.

@@ -300,6 +300,7 @@ fn enrichment_detail_keys() -> Vec<Key> {
         Key::own("enrichment.passages_per_group", count(1, 100), "passages of one independent group"),
         Key::own("enrichment.similar_window", SPAN, "how far apart items telling one story may be"),
         Key::own("enrichment.similar_threshold", UNIT, "cosine from which items tell one story"),
+        Key::own("enrichment.sufficient_relevance", UNIT, "mean relevance from which stored evidence may suffice"),
     ]
 }
 

@@ -43,6 +43,11 @@ pub fn question_hash(key: &str) -> String {
     digest(&[key], 32)
 }
 
+/// The hash under which a page's sentence is kept; letter case does not make another sentence.
+pub fn sentence_hash(sentence: &str) -> String {
+    passage_hash(&sentence.to_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

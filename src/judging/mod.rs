@@ -2,7 +2,7 @@
 //!
 //! The law is SCORING: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`verdicts`], [`citations`],
+//! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`verdicts`], [`citations`],
 //! [`justification`], [`correction`], [`vocabularies`].
 //!
 //! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
@@ -23,6 +23,7 @@ pub mod quality;
 pub mod ratings;
 pub mod scoring;
 pub mod stance;
+pub mod sufficiency;
 pub mod verdicts;
 pub mod vocabularies;
 

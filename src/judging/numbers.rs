@@ -118,9 +118,13 @@ pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
         claim.quantities.iter().filter_map(|ours| Some((ours.text.as_str(), quantity(ours, claim, passage)?)));
     let of_dates = claim.dates.iter().filter_map(|ours| Some((ours.text.as_str(), date(ours, claim, passage)?)));
     let mut totals_only = true;
+    // "Is not 6,000 years old" is not contradicted by another age, nor "was not founded in 1950" by another year: a claim
+    // that denies leaves every other figure open.
+    let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
             Found::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
+            Found::Differs(_) | Found::Total(_) if denies => {}
             Found::Differs(theirs) | Found::Total(theirs) => {
                 let total = matches!(found, Found::Total(_));
                 // A plain disagreement outweighs a running total, and is the one to correct.

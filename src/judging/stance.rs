@@ -73,7 +73,10 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     if debunked && parity == Parity::Same && shared >= DENIAL_COVERAGE && place.together {
         return contradicted(DEBUNKING);
     }
-    let turned_round = if antonym { parity == Parity::Same } else { denied };
+    // "Was not founded in 1950" is turned round by a passage that has that year, not by one that has another.
+    let figures_found = numbers::all_found(claim, passage);
+    let open_figure = claim.negations > 0 && !figures_found;
+    let turned_round = if antonym { parity == Parity::Same } else { denied && !open_figure };
     if turned_round && !hedged && !debunked {
         let enough = if antonym { ANTONYM_COVERAGE } else { DENIAL_COVERAGE };
         if shared >= enough && place.together && swapped_roles_in(claim, passage, sentence) != Some(true) {
@@ -85,7 +88,6 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     // A passive with the roles kept has the claim's words in another order.
     let turned = claim.sentences.iter().any(is_passive) != is_passive(sentence)
         && swapped_roles_in(claim, passage, sentence) == Some(false);
-    let figures_found = numbers::all_found(claim, passage);
     let undirected = claim.words.iter().filter(missing).any(is_direction);
     let widened = widened(claim, sentence);
     let agreed = agreement_within(claim, passage, shared, names);

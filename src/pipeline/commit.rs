@@ -9,11 +9,13 @@ use super::decide::Decided;
 use super::fact_check::Reviews;
 use super::judge::Judged;
 use super::normalise::Normal;
-use super::read::PreparedPage;
+use super::page::PreparedPage;
 use super::{PipelineError, Request, Services};
+use crate::domain::ids;
 use crate::domain::result::{ClaimResult, ItemResult};
-use crate::domain::verdict::{Phase, Stance, Verdict};
-use crate::store::{ClaimCommit, Commit, EvidenceClaimRow, OutboxDraft};
+use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
+use crate::providers::knowledge;
+use crate::store::{ClaimCommit, Commit, EvidenceClaimRow, EvidenceUse, OutboxDraft};
 
 /// Sentences of a page kept for finding it again: the ones nearest to what was asked.
 const SENTENCES_PER_PAGE: usize = 3;
@@ -57,6 +59,8 @@ pub(super) async fn commit(
         claims,
         sources: fresh.iter().map(|page| page.row(&rules, result.enriched_at)).collect(),
         evidence_claims: evidence_claims(&fresh, judged),
+        uses: uses(services.settings.scoring.relevance_floor, decided, judged),
+        embedder: services.models.embedder.name(),
         outbox: messages(services, request, result)?,
         expires_at: result.enriched_at + ttl,
     };
@@ -90,7 +94,8 @@ pub(super) async fn answer_again(services: &Services, request: &Request) -> Resu
 /// The best judged passages of each new page, once each.
 fn evidence_claims(fresh: &[&std::sync::Arc<PreparedPage>], judged: &Judged) -> Vec<EvidenceClaimRow> {
     let mut rows: Vec<EvidenceClaimRow> = Vec::new();
-    for page in fresh {
+    // The operator's own texts are asked for themselves, so nothing of them need be found again.
+    for page in fresh.iter().filter(|page| page.origin == Origin::Web) {
         let mut of_page: Vec<&crate::domain::evidence::JudgedPassage> = judged
             .claims
             .iter()
@@ -112,6 +117,26 @@ fn evidence_claims(fresh: &[&std::sync::Arc<PreparedPage>], judged: &Judged) -> 
         }
     }
     rows
+}
+
+/// What of our own knowledge was of use: found there, judged, and about the claim. It bears a verdict where it takes a side
+/// and the claim's verdict takes one too.
+fn uses(floor: f64, decided: &[Decided], judged: &Judged) -> Vec<EvidenceUse> {
+    let claims = decided.iter().zip(&judged.claims);
+    claims
+        .flat_map(|(one, seen)| {
+            let says = one.result.verdict.needs_evidence();
+            seen.passages.iter().map(move |passage| (says, passage))
+        })
+        .filter(|(_, passage)| passage.provider == knowledge::NAME && passage.relevance >= floor)
+        .map(|(says, passage)| EvidenceUse {
+            evidence_id: passage.evidence_id.clone(),
+            claim_hash: ids::sentence_hash(&passage.passage),
+            passage_hash: ids::passage_hash(&passage.passage),
+            relevance: passage.relevance,
+            deciding: says && passage.stance() != Stance::Neutral,
+        })
+        .collect()
 }
 
 /// The result and one signal per claim, to the exchange; the result again to `reply_to`.

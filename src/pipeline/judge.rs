@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::claims::Claim;
 use super::normalise::Normal;
+use super::page::PreparedPage;
 use super::rank::Ranked;
-use super::read::{Pages, PreparedPage};
+use super::read::Pages;
 use super::{Journal, PipelineError, Services};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{Origin, SourceType};
 use crate::inference::Pair;
 use crate::judging::agreement::agreement;
-use crate::judging::credibility::credibility;
 use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
@@ -64,26 +64,37 @@ pub(super) async fn judge(
         searched: pages.searched,
     };
     for (claim, ranked) in claims.iter().zip(candidates) {
-        let pairs: Vec<Pair> = ranked
-            .iter()
-            .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
-            .collect();
-        let probabilities = services.stances(&pairs).await?;
-        let mut one = JudgedClaim::default();
-        for (position, (entry, given)) in ranked.into_iter().zip(probabilities).enumerate() {
-            let check = numbers::compare(&claim.profile, &entry.profile);
-            let settled = numbers::apply(given, &check);
-            let best = best_sentence(services, claim, &entry).await?;
-            let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
-            let passage = figures(services, normal, claim, &entry, settled, best, check.num_ok, rank, journal);
-            one.passages.push(passage);
-            one.checks.push(check);
-        }
-        judged.claims.push(one);
+        judged.claims.push(passages_of(services, normal, claim, ranked, journal).await?);
     }
     let passages: usize = judged.claims.iter().map(|claim| claim.passages.len()).sum();
     journal.trace(format!("judge: {passages} passage(s) by {}, numbers and dates by rule", judged.judge));
     Ok(judged)
+}
+
+/// One claim's passages, in the order given.
+pub(super) async fn passages_of(
+    services: &Services,
+    normal: &Normal,
+    claim: &Claim,
+    ranked: Vec<Ranked>,
+    journal: &Journal,
+) -> Result<JudgedClaim, PipelineError> {
+    let pairs: Vec<Pair> = ranked
+        .iter()
+        .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
+        .collect();
+    let probabilities = services.stances(&pairs).await?;
+    let mut one = JudgedClaim::default();
+    for (position, (entry, given)) in ranked.into_iter().zip(probabilities).enumerate() {
+        let check = numbers::compare(&claim.profile, &entry.profile);
+        let settled = numbers::apply(given, &check);
+        let best = best_sentence(services, claim, &entry).await?;
+        let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
+        let passage = figures(services, normal, claim, &entry, settled, best, check.num_ok, rank, journal);
+        one.passages.push(passage);
+        one.checks.push(check);
+    }
+    Ok(one)
 }
 
 /// Agreement with the passage's best single sentence: a long passage must not drown the one sentence that says it.
@@ -123,8 +134,7 @@ fn figures(
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
     let specificity = quality::specificity(&claim.profile, &entry.profile);
-    let host = page.host();
-    let source_type = credibility(host, &services.rules.current()).1;
+    let source_type = page.source_type(&services.rules.current());
     JudgedPassage {
         evidence_id: page.id.clone(),
         url: page.url.to_string(),
@@ -152,7 +162,10 @@ fn figures(
         num_ok,
         independent_group: entry.group.clone(),
         source_type,
-        origin: if source_type == SourceType::FactChecker { Origin::FactCheck } else { Origin::Web },
+        origin: match entry.read.origin() {
+            Origin::Web if source_type == SourceType::FactChecker => Origin::FactCheck,
+            origin => origin,
+        },
         provider: entry.read.provider.to_owned(),
         rank,
         out_of_context: false,

@@ -19,6 +19,7 @@ mod fact_check;
 mod judge;
 mod models;
 mod normalise;
+mod page;
 mod page_failure;
 mod queries;
 mod rank;
@@ -43,7 +44,8 @@ use crate::telemetry::metrics;
 pub use admit::Admission;
 pub use commit::signal_routing_key;
 pub use context::digest_also_reported;
-pub use read::PreparedPage;
+pub use page::PreparedPage;
+pub use retrieve::Latencies;
 pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
 pub use standing::ProviderStanding;
 pub use turns::Turns;
@@ -237,7 +239,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         journal.degrade(Degradation::NoProvider);
     }
     let judged = if phase == Phase::Two {
-        let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await;
+        let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await?;
         let pages = timed("read", read::read(services, item, &found, &journal)).await?;
         let candidates = timed("rank", rank::rank(services, &claims, &pages, &journal)).await?;
         timed("judge", judge::judge(services, &normal, &claims, candidates, &pages, &journal)).await?

@@ -6,9 +6,7 @@ use super::claims::Claim;
 use super::read::{Pages, ReadPage};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
-use crate::domain::verdict::SourceType;
 use crate::inference::Pair;
-use crate::judging::credibility::credibility;
 use crate::judging::independence::{SourceText, groups};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
@@ -36,7 +34,7 @@ pub(super) async fn rank(
     let mut ranked = Vec::with_capacity(claims.len());
     for claim in claims {
         ranked.push(if claim.checkable() {
-            one(services, claim, &readable, &groups, pages).await?
+            one(services, claim, &readable, &groups, &pages.rules).await?
         } else {
             Vec::new()
         });
@@ -44,6 +42,18 @@ pub(super) async fn rank(
     let total: usize = ranked.iter().map(Vec::len).sum();
     journal.trace(format!("rank: {total} passage(s) to judge, by {}", services.models.reranker.name()));
     Ok(ranked)
+}
+
+/// The same for one claim over our own stored pages alone: what the sufficiency gate looks at.
+pub(super) async fn among_known(
+    services: &Services,
+    claim: &Claim,
+    known: &[ReadPage],
+    rules: &DomainRules,
+) -> Result<Vec<Ranked>, PipelineError> {
+    let readable: Vec<&ReadPage> = known.iter().collect();
+    let groups = independent_groups(&readable, rules);
+    one(services, claim, &readable, &groups, rules).await
 }
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
@@ -58,7 +68,7 @@ fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
             based_on: &read.page.based_on,
             publisher: read.page.publisher.as_deref(),
             // Every article of a reference work is a source of its own.
-            reference_work: read.page.source_type(rules) == SourceType::Reference,
+            reference_work: read.page.counts_by_article(rules),
         })
         .collect();
     groups(&sources)
@@ -69,7 +79,7 @@ async fn one(
     claim: &Claim,
     pages: &[&ReadPage],
     groups: &[String],
-    rules: &Pages,
+    rules: &DomainRules,
 ) -> Result<Vec<Ranked>, PipelineError> {
     let mut ranked: Vec<Ranked> = Vec::new();
     let mut bare: Vec<(usize, usize)> = Vec::new();
@@ -83,14 +93,13 @@ async fn one(
         let (Some(read), Some(group)) = (pages.get(position), groups.get(position)) else { continue };
         let Some(passage) = read.page.passages.get(passage) else { continue };
         let profile = passage.profile_or(|| profile_of(&passage.text, read, Vec::new()));
-        let host = read.page.host();
         ranked.push(Ranked {
             read: (*read).clone(),
             group: group.clone(),
             text: passage.text.clone(),
             profile,
             relevance: 0.0,
-            credibility: credibility(host, &rules.rules).0,
+            credibility: read.page.credibility(rules).0,
             rank: 0.0,
         });
     }
@@ -101,7 +110,7 @@ async fn one(
     let relevance = services.relevance(&pairs).await?;
     for (entry, relevance) in ranked.iter_mut().zip(relevance) {
         entry.relevance = relevance;
-        entry.rank = quality::rank(relevance, entry.credibility, 0, false);
+        entry.rank = quality::rank(relevance, entry.credibility, entry.read.access_count, entry.read.is_known());
     }
     ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
     Ok(pick(ranked, settings.judged_passages, settings.passages_per_group))

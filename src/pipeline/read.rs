@@ -1,125 +1,25 @@
 //! Reading: pages stored before are used again; new ones are fetched safely and read; what cannot be read is kept as
-//! such, never as evidence.
+//! such, never as evidence. A text that a provider brought along is a page without a fetch.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use url::Url;
 
+use super::page::{PreparedPage, empty_page, from_article, from_content, from_store};
 use super::page_failure::{PageFailure, could_not_ask};
 use super::retrieve::{Candidate, Found};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
-use crate::domain::verdict::SourceType;
-use crate::domain::{Degradation, Item, ids};
-use crate::judging::credibility::credibility;
-use crate::judging::profile::TextProfile;
-use crate::language::tokens;
+use crate::domain::verdict::Origin;
+use crate::domain::{Degradation, Item};
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
-use crate::providers::{Hit, Storage};
-use crate::reading::passages;
-use crate::reading::registered_domain;
-use crate::reading::{self, Article};
-use crate::store::{SourceRow, StoredSource};
+use crate::providers::knowledge;
+use crate::reading;
+use crate::store::StoredSource;
 use crate::telemetry::metrics;
-
-/// A page ready to be judged, shared by every item that cites it.
-#[derive(Debug)]
-pub struct PreparedPage {
-    pub(crate) id: String,
-    pub(crate) url: Url,
-    pub(crate) domain: String,
-    /// Where the address led to; the address itself when it led nowhere else.
-    pub(crate) final_url: Url,
-    pub(crate) title: Option<String>,
-    pub(crate) published_at: Option<DateTime<Utc>>,
-    pub(crate) language: Option<String>,
-    pub(crate) text: String,
-    pub(crate) canonical: Option<String>,
-    pub(crate) based_on: Vec<String>,
-    pub(crate) publisher: Option<String>,
-    /// Why there is no text; such a page is stored and shown, and decides nothing.
-    pub(crate) failure: Option<String>,
-    pub(crate) passages: Vec<Passage>,
-    pub(crate) expires_at: DateTime<Utc>,
-    /// What its server can be asked with whether it has changed; they belong to `final_url`.
-    pub(crate) validators: Validators,
-    /// False until the first item that uses it has been committed with it.
-    pub(crate) stored: std::sync::atomic::AtomicBool,
-}
-
-/// One judge-sized piece of a page. Its stems are taken at once, the rest when it is first judged.
-#[derive(Debug)]
-pub(crate) struct Passage {
-    pub(crate) text: String,
-    pub(crate) stems: Vec<String>,
-    profile: OnceLock<Arc<TextProfile>>,
-}
-
-impl Passage {
-    fn new(text: String, language: Option<&str>) -> Self {
-        let mut stems = tokens::content_stems(&text, language);
-        stems.sort();
-        stems.dedup();
-        Self { text, stems, profile: OnceLock::new() }
-    }
-
-    pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {
-        self.profile.get()
-    }
-
-    pub(crate) fn is_profiled(&self) -> bool {
-        self.profile.get().is_some()
-    }
-
-    pub(crate) fn profile_or(&self, make: impl FnOnce() -> TextProfile) -> Arc<TextProfile> {
-        Arc::clone(self.profile.get_or_init(|| Arc::new(make())))
-    }
-}
-
-impl PreparedPage {
-    /// Bytes it holds, roughly: what the page cache weighs.
-    pub fn weight(&self) -> usize {
-        let passages: usize = self.passages.iter().map(|passage| passage.text.len() * 4 + 2_048).sum();
-        self.text.len() + passages + 1_024
-    }
-
-    /// The row to be stored.
-    pub(crate) fn row(&self, rules: &DomainRules, fetched_at: DateTime<Utc>) -> SourceRow {
-        SourceRow {
-            id: self.id.clone(),
-            url: self.url.to_string(),
-            domain: self.domain.clone(),
-            title: self.title.clone(),
-            published_at: self.published_at,
-            language: self.language.clone(),
-            raw_text: self.text.clone(),
-            source_type: self.source_type(rules).as_str().to_owned(),
-            content_hash: (!self.text.is_empty()).then(|| ids::content_hash(&[&self.text])),
-            independent_group: None,
-            canonical: self.canonical.clone(),
-            final_url: (self.final_url != self.url).then(|| self.final_url.to_string()),
-            based_on: self.based_on.clone(),
-            publisher: self.publisher.clone(),
-            extraction_failed: self.failure.is_some(),
-            failure: self.failure.clone(),
-            etag: self.validators.etag.clone(),
-            last_modified: self.validators.last_modified.clone(),
-            fetched_at,
-            expires_at: self.expires_at,
-        }
-    }
-
-    /// The host that really answered: a redirect borrows nobody's credibility.
-    pub(crate) fn host(&self) -> &str {
-        self.final_url.host_str().unwrap_or_default()
-    }
-
-    pub(crate) fn source_type(&self, rules: &DomainRules) -> SourceType {
-        credibility(self.host(), rules).1
-    }
-}
 
 /// A page with the hit that led to it.
 #[derive(Debug, Clone)]
@@ -128,6 +28,24 @@ pub(crate) struct ReadPage {
     pub(crate) provider: &'static str,
     /// It was stored before this item came.
     pub(crate) reused: bool,
+    /// How often it was of use before, where our own knowledge led to it.
+    pub(crate) access_count: u32,
+}
+
+impl ReadPage {
+    fn new(page: Arc<PreparedPage>, provider: &'static str, reused: bool) -> Self {
+        Self { page, provider, reused, access_count: 0 }
+    }
+
+    /// Whether our own knowledge led to it.
+    pub(crate) fn is_known(&self) -> bool {
+        self.provider == knowledge::NAME
+    }
+
+    /// Where its passages come from, fact-checkers aside.
+    pub(crate) fn origin(&self) -> Origin {
+        if self.is_known() { Origin::Kb } else { self.page.origin }
+    }
 }
 
 /// What was read, best candidate first.
@@ -150,6 +68,11 @@ pub(super) async fn read(
     let horizon = journal.evaluated_at + EXPIRY_MARGIN;
     let mut cached: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(found.candidates.len());
     for candidate in &found.candidates {
+        if candidate.hit.content.is_some() {
+            // Its text is at hand, and newer than any copy.
+            cached.push(None);
+            continue;
+        }
         let key = candidate.url.as_str();
         let page = services.page_cache.get(key).await;
         if page.as_ref().is_some_and(|page| page.expires_at <= horizon) {
@@ -162,7 +85,7 @@ pub(super) async fn read(
         .candidates
         .iter()
         .zip(&cached)
-        .filter(|(_, page)| page.is_none())
+        .filter(|(candidate, page)| page.is_none() && candidate.hit.content.is_none())
         .map(|(candidate, _)| candidate.url.to_string())
         .collect();
     let stored = services.store.sources_by_url(&missing, horizon).await?;
@@ -173,15 +96,18 @@ pub(super) async fn read(
     let outcomes = join_all(reading).await;
     let not_asked = outcomes.iter().filter(|outcome| outcome.as_ref().is_err_and(could_not_ask)).count();
     // A stored page may have led to a host that was denied since.
-    let pages: Vec<ReadPage> =
-        outcomes.into_iter().flatten().filter(|read| !found.rules.is_denied(read.page.host())).collect();
+    let mut pages: Vec<ReadPage> =
+        outcomes.into_iter().flatten().filter(|read| !read.page.is_denied(&found.rules)).collect();
     let failures = || pages.iter().filter_map(|read| read.page.failure.as_deref());
     let readable = pages.iter().filter(|read| read.page.failure.is_none()).count();
     let not_had = not_asked + failures().filter(|word| PageFailure::was_not_had(word)).count();
     let reused = pages.iter().filter(|read| read.reused).count();
     let words: Vec<&str> = failures().collect();
     let without = if words.is_empty() { String::new() } else { format!("; without text: {}", words.join(", ")) };
-    journal.trace(format!("read: {readable} page(s) of {} ({reused} stored before){without}", found.candidates.len()));
+    let known = found.known.len();
+    let also = if known > 0 { format!(", and {known} of our own knowledge") } else { String::new() };
+    let of = found.candidates.len();
+    journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
     if readable == 0 && !found.candidates.is_empty() {
         journal.degrade(Degradation::NoPageRead);
     } else if not_had > readable {
@@ -192,7 +118,44 @@ pub(super) async fn read(
     if item.url.is_some() {
         journal.trace("read: the item's own page is no evidence for itself");
     }
+    pages.extend(found.known.iter().cloned());
     Ok(Pages { read: pages, rules: Arc::clone(&found.rules), searched: found.searched })
+}
+
+/// The pages of these addresses as they were stored, however long ago, while they have not expired; nothing is fetched.
+/// What was removed a moment ago is left out. The addresses' order stands.
+pub(super) async fn known(
+    services: &Services,
+    urls: &[Url],
+    rules: &DomainRules,
+    journal: &Journal,
+) -> Result<Vec<ReadPage>, PipelineError> {
+    let horizon = journal.evaluated_at + EXPIRY_MARGIN;
+    let mut pages: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(urls.len());
+    for url in urls {
+        pages.push(services.page_cache.get(url.as_str()).await.filter(|page| page.expires_at > horizon));
+    }
+    let missing: Vec<String> =
+        urls.iter().zip(&pages).filter(|(_, page)| page.is_none()).map(|(url, _)| url.to_string()).collect();
+    let stored = services.store.sources_by_url(&missing, horizon).await?;
+    for (url, page) in urls.iter().zip(&mut pages) {
+        if let (None, Some(source)) = (&page, stored.iter().find(|source| source.url == url.as_str())) {
+            let read = Arc::new(from_store(source, url));
+            services.page_cache.insert(url.as_str(), Arc::clone(&read), read.weight()).await;
+            *page = Some(read);
+        }
+    }
+    let usable = |page: &Arc<PreparedPage>| page.failure.is_none() && !page.is_denied(rules);
+    let pages: Vec<Arc<PreparedPage>> = pages.into_iter().flatten().filter(usable).collect();
+    let ids: Vec<String> = pages.iter().map(|page| page.id.clone()).collect();
+    let counts = services.store.access_counts(&ids).await?;
+    Ok(pages
+        .into_iter()
+        .map(|page| {
+            let count = counts.iter().find(|(id, _)| *id == page.id).map_or(0, |(_, count)| *count);
+            ReadPage { access_count: u32::try_from(count).unwrap_or(0), ..ReadPage::new(page, knowledge::NAME, true) }
+        })
+        .collect())
 }
 
 async fn one(
@@ -205,16 +168,21 @@ async fn one(
 ) -> Result<ReadPage, FetchError> {
     journal.checked(&candidate.domain);
     let provider = candidate.hit.provider;
+    if let Some(content) = &candidate.hit.content {
+        let now = journal.evaluated_at;
+        let page = from_content(candidate, content, now, expiry(services, now));
+        return Ok(ReadPage::new(Arc::new(page), provider, false));
+    }
     if let Some(page) = cached {
-        let reused = page.stored.load(std::sync::atomic::Ordering::Relaxed);
-        return Ok(ReadPage { page, provider, reused });
+        let reused = page.stored.load(Ordering::Relaxed);
+        return Ok(ReadPage::new(page, provider, reused));
     }
     let key = candidate.url.as_str();
     let since = journal.evaluated_at - TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
     if let Some(source) = stored.filter(|source| source.fetched_at >= since) {
-        let page = Arc::new(from_store(source, candidate));
+        let page = Arc::new(from_store(source, &candidate.url));
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
-        return Ok(ReadPage { page, provider, reused: true });
+        return Ok(ReadPage::new(page, provider, true));
     }
     // Single flight: ten items about one event fetch its pages once.
     let page = services
@@ -227,8 +195,8 @@ async fn one(
         .await;
     match page {
         Ok((page, _spared)) => {
-            let reused = page.stored.load(std::sync::atomic::Ordering::Relaxed);
-            Ok(ReadPage { page, provider, reused })
+            let reused = page.stored.load(Ordering::Relaxed);
+            Ok(ReadPage::new(page, provider, reused))
         }
         Err(error) => {
             journal.trace(format!("read: {} was not fetched: {error}", candidate.url));
@@ -260,7 +228,7 @@ async fn fetch(
         stored.map(|source| Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() });
     let (asked, known) = match (stored, known) {
         // The validators are those of the address that served the page.
-        (Some(source), Some(known)) if !known.is_empty() => (from_store(source, candidate).final_url, known),
+        (Some(source), Some(known)) if !known.is_empty() => (from_store(source, &candidate.url).final_url, known),
         // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
         _ => (Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone()), Validators::default()),
     };
@@ -275,8 +243,14 @@ async fn fetch(
         (Ok(Fetched::NotModified(validators)), Some(source)) => {
             metrics::page_fetched("not_modified");
             journal.trace(format!("read: {} has not changed since {}", candidate.url, source.fetched_at));
-            let (expires_at, stored) = (expiry(services, now), std::sync::atomic::AtomicBool::new(false));
-            return Ok(PreparedPage { expires_at, validators, stored, ..from_store(source, candidate) });
+            let (expires_at, stored) = (expiry(services, now), AtomicBool::new(false));
+            return Ok(PreparedPage {
+                expires_at,
+                read_at: now,
+                validators,
+                stored,
+                ..from_store(source, &candidate.url)
+            });
         }
         (Ok(Fetched::NotModified(_)), None) => FetchError::Status(304),
         (Err(error), _) => error,
@@ -285,7 +259,7 @@ async fn fetch(
     if let Some(source) = stored.filter(|_| error.is_transient()) {
         // What was read before has not expired: it stays evidence while its server cannot be asked.
         journal.trace(format!("read: {} as of {}, since it cannot be had now: {error}", source.url, source.fetched_at));
-        return Ok(from_store(source, candidate));
+        return Ok(from_store(source, &candidate.url));
     }
     let Some(failure) = PageFailure::of(&error) else { return Err(error) };
     let mut page = failed(services, candidate, failure, now);
@@ -310,7 +284,7 @@ async fn prepare(services: &Services, candidate: &Candidate, fetched: FetchedPag
                 let page = from_article(article, &wanted, &fetched.final_url, now, expires_at);
                 PreparedPage { validators, ..page }
             }
-            Err(junk) => empty_page(&wanted, PageFailure::Junk(junk), failed_until),
+            Err(junk) => empty_page(&wanted, PageFailure::Junk(junk), now, failed_until),
         }
     })
     .await;
@@ -330,158 +304,5 @@ fn failure_expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
 
 /// An unreadable page is tried again sooner than a read one.
 fn failed(services: &Services, candidate: &Candidate, why: PageFailure, now: DateTime<Utc>) -> PreparedPage {
-    empty_page(candidate, why, failure_expiry(services, now))
-}
-
-/// What the provider said of the page, as far as its terms let it be kept: pages are stored. Where they do not, only what
-/// the page says of itself counts.
-#[derive(Default)]
-struct Told {
-    title: Option<String>,
-    published_at: Option<DateTime<Utc>>,
-    language: Option<String>,
-}
-
-fn told(hit: &Hit) -> Told {
-    match hit.storage {
-        Storage::Transient => Told::default(),
-        Storage::Stored => Told {
-            title: Some(hit.title.clone()).filter(|title| !title.is_empty()),
-            published_at: hit.published_at,
-            language: hit.language.clone(),
-        },
-    }
-}
-
-fn empty_page(candidate: &Candidate, why: PageFailure, expires_at: DateTime<Utc>) -> PreparedPage {
-    let told = told(&candidate.hit);
-    PreparedPage {
-        id: ids::evidence_id(candidate.url.as_str()),
-        url: candidate.url.clone(),
-        domain: candidate.domain.clone(),
-        final_url: candidate.url.clone(),
-        title: told.title,
-        published_at: told.published_at,
-        language: told.language,
-        text: String::new(),
-        canonical: None,
-        based_on: Vec::new(),
-        publisher: None,
-        failure: Some(why.as_str().to_owned()),
-        passages: Vec::new(),
-        expires_at,
-        validators: Validators::default(),
-        stored: std::sync::atomic::AtomicBool::new(false),
-    }
-}
-
-fn from_article(
-    article: Article,
-    candidate: &Candidate,
-    final_url: &Url,
-    now: DateTime<Utc>,
-    expires_at: DateTime<Utc>,
-) -> PreparedPage {
-    let told = told(&candidate.hit);
-    let text = article.text();
-    let language = article
-        .language
-        .clone()
-        .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
-    let pieces = passages(&article);
-    let published = article.published_at.or(told.published_at).filter(|date| *date <= now);
-    // A redirect to another site is evidence of that site.
-    let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
-    PreparedPage {
-        id: ids::evidence_id(candidate.url.as_str()),
-        url: candidate.url.clone(),
-        domain,
-        final_url: final_url.clone(),
-        title: article.title.or(told.title),
-        published_at: published,
-        canonical: article.canonical.map(|url| url.to_string()),
-        based_on: article.based_on,
-        publisher: article.publisher.or(article.site_name),
-        failure: None,
-        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
-        language,
-        text,
-        expires_at,
-        validators: Validators::default(),
-        stored: std::sync::atomic::AtomicBool::new(false),
-    }
-}
-
-fn from_store(source: &StoredSource, candidate: &Candidate) -> PreparedPage {
-    let language = source.language.clone();
-    let article = Article {
-        title: source.title.clone(),
-        paragraphs: source.raw_text.split("\n\n").map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
-        ..Article::default()
-    };
-    PreparedPage {
-        id: source.id.clone(),
-        url: candidate.url.clone(),
-        domain: source.domain.clone(),
-        final_url: source
-            .final_url
-            .as_deref()
-            .and_then(|url| Url::parse(url).ok())
-            .unwrap_or_else(|| candidate.url.clone()),
-        title: source.title.clone(),
-        published_at: source.published_at,
-        text: source.raw_text.clone(),
-        canonical: source.canonical.clone(),
-        based_on: source.based_on.clone(),
-        publisher: source.publisher.clone(),
-        failure: source.failure.clone().filter(|_| source.extraction_failed),
-        passages: passages(&article).into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
-        language,
-        expires_at: source.expires_at,
-        validators: Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() },
-        stored: std::sync::atomic::AtomicBool::new(true),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pages(storage: Storage, article: &Article) -> [PreparedPage; 2] {
-        let url = Url::parse("https://a.example/1").unwrap();
-        let hit = Hit {
-            url: url.to_string(),
-            title: "the provider's title".to_owned(),
-            snippet: "the provider's words".to_owned(),
-            published_at: Some(DateTime::UNIX_EPOCH),
-            language: Some("uk".to_owned()),
-            provider: "test",
-            storage,
-            content: None,
-        };
-        let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned() };
-        let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);
-        [
-            empty_page(&candidate, PageFailure::NotFound, later),
-            from_article(article.clone(), &candidate, &url, later, later),
-        ]
-    }
-
-    #[test]
-    fn what_a_provider_lets_nobody_keep_is_in_no_row() {
-        let silent = Article { paragraphs: vec!["A page of few words.".to_owned()], ..Article::default() };
-        for page in pages(Storage::Stored, &silent) {
-            assert_eq!(page.title.as_deref(), Some("the provider's title"));
-            assert_eq!(page.published_at, Some(DateTime::UNIX_EPOCH));
-        }
-        for page in pages(Storage::Transient, &silent) {
-            assert_eq!((page.title.as_deref(), page.published_at), (None, None));
-            assert_ne!(page.language.as_deref(), Some("uk"));
-            let row = format!("{:?}", page.row(&DomainRules::default(), DateTime::UNIX_EPOCH));
-            assert!(!row.contains("the provider's"), "{row}");
-        }
-        let own = Article { title: Some("its own".to_owned()), ..silent };
-        let [_, page] = pages(Storage::Transient, &own);
-        assert_eq!(page.title.as_deref(), Some("its own"));
-    }
+    empty_page(candidate, why, now, failure_expiry(services, now))
 }

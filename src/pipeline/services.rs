@@ -14,8 +14,8 @@ use crate::providers::{Answer, Provider};
 use crate::store::Store;
 use crate::telemetry::metrics;
 
-use super::Turns;
-use super::read::PreparedPage;
+use super::page::PreparedPage;
+use super::{Latencies, Turns};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
@@ -44,6 +44,8 @@ pub struct Settings {
     pub dedup_similarity: f64,
     pub similar_item_window: Duration,
     pub similar_item_threshold: f64,
+    /// Mean relevance from which stored evidence may settle a claim alone.
+    pub sufficient_relevance: f64,
     /// Where results go; `None` without a broker: nobody would collect them.
     pub results_exchange: Option<String>,
     pub search_results: usize,
@@ -135,6 +137,8 @@ pub struct Services {
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
     pub turns: Turns,
+    /// How long each provider usually takes, learnt while the process runs.
+    pub latencies: Latencies,
 }
 
 impl Services {

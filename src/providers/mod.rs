@@ -13,8 +13,11 @@
 pub mod brave;
 #[cfg(test)]
 mod contract;
+#[cfg(test)]
+mod contract_own;
 pub mod gdelt;
 pub mod google;
+pub mod knowledge;
 pub mod searxng;
 mod wire;
 
@@ -205,7 +208,8 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 4] = [&google::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 5] =
+    [&google::PROFILE, &knowledge::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

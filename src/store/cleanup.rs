@@ -30,7 +30,7 @@ impl Store {
         let row: (i64, i64, i64, i64, i64) = sqlx::query_as(
             "WITH old_items AS (SELECT item_id FROM items WHERE expires_at <= $1),
              old_sources AS (
-                 SELECT id FROM evidence_sources s WHERE expires_at <= $1 AND NOT EXISTS (
+                 SELECT id FROM evidence_sources s WHERE expires_at <= $1 AND origin <> 'kb' AND NOT EXISTS (
                      SELECT 1 FROM item_evidence e WHERE e.evidence_id = s.id
                          AND e.item_id NOT IN (SELECT item_id FROM old_items)))
              SELECT (SELECT count(*) FROM old_items), (SELECT count(*) FROM old_sources),
@@ -68,7 +68,7 @@ impl Store {
         loop {
             let row: (i64, i64) = sqlx::query_as(
                 "WITH old AS (
-                     SELECT id FROM evidence_sources s WHERE expires_at <= $1
+                     SELECT id FROM evidence_sources s WHERE expires_at <= $1 AND origin <> 'kb'
                          AND NOT EXISTS (SELECT 1 FROM item_evidence e WHERE e.evidence_id = s.id)
                      ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED),
                  sentences AS (SELECT count(*) AS found FROM evidence_claims WHERE evidence_id IN (SELECT id FROM old)),

@@ -26,6 +26,10 @@ pub struct Commit<'a> {
     /// Pages read (or not readable) for the first time.
     pub sources: Vec<SourceRow>,
     pub evidence_claims: Vec<EvidenceClaimRow>,
+    /// Stored sentences this item was answered from.
+    pub uses: Vec<super::EvidenceUse>,
+    /// Who made `embedding` and those of `evidence_claims`.
+    pub embedder: &'a str,
     pub outbox: Vec<super::OutboxDraft>,
     pub expires_at: DateTime<Utc>,
 }
@@ -85,9 +89,11 @@ impl Store {
         let mut transaction = self.pool.begin().await?;
         super::sources::write(&mut transaction, &commit.sources).await?;
         write_item(&mut transaction, commit).await?;
+        super::knowledge::write_uses(&mut transaction, &commit.item.item_id, &commit.uses, commit.result.enriched_at)
+            .await?;
         write_claims(&mut transaction, commit).await?;
         write_evidence(&mut transaction, commit).await?;
-        write_evidence_claims(&mut transaction, &commit.evidence_claims, dedup_similarity).await?;
+        write_evidence_claims(&mut transaction, commit, dedup_similarity).await?;
         if !commit.outbox.is_empty() {
             super::outbox::write(&mut transaction, &commit.outbox, commit.result.enriched_at).await?;
         }
@@ -124,9 +130,9 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
         "WITH written AS (
              INSERT INTO items (item_id, channel, title, text, url, language, published_at, importance, cluster_id,
                  cluster_members, content_hash, embedding, status, degraded, fact_check_score, fact_check_tier,
-                 fact_check_notes, result, evaluated_at, enriched_at, expires_at)
+                 fact_check_notes, result, evaluated_at, enriched_at, expires_at, embedder)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::vector, $13, $14, $15, $16::fact_check_tier,
-                 $17, $18::jsonb, $19, $19, $20)
+                 $17, $18::jsonb, $19, $19, $20, $24)
              ON CONFLICT (item_id) DO UPDATE SET channel = excluded.channel, title = excluded.title,
                  text = excluded.text, url = excluded.url, language = excluded.language,
                  published_at = excluded.published_at, importance = excluded.importance,
@@ -135,7 +141,7 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
                  degraded = excluded.degraded, fact_check_score = excluded.fact_check_score,
                  fact_check_tier = excluded.fact_check_tier, fact_check_notes = excluded.fact_check_notes,
                  result = excluded.result, evaluated_at = excluded.evaluated_at, enriched_at = excluded.enriched_at,
-                 expires_at = excluded.expires_at
+                 expires_at = excluded.expires_at, embedder = excluded.embedder
              RETURNING item_id)
          INSERT INTO item_phases (item_id, phase, content_hash, degraded, message_id, done_at)
          SELECT item_id, $21, $11, $22, $23, $19 FROM written
@@ -165,6 +171,7 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
     .bind(commit.phase.as_str())
     .bind(!result.degraded.is_empty())
     .bind(commit.message_id)
+    .bind(commit.embedder)
     .execute(&mut **transaction)
     .await?;
     Ok(())
@@ -372,22 +379,23 @@ struct EvidenceClaimJson<'a> {
     relevance: f64,
 }
 
-/// A sentence said before, by this page or another (cosine at or above `similarity`), is not stored again: the present
-/// row's counters move instead.
+/// A sentence said before, by this page or another (cosine at or above `similarity`), is not stored again: the page is
+/// noted beside it instead, so that a sentence five papers print is known of all five.
 async fn write_evidence_claims(
     transaction: &mut Transaction<'_, Postgres>,
-    claims: &[EvidenceClaimRow],
+    commit: &Commit<'_>,
     similarity: f64,
 ) -> Result<(), StoreError> {
-    if claims.is_empty() {
+    if commit.evidence_claims.is_empty() {
         return Ok(());
     }
-    let found: Vec<EvidenceClaimJson<'_>> = claims
+    let found: Vec<EvidenceClaimJson<'_>> = commit
+        .evidence_claims
         .iter()
         .map(|claim| EvidenceClaimJson {
             evidence_id: &claim.evidence_id,
             claim_text: &claim.claim_text,
-            claim_hash: ids::passage_hash(&claim.claim_text.to_lowercase()),
+            claim_hash: ids::sentence_hash(&claim.claim_text),
             embedding_text: vector_text(&claim.embedding),
             entities: &claim.entities,
             relevance: claim.relevance,
@@ -405,24 +413,32 @@ async fn write_evidence_claims(
              FROM given LEFT JOIN LATERAL (
                  SELECT candidate.id FROM (
                      SELECT id, embedding FROM evidence_claims
+                     WHERE embedder = $3
                      ORDER BY embedding_bits <~> given.bits
                      LIMIT 4) AS candidate
                  WHERE 1 - (candidate.embedding <=> given.embedding) >= $2
                  ORDER BY candidate.embedding <=> given.embedding LIMIT 1) AS near ON true),
-         touched AS (
-             UPDATE evidence_claims SET verification_count = verification_count + 1, last_accessed = now()
-             WHERE id IN (SELECT id FROM evidence_claims WHERE id IN (SELECT id FROM known WHERE id IS NOT NULL)
-                 -- A counter is not worth waiting for, nor a deadlock.
-                 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))
-         INSERT INTO evidence_claims (evidence_id, claim_text, claim_hash, embedding, entities, avg_relevance)
+         -- Held against removal; what is being removed is not waited for.
+         held AS MATERIALIZED (
+             SELECT id, evidence_id FROM evidence_claims WHERE id IN (SELECT id FROM known WHERE id IS NOT NULL)
+             ORDER BY id FOR KEY SHARE SKIP LOCKED),
+         echoed AS (
+             INSERT INTO evidence_echoes (evidence_claim_id, evidence_id)
+             SELECT DISTINCT held.id, known.evidence_id FROM known JOIN held USING (id)
+             JOIN evidence_sources s ON s.id = known.evidence_id
+             WHERE held.evidence_id <> known.evidence_id
+             ORDER BY 1, 2
+             ON CONFLICT DO NOTHING)
+         INSERT INTO evidence_claims (evidence_id, claim_text, claim_hash, embedding, embedder, entities, avg_relevance)
          SELECT DISTINCT ON (given.evidence_id, given.claim_hash) given.evidence_id, given.claim_text, given.claim_hash,
-             given.embedding, given.entities, given.relevance
+             given.embedding, $3, given.entities, given.relevance
          FROM given JOIN known USING (evidence_id, claim_hash)
          WHERE known.id IS NULL AND EXISTS (SELECT 1 FROM evidence_sources s WHERE s.id = given.evidence_id)
          ON CONFLICT (evidence_id, claim_hash) DO NOTHING",
     )
     .bind(rows(&found)?)
     .bind(similarity)
+    .bind(commit.embedder)
     .execute(&mut **transaction)
     .await?;
     Ok(())

@@ -27,6 +27,8 @@ pub struct StoredSource {
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub fetched_at: DateTime<Utc>,
+    /// `kb` for a fact that came with the program.
+    pub origin: String,
 }
 
 /// An item of another channel that tells much the same.
@@ -45,7 +47,7 @@ impl Store {
         }
         let rows = sqlx::query(
             "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, publisher,
-                 extraction_failed, failure, etag, last_modified, fetched_at
+                 extraction_failed, failure, etag, last_modified, fetched_at, origin
              FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2",
         )
         .bind(urls)
@@ -72,16 +74,19 @@ impl Store {
                 etag: row.try_get("etag")?,
                 last_modified: row.try_get("last_modified")?,
                 fetched_at: row.try_get("fetched_at")?,
+                origin: row.try_get("origin")?,
             });
         }
         Ok(sources)
     }
 
     /// Items of other channels since `since` whose embedding is at least `similarity` like `embedding`, nearest first,
-    /// one per channel. `own_channel` is given in lower case and without its `@`.
+    /// one per channel. `own_channel` is given in lower case and without its `@`. Only embeddings by `embedder` are compared.
+    #[expect(clippy::too_many_arguments, reason = "each is one condition of the query")]
     pub async fn similar_items(
         &self,
         embedding: &[f32],
+        embedder: &str,
         own_channel: &str,
         own_item: &str,
         since: DateTime<Utc>,
@@ -95,6 +100,7 @@ impl Store {
                  SELECT item_id, channel, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
                      SELECT item_id, channel, embedding FROM items
                      WHERE channel IS NOT NULL AND lower(ltrim(trim(channel), '@')) <> $2 AND item_id <> $3 AND enriched_at >= $4
+                         AND embedder = $7
                      ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
                      LIMIT 100) AS near) AS ranked
              WHERE similarity >= $5
@@ -106,6 +112,7 @@ impl Store {
         .bind(since)
         .bind(similarity)
         .bind(limit)
+        .bind(embedder)
         .fetch_all(&self.pool)
         .await?;
         let mut items = Vec::with_capacity(rows.len());

@@ -14,6 +14,7 @@ mod error;
 mod evidence;
 mod fleet;
 mod items;
+mod knowledge;
 mod lock;
 mod outbox;
 mod queue;
@@ -41,6 +42,7 @@ pub use fleet::{
     Returned, SharedBreaker,
 };
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
+pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft};
 pub use queue::TableQueue;

@@ -32,6 +32,8 @@ pub struct SourceRow {
     /// As the server sent them, to ask whether the page has changed.
     pub etag: Option<String>,
     pub last_modified: Option<String>,
+    /// Where the text comes from: `web` for a page that was read.
+    pub origin: &'static str,
     pub fetched_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
 }
@@ -47,14 +49,14 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
     let inserted = sqlx::query(
         "INSERT INTO evidence_sources (id, url, domain, title, published_at, language, raw_text, source_type,
              content_hash, independent_group, canonical, final_url, based_on, publisher, extraction_failed, failure, etag, last_modified,
-             fetched_at, expires_at)
+             fetched_at, expires_at, origin)
          SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
              independent_group, canonical, final_url, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
-             extraction_failed, failure, etag, last_modified, fetched_at, expires_at
+             extraction_failed, failure, etag, last_modified, fetched_at, expires_at, origin
          FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text,
              published_at timestamptz, language text, raw_text text, source_type text, content_hash text,
              independent_group text, canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean,
-             failure text, etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz)
+             failure text, etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz, origin text)
          ORDER BY id
          ON CONFLICT DO NOTHING",
     )
@@ -69,7 +71,7 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
              SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, title text, published_at timestamptz,
                  language text, raw_text text, source_type text, content_hash text, independent_group text,
                  canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean, failure text,
-                 etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz)),
+                 etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz, origin text)),
          -- Locked in one order everywhere, or two items with the same pages could wait for each other.
          known AS (
              SELECT stored.id FROM evidence_sources AS stored WHERE stored.id IN (SELECT id FROM given)
@@ -84,11 +86,14 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
              content_hash = given.content_hash, independent_group = given.independent_group,
              canonical = given.canonical, final_url = given.final_url, based_on = ARRAY(SELECT jsonb_array_elements_text(given.based_on)),
              publisher = given.publisher, extraction_failed = given.extraction_failed, failure = given.failure,
-             etag = given.etag, last_modified = given.last_modified, fetched_at = given.fetched_at, expires_at = given.expires_at
+             etag = given.etag, last_modified = given.last_modified, fetched_at = given.fetched_at, expires_at = given.expires_at,
+             origin = given.origin
          FROM given JOIN known USING (id)
          WHERE stored.id = given.id
              -- What this statement's insert wrote, or somebody read at the same time, is as good.
              AND stored.fetched_at < given.fetched_at
+             -- A fact that came with the program is no page that could be read anew.
+             AND stored.origin <> 'kb'
              -- A page that could be read is never replaced by one that could not.
              AND (stored.extraction_failed OR NOT given.extraction_failed)",
     )

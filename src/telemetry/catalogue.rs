@@ -71,6 +71,7 @@ impl Metric {
 /// Providers of evidence, as in tables and `/api/providers`.
 pub const PROVIDERS: &[&str] = &[
     "google_factcheck",
+    "knowledge",
     SearchProvider::Gdelt.as_str(),
     SearchProvider::EventRegistry.as_str(),
     SearchProvider::NewsApi.as_str(),

@@ -12,11 +12,14 @@ use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
-    ClaimCommit, Commit, EvidenceClaimRow, ItemFilter, OutboxBatch, OutboxDraft, SourceRow, Store, StoreError,
-    TableQueue, UsageDelta,
+    ClaimCommit, Commit, EvidenceClaimRow, EvidenceShelf as _, ItemFilter, NearTo, OutboxBatch, OutboxDraft, SourceRow,
+    Store, StoreError, TableQueue, UsageDelta,
 };
 
 use crate::support::database;
+
+/// Who made the vectors of these tests.
+const EMBEDDER: &str = "hashed-ngrams";
 
 fn day(number: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_760_000_000, 0).unwrap() + TimeDelta::days(number)
@@ -46,6 +49,7 @@ fn source(url: &str, now: DateTime<Utc>) -> SourceRow {
         failure: None,
         etag: None,
         last_modified: None,
+        origin: "web",
         fetched_at: now,
         expires_at: now + TimeDelta::days(30),
     }
@@ -163,6 +167,8 @@ async fn write_with(store: &Store, written: Written<'_>, url: &str) -> Result<()
             reviews: &[],
         }],
         sources: vec![source(url, written.now)],
+        uses: vec![],
+        embedder: EMBEDDER,
         evidence_claims: vec![EvidenceClaimRow {
             evidence_id: ids::evidence_id(url),
             claim_text: "The bridge opened.".to_owned(),
@@ -195,6 +201,7 @@ async fn promises(store: &Store) {
     a_batch_of_messages_is_claimed_once_and_holds_no_connection(store).await;
     domain_rules_are_recorded_and_installed_once(store).await;
     usage_adds_up(store).await;
+    what_several_pages_say_is_known_of_all_of_them_while_they_last(store).await;
     clean_up_takes_what_expired_and_nothing_else(store).await;
     a_message_leaves_the_table_queue_only_when_it_is_settled(store).await;
 }
@@ -255,12 +262,38 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
     assert_eq!(store.evidence_claim_count().await.unwrap(), 1);
 }
 
+/// Addresses of the pages that say something near to `direction`.
+async fn known(store: &Store, direction: usize, embedder: &str, now: DateTime<Utc>) -> Vec<String> {
+    let embedding = vector(direction);
+    let found = store.nearest(NearTo { embedding: &embedding, embedder, similarity: 0.5, now }).await.unwrap();
+    found.into_iter().map(|near| near.url).collect()
+}
+
+async fn what_several_pages_say_is_known_of_all_of_them_while_they_last(store: &Store) {
+    const ECHO: &str = "https://example.net/bridge";
+    assert_eq!(known(store, 1, EMBEDDER, day(1)).await, [URL]);
+    let passages = vec![passage(ECHO, 0.9, 0.0)];
+    let again = Written { item: "echo", channel: None, verdict: Verdict::Supported, passages, now: day(1) };
+    write_with(store, again, ECHO).await.unwrap();
+    assert_eq!(store.evidence_claim_count().await.unwrap(), 1, "the sentence is stored once");
+    assert_eq!(known(store, 1, EMBEDDER, day(1)).await, [ECHO, URL], "and known of both");
+    assert!(known(store, 3, EMBEDDER, day(1)).await.is_empty(), "another subject");
+    assert!(known(store, 1, "another", day(1)).await.is_empty(), "embeddings of two embedders are not compared");
+    assert_eq!(known(store, 1, EMBEDDER, day(31)).await, Vec::<String>::new(), "what expired is not known");
+}
+
 async fn similar_items_of_other_channels_are_found(store: &Store) {
-    let similar = store.similar_items(&vector(1), "b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
+    let similar = store.similar_items(&vector(1), EMBEDDER, "b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
     assert_eq!(similar.iter().map(|item| item.channel.as_str()).collect::<Vec<_>>(), ["@a"]);
-    assert!(store.similar_items(&vector(1), "a", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "own channel");
-    assert!(store.similar_items(&vector(3), "b", "x", day(0), 0.9, 10).await.unwrap().is_empty(), "another story");
-    assert!(store.similar_items(&vector(1), "b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
+    assert!(
+        store.similar_items(&vector(1), EMBEDDER, "a", "x", day(0), 0.9, 10).await.unwrap().is_empty(),
+        "own channel"
+    );
+    assert!(
+        store.similar_items(&vector(3), EMBEDDER, "b", "x", day(0), 0.9, 10).await.unwrap().is_empty(),
+        "another story"
+    );
+    assert!(store.similar_items(&vector(1), EMBEDDER, "b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
 }
 
 async fn lists_are_paged_and_narrowed(store: &Store) {
@@ -340,7 +373,7 @@ async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
     let preview = store.cleanup_preview(day(60)).await.unwrap();
     let cleaned = store.cleanup(day(60)).await.unwrap();
     assert_eq!(preview, cleaned, "a dry run tells the truth");
-    assert_eq!((cleaned.items, cleaned.evidence_sources, cleaned.evidence_claims), (2, 1, 1));
+    assert_eq!((cleaned.items, cleaned.evidence_sources, cleaned.evidence_claims), (3, 2, 1));
     assert!(store.item("tg:a:1").await.unwrap().is_none());
 }
 

@@ -45,7 +45,6 @@ impl Gates<'_> {
     }
 
     /// A gate with settings that are complete.
-    #[expect(dead_code, reason = "the providers that search our own texts come next")]
     pub(super) fn guard(&self, settings: GateSettings) -> Gate {
         // What lies on this machine is no business of the others: a folder that is gone here may be there.
         if ON_THIS_MACHINE.contains(&settings.name) {

@@ -29,7 +29,8 @@ use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
-use crate::pipeline::{Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
+use crate::pipeline::{Latencies, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
+use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
 
 /// What the application is opened for.
@@ -141,6 +142,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let (rules, _version) = store.domain_rules().await?;
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
     let usage = Arc::new(OutboundObserver::default());
+    seeds::install(&store, &models.embedder, now).await?;
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
     let pages = PageFetcher::new(page_settings(&config), pages).map_err(|error| setup("the page fetcher", error))?;
     let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
@@ -174,6 +176,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(&config, &usage),
         turns: Turns::default(),
+        latencies: Latencies::default(),
     });
     if matches!(purpose, Purpose::Daemon { .. }) {
         for name in &services.providers.unconfigured {
@@ -281,6 +284,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
         dedup_similarity: enrichment.evidence_dedup_similarity,
         similar_item_window: enrichment.similar_window,
         similar_item_threshold: enrichment.similar_threshold,
+        sufficient_relevance: enrichment.sufficient_relevance,
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
         redo: false,

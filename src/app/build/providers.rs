@@ -10,15 +10,15 @@ use crate::config::{OpenSearchBackend, ProviderConfig, SearchProvider};
 use crate::inference::Embedder;
 use crate::outbound::pages::PageFetcher;
 use crate::pipeline::{RulesHandle, SearchProviders};
-use crate::providers::{self, Provider, brave, gdelt, google, searxng};
+use crate::providers::{self, Provider, brave, gdelt, google, knowledge, searxng};
 use crate::store::Store;
 
 /// What providers are made of beside their gates.
-#[expect(dead_code, reason = "the providers that search our own texts come next")]
 pub(super) struct Parts<'a> {
     pub(super) gates: Gates<'a>,
     pub(super) store: &'a Store,
     pub(super) embedder: &'a Arc<dyn Embedder>,
+    #[expect(dead_code, reason = "the providers that fetch what they search come next")]
     pub(super) pages: &'a Arc<PageFetcher>,
     pub(super) rules: &'a Arc<RulesHandle>,
 }
@@ -33,6 +33,7 @@ pub(super) fn how_to_configure(provider: &str) -> &'static str {
 pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
     let mut found = SearchProviders::default();
     fact_checkers(&parts.gates, &mut found)?;
+    found.knowledge = Some(knowledge(parts));
     for wanted in &parts.gates.config.enrichment.providers {
         match wanted {
             SearchProvider::OpenSearch => {
@@ -70,6 +71,13 @@ fn fact_checkers(gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), A
         }
     }
     Ok(())
+}
+
+fn knowledge(parts: &Parts<'_>) -> Arc<dyn Provider> {
+    let rules = Arc::clone(parts.rules);
+    let denied = Arc::new(move |host: &str| rules.current().is_denied(host));
+    let gate = parts.gates.guard(knowledge::gate_settings(parts.gates.config.enrichment.provider_cooldown));
+    Arc::new(knowledge::new(Arc::new(parts.store.clone()), Arc::clone(parts.embedder), denied, gate))
 }
 
 fn open_search(backend: OpenSearchBackend, gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), AppError> {

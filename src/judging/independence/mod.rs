@@ -67,6 +67,11 @@ pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
     (0..sources.len()).map(|index| names.get(&union.root(index)).cloned().unwrap_or_default()).collect()
 }
 
+/// Who is known to own the site of a registered domain.
+pub fn owner(domain: &str) -> Option<&'static str> {
+    origin::owner_of_domain(domain)
+}
+
 /// What a source shares with others of its group.
 fn keys_of(source: &SourceText<'_>) -> Vec<String> {
     let mut keys = Vec::new();

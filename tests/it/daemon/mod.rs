@@ -11,6 +11,7 @@ mod domains;
 mod embedded;
 mod fleet;
 mod http;
+mod knowledge;
 mod lifecycle;
 mod loss;
 mod pages;

@@ -1,0 +1,420 @@
+//! A page ready to be judged: made of what was fetched, of a stored row, or of a text that a provider brought along.
+
+use std::sync::{Arc, OnceLock};
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use super::page_failure::PageFailure;
+use super::retrieve::Candidate;
+use crate::domain::ids;
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::{Origin, SourceType};
+use crate::judging::credibility::{UNKNOWN_CREDIBILITY, credibility};
+use crate::judging::profile::TextProfile;
+use crate::language::tokens;
+use crate::outbound::Validators;
+use crate::providers::{Content, Hit, Storage};
+use crate::reading::{Article, passages, registered_domain};
+use crate::store::{SourceRow, StoredSource};
+
+/// A page ready to be judged, shared by every item that cites it.
+#[derive(Debug)]
+pub struct PreparedPage {
+    pub(crate) id: String,
+    pub(crate) url: Url,
+    pub(crate) domain: String,
+    /// Where the address led to; the address itself when it led nowhere else.
+    pub(crate) final_url: Url,
+    pub(crate) title: Option<String>,
+    pub(crate) published_at: Option<DateTime<Utc>>,
+    pub(crate) language: Option<String>,
+    pub(crate) text: String,
+    pub(crate) canonical: Option<String>,
+    pub(crate) based_on: Vec<String>,
+    pub(crate) publisher: Option<String>,
+    /// Why there is no text; such a page is stored and shown, and decides nothing.
+    pub(crate) failure: Option<String>,
+    pub(crate) passages: Vec<Passage>,
+    pub(crate) expires_at: DateTime<Utc>,
+    /// What its server can be asked with whether it has changed; they belong to `final_url`.
+    pub(crate) validators: Validators,
+    /// When these words were read.
+    pub(crate) read_at: DateTime<Utc>,
+    /// `Web` for a page that was read, `Kb` for a fact that came with the program, else the operator's own text.
+    pub(crate) origin: Origin,
+    /// The operator's word on a text of their own, 0–1.
+    pub(crate) stated: Option<f64>,
+    /// False until the first item that uses it has been committed with it.
+    pub(crate) stored: std::sync::atomic::AtomicBool,
+}
+
+/// One judge-sized piece of a page. Its stems are taken at once, the rest when it is first judged.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    pub(crate) text: String,
+    pub(crate) stems: Vec<String>,
+    profile: OnceLock<Arc<TextProfile>>,
+}
+
+impl Passage {
+    fn new(text: String, language: Option<&str>) -> Self {
+        let mut stems = tokens::content_stems(&text, language);
+        stems.sort();
+        stems.dedup();
+        Self { text, stems, profile: OnceLock::new() }
+    }
+
+    pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {
+        self.profile.get()
+    }
+
+    pub(crate) fn is_profiled(&self) -> bool {
+        self.profile.get().is_some()
+    }
+
+    pub(crate) fn profile_or(&self, make: impl FnOnce() -> TextProfile) -> Arc<TextProfile> {
+        Arc::clone(self.profile.get_or_init(|| Arc::new(make())))
+    }
+}
+
+impl PreparedPage {
+    /// Bytes it holds, roughly: what the page cache weighs.
+    pub fn weight(&self) -> usize {
+        let passages: usize = self.passages.iter().map(|passage| passage.text.len() * 4 + 2_048).sum();
+        self.text.len() + passages + 1_024
+    }
+
+    /// The row to be stored.
+    pub(crate) fn row(&self, rules: &DomainRules, fetched_at: DateTime<Utc>) -> SourceRow {
+        SourceRow {
+            id: self.id.clone(),
+            url: self.url.to_string(),
+            domain: self.domain.clone(),
+            title: self.title.clone(),
+            published_at: self.published_at,
+            language: self.language.clone(),
+            raw_text: self.text.clone(),
+            source_type: self.source_type(rules).as_str().to_owned(),
+            content_hash: (!self.text.is_empty()).then(|| ids::content_hash(&[&self.text])),
+            independent_group: None,
+            canonical: self.canonical.clone(),
+            final_url: (self.final_url != self.url).then(|| self.final_url.to_string()),
+            based_on: self.based_on.clone(),
+            publisher: self.publisher.clone(),
+            extraction_failed: self.failure.is_some(),
+            failure: self.failure.clone(),
+            etag: self.validators.etag.clone(),
+            last_modified: self.validators.last_modified.clone(),
+            origin: self.origin.as_str(),
+            fetched_at,
+            expires_at: self.expires_at,
+        }
+    }
+
+    /// The host that really answered: a redirect borrows nobody's credibility.
+    pub(crate) fn host(&self) -> &str {
+        self.final_url.host_str().unwrap_or_default()
+    }
+
+    /// Whether it stands in the world's web, where hosts have owners, kinds and rules. `corpus://reuters.com` does not.
+    fn is_on_the_web(&self) -> bool {
+        matches!(self.final_url.scheme(), "http" | "https")
+    }
+
+    /// How far it may be trusted, and what sort of source it is: the operator's own word first.
+    pub(crate) fn credibility(&self, rules: &DomainRules) -> (f64, SourceType) {
+        let (figure, kind) = if self.is_on_the_web() {
+            credibility(self.host(), rules)
+        } else {
+            (UNKNOWN_CREDIBILITY, SourceType::Unknown)
+        };
+        (self.stated.unwrap_or(figure), kind)
+    }
+
+    pub(crate) fn source_type(&self, rules: &DomainRules) -> SourceType {
+        self.credibility(rules).1
+    }
+
+    /// Each article of a reference work is a source of its own, and so is each fact that came with the program.
+    pub(crate) fn counts_by_article(&self, rules: &DomainRules) -> bool {
+        self.origin == Origin::Kb || self.source_type(rules) == SourceType::Reference
+    }
+
+    /// Whether the domain lists keep it out. They speak of the web: a text the operator configured is the operator's wish.
+    pub(crate) fn is_denied(&self, rules: &DomainRules) -> bool {
+        matches!(self.origin, Origin::Web | Origin::Kb) && rules.is_denied(self.host())
+    }
+}
+
+/// What the provider said of the page, as far as its terms let it be kept: pages are stored. Where they do not, only what
+/// the page says of itself counts.
+#[derive(Default)]
+struct Told {
+    title: Option<String>,
+    published_at: Option<DateTime<Utc>>,
+    language: Option<String>,
+}
+
+fn told(hit: &Hit) -> Told {
+    match hit.storage {
+        Storage::Transient => Told::default(),
+        Storage::Stored => Told {
+            title: Some(hit.title.clone()).filter(|title| !title.is_empty()),
+            published_at: hit.published_at,
+            language: hit.language.clone(),
+        },
+    }
+}
+
+pub(super) fn empty_page(
+    candidate: &Candidate,
+    why: PageFailure,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> PreparedPage {
+    let told = told(&candidate.hit);
+    PreparedPage {
+        id: ids::evidence_id(candidate.url.as_str()),
+        url: candidate.url.clone(),
+        domain: candidate.domain.clone(),
+        final_url: candidate.url.clone(),
+        title: told.title,
+        published_at: told.published_at,
+        language: told.language,
+        text: String::new(),
+        canonical: None,
+        based_on: Vec::new(),
+        publisher: None,
+        failure: Some(why.as_str().to_owned()),
+        passages: Vec::new(),
+        expires_at,
+        validators: Validators::default(),
+        read_at: now,
+        origin: Origin::Web,
+        stated: None,
+        stored: std::sync::atomic::AtomicBool::new(false),
+    }
+}
+
+pub(super) fn from_article(
+    article: Article,
+    candidate: &Candidate,
+    final_url: &Url,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> PreparedPage {
+    let told = told(&candidate.hit);
+    let text = article.text();
+    let language = article
+        .language
+        .clone()
+        .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
+    let pieces = passages(&article);
+    let published = article.published_at.or(told.published_at).filter(|date| *date <= now);
+    // A redirect to another site is evidence of that site.
+    let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
+    PreparedPage {
+        id: ids::evidence_id(candidate.url.as_str()),
+        url: candidate.url.clone(),
+        domain,
+        final_url: final_url.clone(),
+        title: article.title.or(told.title),
+        published_at: published,
+        canonical: article.canonical.map(|url| url.to_string()),
+        based_on: article.based_on,
+        publisher: article.publisher.or(article.site_name),
+        failure: None,
+        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        language,
+        text,
+        expires_at,
+        validators: Validators::default(),
+        read_at: now,
+        origin: Origin::Web,
+        stated: None,
+        stored: std::sync::atomic::AtomicBool::new(false),
+    }
+}
+
+pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
+    let language = source.language.clone();
+    let article = Article {
+        title: source.title.clone(),
+        paragraphs: source.raw_text.split("\n\n").map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
+        ..Article::default()
+    };
+    PreparedPage {
+        id: source.id.clone(),
+        url: url.clone(),
+        domain: source.domain.clone(),
+        final_url: source.final_url.as_deref().and_then(|url| Url::parse(url).ok()).unwrap_or_else(|| url.clone()),
+        title: source.title.clone(),
+        published_at: source.published_at,
+        text: source.raw_text.clone(),
+        canonical: source.canonical.clone(),
+        based_on: source.based_on.clone(),
+        publisher: source.publisher.clone(),
+        failure: source.failure.clone().filter(|_| source.extraction_failed),
+        passages: passages(&article).into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        language,
+        expires_at: source.expires_at,
+        validators: Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() },
+        read_at: source.fetched_at,
+        origin: Origin::parse(&source.origin).unwrap_or(Origin::Web),
+        stated: None,
+        stored: std::sync::atomic::AtomicBool::new(true),
+    }
+}
+
+/// The text a provider brought along: a page without a fetch. It is the operator's, current now, and no page of the web.
+pub(super) fn from_content(
+    candidate: &Candidate,
+    content: &Content,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> PreparedPage {
+    let hit = &candidate.hit;
+    let told = told(hit);
+    let article = Article {
+        title: told.title.clone(),
+        paragraphs: content
+            .text
+            .split("\n\n")
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        ..Article::default()
+    };
+    let language = told
+        .language
+        .or_else(|| crate::language::detect::detect(&content.text.chars().take(1_000).collect::<String>()).language);
+    let mut pieces = passages(&article);
+    if pieces.is_empty() {
+        // A row or an endpoint's value is no prose, and is meant as it stands.
+        pieces = article.paragraphs.iter().map(|text| text.chars().take(MOST_CHARS).collect()).collect();
+    }
+    PreparedPage {
+        id: ids::evidence_id(candidate.url.as_str()),
+        url: candidate.url.clone(),
+        domain: candidate.domain.clone(),
+        final_url: candidate.url.clone(),
+        title: told.title,
+        published_at: told.published_at.filter(|date| *date <= now),
+        canonical: None,
+        based_on: Vec::new(),
+        publisher: content.publisher.clone(),
+        failure: None,
+        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        language,
+        text: article.paragraphs.join("\n\n"),
+        expires_at,
+        validators: Validators::default(),
+        read_at: now,
+        origin: content.origin,
+        stated: content.credibility,
+        stored: std::sync::atomic::AtomicBool::new(false),
+    }
+}
+
+/// Of a text without sentences: what a judge reads at once.
+const MOST_CHARS: usize = 600;
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    fn pages(storage: Storage, article: &Article) -> [PreparedPage; 2] {
+        let url = Url::parse("https://a.example/1").unwrap();
+        let hit = Hit {
+            url: url.to_string(),
+            title: "the provider's title".to_owned(),
+            snippet: "the provider's words".to_owned(),
+            published_at: Some(DateTime::UNIX_EPOCH),
+            language: Some("uk".to_owned()),
+            provider: "test",
+            storage,
+            content: None,
+        };
+        let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned() };
+        let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);
+        [
+            empty_page(&candidate, PageFailure::NotFound, later, later),
+            from_article(article.clone(), &candidate, &url, later, later),
+        ]
+    }
+
+    #[test]
+    fn what_a_provider_lets_nobody_keep_is_in_no_row() {
+        let silent = Article { paragraphs: vec!["A page of few words.".to_owned()], ..Article::default() };
+        for page in pages(Storage::Stored, &silent) {
+            assert_eq!(page.title.as_deref(), Some("the provider's title"));
+            assert_eq!(page.published_at, Some(DateTime::UNIX_EPOCH));
+        }
+        for page in pages(Storage::Transient, &silent) {
+            assert_eq!((page.title.as_deref(), page.published_at), (None, None));
+            assert_ne!(page.language.as_deref(), Some("uk"));
+            let row = format!("{:?}", page.row(&DomainRules::default(), DateTime::UNIX_EPOCH));
+            assert!(!row.contains("the provider's"), "{row}");
+        }
+        let own = Article { title: Some("its own".to_owned()), ..silent };
+        let [_, page] = pages(Storage::Transient, &own);
+        assert_eq!(page.title.as_deref(), Some("its own"));
+    }
+
+    fn brought(url: &str, text: &str, credibility: Option<f64>) -> PreparedPage {
+        let content = Content {
+            text: text.to_owned(),
+            origin: Origin::Corpus,
+            publisher: Some("Handbook".to_owned()),
+            credibility,
+        };
+        let hit = Hit {
+            url: url.to_owned(),
+            title: "Valves".to_owned(),
+            snippet: String::new(),
+            published_at: Some(DateTime::UNIX_EPOCH),
+            language: None,
+            provider: "corpus",
+            storage: Storage::Stored,
+            content: Some(content.clone()),
+        };
+        let url = Url::parse(url).unwrap();
+        let candidate = Candidate { domain: "corpus:bbc.com".to_owned(), url, hit };
+        let now = DateTime::UNIX_EPOCH + TimeDelta::days(9);
+        from_content(&candidate, &content, now, now + TimeDelta::days(1))
+    }
+
+    #[test]
+    fn a_text_that_was_brought_along_is_a_page_of_the_operators() {
+        let text = "The safety valve of the boiler opens at a pressure of 4 bar.\n\nIt closes again by itself as soon as the pressure is below 3 bar.";
+        let page = brought("corpus://bbc.com/Valves.md#Opening", text, Some(0.9));
+        let denied = DomainRules::new([], true);
+        assert_eq!(page.credibility(&denied), (0.9, SourceType::Unknown), "the operator's word, and no broadcaster's");
+        assert_eq!(
+            brought("corpus://t.me/x", text, None).credibility(&denied),
+            (UNKNOWN_CREDIBILITY, SourceType::Unknown)
+        );
+        assert!(!page.is_denied(&denied), "the lists speak of the web");
+        assert_eq!(page.published_at, Some(DateTime::UNIX_EPOCH));
+        assert_eq!(page.passages.len(), 2, "{:?}", page.passages);
+        let row = page.row(&denied, DateTime::UNIX_EPOCH);
+        assert_eq!((row.url.as_str(), row.domain.as_str()), ("corpus://bbc.com/Valves.md#Opening", "corpus:bbc.com"));
+        assert_eq!((row.origin, row.publisher.as_deref(), row.extraction_failed), ("corpus", Some("Handbook"), false));
+        assert_eq!(row.raw_text, text);
+    }
+
+    #[test]
+    fn a_value_that_is_no_prose_is_judged_as_it_stands() {
+        let page = brought("database://stock/7", "stock of valves: 42", None);
+        assert_eq!(
+            page.passages.iter().map(|passage| passage.text.as_str()).collect::<Vec<_>>(),
+            ["stock of valves: 42"]
+        );
+        let long = brought("database://stock/8", &"42 ".repeat(500), None);
+        assert!(long.passages.iter().all(|passage| passage.text.chars().count() <= MOST_CHARS));
+    }
+}

@@ -1,0 +1,249 @@
+use std::sync::atomic::Ordering;
+
+use super::super::samples::{Meet, Scripted, hit, query};
+use super::super::stages::Plan;
+use super::*;
+use crate::cache::AnswerCacheSettings;
+use crate::domain::verdict::Origin;
+use crate::outbound::NoObserver;
+use crate::providers::Content;
+
+/// Pages of so many sites, named after the one who found them.
+fn pages(provider: &'static str, count: usize) -> Meet {
+    Meet::Hits((0..count).map(|n| hit(provider, &format!("https://{provider}{n}.example/"), "", None)).collect())
+}
+
+struct Bench {
+    journal: Journal,
+    cache: SearchCache<Answer>,
+    latencies: Latencies,
+    rules: DomainRules,
+    time: Duration,
+}
+
+impl Bench {
+    fn new(time: Duration) -> Self {
+        let settings = AnswerCacheSettings::default();
+        Self {
+            journal: Journal::new(Instant::now(), time, chrono::DateTime::UNIX_EPOCH),
+            cache: SearchCache::new("search", settings, Answer::is_empty, None, Arc::new(NoObserver)),
+            latencies: Latencies::default(),
+            rules: DomainRules::default(),
+            time,
+        }
+    }
+
+    fn round(&self) -> Round<'_> {
+        Round {
+            journal: &self.journal,
+            cache: &self.cache,
+            latencies: &self.latencies,
+            rules: &self.rules,
+            own_page: None,
+            wanted: 3,
+            until: Instant::now() + self.time,
+            failed: Mutex::default(),
+        }
+    }
+
+    /// Searches for one claim of so many queries.
+    async fn search(&self, providers: &[&Arc<Scripted>], queries: usize) -> Finds {
+        let round = self.round();
+        self.search_in(&round, providers, queries).await
+    }
+
+    async fn search_in(&self, round: &Round<'_>, providers: &[&Arc<Scripted>], queries: usize) -> Finds {
+        let (own, search): (Vec<_>, Vec<_>) = providers
+            .iter()
+            .map(|one| Arc::clone(one) as Arc<dyn Provider>)
+            .partition(|one| one.kind() == ProviderKind::Own);
+        let plan = Plan { own: &own, search: &search, kinds: &[], rules: round.rules, without_fact_checks: false };
+        let queries: Vec<Query> = (0..queries).map(|number| query(&format!("query {number}"))).collect();
+        // The finds outlive the providers' borrow, so the round is searched in a shorter life.
+        let mut finds = Finds::default();
+        let shorter = Round { failed: Mutex::new(round.failed.lock().unwrap().clone()), own_page: None, ..*round };
+        shorter.search(plan.stages(&queries), &mut finds).await;
+        *round.failed.lock().unwrap() = shorter.failed.lock().unwrap().clone();
+        finds
+    }
+
+    fn degraded(&self) -> Vec<String> {
+        self.journal.degraded().iter().map(ToString::to_string).collect()
+    }
+}
+
+fn begun(provider: &Arc<Scripted>) -> u32 {
+    provider.begun.load(Ordering::Relaxed)
+}
+
+fn ended(provider: &Arc<Scripted>) -> u32 {
+    provider.ended.load(Ordering::Relaxed)
+}
+
+fn scripted(name: &str, late: Duration, script: impl IntoIterator<Item = Meet>) -> Arc<Scripted> {
+    Arc::new(Scripted::new(name, late, script))
+}
+
+const NOW: Duration = Duration::ZERO;
+
+#[tokio::test]
+async fn enough_stops_the_search_and_queries_go_out_one_by_one_until_then() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let first = scripted("searxng", NOW, [pages("searxng", 1), pages("searxng", 3)]);
+    let second = scripted("gdelt", NOW, [pages("gdelt", 3)]);
+    let finds = bench.search(&[&first, &second], 4).await;
+    assert_eq!((finds.pages.len(), begun(&first), begun(&second)), (3, 2, 0));
+    assert_eq!(bench.degraded(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_slow_provider_does_not_starve_the_next_and_is_not_named_where_it_did_not_matter() {
+    let bench = Bench::new(Duration::from_secs(4));
+    let slow = scripted("searxng", Duration::from_secs(3), [pages("searxng", 3)]);
+    let quick = scripted("gdelt", NOW, [pages("gdelt", 3)]);
+    let start = Instant::now();
+    let finds = bench.search(&[&slow, &quick], 2).await;
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(finds.pages.len(), 3);
+    assert_eq!(bench.degraded(), Vec::<String>::new());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!((begun(&slow), ended(&slow)), (1, 0), "what is not needed any more is dropped, not left running");
+    // Once it is known to be slow, the next item hardly waits for it.
+    for _ in 0..20 {
+        bench.latencies.took("searxng", Duration::from_secs(4), Instant::now());
+    }
+    let round = Round { until: Instant::now() + Duration::from_secs(40), ..bench.round() };
+    assert_eq!(round.patience("searxng", false), LEAST_PATIENCE);
+    assert_eq!(round.patience("never asked", false), FIRST_PATIENCE);
+    assert_eq!(round.patience("searxng", true), MOST_PATIENCE, "paying to save time comes last");
+}
+
+#[tokio::test]
+async fn a_slow_provider_may_still_answer_and_is_named_where_it_mattered() {
+    let bench = Bench::new(Duration::from_secs(8));
+    let slow = scripted("searxng", Duration::from_secs(3), [pages("searxng", 2), pages("searxng", 2)]);
+    let quick = scripted("gdelt", NOW, [pages("gdelt", 1)]);
+    let finds = bench.search(&[&slow, &quick], 1).await;
+    assert_eq!(finds.pages.len(), 3, "what came late was used");
+    assert_eq!(bench.degraded(), Vec::<String>::new());
+
+    let short = Bench::new(Duration::from_millis(1_500));
+    let slow = scripted("searxng", Duration::from_secs(30), [pages("searxng", 3)]);
+    let quick = scripted("gdelt", NOW, [pages("gdelt", 1)]);
+    let start = Instant::now();
+    let finds = short.search(&[&slow, &quick], 1).await;
+    assert!(start.elapsed() <= Duration::from_secs(3), "{:?}", start.elapsed());
+    assert_eq!(finds.pages.len(), 1);
+    let told = short.degraded();
+    assert!(told.contains(&"deadline".to_owned()) && told.contains(&"provider_failed:searxng".to_owned()), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_failed_provider_is_not_asked_again_for_the_item_and_counts_only_where_it_mattered() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let down = scripted("searxng", NOW, [Meet::Fails(AskError::Server { status: 503 })]);
+    let poor = scripted("gdelt", NOW, [pages("gdelt", 1)]);
+    let round = bench.round();
+    bench.search_in(&round, &[&down, &poor], 3).await;
+    assert_eq!(begun(&down), 1, "what refused one query refuses the next");
+    assert_eq!(bench.degraded(), ["provider_failed:searxng"]);
+    bench.search_in(&round, &[&down, &poor], 3).await;
+    assert_eq!(begun(&down), 1, "nor is it asked for another claim");
+
+    let rich = Bench::new(Duration::from_mins(1));
+    let down = scripted("searxng", NOW, [Meet::Fails(AskError::Server { status: 503 })]);
+    let other = scripted("gdelt", NOW, [pages("gdelt", 3)]);
+    rich.search(&[&down, &other], 3).await;
+    assert_eq!(rich.degraded(), Vec::<String>::new(), "the other one made up for it");
+}
+
+#[tokio::test]
+async fn nothing_is_paid_twice_and_free_ones_come_first() {
+    let bench = Bench::new(Duration::from_secs(6));
+    let paid = Arc::new(Scripted::new("brave", Duration::from_secs(2), [pages("brave", 3)]).priced(0.01));
+    let dearer = Arc::new(Scripted::new("serpapi", NOW, [pages("serpapi", 3)]).priced(0.02));
+    let free = scripted("gdelt", NOW, [pages("gdelt", 1)]);
+    let finds = bench.search(&[&paid, &dearer, &free], 1).await;
+    assert_eq!((begun(&free), begun(&paid), begun(&dearer)), (1, 1, 0));
+    assert_eq!((ended(&paid), finds.pages.len()), (1, 4), "what is paid for is waited for");
+
+    let stuck = Bench::new(Duration::from_secs(3));
+    let paid = Arc::new(Scripted::new("brave", Duration::from_mins(5), []).priced(0.01));
+    let dearer = Arc::new(Scripted::new("serpapi", NOW, [pages("serpapi", 3)]).priced(0.02));
+    let start = Instant::now();
+    let finds = stuck.search(&[&paid, &dearer], 1).await;
+    assert_eq!(finds.pages.len(), 3, "the second has its turn within the time");
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn whoever_usually_takes_longer_than_is_left_is_not_asked() {
+    let bench = Bench::new(Duration::from_secs(4));
+    bench.latencies.took("searxng", Duration::from_secs(9), Instant::now());
+    let slow = scripted("searxng", NOW, [pages("searxng", 3)]);
+    let quick = scripted("gdelt", NOW, [pages("gdelt", 1)]);
+    let finds = bench.search(&[&slow, &quick], 1).await;
+    assert_eq!((begun(&slow), finds.pages.len()), (0, 1));
+    assert_eq!(bench.degraded(), ["deadline"], "it could not be asked, and that is told");
+}
+
+#[tokio::test]
+async fn a_provider_is_asked_in_its_languages_only_and_that_degrades_nothing() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let foreign = Arc::new(Scripted::new("newsapi", NOW, [pages("newsapi", 3)]).speaking(&["de", "fr"]));
+    let native = Arc::new(Scripted::new("gdelt", NOW, [pages("gdelt", 1)]).speaking(&["en"]));
+    bench.search(&[&foreign, &native], 2).await;
+    assert_eq!((begun(&foreign), begun(&native)), (0, 2));
+    assert_eq!(bench.degraded(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_operators_material_is_asked_at_once_and_replaces_no_page() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let text = |url: &str| {
+        let content = Content {
+            text: "The valve opens at 4 bar.".to_owned(),
+            origin: Origin::Corpus,
+            publisher: None,
+            credibility: None,
+        };
+        Meet::Hits(vec![hit("corpus", url, "Valves", Some(content))])
+    };
+    let corpus = scripted("corpus", Duration::from_secs(1), [text("corpus://bbc.com/Valves.md#Opening")]);
+    let rows = scripted("database", Duration::from_secs(1), [text("database://stock/7")]);
+    let web = scripted("searxng", NOW, [pages("searxng", 3)]);
+    let start = Instant::now();
+    let finds = bench.search(&[&corpus, &rows, &web], 2).await;
+    assert!(start.elapsed() < Duration::from_millis(1_900), "side by side: {:?}", start.elapsed());
+    assert_eq!((begun(&corpus), begun(&rows), finds.own.len(), finds.pages.len()), (1, 1, 2, 3));
+    let kept =
+        finds.own.iter().find(|candidate| candidate.hit.provider == "corpus" && candidate.url.scheme() == "corpus");
+    let kept = kept.unwrap();
+    assert_eq!(kept.url.as_str(), "corpus://bbc.com/Valves.md#Opening", "its own address is its key");
+    assert_eq!(kept.domain, "corpus:bbc.com", "and it is no site of the web");
+}
+
+#[test]
+fn pages_of_other_schemes_denied_hosts_and_the_items_own_are_no_candidates() {
+    let bench = Bench::new(NOW);
+    let round = Round { own_page: Some(Url::parse("https://own.example/story").unwrap()), ..bench.round() };
+    let keeps = |url: &str| round.candidate(&hit("searxng", url, "", None)).is_some();
+    assert!(keeps("https://a.example/1"));
+    for url in [
+        "corpus://a.example/1",
+        "mailto:a@b.c",
+        "data:text/plain,x",
+        "https://own.example/story?utm_source=x",
+        "nonsense",
+    ] {
+        assert!(!keeps(url), "{url}");
+    }
+    let only = DomainRules::new([], true);
+    let strict = Round { rules: &only, ..bench.round() };
+    assert!(strict.candidate(&hit("searxng", "https://a.example/1", "", None)).is_none());
+    let content = Content { text: "x".to_owned(), origin: Origin::Api, publisher: None, credibility: None };
+    assert!(
+        strict.candidate(&hit("api", "https://prices.example/x", "", Some(content))).is_some(),
+        "what the operator configured is no search result"
+    );
+}

@@ -1,0 +1,185 @@
+//! Retrieval: what we know already first, and where it suffices alone; then the operator's own material, trusted sites,
+//! fact-checkers and everything else, until enough independent sources are found or the time is up.
+//!
+//! `known` asks our own knowledge and decides whether it suffices, `stages` plans whom to ask for what, `asking` asks
+//! within the time, `choose` counts and picks. A stage more is a line in `stages`.
+
+mod asking;
+mod choose;
+mod known;
+mod latency;
+#[cfg(test)]
+pub(crate) mod samples;
+mod stages;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use futures::future::join_all;
+use tokio::time::Instant;
+use url::Url;
+
+use self::asking::{Finds, Round};
+use self::choose::share_out;
+use self::known::Known;
+use self::stages::{Plan, selects};
+use super::claims::{Claim, main_claim};
+use super::normalise::Normal;
+use super::queries::queries;
+use super::read::ReadPage;
+use super::{Journal, PipelineError, Request, Services};
+use crate::domain::Degradation;
+use crate::domain::item::SourceKind;
+use crate::domain::rules::DomainRules;
+use crate::providers::Hit;
+use crate::reading::canonical_url;
+
+pub use latency::Latencies;
+
+/// Of the time for retrieval and reading, the share that searching may take: the rest is for reading what was found.
+const SEARCH_SHARE: f64 = 0.6;
+
+/// A page worth reading, or a text that a provider brought along.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    /// The key under which it is stored and shared: a page's canonical address, a text's own.
+    pub(crate) url: Url,
+    pub(crate) hit: Hit,
+    pub(crate) domain: String,
+}
+
+/// What to judge by: stored pages, and what is to be read, best first.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Of our own knowledge, read long ago.
+    pub(crate) known: Vec<ReadPage>,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) rules: Arc<DomainRules>,
+    /// Whether anybody was to be asked at all.
+    pub(crate) searched: bool,
+}
+
+pub(super) async fn retrieve(
+    services: &Services,
+    request: &Request,
+    normal: &Normal,
+    claims: &[Claim],
+    journal: &Journal,
+) -> Result<Found, PipelineError> {
+    let rules = services.rules.current();
+    let nothing = |rules| Ok(Found { rules, ..Found::default() });
+    let kinds = &request.item.source_types;
+    if !kinds.is_empty() && kinds.iter().all(|kind| *kind == SourceKind::Factcheck) {
+        journal.trace("search: not asked, the item's source_types leave it out");
+        return nothing(rules);
+    }
+    if claims.iter().all(|claim| !claim.checkable()) {
+        journal.trace("search: not asked, nothing can be checked");
+        return nothing(rules);
+    }
+    let providers = &services.providers;
+    let plan = Plan {
+        own: &providers.own,
+        search: &providers.search,
+        kinds,
+        rules: &rules,
+        without_fact_checks: without_fact_checks(services, journal),
+    };
+    let knows = providers.knowledge.is_some() && selects(kinds, SourceKind::Knowledge);
+    let only_known = kinds.iter().all(|kind| matches!(kind, SourceKind::Knowledge | SourceKind::Factcheck));
+    let wanted = services.max_sources(&request.item);
+    let now = Instant::now();
+    let own_page = request.item.url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| canonical_url(&url));
+    let round = Round {
+        journal,
+        cache: &services.search_cache,
+        latencies: &services.latencies,
+        rules: &rules,
+        own_page,
+        wanted,
+        until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),
+        failed: Mutex::new(BTreeMap::new()),
+    };
+    let searching = join_all(claims.iter().map(|claim| one(services, request, normal, claim, &plan, &round)));
+    let mut per_claim: Vec<(Known, Finds)> = Vec::with_capacity(claims.len());
+    for found in searching.await {
+        per_claim.push(found?);
+    }
+    let settled = |(claim, (known, _)): (&Claim, &(Known, Finds))| !claim.checkable() || known.suffices;
+    let all_settled = claims.iter().zip(&per_claim).all(settled);
+    let nobody = plan.selected().next().is_none();
+    if nobody && !all_settled && !(knows && !kinds.is_empty() && only_known) {
+        journal.degrade(Degradation::NoProvider);
+        journal.trace("search: no search provider is configured");
+    }
+    let searched = knows || !nobody;
+    let (known, candidates) = gather(per_claim, main_claim(claims).unwrap_or(0), wanted, &rules);
+    journal.trace(format!("search: {} page(s) to read, {wanted} wanted", candidates.len()));
+    Ok(Found { known, candidates, rules, searched })
+}
+
+/// One claim: what is known, then whoever has to be asked.
+async fn one<'r>(
+    services: &'r Services,
+    request: &Request,
+    normal: &Normal,
+    claim: &Claim,
+    plan: &'r Plan<'r>,
+    round: &'r Round<'r>,
+) -> Result<(Known, Finds), PipelineError> {
+    if !claim.checkable() {
+        return Ok((Known::default(), Finds::default()));
+    }
+    let own_page = round.own_page.as_ref();
+    let journal = round.journal;
+    let known =
+        known::look_up(services, plan.kinds, normal, claim, own_page, round.rules, round.until, journal).await?;
+    let mut finds = Finds::default();
+    if !known.suffices {
+        finds.failures.extend(known.failure.clone());
+        let settings = &services.settings;
+        let asked = queries(claim, normal, &request.item, settings.queries_per_claim, settings.search_results);
+        round.search(plan.stages(&asked), &mut finds).await;
+    }
+    Ok((known, finds))
+}
+
+/// Whether nobody could say if fact-checkers have written of it.
+fn without_fact_checks(services: &Services, journal: &Journal) -> bool {
+    let Some(provider) = &services.providers.fact_check else { return true };
+    let name = provider.name();
+    journal.degraded().iter().any(|cause| match cause {
+        Degradation::ProviderOpen(who) | Degradation::ProviderFailed(who) | Degradation::ProviderDisabled(who) => {
+            who == name
+        }
+        Degradation::Deadline | Degradation::Budget => !journal.was_checked(name),
+        _ => false,
+    })
+}
+
+/// The item's share of what its claims found. Stored pages cost no fetch and stand beside the pages to be read, each
+/// once; so do the operator's texts.
+fn gather(
+    per_claim: Vec<(Known, Finds)>,
+    main: usize,
+    wanted: usize,
+    rules: &DomainRules,
+) -> (Vec<ReadPage>, Vec<Candidate>) {
+    let mut known: Vec<ReadPage> = Vec::new();
+    let (mut own, mut pages) = (Vec::new(), Vec::new());
+    for (of_claim, finds) in per_claim {
+        for read in of_claim.pages {
+            if !known.iter().any(|other| other.page.id == read.page.id) {
+                known.push(read);
+            }
+        }
+        own.push(finds.own);
+        pages.push(finds.pages);
+    }
+    for found in &mut pages {
+        found.retain(|candidate| !known.iter().any(|read| read.page.url == candidate.url));
+    }
+    let mut candidates = share_out(pages, main, wanted, rules);
+    candidates.extend(share_out(own, main, wanted, rules));
+    (known, candidates)
+}

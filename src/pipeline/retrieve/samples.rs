@@ -1,0 +1,166 @@
+//! Providers that do as they are told, and what they find, for the tests of retrieval.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use url::Url;
+
+use super::Candidate;
+use crate::domain::SystemClock;
+use crate::domain::item::SourceKind;
+use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, HttpClient, NoObserver};
+use crate::providers::{Answer, Content, Hit, Languages, NAMES, Profile, Provider, ProviderKind, Query, Storage};
+
+pub(super) fn query(text: &str) -> Query {
+    Query {
+        text: text.to_owned(),
+        terms: Vec::new(),
+        language: Some("en".to_owned()),
+        domains: Vec::new(),
+        around: None,
+        limit: 5,
+    }
+}
+
+pub(crate) fn hit(provider: &'static str, url: &str, title: &str, content: Option<Content>) -> Hit {
+    Hit {
+        url: url.to_owned(),
+        title: title.to_owned(),
+        snippet: String::new(),
+        published_at: None,
+        language: None,
+        provider,
+        storage: Storage::Stored,
+        content,
+    }
+}
+
+pub(super) fn titled(url: &str, title: &str) -> Candidate {
+    let hit = hit("searxng", url, title, None);
+    let url = Url::parse(url).unwrap();
+    Candidate { domain: url.host_str().unwrap().to_owned(), hit, url }
+}
+
+pub(super) fn candidate(url: &str) -> Candidate {
+    titled(url, "")
+}
+
+/// How a question is met.
+#[derive(Debug, Clone)]
+pub(super) enum Meet {
+    Hits(Vec<Hit>),
+    Fails(AskError),
+}
+
+/// A provider behind a real gate that answers as scripted, so late.
+#[derive(Debug)]
+pub(super) struct Scripted {
+    profile: Profile,
+    cost_usd: f64,
+    late: Duration,
+    script: Mutex<VecDeque<Meet>>,
+    pub(super) begun: AtomicU32,
+    pub(super) ended: AtomicU32,
+    gate: Gate,
+}
+
+impl Scripted {
+    pub(super) fn new(name: &str, late: Duration, script: impl IntoIterator<Item = Meet>) -> Self {
+        let name = *NAMES.iter().find(|known| **known == name).unwrap();
+        let source = match name {
+            "feeds" => SourceKind::Feeds,
+            "corpus" => SourceKind::Corpus,
+            "database" => SourceKind::Database,
+            "api" => SourceKind::Api,
+            _ => SourceKind::Web,
+        };
+        let own = !matches!(source, SourceKind::Feeds | SourceKind::Web);
+        let profile = Profile {
+            name,
+            title: "Scripted",
+            kind: if own { ProviderKind::Own } else { ProviderKind::Search },
+            source,
+            storage: Storage::Stored,
+            languages: Languages::All,
+            restricts_domains: source == SourceKind::Web,
+            returns: "",
+            terms: "",
+            configure: "",
+        };
+        let settings = GateSettings {
+            name,
+            rpm: 600_000,
+            max_wait: Duration::from_secs(1),
+            timeout: Duration::from_mins(1),
+            max_bytes: 0,
+            max_attempts: 1,
+            cooldown: Duration::from_secs(1),
+            failures_to_open: 100,
+            daily_limit: None,
+            cost_usd: 0.0,
+        };
+        let http = HttpClient::live("corroborate-test").unwrap();
+        Self {
+            profile,
+            cost_usd: 0.0,
+            late,
+            script: Mutex::new(script.into_iter().collect()),
+            begun: AtomicU32::new(0),
+            ended: AtomicU32::new(0),
+            gate: Gate::new(settings, http, Arc::new(SystemClock), Arc::new(NoObserver)),
+        }
+    }
+
+    pub(super) fn priced(mut self, usd: f64) -> Self {
+        self.cost_usd = usd;
+        self
+    }
+
+    pub(super) fn speaking(mut self, languages: &'static [&'static str]) -> Self {
+        self.profile.languages = Languages::Only(languages);
+        self
+    }
+
+    pub(super) fn provider(name: &str) -> Arc<dyn Provider> {
+        Arc::new(Self::new(name, Duration::ZERO, []))
+    }
+
+    pub(super) fn paid(name: &str) -> Arc<dyn Provider> {
+        Arc::new(Self::new(name, Duration::ZERO, []).priced(0.01))
+    }
+
+    fn answer(&self) -> Result<Answer, AskError> {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        match self.script.lock().unwrap().pop_front() {
+            None => Ok(Answer::default()),
+            Some(Meet::Hits(hits)) => Ok(Answer { hits, reviews: Vec::new() }),
+            Some(Meet::Fails(error)) => Err(error),
+        }
+    }
+}
+
+impl Provider for Scripted {
+    fn profile(&self) -> &'static Profile {
+        // A test's profiles are few and live as long as the test.
+        Box::leak(Box::new(self.profile))
+    }
+
+    fn cost_usd(&self) -> f64 {
+        self.cost_usd
+    }
+
+    fn ask<'a>(&'a self, _query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Box::pin(self.gate.run(asker, || async {
+            tokio::time::sleep(self.late).await;
+            self.answer()
+        }))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

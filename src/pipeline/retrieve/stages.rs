@@ -1,0 +1,259 @@
+//! Who is asked what, in which order: the plan for one claim. Nothing is asked here.
+
+use std::sync::Arc;
+
+use crate::domain::item::SourceKind;
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::SourceType;
+use crate::judging::credibility::credibility;
+use crate::providers::{Provider, Query};
+
+/// Domains one query names: more would not leave room for the words in GDELT's 250 characters.
+const DOMAINS_PER_QUERY: usize = 5;
+
+/// Sites of fact-checkers by the language they write in, the best known first. They are searched only where the index of
+/// all fact-checkers cannot be asked.
+const FACT_CHECKERS: &[(&str, &[&str])] = &[
+    ("en", &["snopes.com", "politifact.com", "factcheck.org", "fullfact.org"]),
+    ("ru", &["provereno.media", "stopfake.org", "factcheck.kz"]),
+    ("uk", &["stopfake.org", "voxukraine.org"]),
+    ("pt", &["aosfatos.org", "lupa.uol.com.br"]),
+    ("es", &["maldita.es", "newtral.es", "chequeado.com"]),
+    ("de", &["correctiv.org", "mimikama.org"]),
+    ("fr", &["factuel.afp.com", "20minutes.fr"]),
+];
+
+/// Trusted sites that write in another language than their domain tells.
+const LANGUAGE_OF: &[(&str, &str)] = &[
+    ("suspilne.media", "uk"),
+    ("unian.net", "uk"),
+    ("ukrinform.net", "uk"),
+    ("meduza.io", "ru"),
+    ("novayagazeta.eu", "ru"),
+];
+
+/// How far a stage goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Serve {
+    /// Every provider holds something of its own: all are asked, at once.
+    All,
+    /// One answer serves; the next provider is asked where the one before could not be.
+    First,
+    /// Provider after provider, query after query, until enough is found.
+    UntilEnough,
+}
+
+/// One step of the search.
+#[derive(Debug)]
+pub(super) struct Stage<'a> {
+    /// As in the trace.
+    pub(super) name: &'static str,
+    pub(super) serve: Serve,
+    pub(super) providers: Vec<&'a Arc<dyn Provider>>,
+    pub(super) queries: Vec<Query>,
+}
+
+/// What the plan depends on beside the claim.
+pub(super) struct Plan<'a> {
+    pub(super) own: &'a [Arc<dyn Provider>],
+    pub(super) search: &'a [Arc<dyn Provider>],
+    /// Of the item; empty for all.
+    pub(super) kinds: &'a [SourceKind],
+    pub(super) rules: &'a DomainRules,
+    /// Whether the index of all fact-checkers is missing or could not be asked.
+    pub(super) without_fact_checks: bool,
+}
+
+/// Whether the item wants that kind of source.
+pub(super) fn selects(kinds: &[SourceKind], kind: SourceKind) -> bool {
+    kinds.is_empty() || kinds.contains(&kind)
+}
+
+impl<'a> Plan<'a> {
+    /// Everybody whom the item's kinds select, our own knowledge aside.
+    pub(super) fn selected(&self) -> impl Iterator<Item = &'a Arc<dyn Provider>> {
+        let kinds = self.kinds;
+        self.own.iter().chain(self.search).filter(move |provider| selects(kinds, provider.profile().source))
+    }
+
+    /// The stages in their order; one without anybody to ask or anything to ask for is not among them.
+    pub(super) fn stages(&self, queries: &[Query]) -> Vec<Stage<'a>> {
+        let best = || queries.first().cloned().into_iter().collect::<Vec<Query>>();
+        let language = queries.first().and_then(|query| query.language.as_deref());
+        let mut stages = vec![
+            stage("own material", Serve::All, self.of(self.own, |_| true), best()),
+            stage("feeds", Serve::All, self.of(self.search, |kind| kind == SourceKind::Feeds), best()),
+        ];
+        let web = self.of(self.search, |kind| kind != SourceKind::Feeds);
+        let restricting: Vec<&Arc<dyn Provider>> =
+            web.iter().copied().filter(|provider| provider.profile().restricts_domains).collect();
+        // With the allow list alone the whole search is one of trusted sites.
+        if !self.rules.allowlist_only {
+            let trusted = restricted(best(), &self.trusted(language));
+            stages.push(stage("trusted sites", Serve::First, restricting.clone(), trusted));
+        }
+        if self.without_fact_checks && selects(self.kinds, SourceKind::Factcheck) {
+            let sites = restricted(best(), &self.fact_checkers(language));
+            stages.push(stage("fact-checkers' sites", Serve::First, restricting, sites));
+        }
+        stages.push(stage("everything", Serve::UntilEnough, web, self.only_allowed(queries.to_vec())));
+        stages.retain(|stage| !stage.providers.is_empty() && !stage.queries.is_empty());
+        stages
+    }
+
+    /// Those of the kinds wanted, free ones first; among equals the order they were built in stands.
+    fn of(&self, among: &'a [Arc<dyn Provider>], kind: impl Fn(SourceKind) -> bool) -> Vec<&'a Arc<dyn Provider>> {
+        let wanted = |source: SourceKind| kind(source) && selects(self.kinds, source);
+        let mut chosen: Vec<&Arc<dyn Provider>> =
+            among.iter().filter(|provider| wanted(provider.profile().source)).collect();
+        chosen.sort_by_key(|provider| provider.paid());
+        chosen
+    }
+
+    /// The allowed domains most likely to have written of it: in the claim's language first, news before the rest.
+    fn trusted(&self, language: Option<&str>) -> Vec<String> {
+        let mut domains: Vec<(bool, bool, f64, &str)> = self
+            .rules
+            .allowed()
+            .into_iter()
+            .map(|domain| {
+                let host = domain.trim_start_matches("*.");
+                let (figure, kind) = credibility(host, self.rules);
+                (!writes_in(host, language), kind != SourceType::News, -figure, host)
+            })
+            .collect();
+        domains.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(b.3)));
+        domains.into_iter().take(DOMAINS_PER_QUERY).map(|(.., host)| host.to_owned()).collect()
+    }
+
+    fn fact_checkers(&self, language: Option<&str>) -> Vec<String> {
+        let wanted = language.unwrap_or("en");
+        let known = FACT_CHECKERS.iter().find(|(code, _)| *code == wanted).or_else(|| FACT_CHECKERS.first());
+        let sites = known.map_or(&[][..], |(_, sites)| sites);
+        sites.iter().filter(|site| !self.rules.is_denied(site)).map(|site| (*site).to_owned()).collect()
+    }
+
+    /// With the allow list only, an open search would be thrown away whole: each query then asks a few allowed domains,
+    /// the queries of a claim different ones.
+    fn only_allowed(&self, mut queries: Vec<Query>) -> Vec<Query> {
+        let allowed = self.rules.allowed();
+        if !self.rules.allowlist_only || allowed.is_empty() {
+            return queries;
+        }
+        let parts: Vec<&[&str]> = allowed.chunks(DOMAINS_PER_QUERY).collect();
+        for (query, part) in queries.iter_mut().zip(parts.into_iter().cycle()) {
+            query.domains = part.iter().map(|domain| domain.trim_start_matches("*.").to_owned()).collect();
+        }
+        queries
+    }
+}
+
+fn stage<'a>(
+    name: &'static str,
+    serve: Serve,
+    providers: Vec<&'a Arc<dyn Provider>>,
+    queries: Vec<Query>,
+) -> Stage<'a> {
+    Stage { name, serve, providers, queries }
+}
+
+/// The same queries within these domains; none without domains.
+fn restricted(queries: Vec<Query>, domains: &[String]) -> Vec<Query> {
+    if domains.is_empty() {
+        return Vec::new();
+    }
+    queries.into_iter().map(|query| Query { domains: domains.to_vec(), ..query }).collect()
+}
+
+fn writes_in(host: &str, language: Option<&str>) -> bool {
+    let told = LANGUAGE_OF.iter().find(|(domain, _)| *domain == host).map(|(_, language)| *language);
+    let own = told.unwrap_or(match host.rsplit('.').next() {
+        Some("ua") => "uk",
+        Some("ru") => "ru",
+        Some("br" | "pt") => "pt",
+        _ => "en",
+    });
+    own == language.unwrap_or("en")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Scripted, query};
+    use super::*;
+    use crate::domain::rules::{DomainList, DomainRule};
+
+    fn rules(allowed: &[&str], allowlist_only: bool) -> DomainRules {
+        let rule = |domain: &&str| DomainRule {
+            domain: (*domain).to_owned(),
+            list: DomainList::Allow,
+            credibility: None,
+            source_type: None,
+            why: None,
+        };
+        DomainRules::new(allowed.iter().map(rule), allowlist_only)
+    }
+
+    fn names(plan: &Plan<'_>, queries: &[Query]) -> Vec<(&'static str, Vec<&'static str>)> {
+        let stages = plan.stages(queries);
+        stages.iter().map(|stage| (stage.name, stage.providers.iter().map(|one| one.name()).collect())).collect()
+    }
+
+    #[test]
+    fn own_material_comes_before_trusted_sites_and_everything_last() {
+        let own = [Scripted::provider("corpus"), Scripted::provider("database")];
+        let search = [
+            Scripted::provider("feeds"),
+            Scripted::provider("searxng"),
+            Scripted::paid("brave"),
+            Scripted::provider("gdelt"),
+        ];
+        let lists = rules(&["reuters.com"], false);
+        let plan =
+            |kinds, without_fact_checks| Plan { own: &own, search: &search, kinds, rules: &lists, without_fact_checks };
+        let queries = [query("a"), query("b")];
+        let web = vec!["searxng", "gdelt", "brave"];
+        assert_eq!(
+            names(&plan(&[], true), &queries),
+            [
+                ("own material", vec!["corpus", "database"]),
+                ("feeds", vec!["feeds"]),
+                ("trusted sites", web.clone()),
+                ("fact-checkers' sites", web.clone()),
+                ("everything", web.clone()),
+            ]
+        );
+        let some = plan(&[SourceKind::Database, SourceKind::Feeds], true);
+        assert_eq!(names(&some, &queries), [("own material", vec!["database"]), ("feeds", vec!["feeds"])]);
+        assert!(names(&plan(&[SourceKind::Knowledge], false), &queries).is_empty());
+        let open = names(&plan(&[SourceKind::Web], false), &queries);
+        assert_eq!(open, [("trusted sites", web.clone()), ("everything", web)]);
+        assert!(names(&plan(&[], true), &[]).is_empty(), "nothing to ask for");
+    }
+
+    #[test]
+    fn a_stage_without_domains_is_left_out_and_an_allow_list_alone_makes_one_search() {
+        let search = [Scripted::provider("searxng")];
+        let none = rules(&[], false);
+        let plan = |rules| Plan { own: &[], search: &search, kinds: &[], rules, without_fact_checks: false };
+        let stages = |rules| plan(rules).stages(&[query("a"), query("b")]);
+        assert_eq!(stages(&none).iter().map(|stage| stage.name).collect::<Vec<_>>(), ["everything"]);
+        let only = rules(&["a.com", "b.com", "c.com", "d.com", "e.com", "f.com"], true);
+        let found = stages(&only);
+        assert_eq!(found.len(), 1);
+        let domains: Vec<usize> = found[0].queries.iter().map(|query| query.domains.len()).collect();
+        assert_eq!(domains, [5, 1], "the queries of a claim ask different domains");
+    }
+
+    #[test]
+    fn trusted_sites_are_those_of_the_claims_language() {
+        let lists =
+            rules(&["pravda.com.ua", "reuters.com", "meduza.io", "nature.com", "bbc.com", "*.gov", "dw.com"], false);
+        let plan = Plan { own: &[], search: &[], kinds: &[], rules: &lists, without_fact_checks: false };
+        assert_eq!(plan.trusted(Some("uk"))[0], "pravda.com.ua");
+        assert_eq!(plan.trusted(Some("ru"))[0], "meduza.io");
+        assert_eq!(plan.trusted(Some("en"))[..3], ["bbc.com", "reuters.com", "dw.com"]);
+        assert_eq!(plan.trusted(None).len(), DOMAINS_PER_QUERY);
+        assert_eq!(plan.fact_checkers(Some("uk")), ["stopfake.org", "voxukraine.org"]);
+        assert_eq!(plan.fact_checkers(Some("xx"))[0], "snopes.com");
+    }
+}

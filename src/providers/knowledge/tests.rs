@@ -1,0 +1,241 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use futures::future::BoxFuture;
+
+use super::super::contract_own::{OwnSubject, gate, keeps_the_own_contract};
+use super::*;
+use crate::domain::evidence::JudgedPassage;
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::Origin;
+use crate::domain::verdict::{ClaimKind, SourceType, Verdict};
+use crate::inference::Models;
+use crate::inference::Pair;
+use crate::inference::hashed::{DEFAULT_DIMENSION, HashedEmbedder};
+use crate::judging::credibility::credibility;
+use crate::judging::numbers;
+use crate::judging::profile::TextProfile;
+use crate::judging::scoring::Scoring;
+use crate::judging::verdicts::{ClaimContext, assess};
+use crate::outbound::AskMeter;
+use crate::store::StoreError;
+
+/// A shelf in memory; the real one is tried with a real server in the integration tests.
+#[derive(Debug)]
+struct Shelf {
+    rows: Vec<NearEvidence>,
+    slow: Duration,
+    broken: bool,
+}
+
+impl EvidenceShelf for Shelf {
+    fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
+        Box::pin(async move {
+            tokio::time::sleep(self.slow).await;
+            assert_eq!((wanted.embedding.len(), wanted.embedder), (DEFAULT_DIMENSION, "hashed-ngrams"));
+            if self.broken {
+                return Err(StoreError::Corrupt { detail: "the shelf fell down".to_owned() });
+            }
+            Ok(self.rows.clone())
+        })
+    }
+}
+
+fn near(url: &str, sentence: &str) -> NearEvidence {
+    NearEvidence {
+        url: url.to_owned(),
+        final_url: None,
+        title: Some("A title ".to_owned()),
+        published_at: Some(DateTime::UNIX_EPOCH),
+        language: Some("en".to_owned()),
+        sentence: sentence.to_owned(),
+        score: 0.8,
+    }
+}
+
+fn knowledge(rows: Vec<NearEvidence>, slow: Duration, broken: bool) -> Knowledge {
+    let denied: Denied = Arc::new(|host| host == "denied.example");
+    let shelf = Arc::new(Shelf { rows, slow, broken });
+    new(shelf, Arc::new(HashedEmbedder::default()), denied, gate(gate_settings(Duration::from_mins(10))))
+}
+
+async fn ask(provider: &Knowledge, text: &str) -> Answer {
+    let query = Query { text: text.to_owned(), ..super::super::contract::query() };
+    let meter = AskMeter::default();
+    let until = tokio::time::Instant::now() + Duration::from_secs(5);
+    provider.ask(&query, Asker { until, meter: &meter }).await.unwrap()
+}
+
+#[tokio::test]
+async fn knowledge_keeps_the_own_contract() {
+    let rows = vec![
+        near("https://a.example/1", "Customs approved the port."),
+        near("https://a.example/1", "The port of Vizhinjam has its customs licence."),
+        near("https://b.example/2", "Vizhinjam may now receive ships."),
+    ];
+    keeps_the_own_contract(OwnSubject {
+        query: super::super::contract::query(),
+        full: Box::new(knowledge(rows, Duration::ZERO, false)),
+        empty: Box::new(knowledge(Vec::new(), Duration::ZERO, false)),
+        broken: Box::new(knowledge(Vec::new(), Duration::ZERO, true)),
+        slow: Box::new(knowledge(Vec::new(), Duration::from_secs(6), false)),
+        content: None,
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_denied_host_is_not_known_wherever_its_address_led_from() {
+    let mut moved = near("https://c.example/3", "A third sentence.");
+    moved.final_url = Some("https://denied.example/3".to_owned());
+    let rows = vec![near("https://denied.example/1", "One."), near("https://b.example/2", "Two."), moved];
+    let found = ask(&knowledge(rows, Duration::ZERO, false), "anything").await;
+    assert_eq!(found.hits.iter().map(|hit| hit.url.as_str()).collect::<Vec<_>>(), ["https://b.example/2"]);
+}
+
+#[tokio::test]
+async fn a_text_without_words_is_near_to_nothing() {
+    let rows = vec![near("https://b.example/2", "Two.")];
+    assert_eq!(ask(&knowledge(rows, Duration::ZERO, false), "… !?").await, Answer::default());
+}
+
+#[test]
+fn the_facts_are_ten_with_real_and_separate_places() {
+    let mut urls: Vec<String> = Vec::new();
+    for fact in &seeds::SEEDS {
+        let url = Url::parse(fact.url).unwrap();
+        assert_eq!(url.scheme(), "https");
+        assert!(url.fragment().is_none() && fact.key().starts_with(fact.url));
+        let kind = SourceType::parse(fact.source_type).unwrap();
+        let (figure, known) = credibility(url.host_str().unwrap(), &DomainRules::default());
+        assert!(figure >= 0.8, "{url} is an authority: {figure}");
+        assert_eq!(known, kind, "{url}");
+        assert!((40..=200).contains(&fact.text.chars().count()), "{}", fact.text);
+        urls.push(fact.key());
+    }
+    urls.sort();
+    urls.dedup();
+    assert_eq!(urls.len(), 10);
+}
+
+/// What all ten facts together, and nothing else, make of a claim.
+async fn alone(claim: &str) -> (Verdict, bool) {
+    let models = Models::rules(DEFAULT_DIMENSION, 0.65);
+    let embed = async |text: &str| models.embedder.embed(&[text]).await.unwrap().pop().unwrap();
+    let profile =
+        async |text: &str| Arc::new(TextProfile::new(text, Some("en"), None, &[]).with_embedding(embed(text).await));
+    let ours = profile(claim).await;
+    let mut passages: Vec<JudgedPassage> = Vec::new();
+    for (position, fact) in seeds::SEEDS.iter().enumerate() {
+        let theirs = profile(fact.text).await;
+        let pairs = [Pair { claim: Arc::clone(&ours), passage: Arc::clone(&theirs) }];
+        let relevance = models.reranker.relevance(&pairs).await.unwrap()[0];
+        let given = models.stance.judge(&pairs).await.unwrap()[0];
+        let check = numbers::compare(&ours, &theirs);
+        let given = numbers::apply(given, &check);
+        passages.push(JudgedPassage {
+            evidence_id: format!("ev_{position}"),
+            url: fact.key(),
+            domain: String::new(),
+            title: None,
+            published_at: None,
+            language: None,
+            passage: fact.text.to_owned(),
+            entail: given.entail,
+            contradict: given.contradict,
+            neutral: given.neutral,
+            agreement: 0.7,
+            relevance,
+            credibility: 0.95,
+            freshness: 0.5,
+            specificity: 0.8,
+            quality: 0.8,
+            num_ok: check.num_ok,
+            independent_group: fact.key(),
+            source_type: SourceType::Government,
+            origin: Origin::Kb,
+            provider: NAME.to_owned(),
+            rank: u32::try_from(position + 1).unwrap(),
+            out_of_context: false,
+        });
+    }
+    let context = ClaimContext {
+        kind: ClaimKind::Factual,
+        claim_date: None,
+        confidence_threshold: 0.75,
+        degraded: false,
+        searched: true,
+        scoring: Scoring::default(),
+    };
+    let found = assess(&context, &passages, &[]);
+    (found.verdict, found.decisive)
+}
+
+/// A true claim may be supported or left open, never turned round; a false one never supported. Some twenty of each.
+#[tokio::test]
+async fn the_facts_alone_never_make_a_wrong_verdict() {
+    let true_claims = [
+        "The Earth is about 4.5 billion years old.",
+        "The Earth is 4.54 billion years old.",
+        "The Earth is not 6,000 years old.",
+        "The Earth is round.",
+        "The Earth is not flat.",
+        "COVID-19 vaccines are safe.",
+        "COVID-19 vaccines are not dangerous.",
+        "Apollo 11 landed on the Moon in 1969.",
+        "Humans landed on the Moon on 20 July 1969.",
+        "The Moon landing was not faked.",
+        "Human activities are causing global warming.",
+        "Global warming is caused by humans.",
+        "5G does not spread COVID-19.",
+        "5G mobile networks do not cause COVID-19.",
+        "Water fluoridation is safe.",
+        "Community water fluoridation prevents tooth decay.",
+        "The speed of light in vacuum is 299,792,458 metres per second.",
+        "The speed of light is about 300,000 kilometres per second.",
+        "India became independent in 1947.",
+        "The United Nations was founded in 1945.",
+        "The United Nations was not founded in 1950.",
+    ];
+    let false_claims = [
+        "The Earth is 6,000 years old.",
+        "The Earth is not 4.54 billion years old.",
+        "The Earth is flat.",
+        "The Earth is not round.",
+        "COVID-19 vaccines are not safe.",
+        "COVID-19 vaccines are dangerous.",
+        "Apollo 11 never landed on the Moon.",
+        "Apollo 11 landed the first humans on the Moon in 1972.",
+        "The Moon landing was faked.",
+        "Human activities are not causing global warming.",
+        "Climate scientists do not agree that human activities are causing global warming.",
+        "5G mobile networks spread COVID-19.",
+        "5G causes COVID-19.",
+        "Water fluoridation is not safe.",
+        "Community water fluoridation is dangerous.",
+        "The speed of light in vacuum is 150,000 kilometres per second.",
+        "The speed of light in vacuum is 299,792,459 metres per second.",
+        "India became independent from British rule in 1950.",
+        "India did not become independent in 1947.",
+        "The United Nations was founded in 1919.",
+        "The United Nations was not founded in 1945.",
+    ];
+    let mut wrong = Vec::new();
+    let mut refuted = 0;
+    for claim in true_claims {
+        let found = alone(claim).await;
+        if matches!(found.0, Verdict::Refuted | Verdict::Outdated | Verdict::Misleading) {
+            wrong.push((claim, found));
+        }
+    }
+    for claim in false_claims {
+        let found = alone(claim).await;
+        refuted += u32::from(found.0 == Verdict::Refuted);
+        if found.0 == Verdict::Supported {
+            wrong.push((claim, found));
+        }
+    }
+    assert_eq!(wrong, []);
+    assert!(refuted >= 12, "the plain falsehoods are refuted: {refuted}");
+}

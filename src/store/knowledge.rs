@@ -1,0 +1,273 @@
+//! Stored evidence as something to be asked: the sentences nearest in meaning, the facts that come with the program, and
+//! how often each sentence has been of use.
+
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+use serde::Serialize;
+use sqlx::{Postgres, Row as _, Transaction};
+
+use super::commit::rows;
+use super::{Store, StoreError, vector_text};
+
+/// Neighbours by their bits, before the exact cosine orders them: what the index looks through in one go (its
+/// `ef_search`). More would not be returned.
+const NEIGHBOURS: i64 = 40;
+
+/// What one earlier use is worth in the order of the answers, and the most that uses are worth (SCORING, rank).
+const ACCESS_BOOST: f64 = 0.02;
+const MOST_ACCESS_BOOST: f64 = 0.1;
+
+/// The last day of our calendar, which every reader of the table can hold (`infinity` is not one of chrono's).
+fn never() -> DateTime<Utc> {
+    chrono::NaiveDate::from_ymd_opt(9999, 12, 31)
+        .and_then(|day| day.and_hms_opt(0, 0, 0))
+        .map_or(DateTime::<Utc>::MAX_UTC, |moment| moment.and_utc())
+}
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct NearTo<'a> {
+    pub embedding: &'a [f32],
+    /// Who made the embedding; others' are not compared with it.
+    pub embedder: &'a str,
+    /// Cosine under which a sentence is about something else.
+    pub similarity: f64,
+    /// Pages that have expired by then are not used.
+    pub now: DateTime<Utc>,
+}
+
+/// A stored sentence with the page that says it. A sentence several pages say comes once for each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NearEvidence {
+    pub url: String,
+    /// Where the address led to, when that is elsewhere.
+    pub final_url: Option<String>,
+    pub title: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    pub language: Option<String>,
+    pub sentence: String,
+    /// Cosine of the embeddings, and the access boost.
+    pub score: f64,
+}
+
+/// Where stored evidence is looked up.
+pub trait EvidenceShelf: Send + Sync + std::fmt::Debug {
+    /// The nearest sentences of pages that can be read and have not expired, best first.
+    fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>>;
+}
+
+impl EvidenceShelf for Store {
+    fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
+        Box::pin(self.nearest_evidence(wanted))
+    }
+}
+
+/// A well-established fact that comes with the program.
+#[derive(Debug, Clone, Serialize)]
+pub struct SeedRow {
+    pub id: String,
+    pub url: String,
+    pub domain: String,
+    pub title: String,
+    pub publisher: String,
+    pub language: String,
+    pub text: String,
+    pub source_type: String,
+    pub content_hash: String,
+    pub claim_hash: String,
+    /// Made by [`SeedRow::vector`].
+    pub embedding: String,
+    pub entities: Vec<String>,
+}
+
+impl SeedRow {
+    /// An embedding as `embedding` holds it.
+    pub fn vector(embedding: &[f32]) -> String {
+        vector_text(embedding)
+    }
+}
+
+/// A stored sentence that was looked up, judged, and found to be about a claim.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct EvidenceUse {
+    pub evidence_id: String,
+    /// The hash of the stored sentence.
+    pub claim_hash: String,
+    /// The hash under which the item's own evidence is kept.
+    pub passage_hash: String,
+    pub relevance: f64,
+    /// Whether it bears a verdict.
+    pub deciding: bool,
+}
+
+impl Store {
+    async fn nearest_evidence(&self, wanted: NearTo<'_>) -> Result<Vec<NearEvidence>, StoreError> {
+        // The inner query goes by the bits alone, which is what the index answers; everything else is decided over its few
+        // rows. The sub-selects make the given vector be read once.
+        let found = sqlx::query(
+            "WITH near AS MATERIALIZED (
+                 SELECT id, evidence_id, claim_text, embedding, access_count FROM evidence_claims
+                 WHERE embedder = $2
+                 ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
+                 LIMIT $5),
+             ranked AS (
+                 SELECT id, evidence_id, claim_text, access_count,
+                     1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM near),
+             said AS (
+                 SELECT id, evidence_id FROM ranked
+                 UNION
+                 SELECT echo.evidence_claim_id, echo.evidence_id FROM evidence_echoes echo JOIN ranked
+                     ON ranked.id = echo.evidence_claim_id)
+             SELECT page.url, page.final_url, page.title, page.published_at, page.language, ranked.claim_text,
+                 similarity + least($6 * access_count, $7) AS score
+             FROM ranked JOIN said USING (id) JOIN evidence_sources page ON page.id = said.evidence_id
+             WHERE similarity >= $3 AND page.expires_at > $4 AND NOT page.extraction_failed
+                 -- The operator's own texts are asked for themselves, each time.
+                 AND page.origin IN ('web', 'kb')
+             ORDER BY score DESC, page.url",
+        )
+        .bind(vector_text(wanted.embedding))
+        .bind(wanted.embedder)
+        .bind(wanted.similarity)
+        .bind(wanted.now)
+        .bind(NEIGHBOURS)
+        .bind(ACCESS_BOOST)
+        .bind(MOST_ACCESS_BOOST)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut evidence = Vec::with_capacity(found.len());
+        for row in found {
+            evidence.push(NearEvidence {
+                url: row.try_get("url")?,
+                final_url: row.try_get("final_url")?,
+                title: row.try_get("title")?,
+                published_at: row.try_get("published_at")?,
+                language: row.try_get("language")?,
+                sentence: row.try_get("claim_text")?,
+                score: row.try_get("score")?,
+            });
+        }
+        Ok(evidence)
+    }
+
+    /// How often the sentences of these pages have been of use, the most used one of each page.
+    pub async fn access_counts(&self, ids: &[String]) -> Result<Vec<(String, i32)>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(sqlx::query_as(
+            "SELECT evidence_id, max(access_count) FROM evidence_claims WHERE evidence_id = ANY($1) AND access_count > 0
+             GROUP BY evidence_id",
+        )
+        .bind(ids)
+        .fetch_all(&self.pool)
+        .await?)
+    }
+
+    /// Whether exactly the facts with these sentences (by their hashes) are installed, embedded by that embedder.
+    pub async fn has_seeds(&self, sentences: &[String], embedder: &str) -> Result<bool, StoreError> {
+        let (known, other): (i64, i64) = sqlx::query_as(
+            "SELECT count(*) FILTER (WHERE said.claim_hash = ANY($1) AND said.embedder = $2),
+                 count(*) FILTER (WHERE NOT coalesce(said.claim_hash = ANY($1), false))
+             FROM evidence_sources page LEFT JOIN evidence_claims said ON said.evidence_id = page.id
+             WHERE page.origin = 'kb'",
+        )
+        .bind(sentences)
+        .bind(embedder)
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(other == 0 && usize::try_from(known).is_ok_and(|known| known == sentences.len()))
+    }
+
+    /// Installs the facts that come with the program: new ones are added, changed ones replaced, those of another embedder
+    /// embedded anew with their counters kept, those this version no longer knows retired.
+    pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let given = rows(seeds)?;
+        let mut transaction = self.pool.begin().await?;
+        // Several processes may start at once.
+        sqlx::query("SELECT pg_advisory_xact_lock(hashtext('corroborate seed facts'))")
+            .execute(&mut *transaction)
+            .await?;
+        // A fact that was cited stays readable for as long as its items do; it is only not found any more.
+        sqlx::query(
+            "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
+             gone AS (
+                 UPDATE evidence_sources SET origin = 'web', expires_at = $2
+                 WHERE origin = 'kb' AND id NOT IN (SELECT id FROM given) RETURNING id)
+             DELETE FROM evidence_claims said WHERE evidence_id IN (SELECT id FROM gone) OR EXISTS (
+                 SELECT 1 FROM given WHERE given.id = said.evidence_id AND given.claim_hash <> said.claim_hash)",
+        )
+        .bind(&given)
+        .bind(now)
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "INSERT INTO evidence_sources (id, url, domain, title, language, raw_text, source_type, content_hash, publisher,
+                 origin, fetched_at, expires_at)
+             SELECT id, url, domain, title, language, text, source_type, content_hash, publisher, 'kb', $2, $3
+             FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text, language text,
+                 text text, source_type text, content_hash text, publisher text)
+             ORDER BY id
+             ON CONFLICT (id) DO UPDATE SET title = excluded.title, raw_text = excluded.raw_text,
+                 content_hash = excluded.content_hash, publisher = excluded.publisher, origin = 'kb',
+                 fetched_at = excluded.fetched_at, expires_at = excluded.expires_at",
+        )
+        .bind(&given)
+        .bind(now)
+        .bind(never())
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "INSERT INTO evidence_claims (evidence_id, claim_text, claim_hash, embedding, embedder, entities)
+             SELECT id, text, claim_hash, embedding::vector(384), $2, entities
+             FROM jsonb_to_recordset($1::jsonb) AS row(id text, text text, claim_hash text, embedding text, entities jsonb)
+             ORDER BY id
+             ON CONFLICT (evidence_id, claim_hash) DO UPDATE SET embedding = excluded.embedding,
+                 embedder = excluded.embedder, entities = excluded.entities",
+        )
+        .bind(&given)
+        .bind(embedder)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+}
+
+/// Moves the counters of sentences that were of use to an item. What the item used before, in an earlier run of its, is
+/// not counted again: so it must be called before the item's old evidence is replaced.
+pub(super) async fn write_uses(
+    transaction: &mut Transaction<'_, Postgres>,
+    item_id: &str,
+    uses: &[EvidenceUse],
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    if uses.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "WITH given AS (
+             SELECT DISTINCT ON (row.evidence_id, row.claim_hash) row.*
+             FROM jsonb_to_recordset($1::jsonb) AS row(evidence_id text, claim_hash text, passage_hash text,
+                 relevance double precision, deciding boolean)
+             WHERE NOT EXISTS (SELECT 1 FROM item_evidence old WHERE old.item_id = $2
+                 AND old.evidence_id = row.evidence_id AND old.passage_hash = row.passage_hash)
+             ORDER BY row.evidence_id, row.claim_hash, row.deciding DESC, row.relevance DESC),
+         -- In one order everywhere; a counter is not worth waiting for, nor a deadlock.
+         held AS (
+             SELECT said.id, given.relevance, given.deciding FROM evidence_claims said JOIN given
+                 ON given.evidence_id = said.evidence_id AND given.claim_hash = said.claim_hash
+             ORDER BY said.id FOR NO KEY UPDATE OF said SKIP LOCKED)
+         UPDATE evidence_claims said SET access_count = access_count + 1, last_accessed = $3,
+             verification_count = verification_count + held.deciding::integer,
+             -- The relevance with which it was stored is the first of the series.
+             avg_relevance = (avg_relevance * (access_count + 1) + held.relevance) / (access_count + 2)
+         FROM held WHERE held.id = said.id",
+    )
+    .bind(rows(uses)?)
+    .bind(item_id)
+    .bind(now)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}
