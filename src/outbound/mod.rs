@@ -19,6 +19,7 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
+mod inquiry;
 mod limiter;
 pub mod local;
 mod observer;
@@ -29,6 +30,7 @@ pub mod replay;
 pub mod retry_after;
 #[cfg(test)]
 mod script;
+mod secrets;
 mod spend;
 #[cfg(test)]
 pub(crate) mod test_server;
@@ -38,6 +40,7 @@ pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
 pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use gate::{DayUsage, Gate, GateSettings, GateState, GateStatus};
+pub use inquiry::Inquiry;
 pub use observer::{NoObserver, Observer};
 pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
