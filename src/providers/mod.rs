@@ -13,9 +13,14 @@
 pub mod brave;
 #[cfg(test)]
 mod contract;
+pub mod eventregistry;
 pub mod gdelt;
 pub mod google;
+#[cfg(test)]
+mod manual;
+pub mod newsapi;
 pub mod searxng;
+pub mod serpapi;
 mod wire;
 
 use std::fmt::Debug;
@@ -204,7 +209,15 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 4] = [&google::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 7] = [
+    &google::PROFILE,
+    &searxng::PROFILE,
+    &brave::PROFILE,
+    &serpapi::PROFILE,
+    &gdelt::PROFILE,
+    &eventregistry::PROFILE,
+    &newsapi::PROFILE,
+];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

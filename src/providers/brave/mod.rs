@@ -3,7 +3,7 @@
 //! Its terms forbid keeping raw results beyond the moment ([`Storage::Transient`]).
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 use std::time::Duration;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, KEY, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
 
 /// Constructed from the official types.
 const WEB: &str = r#"{"type":"search","query":{"original":"x","altered":null},
@@ -55,6 +55,10 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested { subject: subject(), habits: Habits { title: Some("A &amp; B"), ..Habits::default() } }
+}
+
 async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), [reply]).await;
     let outcome = bench.ask(&query()).await;
@@ -63,7 +67,7 @@ async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]

@@ -108,7 +108,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     }
     let sections = [page.web, page.news].into_iter().flatten().flat_map(|section| section.results);
     let found = page.results.into_iter().chain(sections);
-    let hits = found.filter_map(|found| to_hit(found, query)).take(query.limit).collect();
+    let hits = wire::distinct(found.filter_map(|found| to_hit(found, query))).take(query.limit).collect();
     Ok(Answer { hits, reviews: Vec::new() })
 }
 

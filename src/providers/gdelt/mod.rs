@@ -5,8 +5,10 @@
 
 mod query;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
+
+pub(super) use query::key_phrases;
 
 use std::time::Duration;
 

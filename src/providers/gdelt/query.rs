@@ -133,6 +133,21 @@ pub(super) fn cache_key(query: &Query) -> String {
     joined([super::NAME, &built, &domains.join("|"), &day, &query.limit.to_string()])
 }
 
+/// The words and phrases of the query most likely to find its subject again, best first, without any operator; for
+/// services that look for every one of them as an exact phrase.
+pub(in crate::providers) fn key_phrases(query: &Query) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    for Piece { text, is_plain } in pieces(query) {
+        let phrase = text.trim_matches('"');
+        let folded = phrase.to_lowercase();
+        let is_new = !taken.iter().any(|earlier| earlier.to_lowercase().contains(&folded));
+        if is_new && taken.len() < MOST_PIECES && !(is_plain && taken.len() >= FEWEST_PIECES) {
+            taken.push(phrase.to_owned());
+        }
+    }
+    taken
+}
+
 /// A part of the query, all of which must occur in an article.
 struct Piece {
     text: String,

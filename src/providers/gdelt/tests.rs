@@ -1,7 +1,7 @@
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{Reply, answer, json};
-use crate::providers::contract::{self, Bench, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, Subject, Tested, query};
 
 /// Recorded.
 const RECORDED: &str = r#"{"articles": [
@@ -36,6 +36,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("Vizhinjam International Seaport"), ..Habits::default() },
+    }
+}
+
 async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), [reply]).await;
     let outcome = bench.ask(&query()).await;
@@ -44,7 +51,7 @@ async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]

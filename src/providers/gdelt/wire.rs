@@ -39,6 +39,8 @@ const REFUSALS: [&str; 10] = [
 struct Page {
     #[serde(default, deserialize_with = "wire::list")]
     articles: Vec<Article>,
+    #[serde(default)]
+    error: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,25 +87,26 @@ pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Answer, AskE
         Err(AskError::Malformed { .. }) => wire::json_text(&repaired(text))?,
         other => other?,
     };
-    let mut answer = Answer::default();
-    for article in page.articles {
-        let Some(url) = article.url.as_deref().and_then(wire::page_url) else { continue };
-        if answer.hits.len() >= asked.limit || !wire::is_within(&url, &asked.domains) {
-            continue;
-        }
-        answer.hits.push(Hit {
-            url: url.to_string(),
-            title: title(&article.title.unwrap_or_default()),
-            snippet: String::new(),
-            // `seendate` is when GDELT crawled it.
-            published_at: None,
-            language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
-            provider: super::NAME,
-            storage: super::STORAGE,
-            content: None,
-        });
+    if let Some(error) = page.error {
+        return Err(AskError::CouldNotAsk { detail: excerpt(&error.to_string()) });
     }
-    Ok(answer)
+    let hits = page.articles.into_iter().filter_map(|article| to_hit(article, asked));
+    Ok(Answer { hits: wire::distinct(hits).take(asked.limit).collect(), reviews: Vec::new() })
+}
+
+fn to_hit(article: Article, asked: &Query) -> Option<Hit> {
+    let url = wire::page_url(&article.url?).filter(|url| wire::is_within(url, &asked.domains))?;
+    Some(Hit {
+        url: url.to_string(),
+        title: title(&article.title.unwrap_or_default()),
+        snippet: String::new(),
+        // `seendate` is when GDELT crawled it.
+        published_at: None,
+        language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
+        provider: super::NAME,
+        storage: super::STORAGE,
+        content: None,
+    })
 }
 
 /// There is no key: a 403 here is a wall before the service.

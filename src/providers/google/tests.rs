@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, KEY, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
 
 /// A recorded answer, with a made-up token.
 const RECORDED: &str = r#"{"claims":[{"text":"COVID-19 norms flouted in Delhi's Jaffrabad area","claimant":"Facebook,Twitter",
@@ -11,6 +11,10 @@ const RECORDED: &str = r#"{"claims":[{"text":"COVID-19 norms flouted in Delhi's 
 "url":"https://www.thequint.com/news/webqoof/video-from-lahore-passed-off-as-covid-19-norms-flouted-in-delhi",
 "title":"Video From Lahore Passed Off as COVID-19 Norms Flouted in Delhi","reviewDate":"2021-05-11T13:44:56Z",
 "textualRating":"False","languageCode":"en"}]}]}"#;
+
+/// A page that promises another, for ever.
+const ENDLESS: &str = r#"{"claims":[{"text":"a","claimReview":[{"url":"https://a.example/1","textualRating":"False"}]}],
+"nextPageToken":"CAo"}"#;
 
 fn error(code: u16, message: &str, detail: &serde_json::Value) -> Reply {
     let body = json!({"error": {"code": code, "message": message, "status": "X", "details": [detail]}});
@@ -48,6 +52,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("Jaffrabad"), endless: Some(ENDLESS), ..Habits::default() },
+    }
+}
+
 async fn ask(replies: impl IntoIterator<Item = Reply>, limit: usize) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), replies).await;
     let outcome = bench.ask(&Query { limit, ..query() }).await;
@@ -64,7 +75,7 @@ fn claim(text: &str, url: &str, rating: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{Reply, answer, json};
-use crate::providers::contract::{self, Bench, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, Subject, Tested, query};
 
 /// Constructed from the serialiser's source.
 const ANSWER: &str = r#"{"query":"x","results":[
@@ -29,6 +29,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("A \\n title"), wall: Some("disabled"), ..Habits::default() },
+    }
+}
+
 async fn ask(reply: Reply, asked: &Query) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), [reply]).await;
     let outcome = bench.ask(asked).await;
@@ -37,7 +44,7 @@ async fn ask(reply: Reply, asked: &Query) -> (Bench, Result<Answer, AskError>) {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]

@@ -109,7 +109,8 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     if found.is_empty() && !page.unresponsive_engines.is_empty() {
         return Err(AskError::CouldNotAsk { detail: unresponsive(&page.unresponsive_engines) });
     }
-    let hits = found.into_iter().filter_map(|found| to_hit(found, query)).take(query.limit).collect();
+    let hits = found.into_iter().filter_map(|found| to_hit(found, query));
+    let hits = wire::distinct(hits).take(query.limit).collect();
     Ok(Answer { hits, reviews: Vec::new() })
 }
 
