@@ -192,6 +192,17 @@ async fn a_page_above_the_api_says_nothing_of_the_key() {
 }
 
 #[tokio::test]
+async fn a_region_is_not_asked_for_and_an_age_never() {
+    let bench = Bench::start(&subject(), [test_server::json(RECORDED)]).await;
+    for (language, sent) in [(Some("pt-BR"), Some("pt")), (Some("sr_Latn"), Some("sr")), (None, None)] {
+        bench.ask(&Query { language: language.map(str::to_owned), ..query() }).await.unwrap();
+        let seen = bench.server.seen().pop().unwrap();
+        assert_eq!(seen.parameter("languageCode").as_deref(), sent);
+        assert_eq!(seen.parameter("maxAgeDays"), None);
+    }
+}
+
+#[tokio::test]
 async fn an_empty_query_is_not_asked() {
     let bench = Bench::start(&subject(), [test_server::json(RECORDED)]).await;
     let outcome = bench.ask(&Query { text: " \n".into(), ..query() }).await;
