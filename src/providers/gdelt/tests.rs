@@ -104,6 +104,30 @@ async fn every_sentence_it_refuses_with_has_its_class() {
 }
 
 #[tokio::test]
+async fn a_refused_query_is_followed_by_one_simpler_query() {
+    let refusal = "One or more of your keywords were too short, too long or too common: (vizhinjam)";
+    let bench = Bench::start(&subject(), [prose(200, refusal), json(RECORDED), json(RECORDED)]).await;
+    let asked = Query { domains: vec!["thehindu.com".into()], ..query() };
+    assert_eq!(bench.ask(&asked).await.unwrap().hits.len(), 1, "other domains fall out of the answer");
+    bench.ask(&query()).await.unwrap();
+    let sent: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("query").unwrap()).collect();
+    let first = "Vizhinjam \"International Seaport\" domainis:thehindu.com sourcelang:english";
+    assert_eq!(sent[..2], [first, "International Seaport sourcelang:english"]);
+    assert!(
+        !sent[2].to_lowercase().contains("vizhinjam"),
+        "what it refused by name is not asked for again: {}",
+        sent[2]
+    );
+
+    let bench = Bench::start(&subject(), [prose(200, "The specified phrase is too short.")]).await;
+    assert_eq!(bench.ask(&query()).await.unwrap_err().label(), "refused");
+    assert_eq!(bench.server.seen().len(), 2, "one simpler query, not more");
+    let bench = Bench::start(&subject(), [prose(200, "A maximum of 250 records can be returned.")]).await;
+    assert_eq!(bench.ask(&query()).await.unwrap_err().label(), "refused");
+    assert_eq!(bench.server.seen().len(), 1, "no other words would mend that");
+}
+
+#[tokio::test]
 async fn broken_json_is_mended_where_the_fault_is_known() {
     let body = "{\"articles\":[{\"url\":\"https://a.example/1\",\"title\":\"one\u{1} it\\'s\"},\
         {\"url\":\"https://a.example/2\",\"title\":\"bad \\x\"}]}";
