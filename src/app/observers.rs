@@ -49,7 +49,7 @@ impl OutboundObserver {
 }
 
 /// Every provider that can report, so that counters given back find their name.
-const PROVIDERS: &[&str] = &["google_factcheck", "knowledge", "gdelt", "searxng", "brave"];
+const PROVIDERS: &[&str] = &crate::providers::NAMES;
 
 impl crate::outbound::Observer for OutboundObserver {
     fn request(&self, provider: &'static str, outcome: &'static str, took: Duration) {

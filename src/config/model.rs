@@ -315,6 +315,9 @@ pub struct ProviderConfig {
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "secret")]
     pub api_key: Option<SecretString>,
+    /// Whether the operator confirms that the plan permits production. Only `NewsAPI` is asked about it.
+    #[serde(default)]
+    pub licensed: bool,
     /// US dollars a call.
     pub cost_usd: f64,
     #[serde(with = "humantime_serde")]

@@ -314,6 +314,12 @@ fn provider_keys() -> Vec<Key> {
     keys.extend(provider!("gdelt", "ENRICHMENT_GDELT"));
     keys.extend(provider!("eventregistry", "ENRICHMENT_EVENTREGISTRY"));
     keys.extend(provider!("newsapi", "ENRICHMENT_NEWSAPI"));
+    keys.push(Key::named(
+        "providers.newsapi.licensed",
+        "ENRICHMENT_NEWSAPI_LICENSED",
+        Kind::Flag,
+        "the plan of NewsAPI's key permits production",
+    ));
     keys.extend(provider!("brave", "ENRICHMENT_BRAVE"));
     keys.extend(provider!("serpapi", "ENRICHMENT_SERPAPI"));
     keys.extend(provider!("searxng", "ENRICHMENT_SEARXNG"));

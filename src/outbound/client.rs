@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Method, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{Instant, timeout_at};
@@ -16,6 +16,7 @@ use super::error::{AskError, excerpt};
 use super::record::Recorder;
 use super::replay::{Archive, Failure, RecordedOutcome};
 use super::retry_after;
+use super::secrets::{self, Secrets};
 
 /// Time to a TCP and TLS connection. A provider that cannot be connected to in this time will not answer in time either.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,12 +37,22 @@ pub struct ApiRequest {
     pub url: Url,
     /// Keys among them are marked sensitive, see [`ApiRequest::secret_header`].
     pub headers: HeaderMap,
+    /// Without the keys that join it on the way, see [`ApiRequest::secret_field`].
     pub body: Option<Vec<u8>>,
+    /// Neither in `url` nor in `body` until the request is sent.
+    secrets: Secrets,
 }
 
 impl ApiRequest {
     pub fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None }
+        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, secrets: Secrets::default() }
+    }
+
+    /// Posts a JSON object and wants JSON back.
+    pub fn post_json(url: Url, object: &serde_json::Value) -> Self {
+        let json = HeaderValue::from_static("application/json");
+        let request = Self { method: Method::POST, body: Some(object.to_string().into_bytes()), ..Self::get(url) };
+        request.header(CONTENT_TYPE, json.clone()).header(ACCEPT, json)
     }
 
     #[must_use]
@@ -61,10 +72,26 @@ impl ApiRequest {
         Ok(self)
     }
 
-    /// The keys in this request, to be kept out of errors.
+    /// Adds a key as a query parameter, for services that take it nowhere else. `url` never holds it: it joins the URL
+    /// when the request is sent.
+    #[must_use]
+    pub fn secret_parameter(mut self, name: &'static str, secret: &SecretString) -> Self {
+        self.secrets.parameter(name, secret);
+        self
+    }
+
+    /// Adds a key as a field of the JSON object that is the body. `body` never holds it.
+    #[must_use]
+    pub fn secret_field(mut self, name: &'static str, secret: &SecretString) -> Self {
+        self.secrets.field(name, secret);
+        self
+    }
+
+    /// The keys in this request, to be kept out of errors and answers.
     pub(super) fn secrets(&self) -> Vec<String> {
         let sensitive = self.headers.values().filter(|value| value.is_sensitive());
-        sensitive.filter_map(|value| value.to_str().ok()).map(str::to_owned).collect()
+        let in_headers = sensitive.filter_map(|value| value.to_str().ok());
+        in_headers.chain(self.secrets.values()).map(str::to_owned).collect()
     }
 }
 
@@ -255,9 +282,10 @@ async fn live(
     max_bytes: usize,
     now: DateTime<Utc>,
 ) -> Result<ApiResponse, AskError> {
-    let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
-    if let Some(body) = &request.body {
-        builder = builder.body(body.clone());
+    let url = request.secrets.url(&request.url);
+    let mut builder = client.request(request.method.clone(), url).headers(request.headers.clone());
+    if let Some(body) = request.secrets.body(request.body.as_deref())? {
+        builder = builder.body(body);
     }
     let answer = builder.send().await.map_err(|error| transport_error(&error))?;
     let status = answer.status().as_u16();
@@ -269,7 +297,10 @@ async fn live(
         BodyError::Encoding(detail) => AskError::Malformed { detail },
         BodyError::Cut(detail) => AskError::Malformed { detail: format!("cut off: {detail}") },
     })?;
-    Ok(response(status, headers, body, now))
+    let mut answer = response(status, headers, body, now);
+    // Here, before anybody can keep it.
+    secrets::scrub(&mut answer, &request.secrets());
+    Ok(answer)
 }
 
 pub(super) fn response(status: u16, headers: HeaderMap, body: Vec<u8>, received_at: DateTime<Utc>) -> ApiResponse {
@@ -336,6 +367,12 @@ mod tests {
         assert!(!format!("{request:?}").contains("s3cret"));
         assert_eq!(request.secrets(), ["s3cret-key"]);
         assert_eq!(request.headers.get("x-key").unwrap(), "s3cret-key");
+        let others = ApiRequest::post_json(request.url.clone(), &serde_json::json!({"q": "a"}))
+            .secret_field("apiKey", &secret)
+            .secret_parameter("api_key", &secret);
+        let shown = format!("{others:?} {} {}", others.url, String::from_utf8_lossy(others.body.as_deref().unwrap()));
+        assert!(!shown.contains("s3cret"), "{shown}");
+        assert_eq!(others.secrets(), ["s3cret-key", "s3cret-key"]);
     }
 
     #[test]

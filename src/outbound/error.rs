@@ -161,11 +161,7 @@ impl AskError {
         | Self::CouldNotAsk { detail }
         | Self::Disabled { detail } = &mut self
         {
-            for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-                if detail.contains(secret.as_str()) {
-                    *detail = detail.replace(secret.as_str(), "[key]");
-                }
-            }
+            *detail = super::secrets::blotted(detail, secrets);
         }
         self
     }

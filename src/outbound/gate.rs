@@ -218,8 +218,7 @@ impl Gate {
         let secrets = request.secrets();
         let (request, read) = (&request, &read);
         self.drive(asker, &secrets, |until| async move {
-            let answer = self.http.send(request, until, self.settings.max_bytes, self.clock.now()).await;
-            answer.and_then(|response| read(&response))
+            self.send(request, until).await.and_then(|response| read(&response))
         })
         .await
     }
@@ -237,7 +236,12 @@ impl Gate {
         .await
     }
 
-    async fn drive<T, F>(
+    /// One exchange, at most until then.
+    pub(super) async fn send(&self, request: &ApiRequest, until: Instant) -> Result<ApiResponse, AskError> {
+        self.http.send(request, until, self.settings.max_bytes, self.clock.now()).await
+    }
+
+    pub(super) async fn drive<T, F>(
         &self,
         asker: Asker<'_>,
         secrets: &[String],

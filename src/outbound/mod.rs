@@ -22,6 +22,7 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
+mod inquiry;
 pub mod ledger;
 mod limiter;
 pub mod local;
@@ -33,6 +34,7 @@ pub mod retry_after;
 mod robots;
 #[cfg(test)]
 mod script;
+mod secrets;
 mod spend;
 #[cfg(test)]
 pub(crate) mod test_server;
@@ -44,6 +46,7 @@ pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use fleet::{Fleet, Follower};
 pub use gate::{Gate, GateSettings, GateState, GateStatus};
+pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
 #[cfg(test)]
 pub(crate) use pages::every_fetch_error;

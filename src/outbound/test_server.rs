@@ -60,6 +60,7 @@ pub(crate) fn truncated(body: &str) -> Reply {
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Seen {
@@ -149,7 +150,10 @@ async fn serve(
         }
         head.push(byte[0]);
     }
-    let seen = Seen { head: String::from_utf8_lossy(&head).into_owned() };
+    let mut seen = Seen { head: String::from_utf8_lossy(&head).into_owned(), body: Vec::new() };
+    let length = seen.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    seen.body.resize(length, 0);
+    stream.read_exact(&mut seen.body).await?;
     let number = {
         let mut log = log.lock().unwrap();
         log.push(seen.clone());

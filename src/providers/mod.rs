@@ -15,10 +15,15 @@ pub mod brave;
 mod contract;
 #[cfg(test)]
 mod contract_own;
+pub mod eventregistry;
 pub mod gdelt;
 pub mod google;
 pub mod knowledge;
+#[cfg(test)]
+mod manual;
+pub mod newsapi;
 pub mod searxng;
+pub mod serpapi;
 mod wire;
 
 use std::fmt::Debug;
@@ -208,8 +213,16 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 5] =
-    [&google::PROFILE, &knowledge::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 8] = [
+    &google::PROFILE,
+    &knowledge::PROFILE,
+    &searxng::PROFILE,
+    &brave::PROFILE,
+    &serpapi::PROFILE,
+    &gdelt::PROFILE,
+    &eventregistry::PROFILE,
+    &newsapi::PROFILE,
+];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

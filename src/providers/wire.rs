@@ -1,15 +1,17 @@
 //! What the wires of all providers have in common: careful JSON, plain text, dates, addresses. Pure.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use regex::Regex;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use url::Url;
 
+use super::Hit;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 
 /// The provider's documented path appended to the configured origin and prefix.
@@ -22,7 +24,7 @@ pub(super) fn endpoint(base: &Url, path: &str) -> Url {
     url
 }
 
-/// A body as the JSON it must be. Prose, pages and emptiness are "could not ask"; JSON that ends early or is broken is
+/// A body as the JSON object it must be. Prose, pages and emptiness are "could not ask"; JSON that ends early or is broken is
 /// malformed, with the place.
 pub(super) fn json<T: DeserializeOwned>(response: &ApiResponse) -> Result<T, AskError> {
     json_text(&String::from_utf8_lossy(&response.body))
@@ -32,6 +34,10 @@ pub(super) fn json_text<T: DeserializeOwned>(text: &str) -> Result<T, AskError> 
     let text = text.trim_start_matches('\u{feff}').trim();
     match text.chars().next() {
         None => Err(AskError::CouldNotAsk { detail: "an empty body".to_owned() }),
+        // A derived reader would take a list for its fields in order, and an empty one for "nothing found".
+        Some('[') if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
+            Err(AskError::Malformed { detail: "a list where an object belongs".to_owned() })
+        }
         Some('{' | '[') => serde_json::from_str(text).map_err(|error| {
             let what = if error.is_eof() { "JSON ends early" } else { "broken JSON" };
             AskError::Malformed { detail: format!("{what} at line {} column {}", error.line(), error.column()) }
@@ -56,6 +62,11 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     })
+}
+
+/// A field as it is, `null` included: only one that is not there is `None`.
+pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// A field that should be a list: `null` is empty, elements of another shape are left out.
@@ -141,6 +152,12 @@ pub(super) fn same_page_key(url: &Url) -> String {
     url.query().map_or_else(|| format!("{host}{path}"), |query| format!("{host}{path}?{query}"))
 }
 
+/// The hits without those whose page is there already: engines list a page under several addresses of the same.
+pub(super) fn distinct(hits: impl Iterator<Item = Hit>) -> impl Iterator<Item = Hit> {
+    let mut seen = HashSet::new();
+    hits.filter(move |hit| Url::parse(&hit.url).is_ok_and(|url| seen.insert(same_page_key(&url))))
+}
+
 /// Whether the URL's host is one of these domains or below one. No domains: everywhere.
 pub(super) fn is_within(url: &Url, domains: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
@@ -193,8 +210,17 @@ mod tests {
             assert_eq!(label(text), Err("could_not_ask"), "{text}");
         }
         let deep = "[".repeat(10_000);
-        for text in ["{\"a\":[1,", "{\"a\":\"cut", "{\"a\":NaN}", "{\"a\":1e400}", r#"{"a":"\ud800"}"#, "{} {}", &deep]
-        {
+        for text in [
+            "{\"a\":[1,",
+            "{\"a\":\"cut",
+            "{\"a\":NaN}",
+            "{\"a\":1e400}",
+            r#"{"a":"\ud800"}"#,
+            "{} {}",
+            "[]",
+            "[{}]",
+            &deep,
+        ] {
             assert_eq!(label(text), Err("malformed"), "{text:.20}");
         }
         let page = json_text::<Value>("<html><head><title>\n Log  in </title>").unwrap_err();

@@ -10,7 +10,7 @@ use crate::config::{OpenSearchBackend, ProviderConfig, SearchProvider};
 use crate::inference::Embedder;
 use crate::outbound::pages::PageFetcher;
 use crate::pipeline::{RulesHandle, SearchProviders};
-use crate::providers::{self, Provider, brave, gdelt, google, knowledge, searxng};
+use crate::providers::{self, Provider, brave, eventregistry, gdelt, google, knowledge, newsapi, searxng, serpapi};
 use crate::store::Store;
 
 /// What providers are made of beside their gates.
@@ -46,8 +46,8 @@ pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
                 let settings = gdelt::GdeltSettings { base_url: base(one, "gdelt")? };
                 found.search.push(Arc::new(gdelt::new(settings, parts.gates.gate(gdelt::gate_settings, one))));
             }
-            SearchProvider::EventRegistry => found.unconfigured.push("eventregistry"),
-            SearchProvider::NewsApi => found.unconfigured.push("newsapi"),
+            SearchProvider::EventRegistry => event_registry(&parts.gates, &mut found)?,
+            SearchProvider::NewsApi => news_api(&parts.gates, &mut found)?,
         }
     }
     // The fallback order of the core document: OpenSearch first, whatever order the names were written in.
@@ -100,7 +100,41 @@ fn open_search(backend: OpenSearchBackend, gates: &Gates<'_>, found: &mut Search
             }
             None => found.unconfigured.push("brave"),
         },
-        OpenSearchBackend::SerpApi => found.unconfigured.push("serpapi"),
+        OpenSearchBackend::SerpApi => match &settings.serpapi.api_key {
+            Some(key) => {
+                let base_url = base(&settings.serpapi, "serpapi")?;
+                let own = serpapi::SerpApiSettings { base_url, api_key: Some(key.clone()) };
+                let gate = gates.gate(serpapi::gate_settings, &settings.serpapi);
+                found.search.push(Arc::new(serpapi::new(own, gate)));
+            }
+            None => found.unconfigured.push("serpapi"),
+        },
+    }
+    Ok(())
+}
+
+fn event_registry(gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let one = &gates.config.providers.eventregistry;
+    match &one.api_key {
+        Some(key) => {
+            let base_url = base(one, "eventregistry")?;
+            let own = eventregistry::EventRegistrySettings { base_url, api_key: Some(key.clone()) };
+            found.search.push(Arc::new(eventregistry::new(own, gates.gate(eventregistry::gate_settings, one))));
+        }
+        None => found.unconfigured.push("eventregistry"),
+    }
+    Ok(())
+}
+
+/// Its free plan forbids production: a key alone does not say that it may be used.
+fn news_api(gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let one = &gates.config.providers.newsapi;
+    match &one.api_key {
+        Some(key) if one.licensed => {
+            let own = newsapi::NewsApiSettings { base_url: base(one, "newsapi")?, api_key: Some(key.clone()) };
+            found.search.push(Arc::new(newsapi::new(own, gates.gate(newsapi::gate_settings, one))));
+        }
+        _ => found.unconfigured.push("newsapi"),
     }
     Ok(())
 }
@@ -148,6 +182,23 @@ mod tests {
         assert_eq!(shown(&config), (false, vec!["google_factcheck"], false));
         config.fact_check.google_enabled = true;
         assert_eq!(shown(&config), (true, vec![], false));
+    }
+
+    #[test]
+    fn newsapi_is_asked_only_when_its_plan_is_confirmed() {
+        let mut config = Config::built_in();
+        let shown = |config: &Config| {
+            let mut found = SearchProviders::default();
+            with_gates(config, |gates| news_api(gates, &mut found)).unwrap();
+            (found.search.len(), found.unconfigured)
+        };
+        assert!(!config.providers.newsapi.licensed, "nobody confirmed anything");
+        assert_eq!(shown(&config), (0, vec!["newsapi"]));
+        config.providers.newsapi.api_key = Some("key".into());
+        assert_eq!(shown(&config), (0, vec!["newsapi"]), "a key alone does not say that it may be used");
+        assert!(how_to_configure("newsapi").contains("ENRICHMENT_NEWSAPI_LICENSED=true"));
+        config.providers.newsapi.licensed = true;
+        assert_eq!(shown(&config), (1, vec![]));
     }
 
     #[test]

@@ -330,7 +330,7 @@ fn what_is_doubtful_is_warned_of() {
         (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
         (&[("LLM_API_KEY", "k")], "LLM_API_KEY is set, but this version does not use it yet"),
         (&[("MODELS_DIR", "/m")], "MODELS_DIR is set, but this version does not use it yet"),
-        (&[("ENRICHMENT_SERPAPI_RPM", "5")], "ENRICHMENT_SERPAPI_RPM is set, but this version"),
+        (&[("ENRICHMENT_NEWSAPI_API_KEY", "k")], "set ENRICHMENT_NEWSAPI_LICENSED=true"),
         (
             &[("ENRICHMENT_BRAVE_API_KEY", "k"), ("ENRICHMENT_PROVIDERS", "gdelt")],
             "ENRICHMENT_BRAVE_API_KEY is set, but",

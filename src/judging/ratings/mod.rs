@@ -3,6 +3,8 @@
 //! Labels first, numbers never: scales are inverted, constant or missing too often to be believed. A text no rule knows
 //! is `Unknown`, never a verdict by default. To add a label: `table.rs`, under its language.
 
+#[cfg(test)]
+mod measured;
 mod table;
 
 use std::collections::HashMap;
@@ -49,25 +51,37 @@ static LABELS: LazyLock<Labels> = LazyLock::new(|| {
 /// The whole label is looked up first; then, after a publisher's prefix ("Rating by …:") is gone, its parts around
 /// `/`, `,`, `&` or "and"; then its opening words, longest first, but never words from the middle of a sentence.
 pub fn classify(rating: &str, language: Option<&str>) -> RatingClass {
+    classify_without(rating, language, None)
+}
+
+/// The same as if one label (normalised) were not in the table: what the rules alone make of it.
+fn classify_without(rating: &str, language: Option<&str>, held_out: Option<&str>) -> RatingClass {
     let label = normalise(rating);
     if label.is_empty() {
         return RatingClass::Unknown;
     }
     let primary = language.and_then(|tag| tag.split(['-', '_']).next()).map(str::to_lowercase);
-    let language = primary.as_deref();
+    let known = Known { language: primary.as_deref(), held_out };
     let stripped = without_prefix(&label);
     for candidate in [label.as_str(), stripped] {
-        if let Some(class) = look_up(candidate, language) {
+        if let Some(class) = look_up(candidate, known) {
             return class;
         }
     }
-    if let Some(class) = composite(stripped, language) {
+    if let Some(class) = composite(stripped, known) {
         return class;
     }
     if let Some(class) = graded(stripped) {
         return class;
     }
-    opening(stripped, language).unwrap_or(RatingClass::Unknown)
+    if let Some(class) = opening(stripped, known) {
+        return class;
+    }
+    // Capitals of Turkish have two i: KISMEN is kısmen, where lower-casing elsewhere says kismen.
+    if matches!(known.language, Some("tr" | "az")) && rating.contains('I') {
+        return classify_without(&rating.replace('I', "ı"), language, held_out);
+    }
+    RatingClass::Unknown
 }
 
 /// NFKC, lower case, single spaces, straight apostrophes, `ё` as `е`, no quotation marks around and no `.!…:` at the end.
@@ -132,10 +146,20 @@ fn without_prefix(label: &str) -> &str {
     if named && head.split(' ').count() <= 5 { rest.trim() } else { label }
 }
 
+/// Where a label is looked for.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    language: Option<&'a str>,
+    held_out: Option<&'a str>,
+}
+
 /// A whole label in its own language, in the fallback's, or in whichever languages agree on it.
-fn look_up(label: &str, language: Option<&str>) -> Option<RatingClass> {
+fn look_up(label: &str, known: Known<'_>) -> Option<RatingClass> {
     let labels = &*LABELS;
-    if let Some(language) = language {
+    if known.held_out == Some(label) {
+        return None;
+    }
+    if let Some(language) = known.language {
         let key = table::LABELS.iter().map(|(known, ..)| *known).find(|known| *known == language);
         if let Some(class) = key.and_then(|known| labels.by_language.get(&(known, label) as &(&str, &str))) {
             return Some(*class);
@@ -148,7 +172,7 @@ fn look_up(label: &str, language: Option<&str>) -> Option<RatingClass> {
 }
 
 /// A label of several parts: each must be known, and together they must make sense.
-fn composite(label: &str, language: Option<&str>) -> Option<RatingClass> {
+fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
     let spaced =
         label.replace(" and ", "/").replace(" & ", "/").replace(" и ", "/").replace(" та ", "/").replace(" e ", "/");
     let parts: Vec<&str> =
@@ -156,7 +180,7 @@ fn composite(label: &str, language: Option<&str>) -> Option<RatingClass> {
     if parts.len() < 2 {
         return None;
     }
-    let classes: Vec<Option<RatingClass>> = parts.iter().map(|part| look_up(part, language)).collect();
+    let classes: Vec<Option<RatingClass>> = parts.iter().map(|part| look_up(part, known)).collect();
     // "фейк, … не делала такого заявления": a label, then words about the case. Only after a comma, and only if what
     // follows is no label that would change the first.
     if let [Some(first), rest @ ..] = classes.as_slice()
@@ -193,10 +217,11 @@ fn combined(classes: &[RatingClass]) -> RatingClass {
         RatingClass::False
     } else if has(RatingClass::Misleading) {
         RatingClass::Misleading
+    } else if has(RatingClass::Unproven) {
+        // "No verdict, technical error": what was left open is not settled by a remark.
+        RatingClass::Unproven
     } else if has(RatingClass::MostlyTrue) {
         RatingClass::MostlyTrue
-    } else if has(RatingClass::Unproven) {
-        RatingClass::Unproven
     } else {
         classes.first().copied().unwrap_or(RatingClass::Unknown)
     }
@@ -218,7 +243,7 @@ fn graded(label: &str) -> Option<RatingClass> {
 
 /// A sentence is known by its opening, longest first, and only where the opening stands for itself: followed by
 /// punctuation, or spoken of the claim ("this is false …"). "False teeth were found" says nothing.
-fn opening(label: &str, language: Option<&str>) -> Option<RatingClass> {
+fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
     let words: Vec<&str> = label.split(' ').collect();
     let longest = LABELS.longest.min(words.len().saturating_sub(1));
     for count in (1..=longest).rev() {
@@ -233,10 +258,12 @@ fn opening(label: &str, language: Option<&str>) -> Option<RatingClass> {
         let next = words.get(count).copied().unwrap_or_default();
         if turns(next) {
             // "True, but …" is a label of its own in several languages; elsewhere the rest takes it back.
-            return look_up(&format!("{bare}, {next}"), language).or(Some(RatingClass::Unknown));
+            return look_up(&format!("{bare}, {next}"), known).or(Some(RatingClass::Unknown));
         }
-        if let Some(class) = look_up(bare, language) {
-            return Some(class);
+        if let Some(class) = look_up(bare, known) {
+            // "True (with inaccuracies)" is less than true.
+            let is_qualified = class == RatingClass::True && next.starts_with('(');
+            return Some(if is_qualified { RatingClass::Unknown } else { class });
         }
     }
     None
@@ -293,6 +320,7 @@ mod tests {
             ("Fake", Some("xx"), RatingClass::False),
             ("Falso", None, RatingClass::False),
             ("YANLIŞ", Some("tr"), RatingClass::False),
+            ("KISMEN DOĞRU", Some("tr"), RatingClass::Mixed),
             ("Misleading/Partly False", Some("en"), RatingClass::Misleading),
             ("True, but exaggerated", Some("en"), RatingClass::MostlyTrue),
             ("Explainer", Some("en"), RatingClass::None),
@@ -338,27 +366,6 @@ mod tests {
                 assert_eq!(before, None, "{language}: {label}");
             }
         }
-    }
-
-    #[test]
-    fn nearly_every_recorded_rating_is_classed_as_people_classed_it() {
-        let Some(recorded) = super::super::shared_data::read("ratings.tsv") else { return };
-        let (mut right, mut all, mut wrong) = (0, 0, Vec::new());
-        for row in recorded.lines().skip(1) {
-            let fields: Vec<&str> = row.split('\t').collect();
-            let (Some(rating), Some(language), Some(class)) = (fields.first(), fields.get(1), fields.get(2)) else {
-                continue;
-            };
-            all += 1;
-            let found = classify(rating, Some(language));
-            if found.as_str() == class.replace(' ', "_") {
-                right += 1;
-            } else {
-                wrong.push(format!("{language} {rating}: {class}, found {found}"));
-            }
-        }
-        println!("ratings: {right} of {all}; {wrong:#?}");
-        assert!(f64::from(right) / f64::from(all) >= 0.98, "{wrong:#?}");
     }
 
     proptest! {

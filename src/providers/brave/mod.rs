@@ -3,7 +3,7 @@
 //! Its terms forbid keeping raw results beyond the moment ([`Storage::Transient`]).
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 use std::time::Duration;
@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use url::Url;
 
+use self::wire::{Index, Results};
 use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
@@ -19,8 +20,8 @@ use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatu
 
 const NAME: &str = "brave";
 const STORAGE: Storage = Storage::Transient;
-const WEB_PATH: &str = "/res/v1/web/search";
-const NEWS_PATH: &str = "/res/v1/news/search";
+/// Pages for one question: each is paid for.
+const MOST_PAGES: usize = 2;
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
 /// What is that fresh is in the news index first.
 const NEWS_AGE: chrono::Duration = chrono::Duration::days(3);
@@ -83,16 +84,42 @@ impl Brave {
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let is_fresh = query.around.is_some_and(|around| (self.gate.now() - around).abs() <= NEWS_AGE);
         if is_fresh {
-            let news = self.ask_at(NEWS_PATH, query, asker).await?;
+            let news = self.pages(Index::News, query, asker).await?;
             if !news.is_empty() {
                 return Ok(news);
             }
         }
-        self.ask_at(WEB_PATH, query, asker).await
+        self.pages(Index::Web, query, asker).await
     }
 
-    async fn ask_at(&self, path: &str, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
-        let url = wire::url(&super::wire::endpoint(&self.settings.base_url, path), query)?;
+    /// A further page only where more is wanted than one holds, and there is more.
+    async fn pages(&self, index: Index, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let mut first = self.page(index, query, 0, asker).await?;
+        let mut offset = 1;
+        while first.has_more && !first.hits.is_empty() && first.hits.len() < query.limit && offset < MOST_PAGES {
+            let known = first.hits.len();
+            match self.page(index, query, offset, asker).await {
+                Ok(next) => {
+                    first.hits.extend(next.hits);
+                    first.has_more = next.has_more;
+                }
+                Err(error) => {
+                    tracing::debug!(provider = NAME, %error, "a further page of results is left out");
+                    break;
+                }
+            }
+            first.hits = super::wire::distinct(std::mem::take(&mut first.hits).into_iter()).collect();
+            // The first page sent once more ends it.
+            first.has_more &= first.hits.len() > known;
+            offset += 1;
+        }
+        first.hits.truncate(query.limit);
+        Ok(Answer { hits: first.hits, reviews: Vec::new() })
+    }
+
+    async fn page(&self, index: Index, query: &Query, offset: usize, asker: Asker<'_>) -> Result<Results, AskError> {
+        let endpoint = super::wire::endpoint(&self.settings.base_url, index.path());
+        let url = wire::url(&endpoint, index, query, offset)?;
         let mut request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(key) = &self.settings.api_key {
             request = request.secret_header(KEY_HEADER, key)?;

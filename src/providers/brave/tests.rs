@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, KEY, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
 
 /// Constructed from the official types.
 const WEB: &str = r#"{"type":"search","query":{"original":"x","altered":null},
@@ -25,6 +25,10 @@ const WINDOWS: [(&str, &str); 4] = [
     ("x-ratelimit-remaining", "0, 0"),
     ("x-ratelimit-reset", "1, 172800"),
 ];
+
+/// Promises more, page after page.
+const ENDLESS: &str =
+    r#"{"query":{"more_results_available":true},"web":{"results":[{"title":"a","url":"https://a.example/1"}]}}"#;
 
 fn error(status: u16, headers: &[(&str, &str)], code: &str, meta: &Value) -> Reply {
     let body = json!({"type": "ErrorResponse", "time": 1,
@@ -55,6 +59,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("A &amp; B"), endless: Some(ENDLESS), ..Habits::default() },
+    }
+}
+
 async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), [reply]).await;
     let outcome = bench.ask(&query()).await;
@@ -63,7 +74,7 @@ async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]
@@ -109,6 +120,25 @@ async fn a_fresh_claim_is_looked_for_in_the_news_first() {
 }
 
 #[tokio::test]
+async fn a_further_page_is_bought_only_where_more_is_wanted_than_one_holds() {
+    let page = |number: u32, more: bool| {
+        let rows = [json!({"title": "t", "url": format!("https://a.example/{number}")})];
+        test_server::json(&json!({"query": {"more_results_available": more}, "web": {"results": rows}}).to_string())
+    };
+    let many = Query { limit: 40, ..query() };
+    let bench = Bench::start(&subject(), [page(1, true), page(2, true), page(3, true)]).await;
+    assert_eq!(bench.ask(&many).await.unwrap().hits.len(), 2, "two pages at most");
+    let offsets: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("offset")).collect();
+    assert_eq!(offsets, [None, Some("1".to_owned())], "the offset counts pages");
+
+    let bench = Bench::start(&subject(), [page(1, false), page(2, false)]).await;
+    assert_eq!(bench.ask(&many).await.unwrap().hits.len(), 1);
+    assert_eq!(bench.server.seen().len(), 1);
+    let bench = Bench::start(&subject(), [page(1, true), answer(500, &[], "")]).await;
+    assert_eq!(bench.ask(&many).await.unwrap().hits.len(), 1, "what came before the failure is real");
+}
+
+#[tokio::test]
 async fn a_burst_waits_for_the_first_window_and_not_for_a_month() {
     let headers = [("x-ratelimit-reset", "3, 2528987"), ("x-ratelimit-limit", "50, 0")];
     let meta = json!({"plan": "Search", "rate_limit": 50, "quota_limit": 0, "quota_current": 14});
@@ -151,7 +181,7 @@ async fn other_refusals_have_their_class() {
 fn queries_keep_to_its_bounds() {
     let endpoint = Url::parse("https://api.example/res/v1/web/search").unwrap();
     let sent = |asked: &Query, name: &str| {
-        let url = wire::url(&endpoint, asked).unwrap();
+        let url = wire::url(&endpoint, Index::Web, asked, 0).unwrap();
         url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
     };
     let long =
@@ -166,5 +196,5 @@ fn queries_keep_to_its_bounds() {
         let asked = Query { language: Some(language.into()), ..query() };
         assert_eq!(sent(&asked, "search_lang").as_deref(), code, "{language}");
     }
-    assert!(wire::url(&endpoint, &Query { text: "- !".into(), ..query() }).is_err());
+    assert!(wire::url(&endpoint, Index::Web, &Query { text: "- !".into(), ..query() }, 0).is_err());
 }

@@ -8,13 +8,36 @@ use serde_json::Value;
 use url::Url;
 
 use crate::outbound::{ApiResponse, AskError, excerpt};
-use crate::providers::{Answer, Hit, Query, wire};
+use crate::providers::{Hit, Query, wire};
 
 /// Of `q`, as documented.
 const LONGEST_QUERY: usize = 400;
 const MOST_WORDS: usize = 50;
-/// The web's largest page; the news' would be 50.
-const LARGEST_PAGE: usize = 20;
+const LARGEST_WEB_PAGE: usize = 20;
+const LARGEST_NEWS_PAGE: usize = 50;
+
+/// Which of its indexes is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Index {
+    News,
+    Web,
+}
+
+impl Index {
+    pub(super) const fn path(self) -> &'static str {
+        match self {
+            Self::News => "/res/v1/news/search",
+            Self::Web => "/res/v1/web/search",
+        }
+    }
+
+    const fn largest_page(self) -> usize {
+        match self {
+            Self::News => LARGEST_NEWS_PAGE,
+            Self::Web => LARGEST_WEB_PAGE,
+        }
+    }
+}
 
 /// Codes of its own, and those that are ISO 639-1. Any other is refused with 422, so it is left out.
 const LANGUAGES: [&str; 46] = [
@@ -23,8 +46,17 @@ const LANGUAGES: [&str; 46] = [
     "sv", "ta", "te", "th", "tr", "uk", "vi", "jp",
 ];
 
+/// Results, and whether there are more.
+#[derive(Debug)]
+pub(super) struct Results {
+    pub(super) hits: Vec<Hit>,
+    pub(super) has_more: bool,
+}
+
 #[derive(Debug, Deserialize)]
 struct Page {
+    #[serde(default)]
+    query: Value,
     #[serde(default)]
     web: Option<Section>,
     #[serde(default)]
@@ -58,7 +90,8 @@ struct Found {
     language: Option<String>,
 }
 
-pub(super) fn url(endpoint: &Url, query: &Query) -> Result<Url, AskError> {
+/// `offset` counts pages, not results.
+pub(super) fn url(endpoint: &Url, index: Index, query: &Query, offset: usize) -> Result<Url, AskError> {
     let sites = wire::site_clause(&query.domains);
     // The clause is never cut: half of it would be a word.
     let (longest, most) = sites.as_ref().map_or((LONGEST_QUERY, MOST_WORDS), |sites| {
@@ -76,7 +109,10 @@ pub(super) fn url(endpoint: &Url, query: &Query) -> Result<Url, AskError> {
     let mut url = endpoint.clone();
     let mut parameters = url.query_pairs_mut();
     parameters.append_pair("q", &text);
-    parameters.append_pair("count", &query.limit.clamp(1, LARGEST_PAGE).to_string());
+    parameters.append_pair("count", &query.limit.clamp(1, index.largest_page()).to_string());
+    if offset > 0 {
+        parameters.append_pair("offset", &offset.to_string());
+    }
     // On by default, and then another name than the claim's may be searched for.
     parameters.append_pair("spellcheck", "false");
     parameters.append_pair("text_decorations", "false");
@@ -98,7 +134,7 @@ fn language(iso: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskError> {
+pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Results, AskError> {
     if response.status != 200 {
         return Err(failure(response));
     }
@@ -108,8 +144,9 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     }
     let sections = [page.web, page.news].into_iter().flatten().flat_map(|section| section.results);
     let found = page.results.into_iter().chain(sections);
-    let hits = found.filter_map(|found| to_hit(found, query)).take(query.limit).collect();
-    Ok(Answer { hits, reviews: Vec::new() })
+    let hits = wire::distinct(found.filter_map(|found| to_hit(found, query))).collect();
+    let has_more = page.query.get("more_results_available").and_then(Value::as_bool).unwrap_or(false);
+    Ok(Results { hits, has_more })
 }
 
 fn to_hit(found: Found, query: &Query) -> Option<Hit> {

@@ -5,12 +5,15 @@
 
 mod query;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+pub(super) use query::key_phrases;
 use url::Url;
 
 use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
@@ -23,6 +26,9 @@ const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/api/v2/doc/doc";
 /// Its penalty was measured to last 25 minutes and longer, and asking during it makes it worse.
 const SHORTEST_COOLDOWN: Duration = Duration::from_mins(30);
+
+/// Its stop words are a few hundred.
+const MOST_REFUSED_WORDS: usize = 1_000;
 
 /// How GDELT is reached.
 #[derive(Debug, Clone)]
@@ -67,18 +73,51 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
 pub struct Gdelt {
     settings: GdeltSettings,
     gate: Gate,
+    /// Words that it refused by name, in lower case. Forgotten with the process: its list changes.
+    refused_words: Mutex<HashSet<String>>,
 }
 
 pub fn new(settings: GdeltSettings, gate: Gate) -> Gdelt {
-    Gdelt { settings, gate }
+    Gdelt { settings, gate, refused_words: Mutex::new(HashSet::new()) }
 }
 
 impl Gdelt {
+    /// A query whose words it refuses is followed by one simpler query: its rules are not all written down.
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let nothing_to_ask = || AskError::Refused { detail: "the query has no word that GDELT would take".to_owned() };
+        let text = query::build(query, &self.refused_words()).ok_or_else(nothing_to_ask)?;
+        let detail = match self.put(&text, query, asker).await? {
+            wire::Reply::Found(answer) => return Ok(answer),
+            wire::Reply::Unasked { detail } => detail,
+        };
+        self.learn(wire::refused_words(&detail));
+        let simpler = query::build_simple(query, &self.refused_words()).filter(|simpler| *simpler != text);
+        let Some(simpler) = simpler else { return Err(AskError::Refused { detail }) };
+        match self.put(&simpler, query, asker).await? {
+            wire::Reply::Found(answer) => Ok(answer),
+            wire::Reply::Unasked { detail } => {
+                self.learn(wire::refused_words(&detail));
+                Err(AskError::Refused { detail })
+            }
+        }
+    }
+
+    async fn put(&self, text: &str, query: &Query, asker: Asker<'_>) -> Result<wire::Reply, AskError> {
         let endpoint = super::wire::endpoint(&self.settings.base_url, PATH);
-        let url = wire::url(&endpoint, query, self.gate.now())?;
+        let url = wire::url(&endpoint, text, query, self.gate.now());
         let request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
         self.gate.ask(request, asker, |response| wire::read(response, query)).await
+    }
+
+    fn refused_words(&self) -> HashSet<String> {
+        self.refused_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn learn(&self, words: Vec<String>) {
+        let mut known = self.refused_words.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MOST_REFUSED_WORDS {
+            known.extend(words);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! A query that GDELT accepts, from arbitrary text. It refuses the whole query for one short phrase, one illegal
 //! character or one parenthesis too many, so nothing reaches it but letters, digits and what is written here.
 
+use std::collections::HashSet;
+
 use crate::cache::{joined, normalise_query};
 use crate::providers::{Query, wire};
 
@@ -89,10 +91,34 @@ pub(super) fn language_code(name: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|(_, known)| known.eq_ignore_ascii_case(name.trim())).map(|(code, _)| *code)
 }
 
-/// The query, or nothing when the text holds no word that may be asked for.
-pub(super) fn build(query: &Query) -> Option<String> {
+/// ` sourcelang:…`, where it knows the language. It knows countries by FIPS codes, which differ from ISO's where it hurts
+/// (`CH` is China), so none is asked for.
+fn language_clause(query: &Query) -> String {
     let language = query.language.as_deref().and_then(language_name);
-    let language = language.map(|name| format!(" sourcelang:{}", name.to_lowercase())).unwrap_or_default();
+    language.map(|name| format!(" sourcelang:{}", name.to_lowercase())).unwrap_or_default()
+}
+
+/// What is asked when the first query was refused: two plain words, without phrases, marks or domains. Other domains than
+/// those asked for fall out of the answer.
+pub(super) fn build_simple(query: &Query, refused: &HashSet<String>) -> Option<String> {
+    const WORDS: usize = 2;
+    const LONGEST_WORD: usize = 40;
+    let mut taken: Vec<String> = Vec::new();
+    for piece in pieces(query) {
+        for word in piece.text.split(|character: char| !character.is_alphanumeric()) {
+            let length = word.chars().count();
+            let is_fit = (CONTENT_WORD..=LONGEST_WORD).contains(&length) && !refused.contains(&word.to_lowercase());
+            if is_fit && taken.len() < WORDS && !taken.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+                taken.push(word.to_owned());
+            }
+        }
+    }
+    (!taken.is_empty()).then(|| format!("{}{}", taken.join(" "), language_clause(query)))
+}
+
+/// The query, or nothing when the text holds no word that may be asked for. Without the words that were refused before.
+pub(super) fn build(query: &Query, refused: &HashSet<String>) -> Option<String> {
+    let language = language_clause(query);
     let mut built = String::new();
     let mut taken: Vec<String> = Vec::new();
     for Piece { text: piece, is_plain } in pieces(query) {
@@ -104,6 +130,9 @@ pub(super) fn build(query: &Query) -> Option<String> {
             continue;
         }
         let folded = piece.to_lowercase();
+        if refused.contains(folded.trim_matches('"')) {
+            continue;
+        }
         if taken.iter().any(|earlier| earlier.contains(folded.trim_matches('"'))) {
             continue;
         }
@@ -126,11 +155,26 @@ pub(super) fn build(query: &Query) -> Option<String> {
 /// Everything that an answer depends on: what is asked, what is filtered afterwards, and the day of the window. Other
 /// words for the same question are the same question.
 pub(super) fn cache_key(query: &Query) -> String {
-    let Some(built) = build(query) else { return query.cache_key(super::NAME) };
+    let Some(built) = build(query, &HashSet::new()) else { return query.cache_key(super::NAME) };
     let mut domains: Vec<String> = query.domains.iter().map(|domain| domain.trim().to_lowercase()).collect();
     domains.sort_unstable();
     let day = query.around.map(|around| around.date_naive().to_string()).unwrap_or_default();
     joined([super::NAME, &built, &domains.join("|"), &day, &query.limit.to_string()])
+}
+
+/// The words and phrases of the query most likely to find its subject again, best first, without any operator; for
+/// services that look for every one of them as an exact phrase.
+pub(in crate::providers) fn key_phrases(query: &Query) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    for Piece { text, is_plain } in pieces(query) {
+        let phrase = text.trim_matches('"');
+        let folded = phrase.to_lowercase();
+        let is_new = !taken.iter().any(|earlier| earlier.to_lowercase().contains(&folded));
+        if is_new && taken.len() < MOST_PIECES && !(is_plain && taken.len() >= FEWEST_PIECES) {
+            taken.push(phrase.to_owned());
+        }
+    }
+    taken
 }
 
 /// A part of the query, all of which must occur in an article.
@@ -262,7 +306,7 @@ mod tests {
     }
 
     fn built(text: &str, terms: &[&str]) -> Option<String> {
-        build(&query(text, terms))
+        build(&query(text, terms), &HashSet::new())
     }
 
     #[test]
@@ -332,12 +376,12 @@ mod tests {
         asked.language = Some("uk".into());
         asked.domains = vec!["pravda.com.ua".into(), "my-site.org".into(), "bad domain".into()];
         assert_eq!(
-            build(&asked).as_deref(),
+            build(&asked, &HashSet::new()).as_deref(),
             Some("election (domainis:pravda.com.ua OR domain:site.org) sourcelang:ukrainian")
         );
         asked.domains.truncate(1);
         asked.language = Some("xx".into());
-        assert_eq!(build(&asked).as_deref(), Some("election domainis:pravda.com.ua"));
+        assert_eq!(build(&asked, &HashSet::new()).as_deref(), Some("election domainis:pravda.com.ua"));
     }
 
     proptest! {
@@ -350,7 +394,7 @@ mod tests {
             domains in prop::collection::vec("[a-z]{1,12}(-[a-z]{1,5})?\\.(com|org)", 0..12),
         ) {
             let asked = Query { text, terms, language: language.map(str::to_owned), domains, around: None, limit: 5 };
-            let Some(built) = build(&asked) else { return Ok(()) };
+            let Some(built) = build(&asked, &HashSet::new()) else { return Ok(()) };
             prop_assert!(built.len() <= LONGEST, "{} bytes: {built}", built.len());
             prop_assert!(built.matches('"').count().is_multiple_of(2), "{built}");
             for (position, part) in built.split('"').enumerate() {

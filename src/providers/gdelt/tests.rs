@@ -1,7 +1,7 @@
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{Reply, answer, json};
-use crate::providers::contract::{self, Bench, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, Subject, Tested, query};
 
 /// Recorded.
 const RECORDED: &str = r#"{"articles": [
@@ -36,6 +36,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("Vizhinjam International Seaport"), ..Habits::default() },
+    }
+}
+
 async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), [reply]).await;
     let outcome = bench.ask(&query()).await;
@@ -44,7 +51,7 @@ async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]
@@ -94,6 +101,30 @@ async fn every_sentence_it_refuses_with_has_its_class() {
         let wait = (status.until.unwrap() - contract::now()).num_minutes();
         assert!((29..=33).contains(&wait), "half an hour, whatever the operator's cool-down: {status:?}");
     }
+}
+
+#[tokio::test]
+async fn a_refused_query_is_followed_by_one_simpler_query() {
+    let refusal = "One or more of your keywords were too short, too long or too common: (vizhinjam)";
+    let bench = Bench::start(&subject(), [prose(200, refusal), json(RECORDED), json(RECORDED)]).await;
+    let asked = Query { domains: vec!["thehindu.com".into()], ..query() };
+    assert_eq!(bench.ask(&asked).await.unwrap().hits.len(), 1, "other domains fall out of the answer");
+    bench.ask(&query()).await.unwrap();
+    let sent: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("query").unwrap()).collect();
+    let first = "Vizhinjam \"International Seaport\" domainis:thehindu.com sourcelang:english";
+    assert_eq!(sent[..2], [first, "International Seaport sourcelang:english"]);
+    assert!(
+        !sent[2].to_lowercase().contains("vizhinjam"),
+        "what it refused by name is not asked for again: {}",
+        sent[2]
+    );
+
+    let bench = Bench::start(&subject(), [prose(200, "The specified phrase is too short.")]).await;
+    assert_eq!(bench.ask(&query()).await.unwrap_err().label(), "refused");
+    assert_eq!(bench.server.seen().len(), 2, "one simpler query, not more");
+    let bench = Bench::start(&subject(), [prose(200, "A maximum of 250 records can be returned.")]).await;
+    assert_eq!(bench.ask(&query()).await.unwrap_err().label(), "refused");
+    assert_eq!(bench.server.seen().len(), 1, "no other words would mend that");
 }
 
 #[tokio::test]

@@ -2,8 +2,10 @@
 //! then.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use chrono::{DateTime, Duration, Utc};
+use regex::Regex;
 use serde::Deserialize;
 use url::Url;
 
@@ -21,24 +23,30 @@ const REACH: Duration = Duration::days(88);
 const BEFORE: Duration = Duration::days(7);
 const AFTER: Duration = Duration::days(30);
 
-/// Refusals of the query itself, as seen. Compared in lower case, at the start.
-const REFUSALS: [&str; 10] = [
+/// Words taken from one refusal, at most.
+const MOST_NAMED: usize = 10;
+
+/// Refusals of the query's words, as seen: a simpler one may pass. Compared in lower case, at the start.
+const QUERY_REFUSALS: [&str; 7] = [
     "your query was too short or too long",
     "the specified phrase is too short",
     "one or more of your keywords",
     "one or more of your parenthetical clauses",
     "queries containing or'd terms",
     "parentheses may only be used",
-    "invalid/unsupported country",
-    "a maximum of 250 records",
-    "your query must contain",
     "invalid query",
 ];
+
+/// Refusals that no other words would mend.
+const OTHER_REFUSALS: [&str; 3] =
+    ["invalid/unsupported country", "a maximum of 250 records", "your query must contain"];
 
 #[derive(Debug, Deserialize)]
 struct Page {
     #[serde(default, deserialize_with = "wire::list")]
     articles: Vec<Article>,
+    #[serde(default)]
+    error: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -51,12 +59,11 @@ struct Article {
     language: Option<String>,
 }
 
-pub(super) fn url(endpoint: &Url, asked: &Query, now: DateTime<Utc>) -> Result<Url, AskError> {
-    let text = query::build(asked)
-        .ok_or_else(|| AskError::Refused { detail: "the query has no word that GDELT would take".to_owned() })?;
+/// `text` is a query as [`query::build`] makes it.
+pub(super) fn url(endpoint: &Url, text: &str, asked: &Query, now: DateTime<Utc>) -> Url {
     let mut url = endpoint.clone();
     let mut parameters = url.query_pairs_mut();
-    parameters.append_pair("query", &text).append_pair("mode", "artlist").append_pair("format", "json");
+    parameters.append_pair("query", text).append_pair("mode", "artlist").append_pair("format", "json");
     parameters.append_pair("maxrecords", &(asked.limit.max(1) + SPARE_RECORDS).min(MOST_RECORDS).to_string());
     // Without a window it searches its last three months, which is the best there is for older claims too.
     if let Some(around) = asked.around.filter(|around| (now - *around) < REACH && *around - BEFORE < now) {
@@ -65,10 +72,20 @@ pub(super) fn url(endpoint: &Url, asked: &Query, now: DateTime<Utc>) -> Result<U
         parameters.append_pair("enddatetime", &stamp((around + AFTER).min(now)));
     }
     drop(parameters);
-    Ok(url)
+    url
 }
 
-pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Answer, AskError> {
+/// What came back.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Found(Answer),
+    /// It does not take the query as it is; another one may be fine.
+    Unasked {
+        detail: String,
+    },
+}
+
+pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Reply, AskError> {
     let text = String::from_utf8_lossy(&response.body);
     let text = text.trim_start_matches('\u{feff}').trim();
     // The throttle comes as 429 and as 200.
@@ -79,31 +96,32 @@ pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Answer, AskE
         return Err(without_key(error));
     }
     if !text.starts_with(['{', '[', '<']) && !text.is_empty() {
-        return Err(prose(text));
+        return prose(text);
     }
     let page: Page = match wire::json_text(text) {
         Err(AskError::Malformed { .. }) => wire::json_text(&repaired(text))?,
         other => other?,
     };
-    let mut answer = Answer::default();
-    for article in page.articles {
-        let Some(url) = article.url.as_deref().and_then(wire::page_url) else { continue };
-        if answer.hits.len() >= asked.limit || !wire::is_within(&url, &asked.domains) {
-            continue;
-        }
-        answer.hits.push(Hit {
-            url: url.to_string(),
-            title: title(&article.title.unwrap_or_default()),
-            snippet: String::new(),
-            // `seendate` is when GDELT crawled it.
-            published_at: None,
-            language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
-            provider: super::NAME,
-            storage: super::STORAGE,
-            content: None,
-        });
+    if let Some(error) = page.error {
+        return Err(AskError::CouldNotAsk { detail: excerpt(&error.to_string()) });
     }
-    Ok(answer)
+    let hits = page.articles.into_iter().filter_map(|article| to_hit(article, asked));
+    Ok(Reply::Found(Answer { hits: wire::distinct(hits).take(asked.limit).collect(), reviews: Vec::new() }))
+}
+
+fn to_hit(article: Article, asked: &Query) -> Option<Hit> {
+    let url = wire::page_url(&article.url?).filter(|url| wire::is_within(url, &asked.domains))?;
+    Some(Hit {
+        url: url.to_string(),
+        title: title(&article.title.unwrap_or_default()),
+        snippet: String::new(),
+        // `seendate` is when GDELT crawled it.
+        published_at: None,
+        language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
+        provider: super::NAME,
+        storage: super::STORAGE,
+        content: None,
+    })
 }
 
 /// There is no key: a 403 here is a wall before the service.
@@ -114,13 +132,23 @@ fn without_key(error: AskError) -> AskError {
     }
 }
 
-fn prose(text: &str) -> AskError {
+fn prose(text: &str) -> Result<Reply, AskError> {
     let folded = text.to_lowercase();
-    if REFUSALS.iter().any(|refusal| folded.starts_with(refusal)) {
-        AskError::Refused { detail: excerpt(text) }
+    let starts_with = |refusals: &[&str]| refusals.iter().any(|refusal| folded.starts_with(refusal));
+    if starts_with(&QUERY_REFUSALS) {
+        Ok(Reply::Unasked { detail: excerpt(text) })
+    } else if starts_with(&OTHER_REFUSALS) {
+        Err(AskError::Refused { detail: excerpt(text) })
     } else {
-        AskError::CouldNotAsk { detail: format!("words instead of JSON: {}", excerpt(text)) }
+        Err(AskError::CouldNotAsk { detail: format!("words instead of JSON: {}", excerpt(text)) })
     }
+}
+
+/// The words it names as too short, too long or too common: `…: (word, other)`.
+pub(super) fn refused_words(detail: &str) -> Vec<String> {
+    let Some((_, named)) = detail.rsplit_once(": (") else { return Vec::new() };
+    let words = named.trim_end_matches(['.', ' ']).trim_end_matches(')').split([',', ' ']);
+    words.map(|word| word.trim_matches('"').to_lowercase()).filter(|word| !word.is_empty()).take(MOST_NAMED).collect()
 }
 
 /// The two faults its JSON is known to have, mended: raw control characters inside strings become blanks, escapes that
@@ -150,14 +178,25 @@ fn repaired(text: &str) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// Titles come re-tokenised: "WP : Риск" and "off ; fish , boat". The blank before a mark goes.
+/// Titles come re-tokenised: `WP : Риск`, `off ; fish , boat`, `a " quoted " word`, `Biden ' s`. The blanks go.
 fn title(text: &str) -> String {
+    static ENDINGS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w) (['’]) ?(s|t|re|ve|ll|d|m)\b").ok());
     let plain = wire::plain(text);
+    let plain = ENDINGS.as_ref().map_or(Cow::Borrowed(plain.as_str()), |endings| endings.replace_all(&plain, "$1$2$3"));
     let mut joined = String::with_capacity(plain.len());
+    let mut quote_is_open = false;
+    let mut swallows_blank = false;
     for character in plain.chars() {
-        if matches!(character, ',' | ';' | ':' | '.' | '!' | '?' | ')' | '»') && joined.ends_with(' ') {
+        if std::mem::take(&mut swallows_blank) && character == ' ' {
+            continue;
+        }
+        let closes = matches!(character, ',' | ';' | ':' | '.' | '!' | '?' | ')' | '»' | '”');
+        let is_quote = character == '"';
+        if (closes || is_quote && quote_is_open) && joined.ends_with(' ') {
             joined.pop();
         }
+        swallows_blank = matches!(character, '(' | '«' | '“') || is_quote && !quote_is_open;
+        quote_is_open ^= is_quote;
         joined.push(character);
     }
     joined
@@ -173,7 +212,17 @@ mod tests {
     #[test]
     fn titles_lose_the_blanks_of_tokenising() {
         assert_eq!(title("WP : Риск развития , после двух лет"), "WP: Риск развития, после двух лет");
-        assert_eq!(title("a ( b ) c &amp; d"), "a ( b) c & d");
+        assert_eq!(title("a ( b ) c &amp; d"), "a (b) c & d");
+        assert_eq!(title("He said \" no \" to « Le Monde »"), "He said \"no\" to «Le Monde»");
+        assert_eq!(title("Biden ' s plan isn ' t new ."), "Biden's plan isn't new.");
+        assert_eq!(title("an open \" quote"), "an open \"quote");
+    }
+
+    #[test]
+    fn the_words_it_names_are_known_from_then_on() {
+        let sentence = "One or more of your keywords were too short, too long or too common: (Said, \"of\")";
+        assert_eq!(refused_words(sentence), ["said", "of"]);
+        assert!(refused_words("Your query was too short or too long.").is_empty());
     }
 
     #[test]
@@ -196,7 +245,7 @@ mod tests {
                 around,
                 limit: 300,
             };
-            url(&Url::parse("https://api.example/api/v2/doc/doc").unwrap(), &asked, now).unwrap().to_string()
+            url(&Url::parse("https://api.example/api/v2/doc/doc").unwrap(), "seaport", &asked, now).to_string()
         };
         let plain = "https://api.example/api/v2/doc/doc?query=seaport&mode=artlist&format=json&maxrecords=250";
         assert_eq!(ask(None), plain);

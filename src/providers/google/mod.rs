@@ -4,7 +4,7 @@
 //! reviewed, not ours. Comparing the two is the judging room's work.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 use std::collections::HashSet;

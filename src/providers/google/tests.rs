@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, KEY, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
 
 /// A recorded answer, with a made-up token.
 const RECORDED: &str = r#"{"claims":[{"text":"COVID-19 norms flouted in Delhi's Jaffrabad area","claimant":"Facebook,Twitter",
@@ -11,6 +11,10 @@ const RECORDED: &str = r#"{"claims":[{"text":"COVID-19 norms flouted in Delhi's 
 "url":"https://www.thequint.com/news/webqoof/video-from-lahore-passed-off-as-covid-19-norms-flouted-in-delhi",
 "title":"Video From Lahore Passed Off as COVID-19 Norms Flouted in Delhi","reviewDate":"2021-05-11T13:44:56Z",
 "textualRating":"False","languageCode":"en"}]}]}"#;
+
+/// A page that promises another, for ever.
+const ENDLESS: &str = r#"{"claims":[{"text":"a","claimReview":[{"url":"https://a.example/1","textualRating":"False"}]}],
+"nextPageToken":"CAo"}"#;
 
 fn error(code: u16, message: &str, detail: &serde_json::Value) -> Reply {
     let body = json!({"error": {"code": code, "message": message, "status": "X", "details": [detail]}});
@@ -48,6 +52,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("Jaffrabad"), endless: Some(ENDLESS), ..Habits::default() },
+    }
+}
+
 async fn ask(replies: impl IntoIterator<Item = Reply>, limit: usize) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), replies).await;
     let outcome = bench.ask(&Query { limit, ..query() }).await;
@@ -64,7 +75,7 @@ fn claim(text: &str, url: &str, rating: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]
@@ -178,6 +189,17 @@ async fn a_page_above_the_api_says_nothing_of_the_key() {
     assert_eq!(outcome.unwrap_err().label(), "refused");
     let (_, outcome) = ask([test_server::json(r#"{"error":{"code":500}}"#)], 3).await;
     assert_eq!(outcome.unwrap_err().label(), "could_not_ask");
+}
+
+#[tokio::test]
+async fn a_region_is_not_asked_for_and_an_age_never() {
+    let bench = Bench::start(&subject(), [test_server::json(RECORDED)]).await;
+    for (language, sent) in [(Some("pt-BR"), Some("pt")), (Some("sr_Latn"), Some("sr")), (None, None)] {
+        bench.ask(&Query { language: language.map(str::to_owned), ..query() }).await.unwrap();
+        let seen = bench.server.seen().pop().unwrap();
+        assert_eq!(seen.parameter("languageCode").as_deref(), sent);
+        assert_eq!(seen.parameter("maxAgeDays"), None);
+    }
 }
 
 #[tokio::test]

@@ -74,8 +74,10 @@ pub(super) fn url(endpoint: &Url, query: &Query, token: Option<&str>) -> Result<
     let mut url = endpoint.clone();
     let mut parameters = url.query_pairs_mut();
     parameters.append_pair("query", &text);
-    if let Some(language) = &query.language {
-        parameters.append_pair("languageCode", language);
+    // Reviews in other languages than the claim's could not be compared with it. The region says nothing: Google does not
+    // consider it. No age is given: an old review of a claim that comes back is the best there is.
+    if let Some(language) = query.language.as_deref().and_then(|tag| tag.split(['-', '_']).next()) {
+        parameters.append_pair("languageCode", &language.to_lowercase());
     }
     // One site at most can be named.
     if let [domain] = query.domains.as_slice() {

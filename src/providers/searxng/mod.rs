@@ -4,7 +4,7 @@
 //! limiter allows four such requests an hour.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 use std::time::Duration;

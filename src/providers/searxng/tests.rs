@@ -1,7 +1,7 @@
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{Reply, answer, json};
-use crate::providers::contract::{self, Bench, Subject, query};
+use crate::providers::contract::{self, Bench, Habits, Subject, Tested, query};
 
 /// Constructed from the serialiser's source.
 const ANSWER: &str = r#"{"query":"x","results":[
@@ -29,6 +29,13 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("A \\n title"), wall: Some("disabled"), ..Habits::default() },
+    }
+}
+
 async fn ask(reply: Reply, asked: &Query) -> (Bench, Result<Answer, AskError>) {
     let bench = Bench::start(&subject(), [reply]).await;
     let outcome = bench.ask(asked).await;
@@ -37,7 +44,7 @@ async fn ask(reply: Reply, asked: &Query) -> (Bench, Result<Answer, AskError>) {
 
 #[tokio::test]
 async fn keeps_the_provider_contract() {
-    contract::keeps_the_contract(subject()).await;
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 #[tokio::test]
@@ -89,6 +96,16 @@ async fn an_instance_without_json_is_disabled_with_the_mend() {
 }
 
 #[tokio::test]
+async fn its_limiter_sends_to_the_home_page() {
+    for place in ["/", "https://searx.example/", "https://searx.example"] {
+        let (bench, outcome) = ask(answer(302, &[("location", place)], ""), &query()).await;
+        assert_eq!(outcome.unwrap_err(), AskError::Throttled { retry_after: None }, "{place}");
+        assert_eq!(bench.provider.status().state, GateState::Open);
+        assert_eq!(bench.server.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn errors_in_json_have_their_class() {
     let cases = [
         (answer(400, &[], r#"{"error":"Invalid value x for parameter y"}"#), "refused"),
@@ -111,6 +128,8 @@ async fn commands_in_a_claim_are_taken_out() {
         ("I <3 :fr you !images", "I 3 fr you images"),
         ("!!! wow", "wow"),
         ("<<!:x", "x"),
+        ("(!g) \"!!g -:fr «<3 ?!x", "(g) \"g -fr «3 x"),
+        ("cats\u{1c}!g\u{1f}:fr", "cats g fr"),
         ("10:30 a<b yes!", "10:30 a<b yes!"),
     ];
     for (text, sent) in cases {
@@ -136,8 +155,12 @@ async fn domains_are_asked_for_and_held_to() {
 proptest::proptest! {
     /// No token that is sent starts with a command's sign.
     #[test]
-    fn no_token_is_a_command(text in "[\\PC !:<]{0,200}") {
+    fn no_token_is_a_command(text in "[\\PC\\x00-\\x20!:<?]{0,200}") {
         let sent = wire::harmless(&text);
-        proptest::prop_assert!(!sent.split_whitespace().any(|token| token.starts_with(['!', ':', '<'])), "{}", sent);
+        let is_break = |c: char| c.is_whitespace() || c.is_control();
+        let is_command = |token: &str| {
+            token.trim_start_matches(|c: char| !c.is_alphanumeric() && !"!?:<".contains(c)).starts_with(['!', '?', ':', '<'])
+        };
+        proptest::prop_assert!(!sent.split(is_break).any(is_command), "{}", sent);
     }
 }

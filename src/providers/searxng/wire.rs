@@ -34,11 +34,23 @@ struct Found {
     published: Option<String>,
 }
 
-/// The text without commands: `!bang` (which may redirect to another site), `:language`, `<timeout`.
+/// The text without commands: `!bang` (which may redirect to another site), `?bang` (of old versions), `:language`,
+/// `<timeout`; also behind other punctuation, in case something on the way takes that off.
+///
+/// Its tokens end where Python sees white space, which is at some control characters too.
 pub(super) fn harmless(text: &str) -> String {
-    let tokens = text.split_whitespace().map(|token| token.trim_start_matches(['!', ':', '<']));
-    let kept: Vec<&str> = tokens.filter(|token| !token.is_empty()).collect();
+    let tokens = text.split(|character: char| character.is_whitespace() || character.is_control());
+    let kept: Vec<String> = tokens.map(without_command).filter(|token| !token.is_empty()).collect();
     wire::clip(&kept.join(" "), LONGEST_QUERY, MOST_WORDS)
+}
+
+fn without_command(token: &str) -> String {
+    let mut is_leading = true;
+    let kept = token.chars().filter(|character| {
+        is_leading &= !character.is_alphanumeric();
+        !(is_leading && matches!(character, '!' | '?' | ':' | '<'))
+    });
+    kept.collect()
 }
 
 pub(super) fn url(endpoint: &Url, query: &Query, categories: &str) -> Result<Url, AskError> {
@@ -88,6 +100,10 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
             let detail = "the instance refuses JSON: add json to search.formats in its settings.yml".to_owned();
             return Err(AskError::Disabled { detail });
         }
+        // Its limiter, which takes us for a bot: followed, it would be the home page at status 200.
+        302 if response.header("location").is_some_and(is_home_page) => {
+            return Err(AskError::Throttled { retry_after: response.retry_after() });
+        }
         401 | 407 => {
             let detail = format!("status {}: something before the instance wants a login", response.status);
             return Err(AskError::Disabled { detail });
@@ -109,8 +125,14 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     if found.is_empty() && !page.unresponsive_engines.is_empty() {
         return Err(AskError::CouldNotAsk { detail: unresponsive(&page.unresponsive_engines) });
     }
-    let hits = found.into_iter().filter_map(|found| to_hit(found, query)).take(query.limit).collect();
+    let hits = found.into_iter().filter_map(|found| to_hit(found, query));
+    let hits = wire::distinct(hits).take(query.limit).collect();
     Ok(Answer { hits, reviews: Vec::new() })
+}
+
+/// `/`, or the same with an origin before it.
+fn is_home_page(place: &str) -> bool {
+    place == "/" || Url::parse(place).is_ok_and(|url| url.path() == "/" && url.query().is_none())
 }
 
 fn unresponsive(engines: &[Value]) -> String {

@@ -1,0 +1,261 @@
+//! What every provider asked over HTTP promises, tried against a server that misbehaves. Each provider brings its own
+//! words; the cases are the same for all.
+//!
+//! To add a case: a function in the file of its subject and a line in `cases.rs`. To add a provider: its [`Subject`] in
+//! its `tests.rs`, a call of [`keeps_the_contract`] there, and a line in [`SUITES`], which is where `docs/providers.md` takes the
+//! table of cases from.
+
+pub(in crate::providers) mod cases;
+mod json;
+mod lists;
+mod nonsense;
+mod refusals;
+mod secrets;
+mod transport;
+
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures::{FutureExt as _, StreamExt as _};
+use tokio::time::Instant;
+use url::Url;
+
+use super::{Answer, Provider, Query, brave, eventregistry, gdelt, google, newsapi, searxng, serpapi};
+use crate::domain::{Clock as _, SystemClock};
+use crate::outbound::test_server::{Reply, Seen, TestServer};
+use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, HttpClient, NoObserver};
+
+/// The key all providers under test are given. It may appear in its place in a request and nowhere else.
+pub(super) const KEY: &str = "s3cret-key-0123456789";
+
+/// Cases that are tried at the same time.
+const AT_ONCE: usize = 8;
+
+/// A provider's name and what it is tried with.
+type Suite = (&'static str, fn() -> Tested);
+
+/// The providers that the table of cases is made of.
+pub(super) static SUITES: [Suite; 7] = [
+    ("google_factcheck", google::tests::tested),
+    ("searxng", searxng::tests::tested),
+    ("brave", brave::tests::tested),
+    ("serpapi", serpapi::tests::tested),
+    ("gdelt", gdelt::tests::tested),
+    ("eventregistry", eventregistry::tests::tested),
+    ("newsapi", newsapi::tests::tested),
+];
+
+/// Where real answers lie that cannot be shipped.
+#[expect(clippy::disallowed_methods, reason = "where test data lies is no configuration of the product")]
+pub(super) fn shared_data() -> PathBuf {
+    std::env::var_os("CORROBORATE_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from)
+}
+
+/// One provider and its words.
+pub(super) struct Subject {
+    pub(super) build: fn(Url, Gate) -> Box<dyn Provider>,
+    pub(super) gate: fn(Duration) -> GateSettings,
+    /// The key's header, where the key is one.
+    pub(super) key_header: Option<&'static str>,
+    /// A body with at least one usable result.
+    pub(super) success: &'static str,
+    /// Bodies that mean "nothing was found".
+    pub(super) nothing: Vec<&'static str>,
+    /// A throttle without a word on how long.
+    pub(super) throttle: Reply,
+    pub(super) quota_gone: Option<Reply>,
+    /// Each echoes [`KEY`].
+    pub(super) bad_key: Vec<Reply>,
+}
+
+/// Where a key stands that is no header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyPlace {
+    Parameter(&'static str),
+    /// Of the JSON object that is the body.
+    Field(&'static str),
+}
+
+/// What is peculiar to one provider.
+#[derive(Default)]
+pub(super) struct Habits {
+    pub(super) key: Option<KeyPlace>,
+    /// Status 204 means that nothing was found.
+    pub(super) no_content_is_nothing: bool,
+    /// Words of a title or claim in `Subject::success`.
+    pub(super) title: Option<&'static str>,
+    /// A body that promises a further page.
+    pub(super) endless: Option<&'static str>,
+    /// The path at which the account is looked up after a doubtful refusal, and what it says there.
+    pub(super) account: Option<(&'static str, &'static str)>,
+    /// The class of a web page at status 403, where it is another than "could not ask".
+    pub(super) wall: Option<&'static str>,
+}
+
+/// A provider with everything that the cases need.
+pub(super) struct Tested {
+    pub(super) subject: Subject,
+    pub(super) habits: Habits,
+}
+
+impl Tested {
+    fn has_key(&self) -> bool {
+        self.subject.key_header.is_some() || self.habits.key.is_some()
+    }
+}
+
+pub(super) fn query() -> Query {
+    Query {
+        text: "Customs grants approval to Vizhinjam International Seaport".to_owned(),
+        terms: vec!["Vizhinjam".to_owned(), "International Seaport".to_owned()],
+        language: Some("en".to_owned()),
+        domains: Vec::new(),
+        around: None,
+        limit: 5,
+    }
+}
+
+pub(super) fn now() -> DateTime<Utc> {
+    SystemClock.now()
+}
+
+fn in_seconds(seconds: u64) -> Instant {
+    Instant::now() + Duration::from_secs(seconds)
+}
+
+/// The provider's own gate, hastened for tests: one attempt, three failures.
+fn hastened(mut settings: GateSettings) -> GateSettings {
+    settings.rpm = 60_000;
+    settings.timeout = Duration::from_secs(4);
+    settings.max_bytes = 64 * 1024;
+    settings.max_attempts = 1;
+    settings.failures_to_open = 3;
+    settings
+}
+
+/// A provider in front of a server.
+pub(super) struct Bench {
+    pub(super) provider: Box<dyn Provider>,
+    pub(super) server: TestServer,
+}
+
+impl Bench {
+    pub(super) async fn start(subject: &Subject, replies: impl IntoIterator<Item = Reply>) -> Self {
+        let server = TestServer::start(replies).await;
+        Self::before(subject, server, |settings| settings)
+    }
+
+    fn before(subject: &Subject, server: TestServer, change: impl FnOnce(GateSettings) -> GateSettings) -> Self {
+        Self { provider: subject.at(server.url.clone(), change), server }
+    }
+
+    pub(super) async fn ask(&self, query: &Query) -> Result<Answer, AskError> {
+        let meter = AskMeter::default();
+        let outcome = self.provider.ask(query, Asker { until: in_seconds(30), meter: &meter }).await;
+        assert!(meter.attempts() <= 3, "one question is not put so often");
+        outcome
+    }
+}
+
+impl Subject {
+    /// The provider, asking there.
+    fn at(&self, url: Url, change: impl FnOnce(GateSettings) -> GateSettings) -> Box<dyn Provider> {
+        let settings = change(hastened((self.gate)(Duration::from_mins(10))));
+        let http = HttpClient::live("corroborate-test").unwrap();
+        (self.build)(url, Gate::new(settings, http, Arc::new(SystemClock), Arc::new(NoObserver)))
+    }
+}
+
+/// A bench of a case: the account's path answers by itself and is not counted.
+struct Trial {
+    bench: Bench,
+    account: Option<&'static str>,
+}
+
+impl Tested {
+    async fn trial(&self, reply: Reply) -> Trial {
+        self.trial_with(reply, |settings| settings).await
+    }
+
+    async fn trial_with(&self, reply: Reply, change: impl FnOnce(GateSettings) -> GateSettings) -> Trial {
+        let account = self.habits.account;
+        let server = TestServer::answering(move |_, seen| match account {
+            Some((path, body)) if seen.path() == path => crate::outbound::test_server::json(body),
+            _ => reply.clone(),
+        });
+        let bench = Bench::before(&self.subject, server.await, change);
+        Trial { bench, account: account.map(|(path, _)| path) }
+    }
+
+    /// Asks once; whatever comes, the key is nowhere but in its place.
+    async fn one(&self, reply: Reply) -> (Trial, Result<Answer, AskError>) {
+        let trial = self.trial(reply).await;
+        let outcome = trial.bench.ask(&query()).await;
+        let shown = format!("{:?} {outcome:?} {:?}", trial.bench.provider, trial.bench.provider.status());
+        assert!(!shown.contains(KEY), "the key is shown: {shown}");
+        if let Err(error) = &outcome {
+            assert!(!error.to_string().contains(KEY), "the key is told: {error}");
+        }
+        for seen in trial.bench.server.seen() {
+            self.key_is_in_its_place(&seen);
+        }
+        (trial, outcome)
+    }
+
+    fn key_is_in_its_place(&self, seen: &Seen) {
+        let body = String::from_utf8_lossy(&seen.body).into_owned();
+        let whole = format!("{}{body}", seen.head);
+        assert_eq!(whole.matches(KEY).count(), usize::from(self.has_key()), "{whole}");
+        if let Some(header) = self.subject.key_header {
+            assert_eq!(seen.header(header), Some(KEY));
+        }
+        match self.habits.key {
+            Some(KeyPlace::Parameter(name)) => assert_eq!(seen.parameter(name).as_deref(), Some(KEY)),
+            Some(KeyPlace::Field(name)) => {
+                let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+                assert_eq!(body[name], KEY);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Trial {
+    /// Requests that were real questions.
+    fn asked(&self) -> usize {
+        self.bench.server.seen().iter().filter(|seen| Some(seen.path()) != self.account).count()
+    }
+}
+
+/// For providers without peculiarities.
+#[expect(dead_code, reason = "the form most providers to come will want")]
+pub(super) async fn keeps_the_contract(subject: Subject) {
+    keeps_the_contract_with(Tested { subject, habits: Habits::default() }).await;
+}
+
+/// Every case that applies; a panic anywhere is a broken promise like any other.
+pub(super) async fn keeps_the_contract_with(tested: Tested) {
+    let tested = &tested;
+    let outcomes = futures::stream::iter(&cases::CASES).map(|case| async move {
+        if (case.excused)(tested).is_some() {
+            return None;
+        }
+        let held = AssertUnwindSafe((case.run)(tested)).catch_unwind().await.is_ok();
+        (!held).then_some(case.name)
+    });
+    let broken: Vec<&str> = outcomes.buffer_unordered(AT_ONCE).filter_map(|name| async move { name }).collect().await;
+    assert!(broken.is_empty(), "broken promises: {}", broken.join(", "));
+}
+
+#[test]
+fn every_suite_is_of_a_provider_and_names_it_once() {
+    for (name, tested) in SUITES {
+        assert!(super::profile(name).is_some(), "{name}");
+        assert!(!(tested().subject.nothing).is_empty(), "{name} never finds nothing");
+        assert_eq!(SUITES.iter().filter(|(other, _)| *other == name).count(), 1, "{name}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Throttles, quotas, keys, failures: the class decides what happens next.
+
+use std::time::Duration;
+
+use super::{Tested, now, query};
+use crate::outbound::test_server::{Reply, answer};
+use crate::outbound::{AskError, GateState};
+
+const HTML: (&str, &str) = ("content-type", "text/html");
+
+pub(super) async fn a_throttle_without_a_wait_is_left_alone(tested: &Tested) {
+    let (trial, outcome) = tested.one(tested.subject.throttle.clone()).await;
+    assert_eq!(outcome.unwrap_err().label(), "throttled");
+    assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "open");
+    assert_eq!(trial.asked(), 1, "a throttled provider is left alone");
+}
+
+/// What a 429 with that header is read as, and how many seconds the provider is left alone.
+async fn throttled_by(tested: &Tested, status: u16, headers: &[(&str, &str)]) -> (Option<Duration>, i64) {
+    let (trial, outcome) = tested.one(answer(status, headers, "slow down")).await;
+    let AskError::Throttled { retry_after } = outcome.unwrap_err() else { panic!("it is a throttle: {headers:?}") };
+    let status = trial.bench.provider.status();
+    assert_eq!(status.state, GateState::Open, "{status:?}");
+    (retry_after, (status.until.unwrap() - now()).num_seconds())
+}
+
+async fn waits(tested: &Tested, value: &str, seconds: f64) -> i64 {
+    let (wait, left_alone) = throttled_by(tested, 429, &[("retry-after", value)]).await;
+    assert_eq!(wait, Some(Duration::from_secs_f64(seconds)), "{value}");
+    left_alone
+}
+
+pub(super) async fn a_wait_in_seconds_is_respected(tested: &Tested) {
+    assert!((110..=133).contains(&waits(tested, "120", 120.0).await));
+}
+
+pub(super) async fn a_wait_until_a_date_is_measured_by_the_servers_clock(tested: &Tested) {
+    let headers = [("date", "Mon, 18 Nov 2019 12:00:00 GMT"), ("retry-after", "Mon, 18 Nov 2019 12:01:30 GMT"), HTML];
+    let (wait, left_alone) = throttled_by(tested, 429, &headers).await;
+    assert_eq!(wait, Some(Duration::from_secs(90)), "the server's clock is years off, the difference is right");
+    assert!((80..=100).contains(&left_alone));
+}
+
+pub(super) async fn a_wait_of_zero_is_no_tight_loop(tested: &Tested) {
+    let (trial, outcome) = tested.one(answer(429, &[("retry-after", "0")], "slow down")).await;
+    assert_eq!(outcome.unwrap_err(), AskError::Throttled { retry_after: Some(Duration::ZERO) });
+    assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "open");
+    assert_eq!(trial.asked(), 1);
+}
+
+pub(super) async fn a_negative_wait_is_no_wait(tested: &Tested) {
+    assert!(waits(tested, "-5", 0.0).await <= 2);
+}
+
+pub(super) async fn a_wait_of_half_a_second_is_read(tested: &Tested) {
+    assert!(waits(tested, "0.5", 0.5).await <= 2);
+}
+
+pub(super) async fn a_wait_of_years_is_cut_to_a_day(tested: &Tested) {
+    let left_alone = waits(tested, "99999999", 86_400.0).await;
+    assert!((86_000..=96_000).contains(&left_alone), "{left_alone}");
+}
+
+pub(super) async fn a_wait_in_words_is_our_own_back_off(tested: &Tested) {
+    let (wait, left_alone) = throttled_by(tested, 429, &[("retry-after", "soon")]).await;
+    assert_eq!(wait, None);
+    assert!(left_alone >= 590, "the cool-down: {left_alone}");
+}
+
+pub(super) async fn a_busy_503_with_a_wait_is_a_throttle(tested: &Tested) {
+    let (wait, left_alone) = throttled_by(tested, 503, &[("retry-after", "60"), HTML]).await;
+    assert_eq!(wait, Some(Duration::from_mins(1)));
+    assert!((50..=70).contains(&left_alone));
+}
+
+pub(super) async fn repeated_throttles_wait_longer(tested: &Tested) {
+    let reply = answer(429, &[("retry-after", "0")], "slow down");
+    let trial = tested.trial(reply).await;
+    let mut waits = Vec::new();
+    for _ in 0..2 {
+        trial.bench.ask(&query()).await.unwrap_err();
+        let wait = trial.bench.provider.status().until.unwrap() - now();
+        waits.push(wait);
+        tokio::time::sleep(wait.to_std().unwrap_or_default() + Duration::from_millis(20)).await;
+    }
+    assert_eq!(trial.asked(), 2, "after the wait one probe is let through");
+    assert!(waits[1] > waits[0] + chrono::Duration::milliseconds(500), "{waits:?}");
+}
+
+pub(super) async fn a_used_up_quota_is_exhausted_and_not_asked(tested: &Tested) {
+    let (trial, outcome) = tested.one(tested.subject.quota_gone.clone().unwrap()).await;
+    assert_eq!(outcome.unwrap_err().label(), "quota_gone");
+    let status = trial.bench.provider.status();
+    assert!(status.state == GateState::Exhausted && status.until.is_some_and(|until| until > now()), "{status:?}");
+    assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "quota_gone");
+    assert_eq!(trial.asked(), 1);
+}
+
+pub(super) async fn a_refused_key_is_not_tried_again(tested: &Tested) {
+    for reply in &tested.subject.bad_key {
+        let (trial, outcome) = tested.one(reply.clone()).await;
+        assert_eq!(outcome.unwrap_err().label(), "bad_key", "{reply:?}");
+        assert_eq!(trial.bench.provider.status().state, GateState::Disabled);
+        assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "disabled");
+        assert_eq!(trial.asked(), 1, "a refused key is not tried again");
+    }
+}
+
+pub(super) async fn a_bot_wall_is_no_bad_key_and_not_retried(tested: &Tested) {
+    let wall = answer(403, &[HTML, ("server", "cloudflare")], "<!DOCTYPE html><title>Just a moment...</title>");
+    let trial = tested.trial_with(wall, |settings| crate::outbound::GateSettings { max_attempts: 3, ..settings }).await;
+    let error = trial.bench.ask(&query()).await.unwrap_err();
+    assert_eq!(error.label(), tested.habits.wall.unwrap_or("could_not_ask"), "{error}");
+    assert_eq!(trial.asked(), 1, "a wall is not run against");
+}
+
+async fn counts(tested: &Tested, status: u16, reply: Reply) {
+    let (trial, outcome) = tested.one(reply).await;
+    assert_eq!(outcome.unwrap_err(), AskError::Server { status });
+    trial.bench.ask(&query()).await.unwrap_err();
+    assert_eq!(trial.bench.provider.status().state, GateState::Ready, "two failures are not three");
+    trial.bench.ask(&query()).await.unwrap_err();
+    assert_eq!(trial.bench.provider.status().state, GateState::Open);
+}
+
+pub(super) async fn server_errors_count_to_the_limit(tested: &Tested) {
+    for status in [500, 502, 503] {
+        counts(tested, status, answer(status, &[HTML], "<html><title>Error</title>")).await;
+    }
+    counts(tested, 500, answer(500, &[("content-type", "application/json")], "{}")).await;
+}
+
+pub(super) async fn errors_of_the_edge_count_too(tested: &Tested) {
+    for status in 520..=529 {
+        counts(tested, status, answer(status, &[HTML], format!("<html><title>{status}: edge</title>"))).await;
+    }
+}

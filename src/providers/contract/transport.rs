@@ -1,0 +1,193 @@
+//! Bodies that are cut, slow, endless or wrongly packed; redirects; connections that end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Tested, query};
+use crate::outbound::test_server::{Reply, TestServer, answer, head_promising, json, truncated};
+use crate::outbound::{AskError, AskMeter, Asker, GateSettings, GateState};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+async fn ends_as(tested: &Tested, reply: Reply, labels: &[&str]) {
+    let what: String = format!("{reply:?}").chars().take(120).collect();
+    let (_, outcome) = tested.one(reply).await;
+    let error = outcome.expect_err(&what);
+    assert!(labels.contains(&error.label()), "{what}: {error:?}");
+}
+
+pub(super) async fn a_body_cut_at_its_right_length_is_malformed(tested: &Tested) {
+    let half: String = tested.subject.success.chars().take(tested.subject.success.chars().count() / 2).collect();
+    ends_as(tested, json(&half), &["malformed"]).await;
+}
+
+pub(super) async fn a_body_cut_before_its_length_is_malformed(tested: &Tested) {
+    ends_as(tested, truncated(tested.subject.success), &["malformed"]).await;
+}
+
+pub(super) async fn a_chunked_body_without_its_last_chunk_is_malformed(tested: &Tested) {
+    // The JSON is whole: only the transport says that something is missing.
+    let body = tested.subject.success;
+    let raw = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n",
+        body.len()
+    );
+    ends_as(tested, Reply::Raw(raw.into_bytes()), &["malformed"]).await;
+}
+
+pub(super) async fn a_cut_answer_is_asked_for_once_more_at_most(tested: &Tested) {
+    let own = (tested.subject.gate)(Duration::from_mins(10)).max_attempts;
+    let change = |settings| GateSettings { max_attempts: own.min(3), ..settings };
+    let trial = tested.trial_with(truncated(tested.subject.success), change).await;
+    assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "malformed");
+    assert_eq!(trial.asked(), usize::try_from(own.min(2)).unwrap());
+}
+
+/// Asked by somebody with little time.
+async fn ends_with_the_caller(tested: &Tested, reply: Reply) {
+    let trial = tested.trial(reply).await;
+    let start = Instant::now();
+    let asker = Asker { until: start + Duration::from_millis(200), meter: &AskMeter::default() };
+    assert_eq!(trial.bench.provider.ask(&query(), asker).await.unwrap_err(), AskError::Deadline);
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert_eq!(trial.bench.provider.status().state, GateState::Ready, "an impatient caller is not its fault");
+}
+
+pub(super) async fn headers_and_then_silence_end_with_the_caller(tested: &Tested) {
+    ends_with_the_caller(tested, Reply::Hang).await;
+    ends_with_the_caller(tested, Reply::Trickle(head_promising(1000, "application/json"), Duration::from_millis(10)))
+        .await;
+}
+
+/// Asked with all the time there is, of a provider that has little.
+async fn ends_with_the_total_time(tested: &Tested, reply: Reply) {
+    let change = |settings| GateSettings { timeout: Duration::from_millis(250), ..settings };
+    let trial = tested.trial_with(reply, change).await;
+    let start = Instant::now();
+    assert_eq!(trial.bench.ask(&query()).await.unwrap_err(), AskError::Timeout);
+    assert!(start.elapsed() < Duration::from_secs(3));
+}
+
+pub(super) async fn a_drip_that_never_idles_ends_with_the_total_time(tested: &Tested) {
+    let head = head_promising(60_000, "application/json");
+    ends_with_the_total_time(tested, Reply::Trickle(head, Duration::from_millis(5))).await;
+    // The same drip before the headers are complete.
+    let drip = Reply::Trickle(b"HTTP/1.1 200 OK\r\nx-drip: ".to_vec(), Duration::from_millis(5));
+    ends_with_the_total_time(tested, drip).await;
+}
+
+pub(super) async fn silence_ends_with_the_total_time(tested: &Tested) {
+    ends_with_the_total_time(tested, Reply::Hang).await;
+}
+
+pub(super) async fn an_endless_body_is_cut_off(tested: &Tested) {
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{\"odd\":\"".to_vec();
+    ends_as(tested, Reply::Endless(head), &["too_large"]).await;
+}
+
+pub(super) async fn a_promised_giant_is_not_read(tested: &Tested) {
+    ends_as(tested, Reply::Raw(head_promising(100_000_000_000, "application/json")), &["too_large"]).await;
+    ends_as(tested, json(&format!("{{\"x\":\"{}\"}}", "a".repeat(70_000))), &["too_large"]).await;
+}
+
+/// A million zeros in a thousand bytes: what deflate makes of a run is zeros again.
+fn bomb() -> Vec<u8> {
+    let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff];
+    bytes.extend([0xed, 0xc1, 0x01, 0x01, 0x00, 0x00, 0x00, 0x82, 0x20, 0xff, 0xaf, 0x6e, 0x48, 0x40, 0x01]);
+    bytes.extend([0; 2_000]);
+    bytes
+}
+
+/// The bytes as a gzip member that stores them as they are.
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let crc = !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    });
+    let length = u16::try_from(bytes.len()).unwrap();
+    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    member.extend(length.to_le_bytes());
+    member.extend((!length).to_le_bytes());
+    member.extend(bytes);
+    member.extend(crc.to_le_bytes());
+    member.extend(u32::from(length).to_le_bytes());
+    member
+}
+
+pub(super) async fn a_compression_bomb_is_cut_off(tested: &Tested) {
+    ends_as(tested, answer(200, &[JSON, ("content-encoding", "gzip")], bomb()), &["too_large"]).await;
+}
+
+pub(super) async fn a_compressed_answer_is_read(tested: &Tested) {
+    let whole = tested.one(json(tested.subject.success)).await.1.unwrap();
+    let packed = answer(200, &[JSON, ("content-encoding", "gzip")], gzip(tested.subject.success.as_bytes()));
+    assert_eq!(tested.one(packed).await.1.unwrap(), whole);
+}
+
+pub(super) async fn nested_encodings_are_refused(tested: &Tested) {
+    let twice = gzip(&gzip(tested.subject.success.as_bytes()));
+    ends_as(tested, answer(200, &[JSON, ("content-encoding", "gzip, gzip")], &twice), &["malformed"]).await;
+    ends_as(tested, answer(200, &[JSON, ("content-encoding", "gzip")], &twice), &["malformed"]).await;
+}
+
+pub(super) async fn an_unknown_encoding_is_refused(tested: &Tested) {
+    for coding in ["compress", "aes128gcm", "x-odd"] {
+        let reply = answer(200, &[JSON, ("content-encoding", coding)], tested.subject.success);
+        ends_as(tested, reply, &["malformed"]).await;
+    }
+}
+
+pub(super) async fn plain_bytes_called_gzip_are_malformed(tested: &Tested) {
+    let reply = answer(200, &[JSON, ("content-encoding", "gzip")], tested.subject.success);
+    ends_as(tested, reply, &["malformed"]).await;
+}
+
+pub(super) async fn gzip_called_plain_is_malformed(tested: &Tested) {
+    ends_as(tested, answer(200, &[JSON], gzip(tested.subject.success.as_bytes())), &["malformed"]).await;
+}
+
+pub(super) async fn no_redirect_is_followed(tested: &Tested) {
+    let success = tested.subject.success;
+    let elsewhere = Arc::new(TestServer::start([json(success)]).await);
+    let absolute = format!("{}search", elsewhere.url);
+    let userinfo = absolute.replace("http://", "http://user:password@");
+    let schemeless = absolute.replace("http:", "");
+    for status in [301, 302, 303, 307, 308] {
+        for place in
+            [absolute.as_str(), "/login", "//elsewhere.example/", "file:///etc/passwd", userinfo.as_str(), &schemeless]
+        {
+            let (trial, outcome) = tested.one(answer(status, &[("location", place)], "")).await;
+            assert_eq!(outcome.unwrap_err().label(), "could_not_ask", "{status} {place}");
+            assert_eq!(trial.asked(), 1, "{status} {place}");
+        }
+    }
+    assert!(elsewhere.seen().is_empty(), "nothing is sent elsewhere, the key least of all");
+}
+
+pub(super) async fn a_redirect_without_a_place_is_no_answer(tested: &Tested) {
+    for status in [300, 302, 304, 307] {
+        ends_as(tested, answer(status, &[], ""), &["could_not_ask"]).await;
+    }
+}
+
+pub(super) async fn a_reset_before_the_headers_is_a_failure(tested: &Tested) {
+    ends_as(tested, Reply::Raw(Vec::new()), &["connect"]).await;
+}
+
+pub(super) async fn a_reset_within_the_headers_is_a_failure(tested: &Tested) {
+    ends_as(tested, Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec()), &["connect"]).await;
+    ends_as(tested, Reply::Raw(b"\x16\x03\x01 not http at all\r\n\r\n".to_vec()), &["connect"]).await;
+}
+
+pub(super) async fn a_closed_port_is_a_failure(tested: &Tested) {
+    let server = TestServer::start([json(tested.subject.success)]).await;
+    let url = server.url.clone();
+    drop(server);
+    // The listener is gone when its task is.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let provider = tested.subject.at(url, |settings| settings);
+    let asker = Asker { until: Instant::now() + Duration::from_secs(10), meter: &AskMeter::default() };
+    assert_eq!(provider.ask(&query(), asker).await.unwrap_err().label(), "connect");
+    assert_eq!(provider.status().errors_today, 1);
+}

@@ -1,0 +1,130 @@
+//! Event Registry (newsapi.ai): news articles in 60 languages, paid by the token.
+//!
+//! The key travels in the body. One page of articles is one token, so one page is asked for; the paid archive is never
+//! touched. It wants to be asked one call at a time and refuses more than five. Its statuses contradict its own texts,
+//! so a refusal is classified by both, and a doubtful one by the account.
+
+#[cfg(test)]
+pub(super) mod tests;
+mod wire;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
+
+const NAME: &str = "eventregistry";
+const STORAGE: Storage = Storage::Stored;
+const PATH: &str = "/api/v1/article/getArticles";
+/// Costs no token.
+const USAGE_PATH: &str = "/api/v1/usage";
+/// The key's field in every body.
+const KEY_FIELD: &str = "apiKey";
+/// The longest an item waits for the calls before its own; then this provider is one that cannot be asked now.
+const LONGEST_QUEUE: Duration = Duration::from_secs(10);
+
+/// How Event Registry is reached.
+#[derive(Debug, Clone)]
+pub struct EventRegistrySettings {
+    /// Origin with an optional prefix, `https://eventregistry.org`.
+    pub base_url: Url,
+    /// Without one nothing is sent for it; recordings and simulators need none.
+    pub api_key: Option<SecretString>,
+}
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "Event Registry (newsapi.ai)",
+    kind: ProviderKind::Search,
+    source: SourceKind::Web,
+    storage: STORAGE,
+    languages: Languages::Only(wire::CODES),
+    restricts_domains: true,
+    returns: "addresses, titles and openings of news articles of the last 31 days, with dates",
+    terms: "2,000 tokens free, then 0.015 USD a token; a call is one token; at most 5 calls at once (August 2026)",
+    configure: "set ENRICHMENT_EVENTREGISTRY_API_KEY",
+};
+
+/// The gate this provider wants; the operator's rate, limit and price go on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        max_wait: Duration::from_secs(10),
+        rpm: 30,
+        timeout: Duration::from_secs(15),
+        max_bytes: 4 * 1024 * 1024,
+        // Every attempt may cost a token.
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        // A token beyond the plan, August 2026.
+        cost_usd: 0.015,
+    }
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct EventRegistry {
+    settings: EventRegistrySettings,
+    gate: Gate,
+    /// One call at a time: with its limit of five an account serves five processes.
+    turn: Semaphore,
+}
+
+pub fn new(settings: EventRegistrySettings, gate: Gate) -> EventRegistry {
+    EventRegistry { settings, gate, turn: Semaphore::new(1) }
+}
+
+impl EventRegistry {
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let request = self.request(PATH, &wire::body(query, self.gate.now())?);
+        let patience = Instant::now() + LONGEST_QUEUE;
+        let Ok(turn) = timeout_at(asker.until.min(patience), self.turn.acquire()).await else {
+            let is_late = patience > asker.until;
+            return Err(if is_late { AskError::Deadline } else { AskError::Open { until: self.gate.now() } });
+        };
+        let inquiry = Inquiry {
+            request: self.request(USAGE_PATH, &serde_json::json!({})),
+            is_needed: &wire::is_doubtful,
+            explain: &wire::explain,
+        };
+        let answer = self.gate.ask_or_inquire(request, asker, |response| wire::read(response, query), &inquiry).await;
+        drop(turn);
+        answer
+    }
+
+    fn request(&self, path: &str, body: &serde_json::Value) -> ApiRequest {
+        let request = ApiRequest::post_json(super::wire::endpoint(&self.settings.base_url, path), body);
+        match &self.settings.api_key {
+            Some(key) => request.secret_field(KEY_FIELD, key),
+            None => request,
+        }
+    }
+}
+
+impl Provider for EventRegistry {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    fn cost_usd(&self) -> f64 {
+        self.gate.cost_usd()
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

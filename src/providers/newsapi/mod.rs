@@ -1,0 +1,190 @@
+//! NewsAPI.org: news articles in 14 languages, as far back as the plan permits.
+//!
+//! How far that is it tells only in a refusal; what was learnt is kept to. Its free plan is for development alone, so the
+//! operator confirms the plan before it is asked at all (`providers.newsapi.licensed`).
+
+#[cfg(test)]
+pub(super) mod tests;
+mod wire;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use url::Url;
+
+use self::wire::Window;
+use super::{Answer, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
+use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+
+const NAME: &str = "newsapi";
+const STORAGE: Storage = Storage::Stored;
+const PATH: &str = "/v2/everything";
+const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+/// Withdrawn rows can leave a page short; further pages than the second are not worth their price.
+const MOST_PAGES: usize = 2;
+/// First days tried, the wanted one included, before it is asked without any.
+const MOST_DATES_TRIED: usize = 2;
+
+/// How `NewsAPI` is reached.
+#[derive(Debug, Clone)]
+pub struct NewsApiSettings {
+    /// Origin with an optional prefix, `https://newsapi.org`.
+    pub base_url: Url,
+    /// Without one nothing is sent for it; recordings and simulators need none.
+    pub api_key: Option<SecretString>,
+}
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "NewsAPI.org",
+    kind: ProviderKind::Search,
+    source: SourceKind::Web,
+    storage: STORAGE,
+    languages: Languages::Only(wire::CODES),
+    restricts_domains: true,
+    returns: "addresses, titles and summaries of news articles, with dates",
+    terms: "449 USD a month for 250,000 calls, 0.0018 USD each beyond; the free developer plan (100 calls a day) forbids \
+            production",
+    configure: "set ENRICHMENT_NEWSAPI_API_KEY, and ENRICHMENT_NEWSAPI_LICENSED=true to confirm that its plan permits \
+                production, which the free developer plan does not",
+};
+
+/// The gate this provider wants; the operator's rate, limit and price go on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        max_wait: Duration::from_secs(10),
+        rpm: 30,
+        timeout: Duration::from_secs(15),
+        max_bytes: 2 * 1024 * 1024,
+        // Every attempt counts against the plan.
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        cost_usd: 0.0018,
+    }
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct NewsApi {
+    settings: NewsApiSettings,
+    gate: Gate,
+    /// How far back the plan reaches, once a refusal told. As an age: the date moves on with the days.
+    reach: Mutex<Option<chrono::Duration>>,
+}
+
+pub fn new(settings: NewsApiSettings, gate: Gate) -> NewsApi {
+    NewsApi { settings, gate, reach: Mutex::new(None) }
+}
+
+impl NewsApi {
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let (mut hits, mut is_last, window) = self.first_page(query, asker).await?;
+        for number in 2..=MOST_PAGES {
+            if is_last || hits.len() >= query.limit {
+                break;
+            }
+            match self.page(query, window, number, asker).await {
+                Ok(wire::Page::Articles { hits: further, is_last: last }) => {
+                    let known = hits.len();
+                    for hit in further {
+                        if !hits.iter().any(|earlier| earlier.url == hit.url) {
+                            hits.push(hit);
+                        }
+                    }
+                    // The first page sent once more ends the list.
+                    is_last = last || hits.len() == known;
+                }
+                Ok(wire::Page::End | wire::Page::TooFar { .. }) => is_last = true,
+                Err(error) => {
+                    tracing::debug!(provider = NAME, %error, "a further page of articles is left out");
+                    is_last = true;
+                }
+            }
+        }
+        hits.truncate(query.limit);
+        Ok(Answer { hits, reviews: Vec::new() })
+    }
+
+    /// The first page and whether it is the last: within the dates that are wanted, then within those the plan grants,
+    /// and since what it says it grants has been seen to be refused too, then without dates.
+    async fn first_page(&self, query: &Query, asker: Asker<'_>) -> Result<(Vec<Hit>, bool, Option<Window>), AskError> {
+        let wanted = |horizon| wire::window(query, self.gate.now().date_naive(), horizon);
+        let mut window = wanted(self.horizon());
+        let mut refusals = 0;
+        loop {
+            match self.page(query, window, 1, asker).await? {
+                wire::Page::Articles { hits, is_last } => return Ok((hits, is_last, window)),
+                wire::Page::End => {
+                    let detail = "it says that the list ends before its first page".to_owned();
+                    return Err(AskError::CouldNotAsk { detail });
+                }
+                wire::Page::TooFar { granted } => {
+                    let Some(refused) = window else {
+                        let detail = "the plan refuses a search without any date as too far back".to_owned();
+                        return Err(AskError::Refused { detail });
+                    };
+                    self.learn(granted, refused);
+                    refusals += 1;
+                    window = wanted(self.horizon()).filter(|_| refusals < MOST_DATES_TRIED);
+                }
+            }
+        }
+    }
+
+    async fn page(
+        &self,
+        query: &Query,
+        window: Option<Window>,
+        number: usize,
+        asker: Asker<'_>,
+    ) -> Result<wire::Page, AskError> {
+        let endpoint = super::wire::endpoint(&self.settings.base_url, PATH);
+        let url = wire::url(&endpoint, query, window, number)?;
+        let mut request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(key) = &self.settings.api_key {
+            request = request.secret_header(KEY_HEADER, key)?;
+        }
+        self.gate.ask(request, asker, |response| wire::read(response, query)).await
+    }
+
+    /// The first day that the plan permits, as far as it is known.
+    fn horizon(&self) -> Option<NaiveDate> {
+        let reach = *self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        reach.and_then(|reach| self.gate.now().date_naive().checked_sub_signed(reach))
+    }
+
+    fn learn(&self, granted: NaiveDate, refused: Window) {
+        // It has refused the very day it says it permits: then the next one is meant.
+        let first = if refused.from >= granted { refused.from.succ_opt().unwrap_or(granted) } else { granted };
+        let reach = (self.gate.now().date_naive() - first).max(chrono::Duration::zero());
+        *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = Some(reach);
+        tracing::info!(provider = NAME, %first, "the plan reaches back to this day");
+    }
+}
+
+impl Provider for NewsApi {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    fn cost_usd(&self) -> f64 {
+        self.gate.cost_usd()
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

@@ -1,0 +1,132 @@
+//! `SerpAPI`: Google's web and news results, paid per search.
+//!
+//! It takes its key as a query parameter only, so the key joins the URL when the request is sent and leaves the answer
+//! (which repeats it) before anybody reads it. Both 200 with `error` and 429 have two meanings each.
+
+#[cfg(test)]
+pub(super) mod tests;
+mod wire;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+use url::Url;
+
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
+use crate::outbound::header::{ACCEPT, HeaderValue};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
+
+const NAME: &str = "serpapi";
+const STORAGE: Storage = Storage::Stored;
+const PATH: &str = "/search.json";
+/// Free to ask.
+const ACCOUNT_PATH: &str = "/account.json";
+const KEY_PARAMETER: &str = "api_key";
+/// What is that fresh is in the news first.
+const NEWS_AGE: chrono::Duration = chrono::Duration::days(3);
+
+/// How `SerpAPI` is reached.
+#[derive(Debug, Clone)]
+pub struct SerpApiSettings {
+    /// Origin with an optional prefix, `https://serpapi.com`.
+    pub base_url: Url,
+    /// Without one nothing is sent for it; recordings and simulators need none.
+    pub api_key: Option<SecretString>,
+}
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "SerpAPI",
+    kind: ProviderKind::Search,
+    source: SourceKind::Web,
+    storage: STORAGE,
+    languages: Languages::All,
+    restricts_domains: true,
+    returns: "addresses, titles and snippets of Google's news and web results",
+    terms: "about 75 USD a month for 5,000 searches, of which a fifth an hour; some 100 free (2026, not confirmed)",
+    configure: "set ENRICHMENT_SERPAPI_API_KEY",
+};
+
+/// The gate this provider wants; the operator's rate, limit and price go on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        max_wait: Duration::from_secs(10),
+        rpm: 10,
+        // It runs a real search, which takes seconds to tens of seconds.
+        timeout: Duration::from_secs(30),
+        max_bytes: 4 * 1024 * 1024,
+        // Every attempt may be charged.
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        // 75 dollars for 5,000.
+        cost_usd: 0.015,
+    }
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct SerpApi {
+    settings: SerpApiSettings,
+    gate: Gate,
+}
+
+pub fn new(settings: SerpApiSettings, gate: Gate) -> SerpApi {
+    SerpApi { settings, gate }
+}
+
+impl SerpApi {
+    /// A claim of these days is looked for in the news, and in the web when the news know nothing of it; any other in
+    /// the web at once.
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let is_fresh = query.around.is_some_and(|around| (self.gate.now() - around).abs() <= NEWS_AGE);
+        if is_fresh {
+            let news = self.ask_engine(wire::Engine::News, query, asker).await?;
+            if !news.is_empty() {
+                return Ok(news);
+            }
+        }
+        self.ask_engine(wire::Engine::Web, query, asker).await
+    }
+
+    async fn ask_engine(&self, engine: wire::Engine, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let request = self.request(wire::url(&super::wire::endpoint(&self.settings.base_url, PATH), engine, query)?);
+        let inquiry = Inquiry {
+            request: self.request(super::wire::endpoint(&self.settings.base_url, ACCOUNT_PATH)),
+            is_needed: &wire::is_doubtful,
+            explain: &wire::explain,
+        };
+        self.gate.ask_or_inquire(request, asker, |response| wire::read(response, query), &inquiry).await
+    }
+
+    fn request(&self, url: Url) -> ApiRequest {
+        let request = ApiRequest::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+        match &self.settings.api_key {
+            Some(key) => request.secret_parameter(KEY_PARAMETER, key),
+            None => request,
+        }
+    }
+}
+
+impl Provider for SerpApi {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    fn cost_usd(&self) -> f64 {
+        self.gate.cost_usd()
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

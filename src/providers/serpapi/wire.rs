@@ -1,0 +1,261 @@
+//! The format of `SerpAPI`: `organic_results` of the web, `news_results` of the news (single ones and clusters), and `error`,
+//! which is an answer or a failure by `search_metadata.status`.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, Utc};
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::outbound::{ApiResponse, AskError, excerpt};
+use crate::providers::{Answer, Hit, Query, wire};
+
+/// Google reads 32 words.
+const MOST_WORDS: usize = 32;
+const LONGEST_QUERY: usize = 400;
+/// A page of the web; the news have one page of about 100.
+const MOST_RESULTS: usize = 100;
+
+/// What is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    Web,
+    News,
+}
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    #[serde(default)]
+    search_metadata: Option<Metadata>,
+    #[serde(default, deserialize_with = "wire::present")]
+    organic_results: Option<Value>,
+    #[serde(default, deserialize_with = "wire::present")]
+    news_results: Option<Value>,
+    #[serde(default, deserialize_with = "wire::text")]
+    error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    #[serde(default, deserialize_with = "wire::text")]
+    status: Option<String>,
+}
+
+/// A result, a story of a cluster, or a cluster, which has no link of its own. `source` is a name or an object, and not
+/// needed.
+#[derive(Debug, Deserialize)]
+struct Found {
+    #[serde(default, deserialize_with = "wire::text")]
+    link: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    title: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    snippet: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    date: Option<String>,
+    #[serde(default, deserialize_with = "wire::text")]
+    iso_date: Option<String>,
+    #[serde(default)]
+    highlight: Option<Value>,
+    #[serde(default, deserialize_with = "wire::list")]
+    stories: Vec<Value>,
+}
+
+pub(super) fn url(endpoint: &Url, engine: Engine, query: &Query) -> Result<Url, AskError> {
+    let sites = wire::site_clause(&query.domains);
+    // The clause is never cut: half of it would be a word.
+    let (longest, most) = sites.as_ref().map_or((LONGEST_QUERY, MOST_WORDS), |sites| {
+        (LONGEST_QUERY.saturating_sub(sites.chars().count() + 1), MOST_WORDS - sites.split_whitespace().count())
+    });
+    let mut text = wire::clip(&harmless(&query.text), longest, most);
+    if text.is_empty() {
+        return Err(AskError::Refused { detail: "the query is empty".to_owned() });
+    }
+    if let Some(sites) = sites {
+        text.push(' ');
+        text.push_str(&sites);
+    }
+    let mut url = endpoint.clone();
+    let mut parameters = url.query_pairs_mut();
+    match engine {
+        Engine::Web => {
+            parameters.append_pair("engine", "google");
+            parameters.append_pair("num", &query.limit.clamp(1, MOST_RESULTS).to_string());
+        }
+        Engine::News => {
+            parameters.append_pair("engine", "google_news");
+        }
+    }
+    parameters.append_pair("q", &text);
+    if let Some(language) = query.language.as_deref().and_then(interface_language) {
+        parameters.append_pair("hl", language);
+    }
+    drop(parameters);
+    Ok(url)
+}
+
+/// Google's own code of the interface's language, in which results are preferred. Others are left out: an unknown one is
+/// refused.
+fn interface_language(iso: &str) -> Option<&str> {
+    match iso {
+        "zh" => Some("zh-cn"),
+        "he" => Some("iw"),
+        "ar" | "bg" | "ca" | "cs" | "da" | "de" | "el" | "en" | "es" | "et" | "fa" | "fi" | "fr" | "hi" | "hr"
+        | "hu" | "id" | "it" | "ja" | "ko" | "lt" | "lv" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sk" | "sl"
+        | "sr" | "sv" | "th" | "tr" | "uk" | "vi" => Some(iso),
+        _ => None,
+    }
+}
+
+/// The text without what Google reads as an operator: quotes, `-not`, `OR`, `|`, `*`, `site:` and the like.
+pub(super) fn harmless(text: &str) -> String {
+    let spaced: String = text
+        .chars()
+        .map(|c| if matches!(c, '"' | '“' | '”' | '«' | '»' | '|' | '*' | '(' | ')') { ' ' } else { c })
+        .collect();
+    let tokens = spaced.split_whitespace().map(|token| token.trim_start_matches(['-', '+', '~', '@']));
+    let words = tokens.filter(|token| !token.is_empty()).map(|token| match token {
+        "OR" | "AND" | "AROUND" => token.to_lowercase(),
+        // `word:` with something behind it may be an operator; a time (10:30) is none.
+        _ if token.starts_with(|c: char| c.is_ascii_alphabetic()) => token.replace(':', " "),
+        _ => token.to_owned(),
+    });
+    wire::one_line(&words.collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskError> {
+    let page = match wire::json::<Page>(response) {
+        Ok(page) => page,
+        // Its own errors are JSON: a page is a wall before it, and says nothing of the key.
+        Err(_) if matches!(response.status, 401 | 403) => {
+            let detail = format!("status {} without SerpAPI's error", response.status);
+            return Err(AskError::CouldNotAsk { detail });
+        }
+        Err(error) => return Err(response.status_error().unwrap_or(error)),
+    };
+    if response.status != 200 {
+        return Err(refusal(response, page.error.as_deref().unwrap_or_default()));
+    }
+    let status = page.search_metadata.and_then(|metadata| metadata.status);
+    if let Some(error) = page.error {
+        let is_answer = status.as_deref() == Some("Success") && error.contains("returned any results");
+        return if is_answer { Ok(Answer::default()) } else { Err(refusal(response, &error)) };
+    }
+    // "Processing" and "Error" without a word of what failed.
+    if let Some(status) = status.filter(|status| status != "Success" && status != "Cached") {
+        return Err(AskError::CouldNotAsk { detail: format!("the search ended as {}", excerpt(&status)) });
+    }
+    let lists = [page.news_results, page.organic_results];
+    if lists.iter().all(Option::is_none) {
+        return Err(AskError::Malformed { detail: "the answer has neither results nor an error".to_owned() });
+    }
+    let found = lists.into_iter().flatten().flat_map(rows).flat_map(flattened);
+    let hits = wire::distinct(found.filter_map(|found| to_hit(found, query, response.received_at)));
+    Ok(Answer { hits: hits.take(query.limit).collect(), reviews: Vec::new() })
+}
+
+fn rows(list: Value) -> Vec<Found> {
+    let Value::Array(rows) = list else { return Vec::new() };
+    rows.into_iter().filter_map(|row| serde_json::from_value(row).ok()).collect()
+}
+
+/// A cluster as its stories, the highlighted one first.
+fn flattened(mut found: Found) -> Vec<Found> {
+    let stories = std::mem::take(&mut found.stories);
+    let inner = found.highlight.take().into_iter().chain(stories);
+    let inner: Vec<Found> = inner.filter_map(|story| serde_json::from_value(story).ok()).collect();
+    let own = found.link.is_some().then_some(found);
+    own.into_iter().chain(inner).collect()
+}
+
+fn to_hit(found: Found, query: &Query, now: DateTime<Utc>) -> Option<Hit> {
+    let url = wire::page_url(&found.link?).filter(|url| wire::is_within(url, &query.domains))?;
+    let iso = found.iso_date.as_deref().and_then(wire::date);
+    Some(Hit {
+        url: url.to_string(),
+        title: wire::plain(&found.title.unwrap_or_default()),
+        snippet: wire::plain(&found.snippet.unwrap_or_default()),
+        published_at: iso.or_else(|| found.date.as_deref().and_then(|text| date(text, now))),
+        language: None,
+        provider: super::NAME,
+        storage: super::STORAGE,
+        content: None,
+    })
+}
+
+/// `09/24/2026, 07:00 AM, +0000 UTC` (month first), `Nov 3, 2026`, or `5 hours ago`. In the words of other languages, or
+/// in months, it says too little to be a date.
+pub(super) fn date(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    static RELATIVE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)^(\d{1,3}|an?) (minute|min|hour|day|week)s? ago$").ok());
+    let text = text.trim();
+    if let Some(found) = RELATIVE.as_ref().and_then(|relative| relative.captures(text)) {
+        let count = found.get(1)?.as_str().parse::<i64>().unwrap_or(1);
+        let unit = match found.get(2)?.as_str().to_lowercase().as_str() {
+            "hour" => Duration::hours(1),
+            "day" => Duration::days(1),
+            "week" => Duration::weeks(1),
+            _ => Duration::minutes(1),
+        };
+        return now.checked_sub_signed(unit * i32::try_from(count).ok()?);
+    }
+    let zoned = text.trim_end_matches("UTC").trim_end();
+    if let Ok(found) = DateTime::parse_from_str(zoned, "%m/%d/%Y, %I:%M %p, %z") {
+        return Some(found.with_timezone(&Utc));
+    }
+    let moment = NaiveDateTime::parse_from_str(text, "%m/%d/%Y, %I:%M %p").ok().map(|moment| moment.and_utc());
+    let day = ["%b %d, %Y", "%B %d, %Y", "%m/%d/%Y"]
+        .iter()
+        .find_map(|form| NaiveDate::parse_from_str(text, form).ok())
+        .and_then(|day| day.and_hms_opt(0, 0, 0))
+        .map(|moment| moment.and_utc());
+    moment.or(day).or_else(|| wire::date(text))
+}
+
+fn refusal(response: &ApiResponse, words: &str) -> AskError {
+    let folded = words.to_lowercase();
+    let says = |signs: &[&str]| signs.iter().any(|sign| folded.contains(sign));
+    let detail = excerpt(words);
+    if says(&["are exhausted", "run out of searches", "searches for the month"]) {
+        return AskError::QuotaGone { until: None };
+    }
+    if says(&["per hour", "rate limit"]) {
+        return AskError::Throttled { retry_after: response.retry_after() };
+    }
+    if says(&["invalid api key", "missing api key", "api key should be"]) || response.status == 401 {
+        return AskError::BadKey { detail };
+    }
+    match response.status {
+        200 if says(&["missing query", "unsupported", "invalid parameter"]) => AskError::Refused { detail },
+        200 => AskError::CouldNotAsk { detail },
+        // The account, not the key, is what it refuses.
+        403 => AskError::Disabled { detail },
+        _ => response.status_error().unwrap_or(AskError::Server { status: response.status }),
+    }
+}
+
+/// A 429 without a wait and without clear words is the hour's limit or the month's end.
+pub(super) fn is_doubtful(response: &ApiResponse, error: &AskError) -> bool {
+    let says_which = |error: &AskError| {
+        let words = String::from_utf8_lossy(&response.body).to_lowercase();
+        matches!(error, AskError::QuotaGone { .. }) || words.contains("per hour")
+    };
+    response.status == 429 && response.retry_after().is_none() && !says_which(error)
+}
+
+#[derive(Debug, Deserialize)]
+struct Account {
+    #[serde(default)]
+    total_searches_left: Option<f64>,
+    #[serde(default)]
+    plan_searches_left: Option<f64>,
+}
+
+/// What a doubtful 429 was, as the account tells.
+pub(super) fn explain(error: AskError, account: &ApiResponse) -> AskError {
+    let account = (account.status == 200).then(|| wire::json::<Account>(account).ok()).flatten();
+    let left = account.and_then(|account| account.total_searches_left.or(account.plan_searches_left));
+    if left.is_some_and(|left| left <= 0.0) { AskError::QuotaGone { until: None } } else { error }
+}
