@@ -116,6 +116,7 @@ async fn ask(
         domains: Vec::new(),
         around: claim.date,
         limit: services.settings.fact_check_results,
+        source_document: None,
     };
     let meter = AskMeter::default();
     let asked = provider.ask(&query, Asker { until: journal.ask_until, meter: &meter }).await;

@@ -48,6 +48,7 @@ pub(super) fn query() -> Query {
         domains: Vec::new(),
         around: None,
         limit: 5,
+        source_document: None,
     }
 }
 

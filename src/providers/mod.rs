@@ -45,6 +45,8 @@ pub struct Query {
     pub around: Option<DateTime<Utc>>,
     /// How many results are wanted.
     pub limit: usize,
+    /// The document the claim was taken from, as upstream names it: it is no evidence for itself.
+    pub source_document: Option<String>,
 }
 
 impl Query {

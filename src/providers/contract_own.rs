@@ -1,0 +1,139 @@
+//! What every provider without HTTP promises: one that looks in a store, a folder or a database. Each brings its material
+//! in four states; an endpoint of the operator's is asked over HTTP and keeps this contract beside the other one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use url::Url;
+
+use super::contract::now;
+use super::{Answer, Hit, NAMES, PROFILES, Provider, ProviderKind, Query, profile};
+use crate::domain::SystemClock;
+use crate::domain::verdict::Origin;
+use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, HttpClient, NoObserver};
+
+/// One provider over its material in four states. Each provider has a gate of its own, made by [`gate`].
+pub(super) struct OwnSubject {
+    /// What is asked of all of them.
+    pub(super) query: Query,
+    /// Its material answers the query.
+    pub(super) full: Box<dyn Provider>,
+    /// Its material can be looked at and has nothing on the query.
+    pub(super) empty: Box<dyn Provider>,
+    /// Its material cannot be looked at: a folder that is gone, a server that refuses, a table that is not there.
+    pub(super) broken: Box<dyn Provider>,
+    /// Its material takes five seconds at least to be looked at.
+    pub(super) slow: Box<dyn Provider>,
+    /// The origin of the texts it brings along; `None` where its hits lead to pages and bring none.
+    pub(super) content: Option<Origin>,
+}
+
+/// The provider's own gate, hastened for tests: three failures open it, and nothing is asked twice.
+pub(super) fn gate(settings: GateSettings) -> Gate {
+    let settings = GateSettings {
+        rpm: 60_000,
+        timeout: Duration::from_secs(4),
+        max_attempts: 1,
+        failures_to_open: 3,
+        ..settings
+    };
+    Gate::new(settings, HttpClient::live("corroborate-test").unwrap(), Arc::new(SystemClock), Arc::new(NoObserver))
+}
+
+pub(super) async fn keeps_the_own_contract(subject: OwnSubject) {
+    is_known(&subject);
+    answers(&subject).await;
+    finds_nothing_without_an_error(&subject).await;
+    says_when_it_could_not_ask(&subject).await;
+    keeps_to_its_askers_time(&subject).await;
+}
+
+async fn ask(provider: &dyn Provider, query: &Query, patience: Duration) -> (Result<Answer, AskError>, u32) {
+    let meter = AskMeter::default();
+    let outcome = provider.ask(query, Asker { until: Instant::now() + patience, meter: &meter }).await;
+    (outcome, meter.attempts())
+}
+
+fn is_known(subject: &OwnSubject) {
+    for provider in [&subject.full, &subject.empty, &subject.broken, &subject.slow] {
+        let name = provider.name();
+        assert!(NAMES.contains(&name), "{name} is in no list of names");
+        let known = profile(name).expect("its profile is in the list of profiles");
+        assert!(std::ptr::eq(known, provider.profile()), "{name} has one profile");
+        assert_eq!(PROFILES.iter().filter(|one| one.name == name).count(), 1);
+        assert_eq!(provider.kind(), ProviderKind::Own);
+        assert!(!provider.paid(), "what is our own costs nothing");
+        let status = provider.status();
+        assert_eq!((status.name, status.state), (name, GateState::Ready));
+    }
+}
+
+async fn answers(subject: &OwnSubject) {
+    let provider = subject.full.as_ref();
+    let (outcome, attempts) = ask(provider, &subject.query, Duration::from_secs(4)).await;
+    let found = outcome.unwrap();
+    assert!(!found.hits.is_empty() && found.reviews.is_empty());
+    assert!(found.hits.len() <= subject.query.limit, "no more than was asked for");
+    assert_eq!(attempts, 1, "one look is counted as one");
+    assert_eq!(provider.status().calls_today, 1);
+    let places: HashSet<&str> = found.hits.iter().map(|hit| hit.url.as_str()).collect();
+    assert_eq!(places.len(), found.hits.len(), "a place is named once");
+    for hit in &found.hits {
+        is_well_formed(hit, provider, subject.content);
+    }
+    let kept = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Answer>(&kept).unwrap(), found, "a kept answer is the answer");
+
+    let (one, _) = ask(provider, &Query { limit: 1, ..subject.query.clone() }, Duration::from_secs(4)).await;
+    assert_eq!(one.unwrap().hits, found.hits.get(..1).unwrap(), "the best one first, the same one each time");
+}
+
+fn is_well_formed(hit: &Hit, provider: &dyn Provider, origin: Option<Origin>) {
+    assert_eq!(hit.provider, provider.name());
+    assert_eq!(hit.storage, provider.storage(), "a hit is kept as its provider allows");
+    let url = Url::parse(&hit.url).unwrap_or_else(|error| panic!("{}: {error}", hit.url));
+    assert!(url.username().is_empty() && url.password().is_none(), "no credentials in {url}");
+    assert!(hit.published_at.is_none_or(|date| date <= now()), "nothing is from tomorrow");
+    for words in [&hit.title, &hit.snippet] {
+        assert!(!words.contains('\0') && words.trim() == words, "{words:?}");
+    }
+    match (&hit.content, origin) {
+        (None, None) => assert!(matches!(url.scheme(), "http" | "https"), "a page has a web address: {url}"),
+        (Some(content), Some(origin)) => {
+            assert!(!content.text.trim().is_empty(), "a hit with content has a text");
+            assert_eq!(content.origin, origin);
+            assert!(content.credibility.is_none_or(|figure| (0.0..=1.0).contains(&figure)));
+        }
+        (brought, promised) => panic!("{}: {brought:?} where {promised:?} was promised", hit.url),
+    }
+}
+
+async fn finds_nothing_without_an_error(subject: &OwnSubject) {
+    let (outcome, _) = ask(subject.empty.as_ref(), &subject.query, Duration::from_secs(4)).await;
+    assert_eq!(outcome.unwrap(), Answer::default());
+    let status = subject.empty.status();
+    assert_eq!((status.errors_today, status.state), (0, GateState::Ready), "nothing found is no error");
+}
+
+async fn says_when_it_could_not_ask(subject: &OwnSubject) {
+    let provider = subject.broken.as_ref();
+    for left in (0..3).rev() {
+        let (outcome, _) = ask(provider, &subject.query, Duration::from_secs(4)).await;
+        let error = outcome.expect_err("what could not be looked at is no empty answer");
+        assert!(!matches!(error, AskError::Deadline | AskError::Open { .. }), "{left} more: {error}");
+    }
+    assert_eq!(provider.status().errors_today, 3);
+    assert_eq!(provider.status().state, GateState::Open, "it is left alone for a while");
+    let (outcome, attempts) = ask(provider, &subject.query, Duration::from_secs(4)).await;
+    assert_eq!((outcome.unwrap_err().label(), attempts), ("open", 0));
+}
+
+async fn keeps_to_its_askers_time(subject: &OwnSubject) {
+    let start = Instant::now();
+    let (outcome, _) = ask(subject.slow.as_ref(), &subject.query, Duration::from_millis(200)).await;
+    assert_eq!(outcome.unwrap_err(), AskError::Deadline);
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert_eq!(subject.slow.status().state, GateState::Ready, "an impatient caller is not its fault");
+}
