@@ -13,12 +13,16 @@
 pub mod brave;
 #[cfg(test)]
 mod contract;
+#[cfg(test)]
+mod contract_own;
+pub mod corpus;
 pub mod gdelt;
 pub mod google;
 pub mod searxng;
 mod wire;
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -206,7 +210,8 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 4] = [&google::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 5] =
+    [&google::PROFILE, &corpus::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
@@ -248,6 +253,15 @@ pub trait Provider: Send + Sync + Debug {
     /// found, an error that it could not ask.
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>>;
     fn status(&self) -> GateStatus;
+    /// The pause between two rounds of [`Provider::keep_up`]; `None` where there is nothing to keep up.
+    fn upkeep(&self) -> Option<Duration> {
+        None
+    }
+    /// Work beside the asking that keeps the provider's material fresh. The daemon does it at start and after each pause;
+    /// a command that asks once does without. The error is for the log.
+    fn keep_up(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 #[cfg(test)]

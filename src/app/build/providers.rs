@@ -14,7 +14,7 @@ use crate::providers::{self, Provider, brave, gdelt, google, searxng};
 use crate::store::Store;
 
 /// What providers are made of beside their gates.
-#[expect(dead_code, reason = "the providers that search our own texts come next")]
+#[expect(dead_code, reason = "the search of our own evidence comes next")]
 pub(super) struct Parts<'a> {
     pub(super) gates: Gates<'a>,
     pub(super) store: &'a Store,
@@ -33,6 +33,7 @@ pub(super) fn how_to_configure(provider: &str) -> &'static str {
 pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
     let mut found = SearchProviders::default();
     fact_checkers(&parts.gates, &mut found)?;
+    super::own::build(parts, &mut found)?;
     for wanted in &parts.gates.config.enrichment.providers {
         match wanted {
             SearchProvider::OpenSearch => {
