@@ -10,15 +10,18 @@
 //! key; then build it in `app`. Every field of a response but the outermost container is optional in `wire.rs`, unknown
 //! fields are ignored, and success is decided by status, content and shape together.
 
+pub mod api;
 pub mod brave;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod contract_own;
 pub mod corpus;
+pub mod database;
 pub mod gdelt;
 pub mod google;
 pub mod searxng;
+mod statement;
 mod wire;
 
 use std::fmt::Debug;
@@ -210,8 +213,8 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 5] =
-    [&google::PROFILE, &corpus::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 7] =
+    [&google::PROFILE, &corpus::PROFILE, &api::PROFILE, &database::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
