@@ -39,7 +39,7 @@ pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use gate::{DayUsage, Gate, GateSettings, GateState, GateStatus};
 pub use observer::{NoObserver, Observer};
-pub use pages::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
+pub use pages::{FetchError, Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
 pub use spend::{AskMeter, Asker, Spend};

@@ -9,7 +9,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, LOCATION};
+use reqwest::header::{
+    ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -156,6 +158,22 @@ impl FetchError {
     }
 }
 
+/// What a server gave us to ask whether a page has changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Validators {
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+}
+
+/// What came of asking for a page that is known already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetched {
+    /// It is another now, or the server does not say: here it is.
+    Page(FetchedPage),
+    /// It is what it was. The validators are those to ask with the next time.
+    NotModified(Validators),
+}
+
 enum Source {
     Live(reqwest::Client),
     Replay(Arc<Archive>),
@@ -225,8 +243,23 @@ impl PageFetcher {
         deadline: Instant,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<FetchedPage, FetchError> {
+        match self.fetch_if_changed(url, &Validators::default(), deadline, is_denied).await? {
+            Fetched::Page(page) => Ok(page),
+            Fetched::NotModified(_) => Err(FetchError::Status(304)),
+        }
+    }
+
+    /// The same for a page that was fetched before from this very address. The validators are sent to this address alone
+    /// and not to where it redirects.
+    pub async fn fetch_if_changed(
+        &self,
+        url: &Url,
+        known: &Validators,
+        deadline: Instant,
+        is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
+    ) -> Result<Fetched, FetchError> {
         let patience = Instant::now() + self.settings.timeout;
-        let fetch = self.follow(url, is_denied);
+        let fetch = self.follow(url, known, is_denied);
         match timeout_at(patience.min(deadline), fetch).await {
             Ok(outcome) => outcome,
             Err(_elapsed) if deadline < patience => Err(FetchError::Deadline),
@@ -237,23 +270,29 @@ impl PageFetcher {
     async fn follow(
         &self,
         url: &Url,
+        known: &Validators,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
-    ) -> Result<FetchedPage, FetchError> {
+    ) -> Result<Fetched, FetchError> {
         let mut url = url.clone();
         let mut downgraded = false;
-        for _ in 0..=self.settings.max_redirects {
+        for number in 0..=self.settings.max_redirects {
             url.set_fragment(None);
             let host = self.check(&url, is_denied)?;
             let _turn = self.turn(&host).await;
             // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
             let _place = self.places.acquire().await.ok();
-            let hop = self.hop(&url).await?;
+            let nothing = Validators::default();
+            let known = if number == 0 { known } else { &nothing };
+            let hop = self.hop(&url, known).await?;
+            if hop.status == 304 && *known != nothing {
+                return Ok(Fetched::NotModified(known.clone()));
+            }
             if let Some(next) = redirect_target(&hop, &url)? {
                 downgraded |= url.scheme() == "https" && next.scheme() == "http";
                 url = next;
                 continue;
             }
-            return self.read(hop, url, downgraded).await;
+            return self.read(hop, url, downgraded).await.map(Fetched::Page);
         }
         Err(FetchError::TooManyRedirects)
     }
@@ -292,10 +331,15 @@ impl PageFetcher {
         places.acquire_owned().await.ok()
     }
 
-    async fn hop(&self, url: &Url) -> Result<Hop, FetchError> {
+    async fn hop(&self, url: &Url, known: &Validators) -> Result<Hop, FetchError> {
         match &self.source {
             Source::Live(client) => {
-                let request = client.get(url.clone()).header(ACCEPT, HeaderValue::from_static(ACCEPTED));
+                let mut request = client.get(url.clone()).header(ACCEPT, HeaderValue::from_static(ACCEPTED));
+                for (name, value) in [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.last_modified)] {
+                    if let Some(value) = value {
+                        request = request.header(name, value);
+                    }
+                }
                 let response = request.send().await.map_err(|error| classify(&error))?;
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
                 Ok(Hop { status, headers, body: HopBody::Live(response) })

@@ -16,6 +16,7 @@ mod charset;
 mod claim_review;
 mod dates;
 pub mod documents;
+pub mod feeds;
 mod json_ld;
 mod junk;
 mod main_text;
