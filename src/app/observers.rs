@@ -48,8 +48,7 @@ impl OutboundObserver {
 }
 
 /// Every provider that can report, so that counters given back find their name.
-const PROVIDERS: &[&str] =
-    &["google_factcheck", "gdelt", "searxng", "brave", "feeds", "corpus", "api", "database"];
+const PROVIDERS: &[&str] = &["google_factcheck", "gdelt", "searxng", "brave", "feeds", "corpus", "api", "database"];
 
 impl crate::outbound::Observer for OutboundObserver {
     fn request(&self, provider: &'static str, outcome: &'static str, took: Duration) {

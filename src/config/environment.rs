@@ -88,7 +88,9 @@ impl Environment {
         let mut names = BTreeSet::new();
         for key in KEYS.iter() {
             let Kind::Tables(shape) = key.kind else { continue };
-            let Some(Value::Array(tag, tables)) = find(layer, key.path).or_else(|| find(file, key.path)) else { continue };
+            let Some(Value::Array(tag, tables)) = find(layer, key.path).or_else(|| find(file, key.path)) else {
+                continue;
+            };
             let (tag, mut tables, mut found) = (*tag, tables.clone(), false);
             for table in &mut tables {
                 let Value::Dict(_, table) = table else { continue };
@@ -99,7 +101,8 @@ impl Environment {
                     let read = self.secret_text(&name, &[], gathered);
                     names.extend([format!("{name}{FILE_TWIN}"), name.clone()]);
                     let Some((text, source)) = read else { continue };
-                    let written = if matches!(source, Source::SecretFile(_)) { format!("{name}{FILE_TWIN}") } else { name };
+                    let written =
+                        if matches!(source, Source::SecretFile(_)) { format!("{name}{FILE_TWIN}") } else { name };
                     match Kind::Secret(kind).read_text(&text) {
                         Ok(value) => found |= table.insert(field.name.to_owned(), value).is_none(),
                         Err(fault) => gathered.problems.push(Problem::new(written, fault.what, fault.mend)),

@@ -65,11 +65,13 @@ pub(super) const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
 /// US dollars.
 const MONEY: Kind = Kind::Number { min: 0.0, max: 1e9 };
 /// A time limit of one call.
-pub(super) const CALL: Kind = Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
+pub(super) const CALL: Kind =
+    Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
 /// How long something is kept or counts.
 pub(super) const SPAN: Kind = Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: None };
 /// Pauses of background work.
-pub(super) const PAUSE: Kind = Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
+pub(super) const PAUSE: Kind =
+    Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
 /// Requests a minute; 0 would stop a provider without saying so.
 pub(super) const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
 /// Size of one answer or page.

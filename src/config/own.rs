@@ -17,8 +17,7 @@ use crate::domain::verdict::words;
 const MIB: u64 = 1024 * 1024;
 
 /// How an endpoint's value is compared; names as in the reference.
-const EXPECTATIONS: &[&str] =
-    &["equals", "not_equals", "greater", "less", "contains", "exists", "matches"];
+const EXPECTATIONS: &[&str] = &["equals", "not_equals", "greater", "less", "contains", "exists", "matches"];
 
 static FOLDER: Shape = Shape {
     what: "folder",
@@ -106,7 +105,11 @@ fn feed_and_corpus_keys() -> Vec<Key> {
         Key::named("providers.corpus.credibility", "ENRICHMENT_CORPUS_CREDIBILITY", UNIT, "how far it is trusted"),
         Key::own("providers.corpus.folders", Kind::Tables(&FOLDER), "further folders"),
         Key::own("providers.corpus.max_file_bytes", Kind::Bytes { min: 1024, max: 64 * MIB }, "largest file"),
-        Key::own("providers.corpus.max_bytes", Kind::Bytes { min: 64 * 1024, max: 16 * 1024 * MIB }, "text held of a folder"),
+        Key::own(
+            "providers.corpus.max_bytes",
+            Kind::Bytes { min: 64 * 1024, max: 16 * 1024 * MIB },
+            "text held of a folder",
+        ),
         Key::own("providers.corpus.rescan", PAUSE, "pause between looks for changed files"),
     ]
 }

@@ -85,7 +85,14 @@ fn type_of(kind: Kind) -> Map<String, Json> {
         Kind::Urls | Kind::PageUrls => list(text("uri")),
         Kind::Slug => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,60}$" }),
         Kind::Tables(shape) => tables_of(shape),
-        Kind::Lines | Kind::Text | Kind::Header | Kind::Name | Kind::Address | Kind::Path | Kind::LogFilter | Kind::Secret(_) => {
+        Kind::Lines
+        | Kind::Text
+        | Kind::Header
+        | Kind::Name
+        | Kind::Address
+        | Kind::Path
+        | Kind::LogFilter
+        | Kind::Secret(_) => {
             json!({ "type": "string" })
         }
     };

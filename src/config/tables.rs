@@ -55,8 +55,7 @@ impl Shape {
     }
 
     fn names(&self) -> String {
-        let names: Vec<&str> =
-            self.fields.iter().filter(|field| !field.is_secret()).map(|field| field.name).collect();
+        let names: Vec<&str> = self.fields.iter().filter(|field| !field.is_secret()).map(|field| field.name).collect();
         names.join(", ")
     }
 }

@@ -32,13 +32,8 @@ pub(super) struct OwnSubject {
 
 /// The provider's own gate, hastened for tests: three failures open it, and nothing is asked twice.
 pub(super) fn gate(settings: GateSettings) -> Gate {
-    let settings = GateSettings {
-        rpm: 60_000,
-        timeout: Duration::from_secs(4),
-        max_attempts: 1,
-        failures_to_open: 3,
-        ..settings
-    };
+    let settings =
+        GateSettings { rpm: 60_000, timeout: Duration::from_secs(4), max_attempts: 1, failures_to_open: 3, ..settings };
     Gate::new(settings, HttpClient::live("corroborate-test").unwrap(), Arc::new(SystemClock), Arc::new(NoObserver))
 }
 

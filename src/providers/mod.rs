@@ -18,6 +18,7 @@ mod contract;
 mod contract_own;
 pub mod corpus;
 pub mod database;
+pub mod feeds;
 pub mod gdelt;
 pub mod google;
 pub mod searxng;
@@ -213,8 +214,16 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 7] =
-    [&google::PROFILE, &corpus::PROFILE, &api::PROFILE, &database::PROFILE, &searxng::PROFILE, &brave::PROFILE, &gdelt::PROFILE];
+pub static PROFILES: [&Profile; 8] = [
+    &google::PROFILE,
+    &corpus::PROFILE,
+    &api::PROFILE,
+    &database::PROFILE,
+    &feeds::PROFILE,
+    &searxng::PROFILE,
+    &brave::PROFILE,
+    &gdelt::PROFILE,
+];
 
 /// What is fixed of the provider of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

@@ -56,10 +56,9 @@ impl Format {
             | "tsv" | "xml" => Self::Data,
             "rs" | "py" | "pyi" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx" | "go" | "java" | "kt" | "kts" | "c"
             | "h" | "cc" | "cpp" | "cxx" | "hpp" | "cs" | "rb" | "php" | "swift" | "scala" | "sh" | "bash" | "zsh"
-            | "sql" | "proto" | "graphql" | "tf" | "lua" | "ex" | "exs" | "erl" | "hs" | "ml" | "clj" | "dart" | "r"
-            | "jl" | "pl" | "pm" | "vue" | "svelte" | "css" | "scss" | "nix" | "zig" | "vb" | "m" | "mm" | "gradle" => {
-                Self::Code
-            }
+            | "sql" | "proto" | "graphql" | "tf" | "lua" | "ex" | "exs" | "erl" | "hs" | "ml" | "clj" | "dart"
+            | "r" | "jl" | "pl" | "pm" | "vue" | "svelte" | "css" | "scss" | "nix" | "zig" | "vb" | "m" | "mm"
+            | "gradle" => Self::Code,
             _ => return None,
         })
     }
@@ -178,7 +177,8 @@ fn rst_marks(lines: &[Line]) -> Vec<Mark> {
             levels.push(first);
         }
         let level = levels.iter().position(|known| *known == first).unwrap_or(0) + 1;
-        let over = at.checked_sub(2).is_some_and(|over| lines.get(over).is_some_and(|line| line.text.trim_end() == under));
+        let over =
+            at.checked_sub(2).is_some_and(|over| lines.get(over).is_some_and(|line| line.text.trim_end() == under));
         marks.push(Mark { from: at - 1 - usize::from(over), body: at + 1, level, heading: clipped(&inline(title)) });
     }
     marks

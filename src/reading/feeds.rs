@@ -194,10 +194,8 @@ fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
 }
 
 fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
-    let parser = feed_rs::parser::Builder::new()
-        .base_uri(Some(url.as_str()))
-        .timestamp_parser(|text| date(text))
-        .build();
+    let parser =
+        feed_rs::parser::Builder::new().base_uri(Some(url.as_str())).timestamp_parser(|text| date(text)).build();
     let strict = parser.parse(text.as_bytes()).ok().map(from_feed);
     let scanned = scan(text);
     match strict {
@@ -257,11 +255,14 @@ fn scan(text: &str) -> Read {
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let items = starts.iter().zip(ends).filter_map(|(start, end)| {
         let block = text.get(*start..end)?;
-        let block = ["</item", "</entry"].iter().filter_map(|close| block.find(close)).min().map_or(block, |end| {
-            block.get(..end).unwrap_or(block)
-        });
+        let block = ["</item", "</entry"]
+            .iter()
+            .filter_map(|close| block.find(close))
+            .min()
+            .map_or(block, |end| block.get(..end).unwrap_or(block));
         let link = element(block, "link").filter(|link| !link.trim().is_empty()).or_else(|| href(block));
-        let guid = element(block, "guid").or_else(|| element(block, "id")).filter(|guid| guid.trim().starts_with("http"));
+        let guid =
+            element(block, "guid").or_else(|| element(block, "id")).filter(|guid| guid.trim().starts_with("http"));
         let dates = ["pubDate", "published", "issued", "date", "updated", "modified"];
         Some(Item {
             link: link.or(guid).map(|link| html_escape::decode_html_entities(link.trim()).into_owned()),
@@ -317,10 +318,26 @@ fn href(block: &str) -> Option<String> {
 /// A date as feeds write it: wrong zone names, weekdays in any language, years of two digits.
 fn date(text: &str) -> Option<DateTime<Utc>> {
     const ZONES: [(&str, &str); 20] = [
-        ("MSK", "+0300"), ("MSD", "+0400"), ("EEST", "+0300"), ("EET", "+0200"), ("CEST", "+0200"), ("CET", "+0100"),
-        ("BST", "+0100"), ("IST", "+0530"), ("EST", "-0500"), ("EDT", "-0400"), ("CST", "-0600"), ("CDT", "-0500"),
-        ("MST", "-0700"), ("MDT", "-0600"), ("PST", "-0800"), ("PDT", "-0700"), ("UTC", "+0000"), ("GMT", "+0000"),
-        ("UT", "+0000"), ("Z", "+0000"),
+        ("MSK", "+0300"),
+        ("MSD", "+0400"),
+        ("EEST", "+0300"),
+        ("EET", "+0200"),
+        ("CEST", "+0200"),
+        ("CET", "+0100"),
+        ("BST", "+0100"),
+        ("IST", "+0530"),
+        ("EST", "-0500"),
+        ("EDT", "-0400"),
+        ("CST", "-0600"),
+        ("CDT", "-0500"),
+        ("MST", "-0700"),
+        ("MDT", "-0600"),
+        ("PST", "-0800"),
+        ("PDT", "-0700"),
+        ("UTC", "+0000"),
+        ("GMT", "+0000"),
+        ("UT", "+0000"),
+        ("Z", "+0000"),
     ];
     static SHORT_YEAR: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^(\d{1,2}[\s-]+\p{L}{3,9}\.?[\s-]+)(\d{2})(\s)").ok());
@@ -335,9 +352,12 @@ fn date(text: &str) -> Option<DateTime<Utc>> {
         Some(format!("{rest} {offset}"))
     });
     let zoned = zoned.unwrap_or_else(|| bare.to_owned());
-    let full = SHORT_YEAR.as_ref().map_or_else(|| zoned.clone(), |short| short.replace(&zoned, "${1}20$2$3").into_owned());
+    let full =
+        SHORT_YEAR.as_ref().map_or_else(|| zoned.clone(), |short| short.replace(&zoned, "${1}20$2$3").into_owned());
     let read = DateTime::parse_from_rfc2822(&full).map(|date| date.with_timezone(&Utc)).ok();
-    read.filter(|date| date.timestamp() > 86_400).or_else(|| super::parse_date(&full)).or_else(|| super::parse_date(bare))
+    read.filter(|date| date.timestamp() > 86_400)
+        .or_else(|| super::parse_date(&full))
+        .or_else(|| super::parse_date(bare))
 }
 
 fn ttl(text: &str) -> Option<Duration> {

@@ -93,8 +93,8 @@ impl ReadQuery {
 const READING: [&str; 4] = ["select", "with", "values", "table"];
 /// Words that only stand unquoted where something is written or locked.
 const WRITING: [&str; 16] = [
-    "insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant", "revoke", "copy", "into", "call",
-    "do", "vacuum", "lock",
+    "insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant", "revoke", "copy", "into",
+    "call", "do", "vacuum", "lock",
 ];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -256,7 +256,8 @@ impl ExternalDatabase {
             query.sql
         );
         let prepared = sqlx::query_scalar::<_, Option<String>>(sqlx::AssertSqlSafe(text));
-        let prepared = if query.takes_parameter { prepared.bind(super::storable(parameter).into_owned()) } else { prepared };
+        let prepared =
+            if query.takes_parameter { prepared.bind(super::storable(parameter).into_owned()) } else { prepared };
         let found = prepared.bind(i64::from(limit)).bind(max_bytes).fetch_all(&mut *transaction).await?;
         transaction.rollback().await?;
         let mut left = self.settings.max_bytes;
@@ -277,7 +278,9 @@ impl From<sqlx::Error> for ExternalError {
                 sqlx::Error::PoolTimedOut => Self::Unreachable("no connection in time".to_owned()),
                 sqlx::Error::Io(error) => Self::Unreachable(error.kind().to_string()),
                 sqlx::Error::Tls(_) => Self::Unreachable("TLS failed".to_owned()),
-                sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => Self::Unreachable("the connection broke".to_owned()),
+                sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+                    Self::Unreachable("the connection broke".to_owned())
+                }
                 other => Self::Unreadable(other.to_string()),
             };
         };

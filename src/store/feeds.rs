@@ -77,7 +77,8 @@ const LEAST_SHARED: f64 = 0.35;
 impl Store {
     /// Adds feeds that are not known yet, to be read at once. Gives how many were new.
     pub async fn add_feeds(&self, feeds: &[(String, String)], now: DateTime<Utc>) -> Result<u64, StoreError> {
-        let (urls, hosts): (Vec<&str>, Vec<&str>) = feeds.iter().map(|(url, host)| (url.as_str(), host.as_str())).unzip();
+        let (urls, hosts): (Vec<&str>, Vec<&str>) =
+            feeds.iter().map(|(url, host)| (url.as_str(), host.as_str())).unzip();
         let done = sqlx::query(
             "INSERT INTO feeds (url, host, next_poll_at) SELECT DISTINCT ON (url) url, host, $3
              FROM unnest($1::text[], $2::text[]) AS new(url, host) ORDER BY url ON CONFLICT (url) DO NOTHING",
@@ -193,6 +194,16 @@ impl Store {
         Ok(due)
     }
 
+    /// Sets when a site's home page is looked at next.
+    pub async fn finish_feed_site(&self, host: &str, next: DateTime<Utc>) -> Result<(), StoreError> {
+        sqlx::query("UPDATE feed_sites SET next_look_at = $2 WHERE host = $1")
+            .bind(host)
+            .bind(next)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
     /// The entries about these stems, best first: rare stems tell more, those of titles and names count double.
     pub async fn search_feed_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
         let (around, days) = search.around.map_or((None, 0.0), |(date, window)| (Some(date), window.as_secs_f64()));
@@ -241,7 +252,9 @@ impl Store {
 
     /// Whether any feed was ever read with success.
     pub async fn has_read_feeds(&self) -> Result<bool, StoreError> {
-        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM feeds WHERE read_at IS NOT NULL)").fetch_one(&self.pool).await?)
+        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM feeds WHERE read_at IS NOT NULL)")
+            .fetch_one(&self.pool)
+            .await?)
     }
 
     /// Removes entries that are older than `keep`. Gives how many.

@@ -9,6 +9,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod feeds;
+#[cfg(test)]
 mod simulator;
 #[cfg(test)]
 mod store;

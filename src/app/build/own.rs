@@ -7,14 +7,16 @@ use super::providers::Parts;
 use super::{AppError, setup};
 use crate::outbound::{Gate, GateSettings};
 use crate::pipeline::SearchProviders;
-use crate::providers::{api, corpus, database};
+use crate::providers::{api, corpus, database, feeds};
 use crate::store::{ExternalDatabase, ExternalSettings};
 
 /// Builds those that are configured. A setting that cannot work stops the start with its mend.
 pub(super) fn build(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
     folders(parts, found)?;
     endpoints(parts, found)?;
-    database(parts, found)
+    database(parts, found)?;
+    feeds(parts, found);
+    Ok(())
 }
 
 /// A gate with the provider's own habits: nothing of the operator's limits fits what is his own.
@@ -42,8 +44,8 @@ fn folders(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErro
         return Ok(());
     }
     let settings = corpus::CorpusSettings { folders, rescan: config.rescan };
-    let built = corpus::new(settings, gate(parts, corpus::gate_settings))
-        .map_err(|error| setup("providers.corpus", error))?;
+    let built =
+        corpus::new(settings, gate(parts, corpus::gate_settings)).map_err(|error| setup("providers.corpus", error))?;
     found.own.push(Arc::new(built));
     Ok(())
 }
@@ -72,11 +74,8 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
         found.unconfigured.push(database::PROFILE.name);
         return Ok(());
     };
-    let settings = ExternalSettings {
-        pool_size: config.pool_size,
-        timeout: config.timeout,
-        max_bytes: config.max_bytes,
-    };
+    let settings =
+        ExternalSettings { pool_size: config.pool_size, timeout: config.timeout, max_bytes: config.max_bytes };
     let bad = |error: &dyn std::fmt::Display| setup("providers.database", error);
     let external = ExternalDatabase::new(url, settings).map_err(|error| bad(&error))?;
     let habits = database::gate_settings(parts.gates.config.enrichment.provider_cooldown);
@@ -85,4 +84,32 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
     let built = database::new(config.name.clone(), queries, external, gate).map_err(|error| bad(&error))?;
     found.own.push(Arc::new(built));
     Ok(())
+}
+
+/// The feeds stand among the search providers: what they find is pages.
+fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
+    let config = &parts.gates.config.providers.feeds;
+    if !config.enabled {
+        found.disabled.push(feeds::PROFILE.name);
+        return;
+    }
+    if config.urls.is_empty() && !config.discover {
+        found.unconfigured.push(feeds::PROFILE.name);
+        return;
+    }
+    let rules = Arc::clone(parts.rules);
+    let parts_of_it = feeds::FeedsParts {
+        store: parts.store.clone(),
+        pages: Arc::clone(parts.pages),
+        rules: Arc::new(move || rules.current()),
+        clock: Arc::clone(parts.gates.clock),
+        gate: gate(parts, feeds::gate_settings),
+    };
+    let settings = feeds::FeedsSettings {
+        urls: config.urls.clone(),
+        discover: config.discover,
+        interval: config.interval,
+        keep: config.keep,
+    };
+    found.search.push(Arc::new(feeds::new(settings, parts_of_it)));
 }

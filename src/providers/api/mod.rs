@@ -103,7 +103,9 @@ fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
     }
     let expected = match (config.expected, config.value.as_deref()) {
         (Some(how), with) => Some(Expected::new(how, with).map_err(|detail| bad("value", detail))?),
-        (None, Some(_)) => return Err(bad("value", "is compared with nothing; set expected, or take it out".to_owned())),
+        (None, Some(_)) => {
+            return Err(bad("value", "is compared with nothing; set expected, or take it out".to_owned()));
+        }
         (None, None) => None,
     };
     let key = match (config.key_header.as_deref(), config.api_key.clone()) {
@@ -239,9 +241,11 @@ impl Provider for Api {
         GateStatus {
             name: NAME,
             state: shown.map_or(GateState::Ready, |status| status.state),
-            until: all.iter().filter_map(|status| status.until).min().filter(|_| {
-                shown.is_some_and(|status| status.state != GateState::Ready)
-            }),
+            until: all
+                .iter()
+                .filter_map(|status| status.until)
+                .min()
+                .filter(|_| shown.is_some_and(|status| status.state != GateState::Ready)),
             reason: shown.and_then(|status| status.reason.clone()),
             rpm: all.iter().map(|status| status.rpm).fold(0, u32::saturating_add),
             calls_today: all.iter().map(|status| status.calls_today).sum::<u64>().saturating_sub(self.told_twice),

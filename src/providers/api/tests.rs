@@ -108,7 +108,10 @@ async fn every_comparison_is_told_as_it_holds() {
     assert_eq!(told(exists(), "{}", &query).await.unwrap(), "There is no value for Euro.");
     let words = r#"{"data":{"rates":[{"value":["Open","Free"]}]}}"#;
     let listed = ApiEndpoint { expected: Some(Expectation::Equals), value: Some("free".into()), ..config("") };
-    assert_eq!(told(listed, words, &query).await.unwrap(), "The rate of Euro is Open, Free. Open, Free is equal to free.");
+    assert_eq!(
+        told(listed, words, &query).await.unwrap(),
+        "The rate of Euro is Open, Free. Open, Free is equal to free."
+    );
     let unlike = ApiEndpoint { expected: Some(Expectation::Less), value: Some("5".into()), ..config("") };
     assert_eq!(told(unlike, words, &query).await.unwrap(), "The rate of Euro is Open, Free.");
 }
@@ -116,8 +119,10 @@ async fn every_comparison_is_told_as_it_holds() {
 #[tokio::test]
 async fn an_endpoint_is_asked_only_for_claims_with_its_words() {
     let server = TestServer::start([json(SUCCESS)]).await;
-    let endpoint =
-        ApiEndpoint { keywords: vec!["курс валют".into(), "rate".into()], ..config(&format!("{}v1", server.url)) };
+    let endpoint = ApiEndpoint {
+        keywords: vec!["курс валют".into(), "rate".into()],
+        ..config(&format!("{}v1", server.url))
+    };
     let api = build(endpoint);
     assert!(ask(&api, &claim("The bridge opened", "Kyiv")).await.unwrap().is_empty());
     assert!(server.seen().is_empty());
@@ -155,11 +160,13 @@ fn what_cannot_work_is_told_with_its_mend() {
     assert!(told(&|one| one.statement = "It is {price}.".into()).contains("{value}"));
     assert!(told(&|one| one.value = Some("5".into())).contains("set expected"));
     assert!(told(&|one| one.expected = Some(Expectation::Greater)).contains("needs a value"));
-    assert!(told(&|one| {
-        one.expected = Some(Expectation::Matches);
-        one.value = Some("(".into());
-    })
-    .contains("regular expression"));
+    assert!(
+        told(&|one| {
+            one.expected = Some(Expectation::Matches);
+            one.value = Some("(".into());
+        })
+        .contains("regular expression")
+    );
     assert!(told(&|one| one.key_header = Some("X-Key".into())).contains("ENRICHMENT_API_RATES_API_KEY"));
 }
 

@@ -18,8 +18,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
-use self::folder::{Choice, File, Passage, Snapshot};
 pub use self::folder::{BadGlob, FolderSettings};
+use self::folder::{Choice, File, Passage, Snapshot};
 use super::wire::{clip, one_line};
 use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
 use crate::domain::item::SourceKind;

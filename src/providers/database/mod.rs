@@ -129,7 +129,9 @@ impl Asked {
 
     /// The sentences of its rows, and the latest of their dates; `None` when no row says anything.
     fn told(&self, rows: &[Map<String, Value>]) -> Result<Option<(String, Option<DateTime<Utc>>)>, AskError> {
-        if let Some(unknown) = rows.first().and_then(|row| self.statement.places().find(|name| !row.contains_key(*name))) {
+        if let Some(unknown) =
+            rows.first().and_then(|row| self.statement.places().find(|name| !row.contains_key(*name)))
+        {
             let detail = format!("query {} gives no column {unknown}, which its statement names", self.name);
             return Err(AskError::Refused { detail });
         }
@@ -172,7 +174,8 @@ impl Database {
     }
 
     async fn hit(&self, one: &Asked, parameter: &str) -> Result<Option<Hit>, AskError> {
-        let rows = self.database.rows(&one.sql, parameter, one.limit).await.map_err(|error| ask_error(&one.name, &error))?;
+        let rows =
+            self.database.rows(&one.sql, parameter, one.limit).await.map_err(|error| ask_error(&one.name, &error))?;
         let Some((text, date)) = one.told(&rows)? else { return Ok(None) };
         let now = self.gate.now();
         Ok(Some(Hit {
