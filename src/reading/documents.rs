@@ -34,7 +34,7 @@ impl Format {
         if matches!(name.as_str(), "package-lock.json" | "pnpm-lock.yaml" | "composer.lock" | "go.sum")
             || name.ends_with(".min.js")
             || name.ends_with(".min.css")
-            || name.ends_with(".lock")
+            || name.rsplit('.').next() == Some("lock")
         {
             return None;
         }

@@ -111,7 +111,13 @@ fn entry(item: Item, url: &Url) -> Option<FeedEntry> {
 }
 
 fn clipped(markup: &str, most: usize) -> String {
-    let text = plain(markup);
+    static SCRIPT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?is)<(?:script|style)\b.*?(?:</\s*(?:script|style)\s*>|$)").ok());
+    let decoded = html_escape::decode_html_entities(markup);
+    let text = match SCRIPT.as_ref() {
+        Some(script) if script.is_match(&decoded) => plain(&script.replace_all(&decoded, " ")),
+        _ => plain(markup),
+    };
     // Publishers escape markup in feeds once too often; what is left after that is text.
     let text = if text.contains("</") || text.contains("/>") { plain(&text) } else { text };
     let mut short: String = text.chars().take(most).collect();
@@ -194,8 +200,7 @@ fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
 }
 
 fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
-    let parser =
-        feed_rs::parser::Builder::new().base_uri(Some(url.as_str())).timestamp_parser(|text| date(text)).build();
+    let parser = feed_rs::parser::Builder::new().base_uri(Some(url.as_str())).timestamp_parser(date).build();
     let strict = parser.parse(text.as_bytes()).ok().map(from_feed);
     let scanned = scan(text);
     match strict {

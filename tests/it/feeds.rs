@@ -14,19 +14,24 @@ use corroborate::outbound::{
     AskError, AskMeter, Asker, Gate, HttpClient, NoObserver, PageFetcher, PageSettings, PageSource,
 };
 use corroborate::providers::feeds::{self, Feeds, FeedsParts, FeedsSettings};
-use corroborate::providers::{Answer, Provider as _, Query};
+use corroborate::providers::{Answer, Provider, Query};
 use corroborate::store::Store;
 use tokio::time::Instant;
 use url::Url;
 
 use crate::support::database;
 
+/// Status and body by path.
+type Pages = HashMap<String, (u16, Vec<u8>)>;
+/// A path, and what it was known by.
+type Asked = (String, Option<String>);
+
 /// What the site serves by path, and what it was asked.
 #[derive(Debug, Clone, Default)]
 struct Site {
-    pages: Arc<Mutex<HashMap<String, (u16, Vec<u8>)>>>,
+    pages: Arc<Mutex<Pages>>,
     /// Path and `If-None-Match` of each request.
-    seen: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    seen: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Site {
@@ -69,14 +74,17 @@ fn rule(domain: &str, list: DomainList) -> DomainRule {
 }
 
 fn feed(items: &[(&str, &str, &str)]) -> String {
-    let items: String = items
+    let items: Vec<String> = items
         .iter()
         .map(|(link, title, summary)| {
             let date = (now() - TimeDelta::hours(5)).to_rfc2822();
             format!("<item><title>{title}</title><link>{link}</link><description>{summary}</description><pubDate>{date}</pubDate></item>")
         })
         .collect();
-    format!("<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title>{items}</channel></rss>")
+    format!(
+        "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title>{}</channel></rss>",
+        items.concat()
+    )
 }
 
 fn over(store: &Store, urls: Vec<Url>, rules: Vec<DomainRule>, now: DateTime<Utc>) -> Feeds {
@@ -171,7 +179,7 @@ async fn a_feed_is_read_once_a_pause_by_the_whole_fleet_and_asked_whether_it_cha
     site.serve("/all", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
     let url = base.join("all").unwrap();
     let processes: Vec<Feeds> = (0..4).map(|_| over(&test.store, vec![url.clone()], trusted(), now())).collect();
-    let rounds = futures::future::join_all(processes.iter().map(|process| process.keep_up())).await;
+    let rounds = futures::future::join_all(processes.iter().map(Provider::keep_up)).await;
     assert!(rounds.iter().all(Result::is_ok), "{rounds:?}");
     processes[0].keep_up().await.unwrap();
     assert_eq!(site.asked("/all"), [None], "four processes and two rounds are one request");

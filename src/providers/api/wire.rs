@@ -111,7 +111,8 @@ impl Place {
             }
             while let Some((position, rest)) = positions.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
                 let position: usize = position.parse().map_err(|_no_number| wrong())?;
-                pointer.push_str(&format!("/{position}"));
+                pointer.push('/');
+                pointer.push_str(&position.to_string());
                 positions = rest;
             }
             if !positions.is_empty() {

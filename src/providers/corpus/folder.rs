@@ -146,14 +146,13 @@ pub(super) fn look(
     for (path, metadata, format) in files(&root, settings, choice) {
         let modified = metadata.modified().ok().map(DateTime::<Utc>::from);
         let same = known.get(path.as_str()).filter(|file| file.modified == modified && file.bytes == metadata.len());
-        let file = match same {
-            Some(file) => Arc::clone(file),
-            None => {
-                changed = true;
-                let passages = read(&root, &path, format).unwrap_or_default();
-                let held = passages.iter().map(Passage::held).sum();
-                Arc::new(File { path, modified, bytes: metadata.len(), held, passages })
-            }
+        let file = if let Some(file) = same {
+            Arc::clone(file)
+        } else {
+            changed = true;
+            let passages = read(&root, &path, format).unwrap_or_default();
+            let held = passages.iter().map(Passage::held).sum();
+            Arc::new(File { path, modified, bytes: metadata.len(), held, passages })
         };
         if held + file.held > settings.max_bytes {
             snapshot.left_out += 1;

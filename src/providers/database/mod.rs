@@ -82,7 +82,7 @@ struct Asked {
 pub struct Database {
     name: String,
     queries: Vec<Asked>,
-    database: ExternalDatabase,
+    external: ExternalDatabase,
     gate: Gate,
 }
 
@@ -90,11 +90,11 @@ pub struct Database {
 pub fn new(
     name: String,
     queries: Vec<DatabaseQuery>,
-    database: ExternalDatabase,
+    external: ExternalDatabase,
     gate: Gate,
 ) -> Result<Database, BadQuery> {
     let queries = queries.into_iter().map(asked).collect::<Result<_, _>>()?;
-    Ok(Database { name, queries, database, gate })
+    Ok(Database { name, queries, external, gate })
 }
 
 fn asked(config: DatabaseQuery) -> Result<Asked, BadQuery> {
@@ -116,6 +116,9 @@ fn asked(config: DatabaseQuery) -> Result<Asked, BadQuery> {
     })
 }
 
+/// Sentences, and the latest date of their rows.
+type Told = (String, Option<DateTime<Utc>>);
+
 impl Asked {
     /// What `$1` is for that claim; `None` when the query is not about it.
     fn parameter<'a>(&self, query: &'a Query) -> Option<&'a str> {
@@ -128,7 +131,7 @@ impl Asked {
     }
 
     /// The sentences of its rows, and the latest of their dates; `None` when no row says anything.
-    fn told(&self, rows: &[Map<String, Value>]) -> Result<Option<(String, Option<DateTime<Utc>>)>, AskError> {
+    fn told(&self, rows: &[Map<String, Value>]) -> Result<Option<Told>, AskError> {
         if let Some(unknown) =
             rows.first().and_then(|row| self.statement.places().find(|name| !row.contains_key(*name)))
         {
@@ -175,7 +178,7 @@ impl Database {
 
     async fn hit(&self, one: &Asked, parameter: &str) -> Result<Option<Hit>, AskError> {
         let rows =
-            self.database.rows(&one.sql, parameter, one.limit).await.map_err(|error| ask_error(&one.name, &error))?;
+            self.external.rows(&one.sql, parameter, one.limit).await.map_err(|error| ask_error(&one.name, &error))?;
         let Some((text, date)) = one.told(&rows)? else { return Ok(None) };
         let now = self.gate.now();
         Ok(Some(Hit {

@@ -20,6 +20,7 @@ use crate::store::{ClaimedFeed, FeedEntryRow, FeedReading, StoreError};
 const CLAIM: TimeDelta = TimeDelta::minutes(3);
 /// Feeds and sites taken at a time, and read at the same time.
 const AT_ONCE: usize = 8;
+const TAKEN: i64 = 8;
 /// Home pages seldom name other feeds; a site that could not be looked at is tried again sooner.
 const NEXT_LOOK: TimeDelta = TimeDelta::days(7);
 const NEXT_TRY: TimeDelta = TimeDelta::hours(2);
@@ -57,7 +58,7 @@ impl Feeds {
     async fn read_due(&self, end: Instant) -> Result<(), StoreError> {
         while Instant::now() < end {
             let now = self.parts.clock.now();
-            let due = self.parts.store.claim_feeds(now, now + CLAIM, AT_ONCE as i64).await?;
+            let due = self.parts.store.claim_feeds(now, now + CLAIM, TAKEN).await?;
             if due.is_empty() {
                 break;
             }
@@ -125,7 +126,7 @@ impl Feeds {
         // A rule for everything below a suffix names no site.
         let hosts = rules.allowed().into_iter().filter(|host| !host.starts_with("*.") && !rules.is_denied(host));
         let hosts: Vec<String> = hosts.filter(|host| host.contains('.')).map(str::to_owned).collect();
-        let due = store.claim_feed_sites(&hosts, now, now + NEXT_TRY, AT_ONCE as i64).await?;
+        let due = store.claim_feed_sites(&hosts, now, now + NEXT_TRY, TAKEN).await?;
         if due.is_empty() {
             return Ok(false);
         }

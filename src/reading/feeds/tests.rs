@@ -28,6 +28,7 @@ fn what_real_feeds_get_wrong_is_read_all_the_same() {
         ("what stands before it", format!("\u{feff}\n  {}", rss("<item><title>A</title><link>/a</link></item>")), "A"),
         ("an address in the guid", rss("<item><title>A</title><link/><guid>https://news.example/a</guid></item>"), "A"),
         ("markup in a title", rss("<item><title>&lt;b&gt;A&lt;/b&gt; b</title><link>/a</link></item>"), "A b"),
+        ("a script", rss("<item><title>A&lt;script&gt;x()&lt;/script&gt; b</title><link>/a</link></item>"), "A b"),
         ("CDATA", rss("<item><title><![CDATA[A & <i>b</i>]]></title><link>/a</link></item>"), "A & b"),
         ("an end that never comes", "<rss><channel><item><title>A</title><link>/a</link>".to_owned(), "A"),
         ("a tag that is not closed", rss("<item><title>A</title><br><link>/a</link></item>"), "A"),
@@ -98,7 +99,8 @@ fn a_page_and_an_empty_body_are_no_feed() {
 fn nothing_is_expanded() {
     let mut bomb = "<?xml version=\"1.0\"?><!DOCTYPE rss [<!ENTITY a0 \"lol\">".to_owned();
     for level in 1..12 {
-        bomb.push_str(&format!("<!ENTITY a{level} \"{}\">", format!("&a{};", level - 1).repeat(10)));
+        let inner = format!("&a{};", level - 1).repeat(10);
+        bomb += &["<!ENTITY a", &level.to_string(), " \"", &inner, "\">"].concat();
     }
     bomb.push_str("<!ENTITY x SYSTEM \"file:///etc/passwd\">]><rss><channel><item><title>A &a11; &x;</title><link>/a</link></item></channel></rss>");
     assert_eq!(only(&bomb).title, "A &a11; &x;");
@@ -127,4 +129,71 @@ proptest! {
         feed.extend(tags.bytes());
         drop(read_feed(&feed, None, &url()));
     }
+}
+
+/// Where real feeds lie that cannot be shipped; `None`, said aloud, where they do not.
+#[expect(clippy::disallowed_methods, reason = "where test data lies is no configuration of the product")]
+fn collections() -> Option<tempfile::TempDir> {
+    let data = std::env::var_os("CORROBORATE_SHARED_DATA").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        std::path::PathBuf::from,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["feedparser_tests", "gofeed_testdata", "feed-rs_fixtures"] {
+        let archive = data.join("feeds").join(format!("{name}.tar.gz"));
+        if !archive.exists() {
+            eprintln!("skipped: {name} is not there");
+            return None;
+        }
+        let status = std::process::Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(folder.path()).status();
+        assert!(status.unwrap().success());
+    }
+    Some(folder)
+}
+
+fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            files(&entry.path(), found);
+        } else if entry.path().extension().is_some_and(|extension| extension == "xml") {
+            found.push(entry.path());
+        }
+    }
+}
+
+/// The titles and addresses that feedparser's own tests expect of the first entry, and what share of them is read.
+#[test]
+fn the_feeds_of_other_readers_are_read_as_they_expect() {
+    let Some(folder) = collections() else { return };
+    let mut all = Vec::new();
+    files(folder.path(), &mut all);
+    assert!(all.len() > 2000, "{} files", all.len());
+    let expected = Regex::new(r"entries\[0\]\['(title|link)'\] == u?'([^'\\<&]+)'").unwrap();
+    let (mut right, mut wrong, mut feeds) = (0, Vec::new(), 0);
+    for path in &all {
+        let bytes = std::fs::read(path).unwrap();
+        feeds += usize::from(read_feed(&bytes, None, &url()).is_ok());
+        let (text, _, _) = crate::reading::decode(&bytes, None);
+        let Some(asked) = expected.captures(&text) else { continue };
+        // These speak of the server that feedparser's tests run.
+        if path.file_name().unwrap().to_string_lossy().starts_with("http_") {
+            continue;
+        }
+        let items = mended(&text).and_then(|text| read_items(&text, &url())).map(|read| read.items).unwrap_or_default();
+        let first = items.into_iter().next().unwrap_or_default();
+        let found = if &asked[1] == "title" { first.title.map(|title| clipped(&title, MAX_TITLE)) } else { first.link };
+        if found.is_some_and(|found| found.trim().eq_ignore_ascii_case(asked[2].trim())) {
+            right += 1;
+        } else {
+            wrong.push(format!("{}: not {}", path.file_name().unwrap().display(), &asked[2]));
+        }
+    }
+    let share = f64::from(right) / (f64::from(right) + wrong.len() as f64);
+    println!(
+        "{feeds} of {} files are feeds; {share:.4} of {} values as expected",
+        all.len(),
+        right as usize + wrong.len()
+    );
+    println!("{wrong:#?}");
+    assert!(share >= 0.9, "{share}");
 }
