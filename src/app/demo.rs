@@ -40,6 +40,7 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
     for provider in [&mut built_in.providers.google, &mut built_in.providers.gdelt, &mut built_in.providers.searxng] {
         provider.rpm = std::num::NonZeroU32::MAX;
     }
+    built_in.providers.feeds.enabled = false;
     built_in.database.url = None;
     built_in.amqp.url = None;
     let recorded =

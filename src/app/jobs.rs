@@ -13,6 +13,7 @@ use crate::broker::Queue;
 use crate::domain::rules::DomainRules;
 use crate::outbound::Follower;
 use crate::pipeline::RulesHandle;
+use crate::providers::Provider;
 use crate::store::{FleetListener, OutboxBatch, RuleListener, Store};
 use crate::telemetry::metrics;
 
@@ -197,6 +198,24 @@ pub(super) async fn clean_up(
                 }
             }
             Err(error) => tracing::warn!(error = %error, "clean-up failed; it is tried again later"),
+        }
+        if pause(&stop, interval).await {
+            return;
+        }
+    }
+}
+
+/// Keeps one provider's material fresh, at start and then after each of its pauses.
+pub(super) async fn keep_up(provider: Arc<dyn Provider>, interval: Duration, stop: CancellationToken) {
+    loop {
+        // Given up when the daemon stops: the next start does the whole round.
+        let done = tokio::select! {
+            () = stop.cancelled() => return,
+            done = provider.keep_up() => done,
+        };
+        metrics::job_run("providers", done.is_ok());
+        if let Err(error) = done {
+            tracing::warn!(provider = provider.name(), error, "its material could not be brought up to date");
         }
         if pause(&stop, interval).await {
             return;

@@ -164,6 +164,12 @@ impl App {
             "clean-up",
             endless(jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone())),
         ));
+        for provider in services.providers.configured() {
+            if let Some(interval) = provider.upkeep() {
+                let job = jobs::keep_up(Arc::clone(provider), interval, stop.clone());
+                tasks.spawn(named("a provider's upkeep", endless(job)));
+            }
+        }
         tasks.spawn(named(
             "accounting",
             endless(jobs::account(

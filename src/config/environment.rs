@@ -1,12 +1,14 @@
 //! The environment layer: known names, the `_FILE` twins of secrets, and names that look like ours and are not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Empty, Value};
 
-use super::load::{Gathered, Source, is_optional, put};
+use super::kind::{Kind, scalar_text};
+use super::load::{Gathered, Source, find, is_optional, put};
 use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
 use super::problem::{Problem, nearest_env, sounds_secret};
+use super::tables;
 
 /// Beginnings that are ours alone: an unknown name with one of them stops the start.
 const OUR_PREFIXES: [&str; 8] =
@@ -40,8 +42,9 @@ impl Environment {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Reads every known name into a layer, and notes unknown ones.
-    pub(super) fn read(&self, defaults: &Dict, gathered: &mut Gathered) -> Dict {
+    /// Reads every known name into a layer, and notes unknown ones. The file's layer is looked at for the tables whose
+    /// secrets the environment holds.
+    pub(super) fn read(&self, defaults: &Dict, file: &Dict, gathered: &mut Gathered) -> Dict {
         let mut layer = Dict::new();
         for key in KEYS.iter() {
             if key.is_secret() {
@@ -50,7 +53,8 @@ impl Environment {
                 self.read_plain(key, defaults, &mut layer, gathered);
             }
         }
-        for (name, value) in &self.values {
+        let of_tables = self.read_table_secrets(file, &mut layer, gathered);
+        for (name, value) in self.values.iter().filter(|(name, _)| !of_tables.contains(*name)) {
             if let Some(problem) = unknown_name(name, value) {
                 gathered.problems.push(problem);
             }
@@ -68,38 +72,85 @@ impl Environment {
             gathered.sources.insert(key.path, source);
             return;
         }
+        if let Kind::Tables(shape) = key.kind
+            && let Ok(given) = tables::from_json(text)
+        {
+            gathered.take_tables(key, shape, &given, layer, source, &name);
+            return;
+        }
         gathered.take(key, key.kind.read_text(text), layer, source, |fault| {
             Problem::new(name.clone(), fault.what.clone(), fault.mend.clone()).with_value(text)
         });
     }
 
+    /// Puts the secrets of tables into them, and gives the names that may hold one: a table's name is part of its variable.
+    fn read_table_secrets(&self, file: &Dict, layer: &mut Dict, gathered: &mut Gathered) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for key in KEYS.iter() {
+            let Kind::Tables(shape) = key.kind else { continue };
+            let Some(Value::Array(tag, tables)) = find(layer, key.path).or_else(|| find(file, key.path)) else {
+                continue;
+            };
+            let (tag, mut tables, mut found) = (*tag, tables.clone(), false);
+            for table in &mut tables {
+                let Value::Dict(_, table) = table else { continue };
+                let own_name = table.get("name").map(scalar_text).unwrap_or_default();
+                for field in shape.fields {
+                    let Kind::Secret(kind) = field.kind else { continue };
+                    let name = shape.secret_env(&own_name, field);
+                    let read = self.secret_text(&name, &[], gathered);
+                    names.extend([format!("{name}{FILE_TWIN}"), name.clone()]);
+                    let Some((text, source)) = read else { continue };
+                    let written =
+                        if matches!(source, Source::SecretFile(_)) { format!("{name}{FILE_TWIN}") } else { name };
+                    match Kind::Secret(kind).read_text(&text) {
+                        Ok(value) => found |= table.insert(field.name.to_owned(), value).is_none(),
+                        Err(fault) => gathered.problems.push(Problem::new(written, fault.what, fault.mend)),
+                    }
+                }
+            }
+            if found {
+                put(layer, key.path, Value::Array(tag, tables));
+            }
+        }
+        names
+    }
+
     fn read_secret(&self, key: &'static Key, layer: &mut Dict, gathered: &mut Gathered) {
         let name = key.env().into_owned();
+        let Some((text, source)) = self.secret_text(&name, &[key.path], gathered) else { return };
         let twin = format!("{name}{FILE_TWIN}");
-        let (text, source) = match (self.text(&name), self.text(&twin)) {
-            (None, None) => return,
-            (Some(_), Some(_)) => {
-                let what = format!("is set, and {twin} too");
-                gathered.problems.push(Problem::new(name, what, "set one of the two"));
-                gathered.bad.push(key.path);
-                return;
-            }
-            (Some(text), None) => (text.to_owned(), Source::Environment(name.clone())),
-            (None, Some(path)) => match read_secret_file(path) {
-                Ok(text) => (text, Source::SecretFile(twin.clone())),
-                Err(what) => {
-                    let mend = "name a readable file that holds the value alone";
-                    gathered.problems.push(Problem::new(twin, what, mend).with_value(path));
-                    gathered.bad.push(key.path);
-                    return;
-                }
-            },
-        };
         let written = if matches!(source, Source::SecretFile(_)) { twin } else { name };
         // The value stays out of the message, also a wrong one.
         gathered.take(key, key.kind.read_text(&text), layer, source, |fault| {
             Problem::new(written, fault.what.clone(), fault.mend.clone())
         });
+    }
+}
+
+impl Environment {
+    /// A secret by its variable, or from the file its twin names. What is wrong with it makes these keys bad ones.
+    fn secret_text(&self, name: &str, of: &[&'static str], gathered: &mut Gathered) -> Option<(String, Source)> {
+        let twin = format!("{name}{FILE_TWIN}");
+        match (self.text(name), self.text(&twin)) {
+            (None, None) => None,
+            (Some(_), Some(_)) => {
+                let what = format!("is set, and {twin} too");
+                gathered.problems.push(Problem::new(name, what, "set one of the two"));
+                gathered.bad.extend(of);
+                None
+            }
+            (Some(text), None) => Some((text.to_owned(), Source::Environment(name.to_owned()))),
+            (None, Some(path)) => match read_secret_file(path) {
+                Ok(text) => Some((text, Source::SecretFile(twin))),
+                Err(what) => {
+                    let mend = "name a readable file that holds the value alone";
+                    gathered.problems.push(Problem::new(twin, what, mend).with_value(path));
+                    gathered.bad.extend(of);
+                    None
+                }
+            },
+        }
     }
 }
 

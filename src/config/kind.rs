@@ -6,6 +6,7 @@ use std::time::Duration;
 use figment::value::{Dict, Value};
 use url::Url;
 
+use super::tables::{self, Shape};
 use crate::domain::rules::normalize_domain;
 use crate::domain::verdict::SourceType;
 
@@ -84,6 +85,14 @@ pub enum Kind {
     Url,
     /// A list of http or https origins.
     Urls,
+    /// A list of http or https addresses of pages, queries included.
+    PageUrls,
+    /// A short name that goes into addresses and variables: letters, digits, `-` and `_`.
+    Slug,
+    /// Text of several lines.
+    Lines,
+    /// A list of tables, each with these fields.
+    Tables(&'static Shape),
     /// `127.0.0.1:8080`
     Address,
     Path,
@@ -99,18 +108,30 @@ pub struct Fault {
     pub mend: String,
 }
 
-fn fault<T>(what: impl Into<String>, mend: impl Into<String>) -> Result<T, Fault> {
+pub(super) fn fault<T>(what: impl Into<String>, mend: impl Into<String>) -> Result<T, Fault> {
     Err(Fault { what: what.into(), mend: mend.into() })
 }
 
 impl Kind {
     /// Whether the value is a list.
     pub const fn is_list(self) -> bool {
-        matches!(self, Self::Durations { .. } | Self::Words(_) | Self::Texts | Self::Domains | Self::Urls)
+        matches!(
+            self,
+            Self::Durations { .. }
+                | Self::Words(_)
+                | Self::Texts
+                | Self::Domains
+                | Self::Urls
+                | Self::PageUrls
+                | Self::Tables(_)
+        )
     }
 
     /// Reads a value of a configuration file.
     pub fn read_value(self, value: &Value) -> Result<Value, Fault> {
+        if let Self::Tables(shape) = self {
+            return tables::read(shape, value).map_err(|faults| tables::in_one(&faults));
+        }
         match (self.is_list(), value) {
             (true, Value::Array(_, elements)) => self.read_list(elements),
             (false, Value::Array(..)) => fault("one value is expected, not a list", "leave the brackets out"),
@@ -124,6 +145,9 @@ impl Kind {
         let text = text.trim();
         if text.contains('\u{fffd}') {
             return fault("is not UTF-8", "write it in UTF-8");
+        }
+        if let Self::Tables(_) = self {
+            return self.read_value(&tables::from_json(text)?);
         }
         if self.is_list() {
             let elements: Vec<Value> =
@@ -149,9 +173,15 @@ impl Kind {
             Self::Path => line(text, |c| c != '\0', 4096, "a path").map(Value::from),
             Self::LogFilter => log_filter(text).map(Value::from),
             Self::Secret(kind) => secret(text, kind).map(Value::from),
-            Self::Durations { .. } | Self::Words(_) | Self::Texts | Self::Domains | Self::Urls => {
-                self.read_list(&[Value::from(text)])
-            }
+            Self::Slug => slug(text).map(Value::from),
+            Self::Lines => line(text, |c| !c.is_control() || c.is_whitespace(), 20_000, "text").map(Value::from),
+            Self::Durations { .. }
+            | Self::Words(_)
+            | Self::Texts
+            | Self::Domains
+            | Self::Urls
+            | Self::PageUrls
+            | Self::Tables(_) => self.read_list(&[Value::from(text)]),
         }
     }
 
@@ -165,6 +195,7 @@ impl Kind {
                 }
                 (Self::Words(words), _) => Value::from(word(&scalar_text(element), words)?),
                 (Self::Urls, _) => Value::from(base_url(&scalar_text(element))?),
+                (Self::PageUrls, _) => Value::from(page_url(&scalar_text(element))?),
                 (Self::Durations { max }, _) => {
                     Value::from(duration(&scalar_text(element), Duration::from_millis(1), max, None)?)
                 }
@@ -363,6 +394,26 @@ fn base_url(text: &str) -> Result<String, Fault> {
         return fault("holds a query or fragment", mend);
     }
     Ok(url.to_string())
+}
+
+fn page_url(text: &str) -> Result<String, Fault> {
+    let mend = "write whole addresses, like https://example.org/rss.xml";
+    match Url::parse(text) {
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => fault("is neither http nor https", mend),
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            fault("holds a user name or password", "leave them out: addresses are stored and shown")
+        }
+        Ok(url) => Ok(url.to_string()),
+        Err(error) => fault(format!("holds {text:?}, which is not a URL ({error})"), mend),
+    }
+}
+
+fn slug(text: &str) -> Result<String, Fault> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if text.is_empty() || text.len() > 60 || !text.chars().all(fits) {
+        return fault("is not a short name", "write 1 to 60 of a-z, 0-9, - and _");
+    }
+    Ok(text.to_ascii_lowercase())
 }
 
 fn address(text: &str) -> Result<String, Fault> {

@@ -15,6 +15,7 @@ use super::model::{Config, DomainEntry};
 use super::names::{CONFIG_FILE_ENV, KEYS, Key, by_path};
 use super::problem::{ConfigError, Problem, nearest_path, sounds_secret};
 use super::show::{ShownKey, shown_value};
+use super::tables::{self, Shape};
 
 /// The reference manual, and the lowest layer.
 pub const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
@@ -93,6 +94,30 @@ impl Gathered {
     }
 }
 
+impl Gathered {
+    /// As [`Gathered::take`], with every problem of every table.
+    pub(super) fn take_tables(
+        &mut self,
+        key: &'static Key,
+        shape: &Shape,
+        given: &Value,
+        layer: &mut Dict,
+        source: Source,
+        written: &str,
+    ) {
+        match tables::read(shape, given) {
+            Ok(value) => {
+                put(layer, key.path, value);
+                self.sources.insert(key.path, source);
+            }
+            Err(faults) => {
+                self.problems.extend(faults.into_iter().map(|fault| fault.problem(written)));
+                self.bad.push(key.path);
+            }
+        }
+    }
+}
+
 /// Reads, checks and merges all layers. The error names everything that is wrong, not only the first thing.
 pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -> Result<Loaded, ConfigError> {
     let mut gathered = Gathered::default();
@@ -101,7 +126,7 @@ pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -
 
     let defaults = &*BUILT_IN;
     let file_layer = file.as_deref().map(|path| read_file(path, &mut gathered)).unwrap_or_default();
-    let env_layer = environment.read(defaults, &mut gathered);
+    let env_layer = environment.read(defaults, &file_layer, &mut gathered);
 
     let figment = Figment::from(Layer::new("default", defaults.clone()))
         .merge(Layer::new("file", file_layer))
@@ -254,6 +279,10 @@ fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathere
             (Some(_), Value::String(_, text)) if text.trim().is_empty() => {}
             (Some(key), value) => {
                 let source = Source::File(file.to_path_buf());
+                if let Kind::Tables(shape) = key.kind {
+                    gathered.take_tables(key, shape, value, layer, source, &written);
+                    continue;
+                }
                 gathered.take(key, key.kind.read_value(value), layer, source, |fault| {
                     let problem = Problem::new(written, fault.what.clone(), fault.mend.clone());
                     match value {

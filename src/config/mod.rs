@@ -5,7 +5,8 @@
 //! talks to a network, never prints, and never lets a secret into a message, a `Debug` or a list.
 //!
 //! To add a key: a commented line in `config/default.toml`, a row in `names.rs`, a field in `model.rs` (or `scoring.rs`).
-//! The tests name what is missing. A rule between keys goes into `checks.rs`, a new sort of value into `kind.rs`.
+//! The tests name what is missing. A rule between keys goes into `checks.rs`, a new sort of value into `kind.rs`, a list of tables
+//! (`[[providers.api.endpoints]]`) gets a [`Shape`] as in `own.rs`.
 
 mod checks;
 mod environment;
@@ -13,10 +14,12 @@ mod kind;
 mod load;
 mod model;
 mod names;
+mod own;
 mod problem;
 mod schema;
 mod scoring;
 mod show;
+mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -30,10 +33,15 @@ pub use model::{
     ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
 pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
+pub use own::{
+    ApiConfig, ApiEndpoint, CorpusConfig, CorpusFolder, DatabaseQuery, DatabaseSourceConfig, Expectation, FeedsConfig,
+    QueryParameter,
+};
 pub use problem::{ConfigError, Problem};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::{ShownKey, show};
+pub use tables::{Field, Shape};
 
 /// The exit code of a configuration that cannot be used.
 pub const EXIT_CODE: u8 = 64;

@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 use url::Url;
 
+use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::scoring::ScoringConfig;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, words};
@@ -285,6 +286,10 @@ pub struct ProvidersConfig {
     pub brave: ProviderConfig,
     pub serpapi: ProviderConfig,
     pub searxng: ProviderConfig,
+    pub feeds: FeedsConfig,
+    pub corpus: CorpusConfig,
+    pub api: ApiConfig,
+    pub database: DatabaseSourceConfig,
 }
 
 impl ProvidersConfig {
@@ -400,7 +405,7 @@ pub struct InferenceConfig {
     pub embedding_dimension: usize,
 }
 
-fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
 }
 

@@ -27,11 +27,11 @@ pub struct Key {
 }
 
 impl Key {
-    const fn named(path: &'static str, env: &'static str, kind: Kind, help: &'static str) -> Self {
+    pub(super) const fn named(path: &'static str, env: &'static str, kind: Kind, help: &'static str) -> Self {
         Self { path, contract_env: Some(env), kind, help }
     }
 
-    const fn own(path: &'static str, kind: Kind, help: &'static str) -> Self {
+    pub(super) const fn own(path: &'static str, kind: Kind, help: &'static str) -> Self {
         Self { path, contract_env: None, kind, help }
     }
 
@@ -61,21 +61,23 @@ const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
 /// A probability, similarity or weight.
-const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
+pub(super) const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
 /// US dollars.
 const MONEY: Kind = Kind::Number { min: 0.0, max: 1e9 };
 /// A time limit of one call.
-const CALL: Kind = Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
+pub(super) const CALL: Kind =
+    Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
 /// How long something is kept or counts.
-const SPAN: Kind = Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: None };
+pub(super) const SPAN: Kind = Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: None };
 /// Pauses of background work.
-const PAUSE: Kind = Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
+pub(super) const PAUSE: Kind =
+    Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
 /// Requests a minute; 0 would stop a provider without saying so.
-const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
+pub(super) const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
 /// Size of one answer or page.
-const ANSWER: Kind = Kind::Bytes { min: KIB, max: 256 * MIB };
+pub(super) const ANSWER: Kind = Kind::Bytes { min: KIB, max: 256 * MIB };
 
-const fn count(min: i64, max: i64) -> Kind {
+pub(super) const fn count(min: i64, max: i64) -> Kind {
     Kind::Integer { min, max }
 }
 
@@ -130,6 +132,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     keys.extend(enrichment_keys());
     keys.extend(enrichment_detail_keys());
     keys.extend(provider_keys());
+    keys.extend(super::own::keys());
     keys.extend(fetch_and_cache_keys());
     keys.extend(scoring_keys());
     keys.extend(model_keys());

@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use super::kind::{Kind, scalar_text};
 use super::load::{BUILT_IN, find};
 use super::names::{FILE_TWIN, KEYS, Key};
+use super::tables::Shape;
 use crate::domain::verdict::SourceType;
 
 /// JSON Schema (2020-12) of a configuration file. Secrets are not part of it; `x-secrets` names their variables, and
@@ -81,8 +82,17 @@ fn type_of(kind: Kind) -> Map<String, Json> {
             } },
         ] })),
         Kind::Url => text("uri"),
-        Kind::Urls => list(text("uri")),
-        Kind::Text | Kind::Header | Kind::Name | Kind::Address | Kind::Path | Kind::LogFilter | Kind::Secret(_) => {
+        Kind::Urls | Kind::PageUrls => list(text("uri")),
+        Kind::Slug => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,60}$" }),
+        Kind::Tables(shape) => tables_of(shape),
+        Kind::Lines
+        | Kind::Text
+        | Kind::Header
+        | Kind::Name
+        | Kind::Address
+        | Kind::Path
+        | Kind::LogFilter
+        | Kind::Secret(_) => {
             json!({ "type": "string" })
         }
     };
@@ -90,6 +100,28 @@ fn type_of(kind: Kind) -> Map<String, Json> {
         Json::Object(object) => object,
         other => Map::from_iter([("const".to_owned(), other)]),
     }
+}
+
+/// A list of tables; a field that is a secret names the variables that hold it, one for each table.
+fn tables_of(shape: &Shape) -> Json {
+    let (mut properties, mut required, mut secrets) = (Map::new(), Vec::new(), Vec::new());
+    for field in shape.fields {
+        if field.is_secret() {
+            let env = shape.secret_env("<NAME>", field);
+            secrets.push(json!({ "env": env, "env_file": format!("{env}{FILE_TWIN}"), "description": field.help }));
+            continue;
+        }
+        let mut schema = type_of(field.kind);
+        schema.insert("description".to_owned(), json!(field.help));
+        properties.insert(field.name.to_owned(), Json::Object(schema));
+        if field.required {
+            required.push(field.name);
+        }
+    }
+    json!({ "type": "array", "items": {
+        "type": "object", "additionalProperties": false, "required": required, "properties": properties,
+        "x-secrets": secrets,
+    } })
 }
 
 /// The reference as text for people: name, variable, default and help of every key, a line each.

@@ -39,5 +39,6 @@ pub(super) fn shown_value(key: &Key, value: Option<&Value>) -> String {
 }
 
 fn shown_element(element: &Value) -> String {
-    element.find_ref("domain").map_or_else(|| scalar_text(element), scalar_text)
+    let name = element.find_ref("domain").or_else(|| element.find_ref("name"));
+    name.map_or_else(|| scalar_text(element), scalar_text)
 }

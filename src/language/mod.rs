@@ -2,7 +2,8 @@
 //!
 //! What a text is written in ([`detect`]), where its sentences end ([`sentences`]), its words and stems ([`tokens`]), whom
 //! and what it names ([`entities`], [`transliterate`]), which quantities and dates it states ([`numbers`], [`dates`]),
-//! whether it denies ([`negation`]), what it is about ([`keywords`]) and what it claims ([`statements`]).
+//! whether it denies ([`negation`]), what it is about ([`keywords`]), what it claims ([`statements`]) and which names of code
+//! it holds ([`identifiers`]).
 //!
 //! English, Russian and Ukrainian are done with care; any other language gets a sane answer, never a panic.
 //!
@@ -17,6 +18,7 @@ pub mod dates;
 pub mod detect;
 pub mod entities;
 pub mod gazetteer;
+pub mod identifiers;
 pub mod keywords;
 pub mod negation;
 pub mod numbers;

@@ -87,6 +87,7 @@ fn query(services: &Services, claim: &Claim) -> Query {
         domains: Vec::new(),
         around: claim.date,
         limit: services.settings.fact_check_results,
+        source_document: None,
     }
 }
 

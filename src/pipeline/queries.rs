@@ -67,6 +67,7 @@ pub(crate) fn queries(claim: &Claim, normal: &Normal, item: &Item, most: usize, 
             domains: Vec::new(),
             around: claim.date,
             limit,
+            source_document: item.source_document.clone(),
         })
         .collect()
 }

@@ -10,12 +10,16 @@
 //! key; then build it in `app`. Every field of a response but the outermost container is optional in `wire.rs`, unknown
 //! fields are ignored, and success is decided by status, content and shape together.
 
+pub mod api;
 pub mod brave;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod contract_own;
+pub mod corpus;
+pub mod database;
 pub mod eventregistry;
+pub mod feeds;
 pub mod gdelt;
 pub mod google;
 pub mod knowledge;
@@ -24,6 +28,7 @@ mod manual;
 pub mod newsapi;
 pub mod searxng;
 pub mod serpapi;
+mod statement;
 mod wire;
 
 use std::fmt::Debug;
@@ -54,6 +59,8 @@ pub struct Query {
     pub around: Option<DateTime<Utc>>,
     /// How many results are wanted.
     pub limit: usize,
+    /// The document the claim was taken from, as upstream names it: it is no evidence for itself.
+    pub source_document: Option<String>,
 }
 
 impl Query {
@@ -213,9 +220,13 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 8] = [
+pub static PROFILES: [&Profile; 12] = [
     &google::PROFILE,
     &knowledge::PROFILE,
+    &corpus::PROFILE,
+    &api::PROFILE,
+    &database::PROFILE,
+    &feeds::PROFILE,
     &searxng::PROFILE,
     &brave::PROFILE,
     &serpapi::PROFILE,
@@ -268,6 +279,15 @@ pub trait Provider: Send + Sync + Debug {
     /// found, an error that it could not ask.
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>>;
     fn status(&self) -> GateStatus;
+    /// The pause between two rounds of [`Provider::keep_up`]; `None` where there is nothing to keep up.
+    fn upkeep(&self) -> Option<Duration> {
+        None
+    }
+    /// Work beside the asking that keeps the provider's material fresh. The daemon does it at start and after each pause;
+    /// a command that asks once does without. The error is for the log.
+    fn keep_up(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 #[cfg(test)]

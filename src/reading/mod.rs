@@ -2,7 +2,8 @@
 //!
 //! `charset` decodes, `nesting` guards the parser, `page` walks the document once, `json_ld` and `claim_review` read the
 //! markup, `metadata` says who, when and where, `main_text` finds the text, `junk` refuses walls and errors, `passages`
-//! cuts the text into what a model can judge, `canonical` names the page, `dates` reads dates.
+//! cuts the text into what a model can judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of
+//! documentation and code into sections.
 //!
 //! Nothing here fetches, waits, stores or knows the time: a page read twice gives the same article. A wall, a login or
 //! an error page is an error, never an article with little text.
@@ -14,6 +15,8 @@ mod canonical;
 mod charset;
 mod claim_review;
 mod dates;
+pub mod documents;
+pub mod feeds;
 mod json_ld;
 mod junk;
 mod main_text;

@@ -12,6 +12,8 @@ mod domains;
 mod embedded;
 mod error;
 mod evidence;
+mod external;
+mod feeds;
 mod fleet;
 mod items;
 mod knowledge;
@@ -37,6 +39,8 @@ pub use domains::{RuleChange, RuleChangeAction, RuleListener};
 pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
 pub use evidence::{RecentItem, StoredSource};
+pub use external::{BadQuery, ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
+pub use feeds::{ClaimedFeed, FeedEntryRow, FeedReading, FeedSearch, FoundEntry};
 pub use fleet::{
     BreakerKind, FleetConnection, FleetListener, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
     Returned, SharedBreaker,

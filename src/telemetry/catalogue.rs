@@ -78,6 +78,10 @@ pub const PROVIDERS: &[&str] = &[
     OpenSearchBackend::Brave.as_str(),
     OpenSearchBackend::SerpApi.as_str(),
     OpenSearchBackend::Searxng.as_str(),
+    "feeds",
+    "corpus",
+    "api",
+    "database",
     OTHER,
 ];
 
@@ -256,7 +260,7 @@ pub const STAGES: &[&str] = &[
 ];
 
 /// What background work there is.
-pub const JOBS: &[&str] = &["answers", "cleanup", "outbox", "domains", "fleet", "usage", OTHER];
+pub const JOBS: &[&str] = &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", OTHER];
 
 /// What the language model will be asked for; nothing asks one yet, and its counters stay at 0.
 pub const LLM_PURPOSES: &[&str] =

@@ -11,6 +11,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod feeds;
+#[cfg(test)]
 mod fleet;
 #[cfg(test)]
 mod recordings;

@@ -2,6 +2,7 @@
 
 mod caches;
 mod gates;
+mod own;
 mod providers;
 
 use std::path::PathBuf;

@@ -18,7 +18,6 @@ pub(super) struct Parts<'a> {
     pub(super) gates: Gates<'a>,
     pub(super) store: &'a Store,
     pub(super) embedder: &'a Arc<dyn Embedder>,
-    #[expect(dead_code, reason = "the providers that fetch what they search come next")]
     pub(super) pages: &'a Arc<PageFetcher>,
     pub(super) rules: &'a Arc<RulesHandle>,
 }
@@ -34,6 +33,7 @@ pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
     let mut found = SearchProviders::default();
     fact_checkers(&parts.gates, &mut found)?;
     found.knowledge = Some(knowledge(parts));
+    super::own::build(parts, &mut found)?;
     for wanted in &parts.gates.config.enrichment.providers {
         match wanted {
             SearchProvider::OpenSearch => {

@@ -2,6 +2,7 @@
 
 mod reference;
 mod secrets;
+mod tables;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -78,7 +79,9 @@ fn samples(kind: Kind) -> Vec<String> {
         Kind::Words(words) => return vec![words.first().map(|word| (*word).to_owned()).unwrap_or_default()],
         Kind::Texts => &["@one,two"],
         Kind::Domains => &["Example.org,*.example.net"],
-        Kind::Text | Kind::Header | Kind::Name => &["another"],
+        Kind::Text | Kind::Header | Kind::Name | Kind::Slug | Kind::Lines => &["another"],
+        Kind::PageUrls => &["https://example.org/rss?a=b"],
+        Kind::Tables(shape) => return vec![table_sample(shape)],
         Kind::Url | Kind::Urls => &["https://example.org/prefix"],
         Kind::Address => &["127.0.0.2:9999"],
         Kind::Path => &["/elsewhere"],
@@ -88,6 +91,15 @@ fn samples(kind: Kind) -> Vec<String> {
         Kind::Secret(SecretKind::Header) => &["5ecret-of-some-length"],
     };
     texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// One table with everything it must have, as the environment holds it.
+fn table_sample(shape: &Shape) -> String {
+    let required = shape.fields.iter().filter(|field| field.required);
+    let fields: Vec<String> = required
+        .map(|field| format!("{:?}: {:?}", field.name, samples(field.kind).first().cloned().unwrap_or_default()))
+        .collect();
+    format!("[{{{}}}]", fields.join(", "))
 }
 
 /// What a key needs beside it so that it contradicts nothing.

@@ -90,10 +90,11 @@ async fn bodies_of_requests_are_told_apart_and_their_keys_do_not_matter() {
     let bed = bed();
     let server = TestServer::start([json(r#"{"n":1}"#), json(r#"{"n":2}"#)]).await;
     let url = server.url.join("/search").unwrap();
-    let post = |body: &str| ApiRequest {
-        method: Method::POST,
-        body: Some(body.as_bytes().to_vec()),
-        ..ApiRequest::get(url.clone())
+    let post = |body: &str| {
+        let mut request = ApiRequest::get(url.clone());
+        request.method = Method::POST;
+        request.body = Some(body.as_bytes().to_vec());
+        request
     };
     send(&bed.http, &post(r#"{"q":"one","apiKey":"s3cret-in-body"}"#)).await.unwrap();
     send(&bed.http, &post(r#"{"q":"two","apiKey":"s3cret-in-body"}"#)).await.unwrap();

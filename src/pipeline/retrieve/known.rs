@@ -52,6 +52,7 @@ pub(super) async fn look_up(
         domains: Vec::new(),
         around: None,
         limit: CANDIDATES,
+        source_document: None,
     };
     let meter = AskMeter::default();
     let asked = provider.ask(&query, Asker { until, meter: &meter }).await;

@@ -22,6 +22,7 @@ pub(super) fn query(text: &str) -> Query {
         domains: Vec::new(),
         around: None,
         limit: 5,
+        source_document: None,
     }
 }
 

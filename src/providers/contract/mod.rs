@@ -116,6 +116,7 @@ pub(super) fn query() -> Query {
         domains: Vec::new(),
         around: None,
         limit: 5,
+        source_document: None,
     }
 }
 
@@ -232,7 +233,6 @@ impl Trial {
 }
 
 /// For providers without peculiarities.
-#[expect(dead_code, reason = "the form most providers to come will want")]
 pub(super) async fn keeps_the_contract(subject: Subject) {
     keeps_the_contract_with(Tested { subject, habits: Habits::default() }).await;
 }

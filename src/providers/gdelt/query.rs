@@ -302,6 +302,7 @@ mod tests {
             domains: Vec::new(),
             around: None,
             limit: 10,
+            source_document: None,
         }
     }
 
@@ -393,7 +394,8 @@ mod tests {
             language in prop::option::of(prop::sample::select(vec!["en", "uk", "xx"])),
             domains in prop::collection::vec("[a-z]{1,12}(-[a-z]{1,5})?\\.(com|org)", 0..12),
         ) {
-            let asked = Query { text, terms, language: language.map(str::to_owned), domains, around: None, limit: 5 };
+            let language = language.map(str::to_owned);
+            let asked = Query { text, terms, language, domains, around: None, limit: 5, source_document: None };
             let Some(built) = build(&asked, &HashSet::new()) else { return Ok(()) };
             prop_assert!(built.len() <= LONGEST, "{} bytes: {built}", built.len());
             prop_assert!(built.matches('"').count().is_multiple_of(2), "{built}");

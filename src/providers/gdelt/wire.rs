@@ -244,6 +244,7 @@ mod tests {
                 domains: Vec::new(),
                 around,
                 limit: 300,
+                source_document: None,
             };
             url(&Url::parse("https://api.example/api/v2/doc/doc").unwrap(), "seaport", &asked, now).to_string()
         };

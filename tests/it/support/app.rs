@@ -32,6 +32,8 @@ pub(crate) fn environment(simulator: &Simulator) -> Vec<(String, String)> {
         ("ENRICHMENT_GDELT_RPM", NO_LIMIT.to_owned()),
         ("ENRICHMENT_SEARXNG_BASE_URL", base(Target::Searxng)),
         ("ENRICHMENT_SEARXNG_RPM", NO_LIMIT.to_owned()),
+        // The trusted sites are real ones.
+        ("ENRICHMENT_FEEDS_ENABLED", "false".to_owned()),
         ("ENRICHMENT_BRAVE_BASE_URL", base(Target::Brave)),
         ("ENRICHMENT_BRAVE_API_KEY", "simulated-key".to_owned()),
         ("ENRICHMENT_BRAVE_RPM", NO_LIMIT.to_owned()),

@@ -1,0 +1,115 @@
+//! The operator's own sources: folders, endpoints, a database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::providers::Parts;
+use super::{AppError, setup};
+use crate::outbound::{Gate, GateSettings};
+use crate::pipeline::SearchProviders;
+use crate::providers::{api, corpus, database, feeds};
+use crate::store::{ExternalDatabase, ExternalSettings};
+
+/// Builds those that are configured. A setting that cannot work stops the start with its mend.
+pub(super) fn build(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    folders(parts, found)?;
+    endpoints(parts, found)?;
+    database(parts, found)?;
+    feeds(parts, found);
+    Ok(())
+}
+
+/// A gate with the provider's own habits: nothing of the operator's limits fits what is his own.
+fn gate(parts: &Parts<'_>, habits: fn(Duration) -> GateSettings) -> Gate {
+    parts.gates.guard(habits(parts.gates.config.enrichment.provider_cooldown))
+}
+
+fn folders(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let config = &parts.gates.config.providers.corpus;
+    let folders: Vec<corpus::FolderSettings> = config
+        .folders()
+        .into_iter()
+        .map(|one| corpus::FolderSettings {
+            name: one.name,
+            folder: one.folder,
+            include: one.include,
+            exclude: one.exclude,
+            credibility: one.credibility.unwrap_or(config.credibility),
+            max_file_bytes: config.max_file_bytes,
+            max_bytes: config.max_bytes,
+        })
+        .collect();
+    if folders.is_empty() {
+        found.unconfigured.push(corpus::PROFILE.name);
+        return Ok(());
+    }
+    let settings = corpus::CorpusSettings { folders, rescan: config.rescan };
+    let built =
+        corpus::new(settings, gate(parts, corpus::gate_settings)).map_err(|error| setup("providers.corpus", error))?;
+    found.own.push(Arc::new(built));
+    Ok(())
+}
+
+fn endpoints(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let config = &parts.gates.config.providers.api;
+    if config.endpoints.is_empty() {
+        found.unconfigured.push(api::PROFILE.name);
+        return Ok(());
+    }
+    let habits = api::gate_settings(parts.gates.config.enrichment.provider_cooldown);
+    let endpoints = config.endpoints.iter().map(|one| {
+        let (timeout, max_bytes) = (config.timeout, config.max_bytes);
+        let gate = parts.gates.guard(GateSettings { rpm: one.rpm.get(), timeout, max_bytes, ..habits.clone() });
+        (one.clone(), gate)
+    });
+    let built = api::new(endpoints.collect()).map_err(|error| setup("providers.api", error))?;
+    found.own.push(Arc::new(built));
+    Ok(())
+}
+
+fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
+    let config = &parts.gates.config.providers.database;
+    let queries = config.queries.clone();
+    let Some(url) = config.url.as_ref().filter(|_| !queries.is_empty()) else {
+        found.unconfigured.push(database::PROFILE.name);
+        return Ok(());
+    };
+    let settings =
+        ExternalSettings { pool_size: config.pool_size, timeout: config.timeout, max_bytes: config.max_bytes };
+    let bad = |error: &dyn std::fmt::Display| setup("providers.database", error);
+    let external = ExternalDatabase::new(url, settings).map_err(|error| bad(&error))?;
+    let habits = database::gate_settings(parts.gates.config.enrichment.provider_cooldown);
+    // The server ends a query in time; a connection that is being made comes before that.
+    let gate = parts.gates.guard(GateSettings { timeout: config.timeout * 2, ..habits });
+    let built = database::new(config.name.clone(), queries, external, gate).map_err(|error| bad(&error))?;
+    found.own.push(Arc::new(built));
+    Ok(())
+}
+
+/// The feeds stand among the search providers: what they find is pages.
+fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
+    let config = &parts.gates.config.providers.feeds;
+    if !config.enabled {
+        found.disabled.push(feeds::PROFILE.name);
+        return;
+    }
+    if config.urls.is_empty() && !config.discover {
+        found.unconfigured.push(feeds::PROFILE.name);
+        return;
+    }
+    let rules = Arc::clone(parts.rules);
+    let parts_of_it = feeds::FeedsParts {
+        store: parts.store.clone(),
+        pages: Arc::clone(parts.pages),
+        rules: Arc::new(move || rules.current()),
+        clock: Arc::clone(parts.gates.clock),
+        gate: gate(parts, feeds::gate_settings),
+    };
+    let settings = feeds::FeedsSettings {
+        urls: config.urls.clone(),
+        discover: config.discover,
+        interval: config.interval,
+        keep: config.keep,
+    };
+    found.search.push(Arc::new(feeds::new(settings, parts_of_it)));
+}

@@ -1,0 +1,225 @@
+//! Lists of tables: `[[providers.api.endpoints]]` in a file, a JSON array in the environment. Secrets of a table come from
+//! a variable that its name is part of.
+
+use figment::value::{Dict, Value};
+
+use super::kind::{Fault, Kind, fault, scalar_text};
+use super::problem::{Problem, sounds_secret};
+
+/// What every table of a list may hold. One field is called `name`, is required and is in no two tables.
+#[derive(Debug, PartialEq)]
+pub struct Shape {
+    /// What one table is, for messages: `endpoint`.
+    pub what: &'static str,
+    /// Beginning of the variables that hold its secrets: `<PREFIX>_<NAME>_<FIELD>`.
+    pub secret_prefix: &'static str,
+    pub fields: &'static [Field],
+}
+
+/// One field of a table.
+#[derive(Debug, PartialEq)]
+pub struct Field {
+    pub name: &'static str,
+    /// Never a list of tables itself.
+    pub kind: Kind,
+    pub required: bool,
+    /// What it is, in a line.
+    pub help: &'static str,
+}
+
+impl Field {
+    pub(super) const fn required(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self { name, kind, required: true, help }
+    }
+
+    pub(super) const fn optional(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self { name, kind, required: false, help }
+    }
+
+    /// Secrets come from the environment or a file it names, and are never shown.
+    pub const fn is_secret(&self) -> bool {
+        matches!(self.kind, Kind::Secret(_))
+    }
+}
+
+impl Shape {
+    /// The variable of a table's secret.
+    pub fn secret_env(&self, table: &str, field: &Field) -> String {
+        let letter = |c: char| if c == '-' { '_' } else { c.to_ascii_uppercase() };
+        let name: String = table.chars().map(letter).collect();
+        format!("{}_{name}_{}", self.secret_prefix, field.name.to_uppercase())
+    }
+
+    fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.fields.iter().filter(|field| !field.is_secret()).map(|field| field.name).collect();
+        names.join(", ")
+    }
+}
+
+/// What is wrong with one table of a list.
+#[derive(Debug)]
+pub(super) struct TableFault {
+    /// Where in the list: `[0].keywords`; empty for the list itself.
+    place: String,
+    /// As written, where it is a single value and surely no secret.
+    value: Option<String>,
+    fault: Fault,
+}
+
+impl TableFault {
+    /// The problem, of the key as the user wrote it.
+    pub(super) fn problem(self, key: &str) -> Problem {
+        let problem = Problem::new(format!("{key}{}", self.place), self.fault.what, self.fault.mend);
+        match self.value {
+            Some(value) => problem.with_value(&value),
+            None => problem,
+        }
+    }
+}
+
+/// All of it in one, for whoever can tell only one.
+pub(super) fn in_one(faults: &[TableFault]) -> Fault {
+    let what: Vec<String> = faults.iter().map(|fault| format!("{} {}", fault.place, fault.fault.what)).collect();
+    let mend = faults.first().map(|fault| fault.fault.mend.clone()).unwrap_or_default();
+    Fault { what: what.join("; ").trim().to_owned(), mend }
+}
+
+/// Reads a list of tables, or says everything that is wrong with it.
+pub(super) fn read(shape: &Shape, given: &Value) -> Result<Value, Vec<TableFault>> {
+    let Value::Array(_, elements) = given else {
+        let what = format!("is not a list of {}s", shape.what);
+        let mend = "write each as a table of its own, with its line in double brackets: [[…]]".to_owned();
+        return Err(vec![TableFault { place: String::new(), value: None, fault: Fault { what, mend } }]);
+    };
+    let (mut tables, mut faults) = (Vec::with_capacity(elements.len()), Vec::new());
+    let mut names: Vec<String> = Vec::new();
+    for (position, element) in elements.iter().enumerate() {
+        let place = format!("[{position}]");
+        let Value::Dict(_, table) = element else {
+            let fault = Fault { what: "is not a table".to_owned(), mend: format!("give it {}", shape.names()) };
+            faults.push(TableFault { place, value: None, fault });
+            continue;
+        };
+        let read = read_one(shape, table, &place, &mut faults);
+        if let Some(name) = read.get("name").map(scalar_text) {
+            // `a-b` and `a_b` would share their variable.
+            let key = name.replace('-', "_");
+            if names.contains(&key) {
+                let what = format!("is the name of another {} too", shape.what);
+                let fault = Fault { what, mend: "give each a name of its own".to_owned() };
+                faults.push(TableFault { place: format!("{place}.name"), value: Some(name), fault });
+            }
+            names.push(key);
+        }
+        tables.push(Value::from(read));
+    }
+    if faults.is_empty() { Ok(Value::from(tables)) } else { Err(faults) }
+}
+
+fn read_one(shape: &Shape, table: &Dict, place: &str, faults: &mut Vec<TableFault>) -> Dict {
+    let mut read = Dict::new();
+    let own_name = table.get("name").map(scalar_text).unwrap_or_default();
+    let mut add = |field: &str, value: Option<String>, fault: Fault| {
+        faults.push(TableFault { place: format!("{place}.{field}"), value, fault });
+    };
+    for (name, value) in table {
+        match shape.field(name) {
+            Some(field) if field.is_secret() => {
+                let env = shape.secret_env(&own_name, field);
+                let what = "is a secret, and secrets stay out of this list".to_owned();
+                let mend = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
+                add(name, None, Fault { what, mend });
+            }
+            Some(field) => match field.kind.read_value(value) {
+                Ok(value) => {
+                    read.insert(name.clone(), value);
+                }
+                Err(fault) => add(name, shown(name, value), fault),
+            },
+            None => {
+                let fault = Fault {
+                    what: "is not a known key".to_owned(),
+                    mend: format!("one {} has {}", shape.what, shape.names()),
+                };
+                add(name, shown(name, value), fault);
+            }
+        }
+    }
+    for field in shape.fields.iter().filter(|field| field.required && !table.contains_key(field.name)) {
+        add(field.name, None, Fault { what: "is missing".to_owned(), mend: format!("add it: {}", field.help) });
+    }
+    read
+}
+
+/// A value that may be repeated in a message.
+fn shown(name: &str, value: &Value) -> Option<String> {
+    (!matches!(value, Value::Dict(..) | Value::Array(..)) && !sounds_secret(name)).then(|| scalar_text(value))
+}
+
+/// The list as the environment holds it.
+pub(super) fn from_json(text: &str) -> Result<Value, Fault> {
+    let mend = "write a JSON array of objects, or use a configuration file";
+    // The parser's words quote nothing but single characters.
+    let json: serde_json::Value = match serde_json::from_str(text) {
+        Ok(json) => json,
+        Err(error) => return fault(format!("is not JSON ({error})"), mend),
+    };
+    Value::serialize(json).or_else(|_error| fault("holds what no setting can be", mend))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::SecretKind;
+    use super::*;
+
+    static FIELDS: [Field; 4] = [
+        Field::required("name", Kind::Slug, "a name"),
+        Field::required("url", Kind::Url, "an address"),
+        Field::optional("rpm", Kind::Integer { min: 1, max: 9 }, "requests a minute"),
+        Field::optional("api_key", Kind::Secret(SecretKind::Header), "key"),
+    ];
+    static SHAPE: Shape = Shape { what: "thing", secret_prefix: "THING", fields: &FIELDS };
+
+    fn problems(json: &str) -> Vec<String> {
+        let faults = read(&SHAPE, &from_json(json).unwrap()).unwrap_err();
+        faults.into_iter().map(|fault| fault.problem("things").to_string()).collect()
+    }
+
+    #[test]
+    fn every_problem_of_every_table_is_told_with_its_place() {
+        let told = problems(
+            r#"[{"name":"a","url":"ftp://x","rpm":10}, {"nmae":"b"}, 7, {"name":"A","url":"http://x"},
+                {"name":"c","url":"http://x","api_key":"5ecret"}]"#,
+        );
+        let expected = [
+            "things[0].rpm = \"10\": is more than 9",
+            "things[0].url = \"ftp://x\": is neither http nor https",
+            "things[1].nmae = \"b\": is not a known key; one thing has name, url, rpm",
+            "things[1].name: is missing",
+            "things[1].url: is missing",
+            "things[2]: is not a table",
+            "things[3].name = \"a\": is the name of another thing too",
+            "things[4].api_key: is a secret",
+        ];
+        assert_eq!(told.len(), expected.len(), "{told:#?}");
+        for (told, expected) in told.iter().zip(expected) {
+            assert!(told.starts_with(expected), "{told}");
+        }
+        assert!(told.last().unwrap().contains("THING_C_API_KEY_FILE") && !told.concat().contains("5ecret"));
+    }
+
+    #[test]
+    fn what_is_no_list_of_tables_says_how_to_write_one() {
+        for json in [r#"{"name":"a"}"#, "7", "\"x\""] {
+            assert!(problems(json).concat().contains("[[…]]"), "{json}");
+        }
+        assert!(from_json("[{").is_err());
+        let read = read(&SHAPE, &from_json(r#"[{"name":"My-Thing","url":"http://x"}]"#).unwrap()).unwrap();
+        assert_eq!(read.find_ref("0").map(scalar_text), None);
+        assert_eq!(SHAPE.secret_env("my-thing", &FIELDS[3]), "THING_MY_THING_API_KEY");
+    }
+}

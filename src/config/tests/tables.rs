@@ -1,0 +1,96 @@
+//! Promises about lists of tables.
+
+use secrecy::ExposeSecret as _;
+
+use super::super::*;
+use super::{load_env, load_file};
+
+const ENDPOINTS: &str = r#"
+[[providers.api.endpoints]]
+name = "rates"
+url = "https://api.example.org/v1?c={entity}"
+path = "/value"
+statement = "The rate is {value}."
+expected = "greater"
+value = "{number}"
+keywords = ["rate"]
+key_header = "X-Api-Key"
+
+[[providers.api.endpoints]]
+name = "Air-Quality"
+url = "https://air.example.org"
+path = "aqi"
+statement = "The index is {value}."
+"#;
+
+#[test]
+fn tables_of_a_file_are_read_and_shown_by_their_names() {
+    let secret = ("ENRICHMENT_API_AIR_QUALITY_API_KEY", "5ecret-of-some-length");
+    let loaded = load_file(ENDPOINTS, &[secret]).unwrap();
+    let endpoints = &loaded.config.providers.api.endpoints;
+    assert_eq!(endpoints.len(), 2);
+    assert_eq!((endpoints[0].expected, endpoints[0].rpm.get()), (Some(Expectation::Greater), 60));
+    assert!(endpoints[0].api_key.is_none());
+    assert_eq!(endpoints[1].api_key.as_ref().unwrap().expose_secret(), "5ecret-of-some-length");
+    let shown = show(&loaded).into_iter().find(|key| key.key == "providers.api.endpoints").unwrap();
+    assert_eq!(shown.value, "rates, air-quality");
+    assert!(!format!("{loaded:?}").contains("5ecret"), "a secret of a table is shown");
+}
+
+#[test]
+fn a_secret_of_a_table_comes_from_a_file_as_well() {
+    let file = super::file_with("5ecret-from-a-file\n");
+    let path = file.path().display().to_string();
+    let loaded = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATES_API_KEY_FILE", &path)]).unwrap();
+    let key = loaded.config.providers.api.endpoints[0].api_key.clone().unwrap();
+    assert_eq!(key.expose_secret(), "5ecret-from-a-file");
+    let both = [("ENRICHMENT_API_RATES_API_KEY_FILE", path.as_str()), ("ENRICHMENT_API_RATES_API_KEY", "5ecret")];
+    let told = load_file(ENDPOINTS, &both).unwrap_err().to_string();
+    assert!(told.contains("set one of the two") && !told.contains("5ecret"), "{told}");
+    let gone = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATES_API_KEY_FILE", "/nowhere")]).unwrap_err().to_string();
+    assert!(gone.contains("cannot be read"), "{gone}");
+}
+
+#[test]
+fn a_secret_of_no_table_is_a_misspelt_name() {
+    let told = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATE_API_KEY", "5ecret")]).unwrap_err().to_string();
+    assert!(told.contains("ENRICHMENT_API_RATE_API_KEY") && !told.contains("5ecret"), "{told}");
+}
+
+#[test]
+fn a_wrong_table_stops_the_start_and_says_where() {
+    let told = load_file(&ENDPOINTS.replace("keywords", "keywrods"), &[]).unwrap_err().to_string();
+    assert!(told.contains("providers.api.endpoints[0].keywrods: is not a known key"), "{told}");
+    assert!(told.contains("keywords"), "the mend names what is known: {told}");
+    let told = load_file(&format!("{ENDPOINTS}api_key = \"5ecret\"\n"), &[]).unwrap_err().to_string();
+    assert!(told.contains("ENRICHMENT_API_AIR_QUALITY_API_KEY") && !told.contains("5ecret"), "{told}");
+    let single = ENDPOINTS.replace("[[", "[").replace("]]", "]").split("\n\n").next().unwrap().to_owned();
+    let told = load_file(&single, &[]).unwrap_err().to_string();
+    assert!(told.contains("double brackets"), "{told}");
+}
+
+#[test]
+fn the_environment_gives_one_folder_and_lists_as_json() {
+    let loaded = load_env(&[
+        ("ENRICHMENT_CORPUS_FOLDER", "/srv/docs"),
+        ("ENRICHMENT_CORPUS_NAME", "Docs"),
+        ("CORROBORATE_PROVIDERS_CORPUS_FOLDERS", r#"[{"name": "code", "folder": "/srv/code", "include": ["*.rs"]}]"#),
+    ])
+    .unwrap();
+    let folders = loaded.config.providers.corpus.folders();
+    let names: Vec<&str> = folders.iter().map(|folder| folder.name.as_str()).collect();
+    assert_eq!(names, ["docs", "code"]);
+    assert_eq!(folders[1].include, ["*.rs"]);
+    let told = load_env(&[("CORROBORATE_PROVIDERS_CORPUS_FOLDERS", "/srv/code")]).unwrap_err().to_string();
+    assert!(told.contains("is not JSON"), "{told}");
+}
+
+#[test]
+fn the_schema_knows_the_fields_and_keeps_secrets_out() {
+    let schema = json_schema();
+    let items = &schema["properties"]["providers"]["properties"]["api"]["properties"]["endpoints"]["items"];
+    assert_eq!(items["additionalProperties"], false);
+    assert_eq!(items["required"], serde_json::json!(["name", "url", "path", "statement"]));
+    assert!(items["properties"]["rpm"]["maximum"].is_u64() && items["properties"].get("api_key").is_none());
+    assert_eq!(items["x-secrets"][0]["env"], "ENRICHMENT_API_<NAME>_API_KEY");
+}

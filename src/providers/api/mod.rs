@@ -1,0 +1,256 @@
+//! JSON endpoints of the operator's choice: one value of the answer becomes a sentence, held against what is expected.
+//!
+//! Each endpoint has a gate of its own: one that is down, or that refuses its key, does not silence the others.
+
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::time::Duration;
+
+use futures::future::{BoxFuture, join_all};
+use secrecy::SecretString;
+use serde_json::Value;
+use url::Url;
+
+use self::wire::{Address, Expected, Place};
+use super::statement::{Keywords, Statement};
+use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::config::ApiEndpoint;
+use crate::domain::item::SourceKind;
+use crate::domain::verdict::Origin;
+use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
+use crate::outbound::{ApiRequest, ApiResponse, AskError, Asker, Gate, GateSettings, GateState, GateStatus};
+
+const NAME: &str = "api";
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "Own endpoints",
+    kind: ProviderKind::Own,
+    source: SourceKind::Api,
+    storage: Storage::Stored,
+    languages: Languages::All,
+    restricts_domains: false,
+    returns: "a sentence with a value of a JSON answer, and whether it is as expected",
+    terms: "as the endpoint's owner has it",
+    configure: "write [[providers.api.endpoints]], or set CORROBORATE_PROVIDERS_API_ENDPOINTS",
+};
+
+/// The gate an endpoint wants; its rate and the operator's limits go on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        max_wait: Duration::from_secs(10),
+        rpm: 60,
+        timeout: Duration::from_secs(10),
+        max_bytes: 1024 * 1024,
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
+/// An endpoint that cannot be asked as it is configured.
+#[derive(Debug, thiserror::Error)]
+#[error("endpoint {endpoint}: {key} {detail}")]
+pub struct BadEndpoint {
+    endpoint: String,
+    key: &'static str,
+    detail: String,
+}
+
+#[derive(Debug)]
+struct Endpoint {
+    name: String,
+    address: Address,
+    place: Place,
+    statement: Statement,
+    expected: Option<Expected>,
+    keywords: Keywords,
+    credibility: f64,
+    key: Option<(HeaderName, SecretString)>,
+    gate: Gate,
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct Api {
+    endpoints: Vec<Endpoint>,
+    /// What the gates were told of earlier processes, beyond once.
+    told_twice: u64,
+}
+
+/// Builds it of endpoints and their gates, or says what is wrong with the first that cannot work.
+pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadEndpoint> {
+    // Each gate takes over the whole account of the day, which is the provider's.
+    let accounts: Vec<u64> = endpoints.iter().map(|(_, gate)| gate.status().calls_today).collect();
+    let told_twice = accounts.iter().skip(1).sum();
+    let endpoints = endpoints.into_iter().map(|(config, gate)| endpoint(config, gate)).collect::<Result<_, _>>()?;
+    Ok(Api { endpoints, told_twice })
+}
+
+fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
+    let bad = |key, detail| BadEndpoint { endpoint: config.name.clone(), key, detail };
+    let address = Address::new(&config.url).map_err(|detail| bad("url", detail))?;
+    let place = Place::new(&config.path).map_err(|detail| bad("path", detail))?;
+    let statement = Statement::new(&config.statement).map_err(|detail| bad("statement", detail))?;
+    if let Some(other) = statement.places().find(|name| !matches!(*name, "value" | "entity" | "query")) {
+        return Err(bad("statement", format!("knows no {{{other}}}; use {{value}}, {{entity}} and {{query}}")));
+    }
+    let expected = match (config.expected, config.value.as_deref()) {
+        (Some(how), with) => Some(Expected::new(how, with).map_err(|detail| bad("value", detail))?),
+        (None, Some(_)) => {
+            return Err(bad("value", "is compared with nothing; set expected, or take it out".to_owned()));
+        }
+        (None, None) => None,
+    };
+    let key = match (config.key_header.as_deref(), config.api_key.clone()) {
+        (None, None) => None,
+        (Some(header), Some(key)) => {
+            let header = HeaderName::from_bytes(header.to_ascii_lowercase().as_bytes())
+                .map_err(|_no_name| bad("key_header", "is no name of a header".to_owned()))?;
+            Some((header, key))
+        }
+        (Some(_), None) => {
+            let variable = format!("ENRICHMENT_API_{}_API_KEY", config.name.to_uppercase().replace('-', "_"));
+            return Err(bad("key_header", format!("is set and its key is not; set {variable}")));
+        }
+        (None, Some(_)) => return Err(bad("key_header", "is missing: a key is set, and no header for it".to_owned())),
+    };
+    let keywords = Keywords::new(&config.keywords);
+    let (name, credibility) = (config.name, config.credibility);
+    Ok(Endpoint { name, address, place, statement, expected, keywords, credibility, key, gate })
+}
+
+impl Endpoint {
+    /// What it would be asked for that claim; `None` when it is not about it.
+    fn address(&self, query: &Query) -> Option<Url> {
+        let about = |text: &str| self.keywords.are_in(text);
+        (about(&query.text) || about(&query.terms.join(" "))).then(|| self.address.of(query)).flatten()
+    }
+
+    async fn ask(&self, url: Url, query: &Query, asker: Asker<'_>) -> Result<Option<Hit>, AskError> {
+        let mut request = ApiRequest::get(url.clone()).header(ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some((header, key)) = &self.key {
+            request = request.secret_header(header.clone(), key)?;
+        }
+        self.gate.ask(request, asker, |response| self.read(response, &url, query)).await
+    }
+
+    fn read(&self, response: &ApiResponse, url: &Url, query: &Query) -> Result<Option<Hit>, AskError> {
+        // Of an address made from a claim, "not found" in JSON is about the claim.
+        if response.status == 404
+            && self.address.has_places()
+            && super::wire::json::<Value>(response).is_ok_and(|body| body.is_object() || body.is_array())
+        {
+            return Ok(None);
+        }
+        if let Some(error) = response.status_error() {
+            return Err(error);
+        }
+        let answer: Value = super::wire::json(response)?;
+        let Some(text) = self.text(&answer, query) else { return Ok(None) };
+        Ok(Some(Hit {
+            url: url.to_string(),
+            title: self.name.clone(),
+            snippet: text.clone(),
+            published_at: Some(response.received_at),
+            language: crate::language::detect::detect(&text).language,
+            provider: NAME,
+            storage: PROFILE.storage,
+            content: Some(Content {
+                text,
+                origin: Origin::Api,
+                publisher: Some(self.name.clone()),
+                credibility: Some(self.credibility),
+            }),
+        }))
+    }
+
+    /// What the answer says, in sentences; `None` when it says nothing.
+    fn text(&self, answer: &Value, query: &Query) -> Option<String> {
+        let Some(value) = self.place.in_answer(answer) else {
+            let told = self.expected.as_ref().is_some_and(Expected::asks_for_existence);
+            let of = query.terms.first().map(|entity| format!(" for {entity}")).unwrap_or_default();
+            return told.then(|| format!("There is no {}{of}.", self.place.last()));
+        };
+        let sentence = self.statement.fill(|name| match name {
+            "value" => wire::shown(value),
+            "entity" => query.terms.first().cloned(),
+            _ => Some(query.text.clone()),
+        })?;
+        let compared = self.expected.as_ref().and_then(|expected| expected.told(value, query));
+        let text: Vec<String> = [Some(sentence), compared].into_iter().flatten().collect();
+        Some(super::wire::one_line(&text.join(" ")))
+    }
+}
+
+impl Api {
+    /// All endpoints that are about the claim, at the same time. One that fails is an error unless another one knows
+    /// something.
+    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
+        let asked = self.endpoints.iter().filter_map(|endpoint| Some((endpoint, endpoint.address(query)?)));
+        let answers = join_all(asked.map(|(endpoint, url)| endpoint.ask(url, query, asker))).await;
+        let (mut hits, mut failure) = (Vec::new(), None);
+        for answer in answers {
+            match answer {
+                Ok(hit) => hits.extend(hit),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        hits.truncate(query.limit);
+        match failure {
+            Some(error) if hits.is_empty() => Err(error),
+            _ => Ok(Answer { hits, reviews: Vec::new() }),
+        }
+    }
+}
+
+impl Provider for Api {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    fn cost_usd(&self) -> f64 {
+        0.0
+    }
+
+    /// The addresses that would be asked, and the claim only where what it says counts beside them.
+    fn cache_key(&self, query: &Query) -> String {
+        let asked = self.endpoints.iter().filter_map(|endpoint| {
+            let url = endpoint.address(query)?;
+            let words = endpoint.expected.is_some() || endpoint.statement.places().any(|place| place == "query");
+            Some(format!("{} {url} {}", endpoint.name, if words { query.text.as_str() } else { "" }))
+        });
+        let parts: Vec<String> = std::iter::once(NAME.to_owned()).chain(asked).collect();
+        crate::cache::joined(parts.iter().map(String::as_str))
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.search(query, asker))
+    }
+
+    /// Ready while any endpoint is.
+    fn status(&self) -> GateStatus {
+        let all: Vec<GateStatus> = self.endpoints.iter().map(|endpoint| endpoint.gate.status()).collect();
+        let shown = all.iter().find(|status| status.state == GateState::Ready).or(all.first());
+        GateStatus {
+            name: NAME,
+            state: shown.map_or(GateState::Ready, |status| status.state),
+            until: all
+                .iter()
+                .filter_map(|status| status.until)
+                .min()
+                .filter(|_| shown.is_some_and(|status| status.state != GateState::Ready)),
+            reason: shown.and_then(|status| status.reason.clone()),
+            rpm: all.iter().map(|status| status.rpm).fold(0, u32::saturating_add),
+            calls_today: all.iter().map(|status| status.calls_today).sum::<u64>().saturating_sub(self.told_twice),
+            errors_today: all.iter().map(|status| status.errors_today).max().unwrap_or(0),
+            usd_today: 0.0,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use super::super::contract::{self, Bench, KEY, Subject, keeps_the_contract};
+use super::*;
+use crate::config::Expectation;
+use crate::outbound::test_server::{TestServer, answer, json};
+use crate::outbound::{AskMeter, HttpClient, NoObserver};
+
+fn config(url: &str) -> ApiEndpoint {
+    ApiEndpoint {
+        name: "rates".to_owned(),
+        url: url.to_owned(),
+        path: "data.rates[0].value".to_owned(),
+        statement: "The rate of {entity} is {value}.".to_owned(),
+        expected: None,
+        value: None,
+        keywords: Vec::new(),
+        credibility: 0.9,
+        rpm: std::num::NonZeroU32::MIN,
+        key_header: None,
+        api_key: None,
+    }
+}
+
+const SUCCESS: &str = r#"{"data":{"rates":[{"value":41.5}]}}"#;
+
+fn subject() -> Subject {
+    Subject {
+        build: |base, gate| {
+            let endpoint = ApiEndpoint {
+                key_header: Some("X-Api-Key".into()),
+                api_key: Some(KEY.into()),
+                ..config(&format!("{base}v1?q={{entity}}"))
+            };
+            Box::new(new(vec![(endpoint, gate)]).unwrap())
+        },
+        gate: gate_settings,
+        key_header: Some("x-api-key"),
+        success: SUCCESS,
+        nothing: vec!["{}", r#"{"data":{"rates":[]}}"#, r#"{"data":{"rates":[{"value":null}]}}"#],
+        throttle: answer(429, &[], "slow down"),
+        quota_gone: None,
+        bad_key: vec![
+            answer(401, &[], format!("{{\"error\":\"key {KEY} is wrong\"}}")),
+            answer(403, &[], format!("forbidden: {KEY}")),
+        ],
+    }
+}
+
+#[tokio::test]
+async fn it_keeps_the_contract() {
+    keeps_the_contract(subject()).await;
+}
+
+async fn told(endpoint: ApiEndpoint, body: &str, query: &Query) -> Option<String> {
+    let server = TestServer::start([json(body)]).await;
+    let endpoint = ApiEndpoint { url: format!("{}v1", server.url), ..endpoint };
+    let answer = ask(&build(endpoint), query).await.unwrap();
+    answer.hits.into_iter().next().map(|hit| hit.content.unwrap().text)
+}
+
+fn build(endpoint: ApiEndpoint) -> Api {
+    let settings = GateSettings { rpm: 60_000, max_attempts: 1, ..gate_settings(Duration::from_mins(10)) };
+    let http = HttpClient::live("corroborate-test").unwrap();
+    let clock = std::sync::Arc::new(crate::domain::SystemClock);
+    new(vec![(endpoint, Gate::new(settings, http, clock, std::sync::Arc::new(NoObserver)))]).unwrap()
+}
+
+async fn ask(api: &Api, query: &Query) -> Result<Answer, AskError> {
+    let until = tokio::time::Instant::now() + Duration::from_secs(10);
+    api.ask(query, Asker { until, meter: &AskMeter::default() }).await
+}
+
+fn claim(text: &str, entity: &str) -> Query {
+    Query { text: text.to_owned(), terms: vec![entity.to_owned()], ..contract::query() }
+}
+
+#[tokio::test]
+async fn a_hit_is_a_sentence_of_now_with_the_endpoints_address() {
+    let bench = Bench::start(&subject(), [json(SUCCESS)]).await;
+    let hits = bench.ask(&claim("The euro costs 40 hryvnias", "euro/€ & more")).await.unwrap().hits;
+    assert_eq!(bench.server.seen()[0].target(), "/v1?q=euro%2F%E2%82%AC%20%26%20more");
+    assert_eq!(hits[0].url, format!("{}v1?q=euro%2F%E2%82%AC%20%26%20more", bench.server.url));
+    assert!((contract::now() - hits[0].published_at.unwrap()).num_seconds() < 60);
+    let content = hits[0].content.as_ref().unwrap();
+    assert_eq!(content.text, "The rate of euro/€ & more is 41.5.");
+    assert_eq!((content.origin, content.publisher.as_deref()), (Origin::Api, Some("rates")));
+}
+
+#[tokio::test]
+async fn every_comparison_is_told_as_it_holds() {
+    let query = claim("The rate is above 40", "Euro");
+    let cases = [
+        (Expectation::Greater, "{number}", "41.5 is greater than 40."),
+        (Expectation::Greater, "100", "41.5 is not greater than 100."),
+        (Expectation::Less, "41.6", "41.5 is less than 41.6."),
+        (Expectation::Equals, "41.50", "41.5 is equal to 41.50."),
+        (Expectation::NotEquals, "{number}", "41.5 is not equal to 40."),
+        (Expectation::Contains, "1.5", "41.5 contains 1.5."),
+        (Expectation::Matches, "^4[12]", "41.5 matches ^4[12]."),
+        (Expectation::Matches, "^5", "41.5 does not match ^5."),
+    ];
+    for (expected, value, sentence) in cases {
+        let endpoint = ApiEndpoint { expected: Some(expected), value: Some(value.to_owned()), ..config("") };
+        let told = told(endpoint, SUCCESS, &query).await.unwrap();
+        assert_eq!(told, format!("The rate of Euro is 41.5. {sentence}"));
+    }
+    let exists = || ApiEndpoint { expected: Some(Expectation::Exists), ..config("") };
+    assert_eq!(told(exists(), SUCCESS, &query).await.unwrap(), "The rate of Euro is 41.5.");
+    assert_eq!(told(exists(), "{}", &query).await.unwrap(), "There is no value for Euro.");
+    let words = r#"{"data":{"rates":[{"value":["Open","Free"]}]}}"#;
+    let listed = ApiEndpoint { expected: Some(Expectation::Equals), value: Some("free".into()), ..config("") };
+    assert_eq!(
+        told(listed, words, &query).await.unwrap(),
+        "The rate of Euro is Open, Free. Open, Free is equal to free."
+    );
+    let unlike = ApiEndpoint { expected: Some(Expectation::Less), value: Some("5".into()), ..config("") };
+    assert_eq!(told(unlike, words, &query).await.unwrap(), "The rate of Euro is Open, Free.");
+}
+
+#[tokio::test]
+async fn an_endpoint_is_asked_only_for_claims_with_its_words() {
+    let server = TestServer::start([json(SUCCESS)]).await;
+    let endpoint = ApiEndpoint {
+        keywords: vec!["курс валют".into(), "rate".into()],
+        ..config(&format!("{}v1", server.url))
+    };
+    let api = build(endpoint);
+    assert!(ask(&api, &claim("The bridge opened", "Kyiv")).await.unwrap().is_empty());
+    assert!(server.seen().is_empty());
+    assert!(!ask(&api, &claim("Курси валют зросли", "НБУ")).await.unwrap().is_empty());
+    assert!(!ask(&api, &claim("Rates rose", "bank")).await.unwrap().is_empty());
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn not_found_in_json_is_about_the_claim_and_in_a_page_about_the_endpoint() {
+    for (body, found_nothing) in [(r#"{"detail":"no such currency"}"#, true), ("<html>Not found</html>", false)] {
+        let server = TestServer::start([answer(404, &[], body)]).await;
+        let outcome = ask(&build(config(&format!("{}v1/{{entity}}", server.url))), &claim("a rate", "x")).await;
+        assert_eq!(outcome.is_ok_and(|answer| answer.is_empty()), found_nothing, "{body}");
+    }
+}
+
+#[test]
+fn what_cannot_work_is_told_with_its_mend() {
+    let told = |change: &dyn Fn(&mut ApiEndpoint)| {
+        let mut endpoint = config("https://a.example/v1?q={query}");
+        change(&mut endpoint);
+        let clock = std::sync::Arc::new(crate::domain::SystemClock);
+        let http = HttpClient::live("corroborate-test").unwrap();
+        let gate = Gate::new(gate_settings(Duration::ZERO), http, clock, std::sync::Arc::new(NoObserver));
+        new(vec![(endpoint, gate)]).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(told(&|_| {}), "");
+    assert!(told(&|one| one.url = "https://{entity}.example/".into()).contains("host"));
+    assert!(told(&|one| one.url = "https://a.example/?q={claim}".into()).contains("{query} and {entity}"));
+    assert!(told(&|one| one.url = "https://a.example/?api_key=abc".into()).contains("key_header"));
+    assert!(told(&|one| one.url = "https://u:p@a.example/".into()).contains("key_header"));
+    assert!(told(&|one| one.url = "file:///etc/passwd".into()).contains("http"));
+    assert!(told(&|one| one.path = "a..b".into()).contains("/a/b/0"));
+    assert!(told(&|one| one.statement = "It is {price}.".into()).contains("{value}"));
+    assert!(told(&|one| one.value = Some("5".into())).contains("set expected"));
+    assert!(told(&|one| one.expected = Some(Expectation::Greater)).contains("needs a value"));
+    assert!(
+        told(&|one| {
+            one.expected = Some(Expectation::Matches);
+            one.value = Some("(".into());
+        })
+        .contains("regular expression")
+    );
+    assert!(told(&|one| one.key_header = Some("X-Key".into())).contains("ENRICHMENT_API_RATES_API_KEY"));
+}
+
+#[test]
+fn paths_are_read_in_both_forms() {
+    let answer = serde_json::json!({"a": {"b": [1, {"c.d": 2}], "x/y": 3}});
+    let at = |path: &str| Place::new(path).unwrap().in_answer(&answer).and_then(Value::as_i64);
+    assert_eq!((at("a.b[0]"), at("$.a.b[0]"), at("/a/b/0")), (Some(1), Some(1), Some(1)));
+    assert_eq!((at("/a/b/1/c.d"), at("a.x/y"), at("a.b[7]"), at("a.z")), (Some(2), Some(3), None, None));
+    for wrong in ["a.b[x]", "a[0", "a.[0]", ".a", "a[0]b"] {
+        assert!(Place::new(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn dots_do_not_lead_up_the_path() {
+    let address = Address::new("https://a.example/things/{entity}/price").unwrap();
+    assert_eq!(address.of(&claim("x", "..")), None);
+    assert_eq!(address.of(&claim("x", "../../admin")).unwrap().path(), "/things/..%2F..%2Fadmin/price");
+}

@@ -1,0 +1,233 @@
+//! Addresses made from claims, values found in answers, and what they say of an expectation. Pure.
+
+use regex::Regex;
+use serde_json::Value;
+use url::Url;
+
+use super::super::statement::Statement;
+use super::super::wire::one_line;
+use crate::config::Expectation;
+use crate::language::numbers::quantities;
+use crate::providers::Query;
+
+/// Of a value that goes into a sentence, characters.
+const LONGEST_VALUE: usize = 500;
+/// Elements of a list that go into a sentence.
+const MOST_ELEMENTS: usize = 20;
+
+/// An address with places for a claim.
+#[derive(Debug, Clone)]
+pub(super) struct Address {
+    template: Statement,
+}
+
+impl Address {
+    /// Reads and checks it; the error is for the operator.
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        let template = Statement::new(text)?;
+        if let Some(other) = template.places().find(|name| !matches!(*name, "query" | "entity")) {
+            return Err(format!("{{{other}}} is not known; use {{query}} and {{entity}}"));
+        }
+        let fixed = template.begins_with_text().unwrap_or_default();
+        let is_host_fixed = fixed.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?']))
+            || template.places().next().is_none();
+        if !is_host_fixed {
+            return Err("has a place in its host; places may stand in the path and the query".to_owned());
+        }
+        let filled = template.fill(|_| Some("x".to_owned())).unwrap_or_default();
+        let url = Url::parse(&filled).map_err(|error| format!("is not a URL ({error})"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("is neither http nor https".to_owned());
+        }
+        let secret = url.query_pairs().find(|(name, _)| is_secret_name(name));
+        if !url.username().is_empty() || url.password().is_some() || secret.is_some() {
+            return Err("holds a key: addresses are stored and shown; send it by key_header".to_owned());
+        }
+        if url.fragment().is_some() {
+            return Err("holds a fragment, which is never sent".to_owned());
+        }
+        Ok(Self { template })
+    }
+
+    /// The address for that claim; `None` when there is nothing for one of its places.
+    pub(super) fn of(&self, query: &Query) -> Option<Url> {
+        let filled = self.template.fill(|name| {
+            let text = if name == "query" { query.text.as_str() } else { query.terms.first()?.as_str() };
+            encoded(text)
+        })?;
+        Url::parse(&filled).ok()
+    }
+
+    /// Whether it depends on the claim.
+    pub(super) fn has_places(&self) -> bool {
+        self.template.places().next().is_some()
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["key", "token", "secret", "password", "auth", "signature"].iter().any(|word| name.contains(word))
+}
+
+/// Percent-encoded, so that it is one part of a path or one value of a query. Dots alone would lead up the path.
+fn encoded(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.chars().all(|character| character == '.') {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
+            other => {
+                out.push('%');
+                out.extend([other >> 4, other & 15].map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)])));
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Where a value is: a JSON Pointer (`/a/b/0`), or names and positions (`a.b[0]`, `$.a.b[0]`).
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Place(String);
+
+impl Place {
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        if text.starts_with('/') {
+            return Ok(Self(text.to_owned()));
+        }
+        let wrong = || format!("{text:?} is no path; write /a/b/0 or a.b[0]");
+        let mut pointer = String::new();
+        let path = text.strip_prefix('$').map_or(text, |rest| rest.strip_prefix('.').unwrap_or(rest));
+        for part in path.split('.').filter(|_| !path.is_empty()) {
+            let (name, mut positions) = part.split_at(part.find('[').unwrap_or(part.len()));
+            if name.is_empty() && (positions.is_empty() || !pointer.is_empty()) {
+                return Err(wrong());
+            }
+            if !name.is_empty() {
+                pointer.push('/');
+                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+            while let Some((position, rest)) = positions.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                let position: usize = position.parse().map_err(|_no_number| wrong())?;
+                pointer.push('/');
+                pointer.push_str(&position.to_string());
+                positions = rest;
+            }
+            if !positions.is_empty() {
+                return Err(wrong());
+            }
+        }
+        Ok(Self(pointer))
+    }
+
+    /// The value there; what is null is not there.
+    pub(super) fn in_answer<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
+        answer.pointer(&self.0).filter(|value| !value.is_null())
+    }
+
+    /// The last name of the path, for a sentence.
+    pub(super) fn last(&self) -> &str {
+        self.0.rsplit('/').find(|name| name.parse::<usize>().is_err()).unwrap_or("value")
+    }
+}
+
+/// A value as a sentence holds it; `None` for an object, which no sentence can.
+pub(super) fn shown(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => one_line(text),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Array(elements) => {
+            let shown: Vec<String> = elements.iter().take(MOST_ELEMENTS).filter_map(shown).collect();
+            shown.join(", ")
+        }
+        Value::Null | Value::Object(_) => return None,
+    };
+    let text: String = text.chars().take(LONGEST_VALUE).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// What a value is held against.
+#[derive(Debug, Clone)]
+pub(super) struct Expected {
+    how: Expectation,
+    with: With,
+}
+
+#[derive(Debug, Clone)]
+enum With {
+    Nothing,
+    Text(String),
+    /// The claim's first number.
+    Number,
+    Pattern(Regex),
+}
+
+impl Expected {
+    /// Reads and checks it; the error is for the operator.
+    pub(super) fn new(how: Expectation, with: Option<&str>) -> Result<Self, String> {
+        let with = match (how, with.map(str::trim)) {
+            (Expectation::Exists, None) => With::Nothing,
+            (Expectation::Exists, Some(_)) => return Err("exists takes no value; take it out".to_owned()),
+            (_, None | Some("")) => return Err(format!("{how} needs a value: a text, a number or {{number}}")),
+            (Expectation::Matches, Some(pattern)) => {
+                With::Pattern(Regex::new(pattern).map_err(|error| format!("is no regular expression ({error})"))?)
+            }
+            (_, Some("{number}")) => With::Number,
+            (Expectation::Greater | Expectation::Less, Some(text)) if number(text).is_none() => {
+                return Err(format!("{how} needs a number, and {text:?} is none"));
+            }
+            (_, Some(text)) => With::Text(text.to_owned()),
+        };
+        Ok(Self { how, with })
+    }
+
+    /// Whether the value is as expected, as a sentence; `None` when the two cannot be compared.
+    pub(super) fn told(&self, value: &Value, query: &Query) -> Option<String> {
+        let found = shown(value)?;
+        let (wanted, pattern) = match &self.with {
+            With::Nothing => return None,
+            With::Text(text) => (text.clone(), None),
+            With::Number => {
+                let quantities = quantities(&query.text, query.language.as_deref());
+                (quantities.first()?.low.to_string(), None)
+            }
+            With::Pattern(pattern) => (pattern.as_str().to_owned(), Some(pattern)),
+        };
+        let numbers = || Some((number(&found)?, number(&wanted)?));
+        let same = |text: &str| match (number(text), number(&wanted)) {
+            (Some(a), Some(b)) => (a - b).abs() <= f64::EPSILON * a.abs().max(b.abs()),
+            _ => text.to_lowercase() == wanted.to_lowercase(),
+        };
+        let among = |value: &Value| match value {
+            Value::Array(elements) => elements.iter().filter_map(shown).any(|element| same(&element)),
+            _ => same(&found),
+        };
+        let (holds, words, denied) = match self.how {
+            Expectation::Equals => (among(value), "is equal to", "is not equal to"),
+            Expectation::NotEquals => (!among(value), "is not equal to", "is equal to"),
+            Expectation::Greater => (numbers().map(|(a, b)| a > b)?, "is greater than", "is not greater than"),
+            Expectation::Less => (numbers().map(|(a, b)| a < b)?, "is less than", "is not less than"),
+            Expectation::Contains => {
+                let within = found.to_lowercase().contains(&wanted.to_lowercase());
+                (among(value) || within, "contains", "does not contain")
+            }
+            Expectation::Matches => (pattern?.is_match(&found), "matches", "does not match"),
+            Expectation::Exists => return None,
+        };
+        Some(format!("{found} {} {wanted}.", if holds { words } else { denied }))
+    }
+
+    /// Whether it is told that there is no value.
+    pub(super) fn asks_for_existence(&self) -> bool {
+        self.how == Expectation::Exists
+    }
+}
+
+/// A number as endpoints and operators write it.
+fn number(text: &str) -> Option<f64> {
+    let plain: String = text.chars().filter(|c| !matches!(c, ',' | ' ' | '\u{a0}' | '\u{202f}' | '%')).collect();
+    plain.parse().ok().filter(|number: &f64| number.is_finite())
+}

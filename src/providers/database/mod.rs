@@ -1,0 +1,241 @@
+//! A database of the operator's: queries that only read, their rows made into sentences.
+//!
+//! All rows of one query are one witness: they are one hit, named `database://<name>/<query>`.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures::future::{BoxFuture, try_join_all};
+use serde_json::{Map, Value};
+
+use super::statement::{Keywords, Statement};
+use super::wire::{clip, one_line};
+use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::config::{DatabaseQuery, QueryParameter};
+use crate::domain::item::SourceKind;
+use crate::domain::verdict::Origin;
+use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::store::{ExternalDatabase, ExternalError, ReadQuery};
+
+const NAME: &str = "database";
+/// Of one value in a sentence, characters.
+const LONGEST_VALUE: usize = 500;
+/// Of a snippet, characters and words.
+const SNIPPET: (usize, usize) = (300, 60);
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "Own database",
+    kind: ProviderKind::Own,
+    source: SourceKind::Database,
+    storage: Storage::Stored,
+    languages: Languages::All,
+    restricts_domains: false,
+    returns: "rows of your own Postgres as sentences",
+    terms: "free: a database of your own, only ever read",
+    configure: "set ENRICHMENT_DATABASE_URL and CORROBORATE_PROVIDERS_DATABASE_QUERIES",
+};
+
+/// The gate this provider wants; the time of a query goes on top.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        max_wait: Duration::from_secs(10),
+        rpm: 6000,
+        timeout: Duration::from_secs(5),
+        max_bytes: usize::MAX,
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
+/// A query that cannot be asked as it is configured.
+#[derive(Debug, thiserror::Error)]
+#[error("query {query}: {key} {detail}")]
+pub struct BadQuery {
+    query: String,
+    key: &'static str,
+    detail: String,
+}
+
+#[derive(Debug)]
+struct Asked {
+    name: String,
+    sql: ReadQuery,
+    statement: Statement,
+    parameter: QueryParameter,
+    keywords: Keywords,
+    limit: u32,
+    date_column: Option<String>,
+    credibility: f64,
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct Database {
+    name: String,
+    queries: Vec<Asked>,
+    external: ExternalDatabase,
+    gate: Gate,
+}
+
+/// Builds it, or says what is wrong with the first query that cannot work. `name` is what the database is called.
+pub fn new(
+    name: String,
+    queries: Vec<DatabaseQuery>,
+    external: ExternalDatabase,
+    gate: Gate,
+) -> Result<Database, BadQuery> {
+    let queries = queries.into_iter().map(asked).collect::<Result<_, _>>()?;
+    Ok(Database { name, queries, external, gate })
+}
+
+fn asked(config: DatabaseQuery) -> Result<Asked, BadQuery> {
+    let bad = |key, detail| BadQuery { query: config.name.clone(), key, detail };
+    let sql = ReadQuery::new(&config.sql).map_err(|error| bad("sql", error.to_string()))?;
+    let statement = Statement::new(&config.statement).map_err(|detail| bad("statement", detail))?;
+    if statement.places().next().is_none() {
+        return Err(bad("statement", "names no column; write it like \"The budget is {amount}.\"".to_owned()));
+    }
+    Ok(Asked {
+        sql,
+        statement,
+        parameter: config.parameter,
+        keywords: Keywords::new(&config.keywords),
+        limit: config.limit,
+        date_column: config.date_column,
+        credibility: config.credibility,
+        name: config.name,
+    })
+}
+
+/// Sentences, and the latest date of their rows.
+type Told = (String, Option<DateTime<Utc>>);
+
+impl Asked {
+    /// What `$1` is for that claim; `None` when the query is not about it.
+    fn parameter<'a>(&self, query: &'a Query) -> Option<&'a str> {
+        let parameter = match self.parameter {
+            QueryParameter::Claim => query.text.as_str(),
+            QueryParameter::Entity => query.terms.first()?.as_str(),
+        };
+        let about = self.keywords.are_in(&query.text) || self.keywords.are_in(&query.terms.join(" "));
+        about.then_some(parameter)
+    }
+
+    /// The sentences of its rows, and the latest of their dates; `None` when no row says anything.
+    fn told(&self, rows: &[Map<String, Value>]) -> Result<Option<Told>, AskError> {
+        if let Some(unknown) =
+            rows.first().and_then(|row| self.statement.places().find(|name| !row.contains_key(*name)))
+        {
+            let detail = format!("query {} gives no column {unknown}, which its statement names", self.name);
+            return Err(AskError::Refused { detail });
+        }
+        let mut sentences: Vec<String> = Vec::new();
+        let mut latest = None;
+        for row in rows {
+            // A row that lacks a value says nothing.
+            let Some(sentence) = self.statement.fill(|name| shown(row.get(name)?)) else { continue };
+            let date = self.date_column.as_ref().and_then(|column| date(row.get(column)?));
+            latest = latest.max(date);
+            let sentence = one_line(&sentence);
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+        Ok((!sentences.is_empty()).then(|| (sentences.join("\n\n"), latest)))
+    }
+}
+
+/// A column's value as a sentence holds it.
+fn shown(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Some(one_line(&text).chars().take(LONGEST_VALUE).collect())
+}
+
+/// A date or time as Postgres writes it into JSON; without a zone it is taken as UTC.
+fn date(value: &Value) -> Option<DateTime<Utc>> {
+    super::wire::date(value.as_str()?)
+}
+
+impl Database {
+    async fn search(&self, query: &Query) -> Result<Answer, AskError> {
+        let asked = self.queries.iter().filter_map(|one| Some((one, one.parameter(query)?)));
+        let hits = try_join_all(asked.map(|(one, parameter)| self.hit(one, parameter))).await?;
+        Ok(Answer { hits: hits.into_iter().flatten().take(query.limit).collect(), reviews: Vec::new() })
+    }
+
+    async fn hit(&self, one: &Asked, parameter: &str) -> Result<Option<Hit>, AskError> {
+        let rows =
+            self.external.rows(&one.sql, parameter, one.limit).await.map_err(|error| ask_error(&one.name, &error))?;
+        let Some((text, date)) = one.told(&rows)? else { return Ok(None) };
+        let now = self.gate.now();
+        Ok(Some(Hit {
+            url: format!("database://{}/{}", self.name, one.name),
+            title: format!("{}: {}", self.name, one.name),
+            snippet: clip(&text, SNIPPET.0, SNIPPET.1),
+            published_at: Some(date.map_or(now, |date| date.min(now))),
+            language: crate::language::detect::detect(&text).language,
+            provider: NAME,
+            storage: PROFILE.storage,
+            content: Some(Content {
+                text,
+                origin: Origin::Database,
+                publisher: Some(self.name.clone()),
+                credibility: Some(one.credibility),
+            }),
+        }))
+    }
+}
+
+/// What a failure of the database means to whoever asked.
+fn ask_error(query: &str, error: &ExternalError) -> AskError {
+    match error {
+        ExternalError::Timeout => AskError::Timeout,
+        ExternalError::Unreachable(detail) => AskError::Connect { detail: detail.clone() },
+        ExternalError::WrongPassword => AskError::BadKey { detail: error.to_string() },
+        ExternalError::BadUrl => AskError::Disabled { detail: error.to_string() },
+        ExternalError::Unreadable(detail) => AskError::Malformed { detail: detail.clone() },
+        ExternalError::Refused(_) => AskError::Refused { detail: format!("query {query}: {error}") },
+    }
+}
+
+impl Provider for Database {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    fn cost_usd(&self) -> f64 {
+        0.0
+    }
+
+    /// What each query would be asked with.
+    fn cache_key(&self, query: &Query) -> String {
+        let asked = self.queries.iter().filter_map(|one| Some(format!("{} {}", one.name, one.parameter(query)?)));
+        let parts: Vec<String> = std::iter::once(NAME.to_owned()).chain(asked).collect();
+        crate::cache::joined(parts.iter().map(String::as_str))
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        if self.queries.iter().all(|one| one.parameter(query).is_none()) {
+            // Nothing to ask is no call.
+            return Box::pin(async { Ok(Answer::default()) });
+        }
+        Box::pin(self.gate.run(asker, move || self.search(query)))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

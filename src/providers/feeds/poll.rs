@@ -1,0 +1,240 @@
+//! A round of reading: sites that are due are looked at for feeds, feeds that are due are read. What is due is taken by one
+//! process of the fleet; what a process leaves behind is free again after a while.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
+use futures::StreamExt as _;
+use futures::stream;
+use tokio::time::Instant;
+use url::Url;
+
+use super::Feeds;
+use crate::language::tokens;
+use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
+use crate::reading::decode_for;
+use crate::reading::feeds::{Feed, FeedEntry, NoFeed, feeds_of_page, read_feed};
+use crate::store::{ClaimedFeed, FeedEntryRow, FeedReading, StoreError};
+
+/// How long a feed belongs to the process that took it: longer than any fetch.
+const CLAIM: TimeDelta = TimeDelta::minutes(3);
+/// Feeds and sites taken at a time, and read at the same time.
+const AT_ONCE: usize = 8;
+const TAKEN: i64 = 8;
+/// Home pages seldom name other feeds; a site that could not be looked at is tried again sooner.
+const NEXT_LOOK: TimeDelta = TimeDelta::days(7);
+const NEXT_TRY: TimeDelta = TimeDelta::hours(2);
+/// A feed that fails rests longer each time, and one that throttles us this long at least.
+const LONGEST_REST: TimeDelta = TimeDelta::days(1);
+const THROTTLED_REST: TimeDelta = TimeDelta::hours(1);
+/// Feeds taken of one site: the first ones are the general ones.
+const FEEDS_OF_A_SITE: usize = 4;
+/// Where feeds lie when the home page names none.
+const USUAL_PATHS: [&str; 4] = ["/rss.xml", "/feed", "/rss", "/atom.xml"];
+/// Stems kept of an entry: more are a whole article, whose words are about everything.
+const MOST_STEMS: usize = 200;
+
+impl Feeds {
+    /// Reads what is due, until the time is up. What fails is noted at the feed and no error of the round.
+    pub(super) async fn round(&self, end: Instant) -> Result<(), StoreError> {
+        let (store, now) = (&self.parts.store, self.parts.clock.now());
+        let configured: Vec<(String, String)> =
+            self.settings.urls.iter().filter_map(|url| Some((url.to_string(), url.host_str()?.to_owned()))).collect();
+        store.add_feeds(&configured, now).await?;
+        // Feeds that are known come first: they have news, home pages may have none.
+        self.read_due(end).await?;
+        if self.settings.discover {
+            while Instant::now() < end && self.look_at_sites(end).await? {
+                self.read_due(end).await?;
+            }
+        }
+        let removed = store.clean_feed_entries(now, self.settings.keep).await?;
+        if removed > 0 {
+            tracing::debug!(removed, "old feed entries removed");
+        }
+        Ok(())
+    }
+
+    async fn read_due(&self, end: Instant) -> Result<(), StoreError> {
+        while Instant::now() < end {
+            let now = self.parts.clock.now();
+            let due = self.parts.store.claim_feeds(now, now + CLAIM, TAKEN).await?;
+            if due.is_empty() {
+                break;
+            }
+            let reading = stream::iter(due).map(|feed| self.read(feed, end)).buffer_unordered(AT_ONCE);
+            let outcomes: Vec<Result<(), StoreError>> = reading.collect().await;
+            outcomes.into_iter().collect::<Result<(), StoreError>>()?;
+        }
+        Ok(())
+    }
+
+    async fn read(&self, feed: ClaimedFeed, end: Instant) -> Result<(), StoreError> {
+        let (now, rules) = (self.parts.clock.now(), (self.parts.rules)());
+        let known = Validators { etag: feed.etag.clone(), last_modified: feed.last_modified.clone() };
+        let mut reading = FeedReading { url: feed.url.clone(), ..FeedReading::default() };
+        let mut entries = Vec::new();
+        let denied = |host: &str| rules.is_denied(host);
+        let fetched = match Url::parse(&feed.url) {
+            Ok(url) => self.parts.pages.fetch_if_changed(&url, &known, end, &denied).await,
+            Err(_no_url) => Err(FetchError::BadUrl),
+        };
+        let interval = TimeDelta::from_std(self.settings.interval).unwrap_or(LONGEST_REST);
+        reading.next_poll_at = now + interval;
+        match fetched {
+            // Our time was up, which says nothing of the feed: the claim runs out.
+            Err(FetchError::Deadline) => return Ok(()),
+            Ok(Fetched::NotModified(validators)) => {
+                (reading.etag, reading.last_modified) = (validators.etag, validators.last_modified);
+            }
+            Ok(Fetched::Page(page)) => {
+                (reading.etag, reading.last_modified) = (page.etag.clone(), page.last_modified.clone());
+                match parse(page).await {
+                    Ok(read) => {
+                        reading.next_poll_at = next_poll(now, interval, &read);
+                        (reading.title, reading.language) = (read.title, read.language.clone());
+                        let oldest = now - TimeDelta::from_std(self.settings.keep).unwrap_or(TimeDelta::MAX);
+                        let kept = read.entries.into_iter().filter(|entry| {
+                            let host = entry.url.host_str().unwrap_or_default();
+                            rules.is_allowed(host)
+                                && !rules.is_denied(host)
+                                && entry.published_at.is_none_or(|date| date >= oldest)
+                        });
+                        entries = kept.map(|entry| row(entry, read.language.as_deref(), now)).collect();
+                    }
+                    Err(error) => reading.error = Some(error),
+                }
+            }
+            Err(FetchError::Status(410)) => {
+                (reading.gone, reading.error) = (true, Some(FetchError::Status(410).to_string()));
+            }
+            Err(error) => reading.error = Some(error.to_string()),
+        }
+        if let Some(error) = &reading.error {
+            let throttled = error == &FetchError::Status(429).to_string();
+            let doubled = interval * 2_i32.pow(feed.failures.min(8));
+            let least = if throttled { THROTTLED_REST } else { interval };
+            reading.next_poll_at = now + doubled.max(least).min(LONGEST_REST.max(interval));
+            tracing::debug!(feed = reading.url, error, "feed not read");
+        }
+        self.parts.store.finish_feed(&reading, &entries, now).await
+    }
+
+    /// Looks at some home pages that are due. False when none is.
+    async fn look_at_sites(&self, end: Instant) -> Result<bool, StoreError> {
+        let (store, now, rules) = (&self.parts.store, self.parts.clock.now(), (self.parts.rules)());
+        // A rule for everything below a suffix names no site.
+        let hosts = rules.allowed().into_iter().filter(|host| !host.starts_with("*.") && !rules.is_denied(host));
+        let hosts: Vec<String> = hosts.filter(|host| host.contains('.')).map(str::to_owned).collect();
+        let due = store.claim_feed_sites(&hosts, now, now + NEXT_TRY, TAKEN).await?;
+        if due.is_empty() {
+            return Ok(false);
+        }
+        let looks = stream::iter(due).map(|host| async move { (self.feeds_of(&host, end).await, host) });
+        let found: Vec<(Option<Vec<Url>>, String)> = looks.buffer_unordered(AT_ONCE).collect().await;
+        for (feeds, host) in found {
+            let Some(feeds) = feeds else { continue };
+            let feeds: Vec<(String, String)> =
+                feeds.into_iter().take(FEEDS_OF_A_SITE).map(|url| (url.into(), host.clone())).collect();
+            let new = store.add_feeds(&feeds, now).await?;
+            store.finish_feed_site(&host, now + NEXT_LOOK).await?;
+            if new > 0 {
+                tracing::info!(host, feeds = new, "feeds found");
+            }
+        }
+        Ok(true)
+    }
+
+    /// The feeds of a site; `None` when it could not be looked at.
+    async fn feeds_of(&self, host: &str, end: Instant) -> Option<Vec<Url>> {
+        let rules = (self.parts.rules)();
+        let denied = |host: &str| rules.is_denied(host);
+        let home = Url::parse(&format!("https://{host}/")).ok()?;
+        let page = self.parts.pages.fetch(&home, end, &denied).await.ok()?;
+        let (html, _, _) = decode_for(&page.body, page.content_type.as_deref(), page.final_url.host_str());
+        let named = feeds_of_page(&html, &page.final_url);
+        if !named.is_empty() {
+            return Some(named);
+        }
+        for path in USUAL_PATHS {
+            let Ok(url) = page.final_url.join(path) else { continue };
+            match self.parts.pages.fetch(&url, end, &denied).await {
+                Ok(page) => {
+                    if parse(page).await.is_ok_and(|feed| !feed.entries.is_empty()) {
+                        return Some(vec![url]);
+                    }
+                }
+                Err(error) if error.is_transient() => return None,
+                Err(_not_there) => {}
+            }
+        }
+        Some(Vec::new())
+    }
+}
+
+/// Reads a feed on a thread for that: a large one takes a while, and what panics is no feed.
+async fn parse(page: FetchedPage) -> Result<Feed, String> {
+    let read = move || read_feed(&page.body, page.content_type.as_deref(), &page.final_url);
+    match tokio::task::spawn_blocking(read).await {
+        Ok(read) => read.map_err(|error: NoFeed| error.to_string()),
+        Err(_panicked) => Err("it could not be read".to_owned()),
+    }
+}
+
+/// After the pause that is ours or the feed's, whichever is longer, and not in an hour that it leaves out.
+fn next_poll(now: DateTime<Utc>, interval: TimeDelta, feed: &Feed) -> DateTime<Utc> {
+    let asked = feed.ttl.and_then(|ttl| TimeDelta::from_std(ttl).ok()).unwrap_or_default();
+    let mut next = now + interval.max(asked.min(LONGEST_REST));
+    for _ in 0..24 {
+        let skipped = u8::try_from(next.hour()).is_ok_and(|hour| feed.skip_hours.contains(&hour));
+        if !skipped {
+            break;
+        }
+        let minutes = i64::from(60 - next.minute());
+        next += TimeDelta::minutes(minutes);
+    }
+    next
+}
+
+fn row(entry: FeedEntry, language: Option<&str>, now: DateTime<Utc>) -> FeedEntryRow {
+    let own = tokens::content_stems(&entry.title, None);
+    let summary = tokens::tokens(&entry.summary, None);
+    let names = summary.iter().filter(|token| token.capitalised && !token.stop).map(|token| token.stem.clone());
+    let strong: BTreeSet<String> = own.iter().cloned().chain(names).take(MOST_STEMS).collect();
+    let words = summary.iter().filter(|token| !token.stop).map(|token| token.stem.clone());
+    let stems: BTreeSet<String> = own.into_iter().chain(words).take(MOST_STEMS).collect();
+    let storable = |text: &str| text.replace('\0', "");
+    FeedEntryRow {
+        host: entry.url.host_str().unwrap_or_default().to_owned(),
+        url: entry.url.into(),
+        title: storable(&entry.title),
+        summary: storable(&entry.summary),
+        language: entry.language.or_else(|| language.map(|tag| tag.chars().take(2).collect::<String>().to_lowercase())),
+        // Nothing was published tomorrow.
+        published_at: entry.published_at.map(|date| date.min(now)),
+        stems: stems.into_iter().collect(),
+        strong: strong.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_feed_is_read_when_it_wants_to_be() {
+        let at = |hour, minute| DateTime::UNIX_EPOCH + TimeDelta::hours(hour) + TimeDelta::minutes(minute);
+        let quarter = TimeDelta::minutes(15);
+        let feed = |ttl: Option<u64>, skip_hours: &[u8]| Feed {
+            ttl: ttl.map(|minutes| Duration::from_secs(minutes * 60)),
+            skip_hours: skip_hours.to_vec(),
+            ..Feed::default()
+        };
+        assert_eq!(next_poll(at(3, 0), quarter, &feed(None, &[])), at(3, 15));
+        assert_eq!(next_poll(at(3, 0), quarter, &feed(Some(5), &[])), at(3, 15));
+        assert_eq!(next_poll(at(3, 0), quarter, &feed(Some(60), &[])), at(4, 0));
+        assert_eq!(next_poll(at(3, 50), quarter, &feed(None, &[4, 5])), at(6, 0));
+    }
+}

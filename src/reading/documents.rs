@@ -1,0 +1,380 @@
+//! Cuts a document or source file into sections that can be read on their own, each with its lines.
+//!
+//! Sections follow headings and definitions; long ones are cut at blank lines. Their text is plain: paragraphs unwrapped,
+//! emphasis and comment marks taken off, code left as it is.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A section is cut where it grows beyond this: about what a reader takes in at once, and a judge too.
+const MOST_LINES: usize = 40;
+const MOST_CHARS: usize = 1600;
+/// Of a heading, characters.
+const LONGEST_HEADING: usize = 120;
+/// Headings deeper than this are text.
+const DEEPEST: usize = 6;
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Prose,
+    Markdown,
+    Rst,
+    Html,
+    Code,
+    /// Settings and records: TOML, YAML, JSON, INI.
+    Data,
+}
+
+impl Format {
+    /// By a file's name; `None` for what is most likely no text, or text that nobody wrote.
+    pub fn of(file: &str) -> Option<Self> {
+        let name = file.to_ascii_lowercase();
+        if matches!(name.as_str(), "package-lock.json" | "pnpm-lock.yaml" | "composer.lock" | "go.sum")
+            || name.ends_with(".min.js")
+            || name.ends_with(".min.css")
+            || name.rsplit('.').next() == Some("lock")
+        {
+            return None;
+        }
+        let Some((_, extension)) = name.rsplit_once('.') else {
+            return match name.as_str() {
+                "readme" | "license" | "notice" | "changelog" | "authors" | "copying" | "install" | "news" => {
+                    Some(Self::Prose)
+                }
+                "makefile" | "dockerfile" | "containerfile" | "justfile" | "rakefile" | "gemfile" => Some(Self::Code),
+                _ => None,
+            };
+        };
+        Some(match extension {
+            "md" | "markdown" | "mdx" | "mkd" | "adoc" | "asciidoc" => Self::Markdown,
+            "rst" => Self::Rst,
+            "txt" | "text" | "org" | "log" => Self::Prose,
+            "html" | "htm" | "xhtml" => Self::Html,
+            "toml" | "yaml" | "yml" | "json" | "json5" | "ini" | "cfg" | "conf" | "properties" | "env" | "csv"
+            | "tsv" | "xml" => Self::Data,
+            "rs" | "py" | "pyi" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx" | "go" | "java" | "kt" | "kts" | "c"
+            | "h" | "cc" | "cpp" | "cxx" | "hpp" | "cs" | "rb" | "php" | "swift" | "scala" | "sh" | "bash" | "zsh"
+            | "sql" | "proto" | "graphql" | "tf" | "lua" | "ex" | "exs" | "erl" | "hs" | "ml" | "clj" | "dart"
+            | "r" | "jl" | "pl" | "pm" | "vue" | "svelte" | "css" | "scss" | "nix" | "zig" | "vb" | "m" | "mm"
+            | "gradle" => Self::Code,
+            _ => return None,
+        })
+    }
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The headings it stands under, outermost first, or the definition it begins with; empty when there are none.
+    pub heading: String,
+    /// First and last line, from 1.
+    pub lines: (usize, usize),
+    /// Plain text, paragraphs separated by blank lines; never blank.
+    pub text: String,
+}
+
+/// A line and its number in the file.
+struct Line {
+    number: usize,
+    text: String,
+}
+
+/// Cuts a file into sections, in order.
+pub fn sections(text: &str, format: Format) -> Vec<Section> {
+    let lines: Vec<Line> = match format {
+        Format::Html => html_lines(text),
+        _ => text.lines().enumerate().map(|(at, line)| Line { number: at + 1, text: line.to_owned() }).collect(),
+    };
+    let marks = match format {
+        Format::Markdown | Format::Html => markdown_marks(&lines),
+        Format::Rst => rst_marks(&lines),
+        Format::Code => code_marks(&lines),
+        Format::Prose | Format::Data => Vec::new(),
+    };
+    let mut sections = Vec::new();
+    let mut path: Vec<(usize, String)> = Vec::new();
+    let (mut start, mut heading) = (0, String::new());
+    for mark in &marks {
+        push_chunks(lines.get(start..mark.from).unwrap_or_default(), &heading, format, &mut sections);
+        path.retain(|(level, _)| *level < mark.level);
+        path.push((mark.level, mark.heading.clone()));
+        let names: Vec<&str> = path.iter().map(|(_, heading)| heading.as_str()).collect();
+        (start, heading) = (mark.body, names.join(" › "));
+    }
+    push_chunks(lines.get(start..).unwrap_or_default(), &heading, format, &mut sections);
+    sections
+}
+
+/// A heading or a definition.
+struct Mark {
+    /// The first line that belongs to it, what stands above a definition included.
+    from: usize,
+    /// Where its text begins.
+    body: usize,
+    level: usize,
+    heading: String,
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+fn markdown_marks(lines: &[Line]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut fenced = false;
+    for (at, line) in lines.iter().enumerate() {
+        if is_fence(&line.text) {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        let hashes = line.text.chars().take_while(|c| matches!(c, '#' | '=')).count();
+        let rest = line.text.trim_start_matches(['#', '=']);
+        if (1..=DEEPEST).contains(&hashes) && rest.starts_with(' ') && !rest.trim().is_empty() {
+            let heading = clipped(&inline(rest.trim().trim_end_matches('#')));
+            marks.push(Mark { from: at, body: at + 1, level: hashes, heading });
+            continue;
+        }
+        let level = match line.text.trim_end() {
+            under if under.len() >= 3 && under.chars().all(|c| c == '=') => 1,
+            under if under.len() >= 3 && under.chars().all(|c| c == '-') => 2,
+            _ => continue,
+        };
+        if let Some(title) = at.checked_sub(1).and_then(|before| lines.get(before))
+            && title.text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '`' | '*' | '['))
+            && marks.last().is_none_or(|mark: &Mark| mark.body < at)
+        {
+            marks.push(Mark { from: at - 1, body: at + 1, level, heading: clipped(&inline(&title.text)) });
+        }
+    }
+    marks
+}
+
+/// Titles are underlined with one mark of punctuation; which mark means which level is the document's own choice.
+fn rst_marks(lines: &[Line]) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    let mut levels: Vec<char> = Vec::new();
+    for (at, line) in lines.iter().enumerate().skip(1) {
+        let under = line.text.trim_end();
+        let Some(first) = under.chars().next() else { continue };
+        let Some(title) = at.checked_sub(1).and_then(|before| lines.get(before)).map(|line| line.text.trim()) else {
+            continue;
+        };
+        let is_title = first.is_ascii_punctuation()
+            && under.chars().all(|c| c == first)
+            && !title.is_empty()
+            && title.chars().any(char::is_alphanumeric)
+            && under.chars().count() + 1 >= title.chars().count();
+        if !is_title {
+            continue;
+        }
+        if !levels.contains(&first) {
+            levels.push(first);
+        }
+        let level = levels.iter().position(|known| *known == first).unwrap_or(0) + 1;
+        let over =
+            at.checked_sub(2).is_some_and(|over| lines.get(over).is_some_and(|line| line.text.trim_end() == under));
+        marks.push(Mark { from: at - 1 - usize::from(over), body: at + 1, level, heading: clipped(&inline(title)) });
+    }
+    marks
+}
+
+fn code_marks(lines: &[Line]) -> Vec<Mark> {
+    static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"^(?P<indent>\s{0,12})(?:(?:pub(?:\([^)]*\))?|export|default|public|private|protected|internal|static",
+            r"|async|abstract|final|unsafe|extern|override|open|data|sealed|inline|virtual|const)\s+)*",
+            r"(?:(?:fn|func|fun|function|def|class|struct|enum|trait|impl|interface|type|mod|module|namespace|object",
+            r"|record|message|service|macro_rules!)\b\s*[\w<(*&\[]",
+            r"|(?i:create\s+(?:or\s+replace\s+)?(?:table|view|function|index|type|procedure)\s))",
+        ))
+        .ok()
+    });
+    // A function of the C family: at the left edge, with a type before its name, and no statement.
+    static C_FUNCTION: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[A-Za-z_][\w\s*&:<>,\[\]]*\s[*&]*[\w:~]+\s*\([^;]*$").ok());
+    let mut marks: Vec<Mark> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let indent = line.text.chars().take_while(|c| c.is_whitespace()).count();
+        let is_definition = DEFINITION.as_ref().is_some_and(|found| found.is_match(&line.text))
+            || (indent == 0 && C_FUNCTION.as_ref().is_some_and(|found| found.is_match(&line.text)));
+        if !is_definition {
+            continue;
+        }
+        let floor = marks.last().map_or(0, |mark| mark.body + 1);
+        let above = (floor..at).rev().take_while(|above| lines.get(*above).is_some_and(|line| leads(&line.text)));
+        let from = above.last().unwrap_or(at);
+        let heading = clipped(line.text.trim().trim_end_matches(['{', ':', ' ']));
+        marks.push(Mark { from, body: from, level: indent + 1, heading });
+    }
+    marks
+}
+
+/// Whether a line belongs to the definition below it: a comment or an attribute.
+fn leads(line: &str) -> bool {
+    let line = line.trim_start();
+    ["//", "#", "/*", "*", "@", "--"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// Text of a page with the number of the line each piece came from; headings get the marks of Markdown.
+fn html_lines(html: &str) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut current = String::new();
+    let (mut number, mut began) = (1, 1);
+    let mut rest = html;
+    let flush = |current: &mut String, began: usize, lines: &mut Vec<Line>| {
+        let text = super::text::collapse(&html_escape::decode_html_entities(current.as_str()));
+        current.clear();
+        lines.push(Line { number: began, text });
+    };
+    while let Some((before, after)) = rest.split_once('<') {
+        current.push_str(before);
+        number += before.matches('\n').count();
+        let name: String = after.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        let name = name.to_ascii_lowercase();
+        let end = match name.as_str() {
+            "script" | "style" if !after.starts_with('/') => format!("</{name}"),
+            _ if after.starts_with("!--") => "-->".to_owned(),
+            _ => ">".to_owned(),
+        };
+        let (tag, tail) = after.split_once(end.as_str()).unwrap_or((after, ""));
+        if super::text::is_block(&name) || (name.len() == 2 && name.starts_with('h')) {
+            if !current.trim().is_empty() {
+                flush(&mut current, began, &mut lines);
+                lines.push(Line { number, text: String::new() });
+            }
+            if let (false, Some(level)) = (after.starts_with('/'), heading_level(&name)) {
+                current.push_str(&"#".repeat(level));
+                current.push(' ');
+            }
+            began = number;
+        }
+        if current.trim().is_empty() {
+            began = number + tag.matches('\n').count();
+        }
+        number += tag.matches('\n').count();
+        rest = tail;
+    }
+    current.push_str(rest);
+    flush(&mut current, began, &mut lines);
+    lines
+}
+
+fn heading_level(name: &str) -> Option<usize> {
+    let level = name.strip_prefix('h')?.parse().ok()?;
+    (1..=DEEPEST).contains(&level).then_some(level)
+}
+
+/// The lines under one heading, in parts of a readable size, each ending at a blank line where there is one.
+fn push_chunks(lines: &[Line], heading: &str, format: Format, out: &mut Vec<Section>) {
+    let mut start = 0;
+    while start < lines.len() {
+        let (mut chars, mut end, mut last_blank) = (0, start, None);
+        while let Some(line) = lines.get(end) {
+            chars += line.text.chars().count() + 1;
+            if end > start && (end - start >= MOST_LINES || chars > MOST_CHARS) {
+                break;
+            }
+            if line.text.trim().is_empty() && end > start {
+                last_blank = Some(end);
+            }
+            end += 1;
+        }
+        if end < lines.len() {
+            end = last_blank.map_or(end, |blank| blank + 1);
+        }
+        push(lines.get(start..end).unwrap_or_default(), heading, format, out);
+        start = end;
+    }
+}
+
+fn push(lines: &[Line], heading: &str, format: Format, out: &mut Vec<Section>) {
+    let written = |line: &&Line| line.text.chars().any(char::is_alphanumeric);
+    let (Some(first), Some(last)) = (lines.iter().find(written), lines.iter().rfind(written)) else { return };
+    let text = match format {
+        Format::Code => code_text(lines),
+        Format::Data => lines.iter().map(|line| line.text.trim_end()).collect::<Vec<_>>().join("\n").trim().to_owned(),
+        Format::Prose | Format::Markdown | Format::Rst | Format::Html => prose_text(lines),
+    };
+    if !text.trim().is_empty() {
+        out.push(Section { heading: heading.to_owned(), lines: (first.number, last.number), text });
+    }
+}
+
+/// Paragraphs on one line each; items of a list, rows of a table and lines of code on lines of their own.
+fn prose_text(lines: &[Line]) -> String {
+    let mut paragraphs: Vec<String> = Vec::new();
+    let (mut open, mut fenced) = (false, false);
+    for line in lines {
+        let trimmed = line.text.trim();
+        if is_fence(trimmed) {
+            (fenced, open) = (!fenced, false);
+            continue;
+        }
+        if trimmed.is_empty() || !trimmed.chars().any(char::is_alphanumeric) {
+            open = false;
+            continue;
+        }
+        let item = trimmed.strip_prefix(['-', '*', '+']).filter(|rest| rest.starts_with(' ')).map(str::trim);
+        let alone = fenced || item.is_some() || trimmed.starts_with(['|', '>']);
+        let text = if fenced { trimmed.to_owned() } else { inline(item.unwrap_or(trimmed).trim_start_matches('>')) };
+        match paragraphs.last_mut().filter(|_| open && !alone) {
+            Some(paragraph) => {
+                paragraph.push(' ');
+                paragraph.push_str(text.trim());
+            }
+            None => paragraphs.push(text.trim().to_owned()),
+        }
+        open = !fenced;
+    }
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    paragraphs.join("\n\n")
+}
+
+/// Comments as prose, code as it is.
+fn code_text(lines: &[Line]) -> String {
+    let mut paragraphs: Vec<(bool, String)> = Vec::new();
+    for line in lines {
+        let trimmed = line.text.trim();
+        let comment = ["///", "//!", "//", "/**", "/*", "*/", "#:", "# ", "--", "* "]
+            .iter()
+            .find_map(|mark| trimmed.strip_prefix(mark))
+            .or_else(|| trimmed.strip_suffix("*/"))
+            .filter(|_| !trimmed.starts_with("#include"));
+        let (is_comment, text) = comment.map_or((false, line.text.trim_end()), |text| (true, text.trim()));
+        if text.trim().is_empty() {
+            continue;
+        }
+        match paragraphs.last_mut() {
+            Some((kind, paragraph)) if *kind == is_comment => {
+                paragraph.push(if is_comment { ' ' } else { '\n' });
+                paragraph.push_str(text);
+            }
+            _ => paragraphs.push((is_comment, text.to_owned())),
+        }
+    }
+    paragraphs.into_iter().map(|(_, paragraph)| paragraph).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A line without the marks of emphasis, code and links.
+fn inline(text: &str) -> String {
+    static LINK: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"!?\[(?P<text>[^\]\[]{0,300})\]\([^)\s]{0,1000}(?:\s[^)]{0,200})?\)").ok());
+    let linked = match LINK.as_ref() {
+        Some(link) if text.contains("](") => link.replace_all(text, "$text").into_owned(),
+        _ => text.to_owned(),
+    };
+    linked.replace("**", "").replace("``", "").replace('`', "")
+}
+
+fn clipped(heading: &str) -> String {
+    super::text::collapse(heading).chars().take(LONGEST_HEADING).collect()
+}
+
+#[cfg(test)]
+mod tests;

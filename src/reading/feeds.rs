@@ -1,0 +1,407 @@
+//! Reads RSS and Atom feeds as they are served, not as they should be.
+//!
+//! The text is decoded and mended first: what stands before the XML, declarations, undefined entities and bare ampersands.
+//! Nothing is ever expanded: a declared entity is dropped with its declaration. `feed-rs` reads the result; where it gives
+//! up, a scan for items takes what can be had.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use regex::Regex;
+use url::Url;
+
+use super::text::plain;
+
+/// Bytes of a feed that are read; news feeds are 10–500 KB.
+const MAX_BYTES: usize = 10 * 1024 * 1024;
+/// Entries taken: the newest stand first, and no site publishes more between two reads.
+const MAX_ENTRIES: usize = 500;
+/// Of a summary, characters: some feeds carry whole articles there.
+const MAX_SUMMARY: usize = 2000;
+const MAX_TITLE: usize = 500;
+
+/// A feed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Feed {
+    pub title: Option<String>,
+    /// ISO 639-1.
+    pub language: Option<String>,
+    /// How long the publisher wants to be left alone between two reads.
+    pub ttl: Option<Duration>,
+    /// Hours of the day, UTC, in which there is nothing new.
+    pub skip_hours: Vec<u8>,
+    /// Those with an address and a title, in the feed's order, each address once.
+    pub entries: Vec<FeedEntry>,
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeedEntry {
+    pub url: Url,
+    pub title: String,
+    /// Plain text; empty when there is none.
+    pub summary: String,
+    pub published_at: Option<DateTime<Utc>>,
+    /// ISO 639-1, as stated.
+    pub language: Option<String>,
+}
+
+/// Why there is no feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoFeed {
+    #[error("the body is empty")]
+    Empty,
+    #[error("a web page stands where the feed was")]
+    WebPage,
+    #[error("it is no feed")]
+    Other,
+}
+
+/// What one item says, before it is known to be of use.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Item {
+    link: Option<String>,
+    title: Option<String>,
+    summary: Option<String>,
+    date: Option<DateTime<Utc>>,
+    language: Option<String>,
+    base: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    title: Option<String>,
+    language: Option<String>,
+    items: Vec<Item>,
+}
+
+/// Reads a feed. `content_type` is the HTTP header's value, `url` the address after redirects.
+pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<Feed, NoFeed> {
+    let bytes = bytes.get(..MAX_BYTES).unwrap_or(bytes);
+    let (decoded, _, _) = super::decode_for(bytes, content_type, url.host_str());
+    let text = mended(&decoded)?;
+    let read = read_items(&text, url)?;
+    let mut entries: Vec<FeedEntry> = Vec::new();
+    for item in read.items.into_iter().take(MAX_ENTRIES) {
+        let Some(entry) = entry(item, url) else { continue };
+        if !entries.iter().any(|known| known.url == entry.url) {
+            entries.push(entry);
+        }
+    }
+    Ok(Feed { title: read.title, language: read.language, ttl: ttl(&text), skip_hours: skip_hours(&text), entries })
+}
+
+fn entry(item: Item, url: &Url) -> Option<FeedEntry> {
+    let base = item.base.and_then(|base| url.join(&base).ok()).unwrap_or_else(|| url.clone());
+    let mut link = base.join(item.link?.trim()).ok()?;
+    if !matches!(link.scheme(), "http" | "https") || !link.username().is_empty() {
+        return None;
+    }
+    link.set_fragment(None);
+    let title = clipped(&item.title?, MAX_TITLE);
+    let summary = item.summary.map(|summary| clipped(&summary, MAX_SUMMARY)).unwrap_or_default();
+    (!title.is_empty()).then_some(FeedEntry {
+        url: link,
+        summary: if summary == title { String::new() } else { summary },
+        title,
+        published_at: item.date,
+        language: item.language.and_then(|tag| super::page::language_code(&tag)),
+    })
+}
+
+fn clipped(markup: &str, most: usize) -> String {
+    static SCRIPT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?is)<(?:script|style)\b.*?(?:</\s*(?:script|style)\s*>|$)").ok());
+    let decoded = html_escape::decode_html_entities(markup);
+    let text = match SCRIPT.as_ref() {
+        Some(script) if script.is_match(&decoded) => plain(&script.replace_all(&decoded, " ")),
+        _ => plain(markup),
+    };
+    // Publishers escape markup in feeds once too often; what is left after that is text.
+    let text = if text.contains("</") || text.contains("/>") { plain(&text) } else { text };
+    let mut short: String = text.chars().take(most).collect();
+    short.truncate(short.trim_end().len());
+    short
+}
+
+/// The text as XML that a strict reader takes.
+fn mended(text: &str) -> Result<String, NoFeed> {
+    static ROOT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(rss|feed|rdf|channel|html|body|head)[\s>/:]").ok());
+    if text.trim().is_empty() {
+        return Err(NoFeed::Empty);
+    }
+    let root = ROOT.as_ref().and_then(|root| root.captures(text)).ok_or(NoFeed::Other)?;
+    if matches!(root.get(1).map(|name| name.as_str().to_ascii_lowercase()).as_deref(), Some("html" | "body" | "head")) {
+        return Err(NoFeed::WebPage);
+    }
+    // What stands before the root is declarations: none is needed, and some are bombs.
+    let body = root.get(0).and_then(|root| text.get(root.start()..)).unwrap_or_default();
+    let mut out = String::with_capacity(body.len() + body.len() / 16);
+    let mut rest = body;
+    while let Some(at) = rest.find(['&', '<']) {
+        out.extend(rest.get(..at).unwrap_or_default().chars().filter(|c| is_xml(*c)));
+        let here = rest.get(at..).unwrap_or_default();
+        let taken = if here.starts_with("<![CDATA[") {
+            here.find("]]>").map_or(here.len(), |end| end + 3)
+        } else if here.starts_with("<!--") {
+            here.find("-->").map_or(here.len(), |end| end + 3)
+        } else {
+            0
+        };
+        if taken > 0 {
+            if here.starts_with("<![") {
+                out.extend(here.get(..taken).unwrap_or_default().chars().filter(|c| is_xml(*c)));
+            }
+            rest = here.get(taken..).unwrap_or_default();
+        } else if here.starts_with('&') {
+            rest = push_reference(here, &mut out);
+        } else {
+            out.push('<');
+            rest = here.get(1..).unwrap_or_default();
+        }
+    }
+    out.extend(rest.chars().filter(|c| is_xml(*c)));
+    Ok(out)
+}
+
+fn is_xml(character: char) -> bool {
+    !character.is_control() || matches!(character, '\n' | '\r' | '\t')
+}
+
+/// Entities of XML stay, those of HTML become characters, everything else an ampersand. Gives what follows.
+fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
+    let after = here.get(1..).unwrap_or_default();
+    let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '#')).filter(|end| (1..=10).contains(end));
+    let named = end.filter(|end| after.get(*end..).is_some_and(|tail| tail.starts_with(';')));
+    let Some(name) = named.and_then(|end| after.get(..end)) else {
+        out.push_str("&amp;");
+        return after;
+    };
+    let reference = format!("&{name};");
+    let decoded = html_escape::decode_html_entities(&reference);
+    if matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") {
+        out.push_str(&reference);
+    } else if decoded == reference {
+        out.push_str("&amp;");
+        return after;
+    } else {
+        for character in decoded.chars().filter(|c| is_xml(*c)) {
+            match character {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                other => out.push(other),
+            }
+        }
+    }
+    after.get(name.len() + 1..).unwrap_or_default()
+}
+
+fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
+    let parser = feed_rs::parser::Builder::new().base_uri(Some(url.as_str())).timestamp_parser(date).build();
+    let strict = parser.parse(text.as_bytes()).ok().map(from_feed);
+    let scanned = scan(text);
+    match strict {
+        // A reader that stops at the first broken item has seen less than the scan.
+        Some(strict) if strict.items.len() >= scanned.items.len() => Ok(filled(strict, &scanned)),
+        strict => {
+            let is_feed = !scanned.items.is_empty() || strict.is_some() || scanned.title.is_some();
+            if is_feed { Ok(scanned) } else { Err(NoFeed::Other) }
+        }
+    }
+}
+
+/// What the strict reader found, with what only the scan sees: a date under another name, an address in a `guid`.
+fn filled(mut strict: Read, scanned: &Read) -> Read {
+    strict.title = strict.title.or_else(|| scanned.title.clone());
+    strict.language = strict.language.or_else(|| scanned.language.clone());
+    if strict.items.len() == scanned.items.len() {
+        for (item, seen) in strict.items.iter_mut().zip(&scanned.items) {
+            let fill = |own: &mut Option<String>, other: &Option<String>| {
+                if own.as_deref().is_none_or(|own| own.trim().is_empty()) {
+                    own.clone_from(other);
+                }
+            };
+            fill(&mut item.link, &seen.link);
+            fill(&mut item.title, &seen.title);
+            fill(&mut item.summary, &seen.summary);
+            item.date = item.date.or(seen.date);
+        }
+    }
+    strict
+}
+
+fn from_feed(feed: feed_rs::model::Feed) -> Read {
+    let items = feed.entries.into_iter().map(|entry| {
+        let is_page = |link: &&feed_rs::model::Link| link.rel.as_deref().is_none_or(|rel| rel == "alternate");
+        let link = entry.links.iter().find(is_page).or_else(|| entry.links.iter().find(|link| link.rel.is_none()));
+        let summary = entry.summary.map(|text| text.content).filter(|text| !text.trim().is_empty());
+        Item {
+            link: link.map(|link| link.href.clone()).or_else(|| entry.id.starts_with("http").then_some(entry.id)),
+            title: entry.title.map(|text| text.content),
+            summary: summary.or_else(|| entry.content.and_then(|content| content.body)),
+            date: entry.published.or(entry.updated),
+            language: entry.language,
+            base: entry.base,
+        }
+    });
+    Read { title: feed.title.map(|text| plain(&text.content)), language: feed.language, items: items.collect() }
+}
+
+/// Items found by their tags alone, whatever is broken around them.
+fn scan(text: &str) -> Read {
+    static START: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(?:item|entry)(?:\s[^>]*)?>").ok());
+    let Some(start) = START.as_ref() else { return Read::default() };
+    let starts: Vec<usize> = start.find_iter(text).map(|found| found.end()).take(MAX_ENTRIES).collect();
+    let head = text.get(..starts.first().copied().unwrap_or(text.len())).unwrap_or_default();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let items = starts.iter().zip(ends).filter_map(|(start, end)| {
+        let block = text.get(*start..end)?;
+        let block = ["</item", "</entry"]
+            .iter()
+            .filter_map(|close| block.find(close))
+            .min()
+            .map_or(block, |end| block.get(..end).unwrap_or(block));
+        let link = element(block, "link").filter(|link| !link.trim().is_empty()).or_else(|| href(block));
+        let guid =
+            element(block, "guid").or_else(|| element(block, "id")).filter(|guid| guid.trim().starts_with("http"));
+        let dates = ["pubDate", "published", "issued", "date", "updated", "modified"];
+        Some(Item {
+            link: link.or(guid).map(|link| html_escape::decode_html_entities(link.trim()).into_owned()),
+            title: element(block, "title"),
+            summary: ["description", "summary", "encoded", "content"].iter().find_map(|name| element(block, name)),
+            date: dates.iter().find_map(|name| date(&element(block, name)?)),
+            language: None,
+            base: None,
+        })
+    });
+    let (title, language) = (element(head, "title").map(|title| plain(&title)), element(head, "language"));
+    Read { title, language, items: items.collect() }
+}
+
+/// The content of the first element of that name in any namespace, `CDATA` undone.
+fn element(block: &str, name: &str) -> Option<String> {
+    let mut rest = block;
+    while let Some((_, after)) = rest.split_once('<') {
+        rest = after;
+        let tag = after.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next().unwrap_or_default();
+        let local = tag.rsplit(':').next().unwrap_or(tag);
+        if !local.eq_ignore_ascii_case(name) || after.starts_with('/') {
+            continue;
+        }
+        let (attributes, body) = after.split_once('>')?;
+        if attributes.ends_with('/') {
+            continue;
+        }
+        // The end of this very tag; without one, whatever stands before the next.
+        let end = body.find(format!("</{tag}").as_str()).or_else(|| body.find('<')).unwrap_or(body.len());
+        let content = body.get(..end).unwrap_or_default();
+        let open = content.trim();
+        let inner = open.strip_prefix("<![CDATA[").map(|inner| inner.trim_end_matches("]]>"));
+        return Some(inner.unwrap_or(content).to_owned());
+    }
+    None
+}
+
+/// The address of an Atom link: the one without a relation or with `alternate`.
+fn href(block: &str) -> Option<String> {
+    static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?link\s([^>]*)>").ok());
+    static HREF: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')"#).ok());
+    let (link, href) = (LINK.as_ref()?, HREF.as_ref()?);
+    link.captures_iter(block).find_map(|found| {
+        let attributes = found.get(1)?.as_str();
+        let is_page = !attributes.contains("rel=") || attributes.to_ascii_lowercase().contains("alternate");
+        let value = href.captures(attributes).filter(|_| is_page)?;
+        Some(value.get(1).or_else(|| value.get(2))?.as_str().to_owned())
+    })
+}
+
+/// A date as feeds write it: wrong zone names, weekdays in any language, years of two digits.
+fn date(text: &str) -> Option<DateTime<Utc>> {
+    const ZONES: [(&str, &str); 20] = [
+        ("MSK", "+0300"),
+        ("MSD", "+0400"),
+        ("EEST", "+0300"),
+        ("EET", "+0200"),
+        ("CEST", "+0200"),
+        ("CET", "+0100"),
+        ("BST", "+0100"),
+        ("IST", "+0530"),
+        ("EST", "-0500"),
+        ("EDT", "-0400"),
+        ("CST", "-0600"),
+        ("CDT", "-0500"),
+        ("MST", "-0700"),
+        ("MDT", "-0600"),
+        ("PST", "-0800"),
+        ("PDT", "-0700"),
+        ("UTC", "+0000"),
+        ("GMT", "+0000"),
+        ("UT", "+0000"),
+        ("Z", "+0000"),
+    ];
+    static SHORT_YEAR: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^(\d{1,2}[\s-]+\p{L}{3,9}\.?[\s-]+)(\d{2})(\s)").ok());
+    let text = super::text::collapse(text);
+    // The weekday says nothing that the date does not, and is often in another language, or wrong.
+    let bare = match text.split_once(", ").or_else(|| text.split_once(',')) {
+        Some((day, rest)) if !day.contains(|c: char| c.is_ascii_digit()) => rest.trim(),
+        _ => text.as_str(),
+    };
+    let zoned = bare.rsplit_once(' ').and_then(|(rest, zone)| {
+        let offset = ZONES.iter().find(|(name, _)| zone.eq_ignore_ascii_case(name))?.1;
+        Some(format!("{rest} {offset}"))
+    });
+    let zoned = zoned.unwrap_or_else(|| bare.to_owned());
+    let full =
+        SHORT_YEAR.as_ref().map_or_else(|| zoned.clone(), |short| short.replace(&zoned, "${1}20$2$3").into_owned());
+    let read = DateTime::parse_from_rfc2822(&full).map(|date| date.with_timezone(&Utc)).ok();
+    read.filter(|date| date.timestamp() > 86_400)
+        .or_else(|| super::parse_date(&full))
+        .or_else(|| super::parse_date(bare))
+}
+
+fn ttl(text: &str) -> Option<Duration> {
+    let minutes: u64 = element(text, "ttl")?.trim().parse().ok()?;
+    (1..=7 * 24 * 60).contains(&minutes).then(|| Duration::from_secs(minutes * 60))
+}
+
+fn skip_hours(text: &str) -> Vec<u8> {
+    static HOUR: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<hour>\s*(\d{1,2})\s*</hour>").ok());
+    let (Some(hours), Some(hour)) = (element(text, "skipHours"), HOUR.as_ref()) else { return Vec::new() };
+    let read = hour.captures_iter(&hours).filter_map(|found| found.get(1)?.as_str().parse::<u8>().ok());
+    // Some count from 1 to 24.
+    let mut hours: Vec<u8> = read.filter(|hour| *hour <= 24).map(|hour| hour % 24).collect();
+    hours.sort_unstable();
+    hours.dedup();
+    // One that is never to be read is a mistake.
+    if hours.len() >= 24 { Vec::new() } else { hours }
+}
+
+/// The addresses of feeds that a page names.
+pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
+    static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<link\s[^>]{0,2000}>").ok());
+    static TYPE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?i)type\s*=\s*["']?application/(?:rss|atom)\+xml"#).ok());
+    static HREF: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))"#).ok());
+    let (Some(link), Some(kind), Some(href)) = (LINK.as_ref(), TYPE.as_ref(), HREF.as_ref()) else { return Vec::new() };
+    let mut found: Vec<Url> = Vec::new();
+    for tag in link.find_iter(html).map(|tag| tag.as_str()).filter(|tag| kind.is_match(tag)) {
+        let Some(value) = href.captures(tag).and_then(|parts| parts.iter().skip(1).flatten().next()) else { continue };
+        let Ok(feed) = url.join(&html_escape::decode_html_entities(value.as_str())) else { continue };
+        // Feeds of comments are no news.
+        let is_news = matches!(feed.scheme(), "http" | "https") && !feed.path().contains("comments");
+        if is_news && !found.contains(&feed) {
+            found.push(feed);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn url() -> Url {
+    Url::parse("https://news.example/rss/all.xml").unwrap()
+}
+
+fn read(text: &str) -> Result<Feed, NoFeed> {
+    read_feed(text.as_bytes(), Some("text/xml"), &url())
+}
+
+fn rss(item: &str) -> String {
+    format!("<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title>{item}</channel></rss>")
+}
+
+fn only(text: &str) -> FeedEntry {
+    let feed = read(text).unwrap();
+    assert_eq!(feed.entries.len(), 1, "{text}");
+    feed.entries.into_iter().next().unwrap()
+}
+
+#[test]
+fn what_real_feeds_get_wrong_is_read_all_the_same() {
+    let cases = [
+        ("undefined entities", rss("<item><title>A&nbsp;&laquo;b&raquo;</title><link>/a</link></item>"), "A «b»"),
+        ("a bare ampersand", rss("<item><title>A & B &c</title><link>/a</link></item>"), "A & B &c"),
+        ("what stands before it", format!("\u{feff}\n  {}", rss("<item><title>A</title><link>/a</link></item>")), "A"),
+        ("an address in the guid", rss("<item><title>A</title><link/><guid>https://news.example/a</guid></item>"), "A"),
+        ("markup in a title", rss("<item><title>&lt;b&gt;A&lt;/b&gt; b</title><link>/a</link></item>"), "A b"),
+        ("a script", rss("<item><title>A&lt;script&gt;x()&lt;/script&gt; b</title><link>/a</link></item>"), "A b"),
+        ("CDATA", rss("<item><title><![CDATA[A & <i>b</i>]]></title><link>/a</link></item>"), "A & b"),
+        ("an end that never comes", "<rss><channel><item><title>A</title><link>/a</link>".to_owned(), "A"),
+        ("a tag that is not closed", rss("<item><title>A</title><br><link>/a</link></item>"), "A"),
+        ("a prefix without a namespace", rss("<item><title>A</title><link>/a</link><x:y>1</x:y></item>"), "A"),
+        ("the same twice", rss(&"<item><title>A</title><link>/a</link></item>".repeat(2)), "A"),
+    ];
+    for (what, text, title) in cases {
+        let entry = only(&text);
+        assert_eq!((entry.title.as_str(), entry.url.as_str()), (title, "https://news.example/a"), "{what}");
+    }
+}
+
+#[test]
+fn atom_and_rdf_are_read_with_their_bases() {
+    let atom = r#"<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="uk" xml:base="https://other.example/x/"><title>T</title>
+        <entry><title type="html">A &amp;amp; b</title><link rel="self" href="s"/><link href="a"/>
+        <updated>2026-11-18T10:00:00+02:00</updated><summary>Sum</summary></entry></feed>"#;
+    let entry = only(atom);
+    assert_eq!((entry.title.as_str(), entry.url.as_str()), ("A & b", "https://other.example/x/a"));
+    assert_eq!(entry.published_at.unwrap().to_rfc3339(), "2026-11-18T08:00:00+00:00");
+    let rdf = r#"<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+        xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>T</title></channel>
+        <item><title>A</title><link>https://news.example/a</link><dc:date>2026-11-18</dc:date></item></rdf:RDF>"#;
+    assert_eq!(only(rdf).published_at.unwrap().to_rfc3339(), "2026-11-18T00:00:00+00:00");
+}
+
+#[test]
+fn dates_are_read_as_feeds_write_them() {
+    for (text, expected) in [
+        ("Wed, 18 Nov 2026 07:15:00 GMT", "2026-11-18T07:15:00"),
+        ("Wed, 18 Nov 2026 10:15:00 MSK", "2026-11-18T07:15:00"),
+        ("Ср, 18 Nov 2026 10:15:00 +0300", "2026-11-18T07:15:00"),
+        ("Tue, 18 Nov 2026 09:15:00 EET", "2026-11-18T07:15:00"),
+        ("18 Nov 26 07:15:00 GMT", "2026-11-18T07:15:00"),
+        ("2026-11-18T07:15:00Z", "2026-11-18T07:15:00"),
+        ("2026-11-18 07:15:00", "2026-11-18T07:15:00"),
+        ("Wednesday, 18 November 2026 07:15", "2026-11-18T07:15:00"),
+    ] {
+        let read = date(text).map(|date| date.format("%Y-%m-%dT%H:%M:%S").to_string());
+        assert_eq!(read.as_deref(), Some(expected), "{text}");
+    }
+    for text in ["", "now", "Thu, 01 Jan 1970 00:00:00 GMT"] {
+        assert_eq!(date(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_russian_feed_in_windows_1251_is_read_whatever_it_declares() {
+    let text = rss("<item><title>Таможня выдала разрешение морскому порту</title><link>/a</link></item>");
+    let declared = text.replace("?>", " encoding=\"windows-1251\"?>");
+    for text in [declared, text.replace("?>", " encoding=\"utf-8\"?>")] {
+        let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode(&text);
+        let feed = read_feed(&bytes, Some("application/rss+xml"), &url()).unwrap();
+        assert_eq!(feed.entries[0].title, "Таможня выдала разрешение морскому порту");
+    }
+}
+
+#[test]
+fn a_page_and_an_empty_body_are_no_feed() {
+    assert_eq!(read("<!doctype html><html><body>Sign in</body></html>"), Err(NoFeed::WebPage));
+    assert_eq!(read("  \n"), Err(NoFeed::Empty));
+    assert_eq!(read("nothing here"), Err(NoFeed::Other));
+    assert_eq!(read(r#"{"version":"1"}"#), Err(NoFeed::Other));
+    assert!(read(&rss("")).unwrap().entries.is_empty(), "a feed without entries is a feed");
+}
+
+#[test]
+fn nothing_is_expanded() {
+    let mut bomb = "<?xml version=\"1.0\"?><!DOCTYPE rss [<!ENTITY a0 \"lol\">".to_owned();
+    for level in 1..12 {
+        let inner = format!("&a{};", level - 1).repeat(10);
+        bomb += &["<!ENTITY a", &level.to_string(), " \"", &inner, "\">"].concat();
+    }
+    bomb.push_str("<!ENTITY x SYSTEM \"file:///etc/passwd\">]><rss><channel><item><title>A &a11; &x;</title><link>/a</link></item></channel></rss>");
+    assert_eq!(only(&bomb).title, "A &a11; &x;");
+}
+
+#[test]
+fn a_feed_says_when_it_wants_to_be_read() {
+    let feed = read(&rss("<ttl>60</ttl><skipHours><hour>1</hour><hour>24</hour></skipHours>")).unwrap();
+    assert_eq!((feed.ttl, feed.skip_hours), (Some(Duration::from_hours(1)), vec![0, 1]));
+    assert_eq!(read(&rss("<ttl>0</ttl>")).unwrap().ttl, None);
+}
+
+#[test]
+fn a_page_names_its_feeds() {
+    let html = r#"<link rel="alternate" type="application/rss+xml" href="/rss"><LINK TYPE='application/atom+xml' HREF='a?x=1&amp;y=2'>
+        <link rel="stylesheet" href="x.css"><link type="application/rss+xml" href="/comments/feed"><link type=application/rss+xml href="javascript:1">"#;
+    let found: Vec<String> = feeds_of_page(html, &url()).into_iter().map(String::from).collect();
+    assert_eq!(found, ["https://news.example/rss", "https://news.example/rss/a?x=1&y=2"]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_break_it(bytes in proptest::collection::vec(any::<u8>(), 0..300), tags in "[<>/&;a-z\\[\\]! =\"]{0,200}") {
+        let mut feed = b"<rss><channel><item><title>".to_vec();
+        feed.extend(bytes);
+        feed.extend(tags.bytes());
+        drop(read_feed(&feed, None, &url()));
+    }
+}
+
+/// Where real feeds lie that cannot be shipped; `None`, said aloud, where they do not.
+#[expect(clippy::disallowed_methods, reason = "where test data lies is no configuration of the product")]
+fn collections() -> Option<tempfile::TempDir> {
+    let data = std::env::var_os("CORROBORATE_SHARED_DATA").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        std::path::PathBuf::from,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["feedparser_tests", "gofeed_testdata", "feed-rs_fixtures"] {
+        let archive = data.join("feeds").join(format!("{name}.tar.gz"));
+        if !archive.exists() {
+            eprintln!("skipped: {name} is not there");
+            return None;
+        }
+        let status = std::process::Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(folder.path()).status();
+        assert!(status.unwrap().success());
+    }
+    Some(folder)
+}
+
+fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            files(&entry.path(), found);
+        } else if entry.path().extension().is_some_and(|extension| extension == "xml") {
+            found.push(entry.path());
+        }
+    }
+}
+
+/// The titles and addresses that feedparser's own tests expect of the first entry, and what share of them is read.
+#[test]
+fn the_feeds_of_other_readers_are_read_as_they_expect() {
+    let Some(folder) = collections() else { return };
+    let mut all = Vec::new();
+    files(folder.path(), &mut all);
+    assert!(all.len() > 2000, "{} files", all.len());
+    let expected = Regex::new(r"entries\[0\]\['(title|link)'\] == u?'([^'\\<&]+)'").unwrap();
+    let (mut right, mut wrong, mut feeds) = (0, Vec::new(), 0);
+    for path in &all {
+        let bytes = std::fs::read(path).unwrap();
+        feeds += usize::from(read_feed(&bytes, None, &url()).is_ok());
+        let (text, _, _) = crate::reading::decode(&bytes, None);
+        let Some(asked) = expected.captures(&text) else { continue };
+        // These speak of the server that feedparser's tests run.
+        if path.file_name().unwrap().to_string_lossy().starts_with("http_") {
+            continue;
+        }
+        let items = mended(&text).and_then(|text| read_items(&text, &url())).map(|read| read.items).unwrap_or_default();
+        let first = items.into_iter().next().unwrap_or_default();
+        let found = if &asked[1] == "title" { first.title.map(|title| clipped(&title, MAX_TITLE)) } else { first.link };
+        if found.is_some_and(|found| found.trim().eq_ignore_ascii_case(asked[2].trim())) {
+            right += 1;
+        } else {
+            wrong.push(format!("{}: not {}", path.file_name().unwrap().display(), &asked[2]));
+        }
+    }
+    let share = f64::from(right) / (f64::from(right) + wrong.len() as f64);
+    println!(
+        "{feeds} of {} files are feeds; {share:.4} of {} values as expected",
+        all.len(),
+        right as usize + wrong.len()
+    );
+    println!("{wrong:#?}");
+    assert!(share >= 0.9, "{share}");
+}

@@ -1,0 +1,214 @@
+//! The feeds' promises: a real server that serves them, a real database that holds what they published.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use chrono::{DateTime, TimeDelta, Utc};
+use corroborate::domain::clock::FixedClock;
+use corroborate::domain::rules::{DomainList, DomainRule, DomainRules};
+use corroborate::outbound::{
+    AskError, AskMeter, Asker, Gate, HttpClient, NoObserver, PageFetcher, PageSettings, PageSource,
+};
+use corroborate::providers::feeds::{self, Feeds, FeedsParts, FeedsSettings};
+use corroborate::providers::{Answer, Provider, Query};
+use corroborate::store::Store;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::support::database;
+
+/// Status and body by path.
+type Pages = HashMap<String, (u16, Vec<u8>)>;
+/// A path, and what it was known by.
+type Asked = (String, Option<String>);
+
+/// What the site serves by path, and what it was asked.
+#[derive(Debug, Clone, Default)]
+struct Site {
+    pages: Arc<Mutex<Pages>>,
+    /// Path and `If-None-Match` of each request.
+    seen: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Site {
+    fn serve(&self, path: &str, status: u16, body: impl Into<Vec<u8>>) {
+        self.pages.lock().unwrap().insert(path.to_owned(), (status, body.into()));
+    }
+
+    fn asked(&self, path: &str) -> Vec<Option<String>> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter().filter(|(asked, _)| asked == path).map(|(_, etag)| etag.clone()).collect()
+    }
+
+    fn answer(&self, request: &Request) -> Response {
+        let path = request.uri().path().to_owned();
+        let etag = request.headers().get("if-none-match").map(|value| value.to_str().unwrap().to_owned());
+        self.seen.lock().unwrap().push((path.clone(), etag.clone()));
+        let (status, body) = self.pages.lock().unwrap().get(&path).cloned().unwrap_or((404, Vec::new()));
+        let (status, body) = if etag.as_deref() == Some("\"v1\"") { (304, Vec::new()) } else { (status, body) };
+        let response = Response::builder().status(status).header("etag", "\"v1\"");
+        response.header("content-type", "application/rss+xml").body(body.into()).unwrap()
+    }
+
+    async fn start(&self) -> Url {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let site = self.clone();
+        let router = Router::new().fallback(move |request: Request| async move { site.answer(&request) });
+        #[expect(clippy::disallowed_methods, reason = "it ends with the test's runtime")]
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Url::parse(&url).unwrap()
+    }
+}
+
+fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_795_000_000, 0).unwrap()
+}
+
+fn rule(domain: &str, list: DomainList) -> DomainRule {
+    DomainRule { domain: domain.to_owned(), list, credibility: None, source_type: None, why: None }
+}
+
+fn feed(items: &[(&str, &str, &str)]) -> String {
+    let items: Vec<String> = items
+        .iter()
+        .map(|(link, title, summary)| {
+            let date = (now() - TimeDelta::hours(5)).to_rfc2822();
+            format!("<item><title>{title}</title><link>{link}</link><description>{summary}</description><pubDate>{date}</pubDate></item>")
+        })
+        .collect();
+    format!(
+        "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title>{}</channel></rss>",
+        items.concat()
+    )
+}
+
+fn over(store: &Store, urls: Vec<Url>, rules: Vec<DomainRule>, now: DateTime<Utc>) -> Feeds {
+    let clock = Arc::new(FixedClock(now));
+    let pages = PageSettings { allow_private: true, ..PageSettings::default() };
+    let rules = Arc::new(DomainRules::new(rules, false));
+    let http = HttpClient::live("corroborate-test").unwrap();
+    let settings =
+        FeedsSettings { urls, discover: false, interval: Duration::from_mins(15), keep: Duration::from_hours(14 * 24) };
+    let parts = FeedsParts {
+        store: store.clone(),
+        pages: Arc::new(PageFetcher::new(pages, PageSource::Live).unwrap()),
+        rules: Arc::new(move || Arc::clone(&rules)),
+        clock: Arc::clone(&clock) as Arc<dyn corroborate::domain::Clock>,
+        gate: Gate::new(feeds::gate_settings(Duration::from_mins(10)), http, clock, Arc::new(NoObserver)),
+    };
+    feeds::new(settings, parts)
+}
+
+fn trusted() -> Vec<DomainRule> {
+    vec![rule("news.example", DomainList::Allow), rule("bad.example", DomainList::Deny)]
+}
+
+fn query(text: &str) -> Query {
+    Query {
+        text: text.to_owned(),
+        terms: Vec::new(),
+        language: None,
+        domains: Vec::new(),
+        around: None,
+        limit: 5,
+        source_document: None,
+    }
+}
+
+async fn ask(feeds: &Feeds, query: &Query) -> Result<Answer, AskError> {
+    let asker = Asker { until: Instant::now() + Duration::from_secs(20), meter: &AskMeter::default() };
+    feeds.ask(query, asker).await
+}
+
+async fn titles(feeds: &Feeds, query: &Query) -> Vec<String> {
+    ask(feeds, query).await.unwrap().hits.into_iter().map(|hit| hit.title).collect()
+}
+
+#[tokio::test]
+async fn what_trusted_sites_published_is_found_in_three_languages_and_nothing_of_others() {
+    let Some(test) = database::database().await else { return };
+    let site = Site::default();
+    let base = site.start().await;
+    let items = feed(&[
+        ("https://news.example/1", "Customs grants approval to Vizhinjam seaport", "The port opens in June."),
+        ("https://news.example/2", "The weather of June", "Rain in the port."),
+        ("https://bad.example/3", "Customs grants approval to Vizhinjam seaport", ""),
+        ("https://other.example/4", "Customs grants approval to Vizhinjam seaport", ""),
+        ("https://news.example/5", "Митниця надала дозвіл порту Візінджам", "Порт відкриють у червні."),
+    ]);
+    site.serve("/all", 200, items);
+    let russian = feed(&[("https://news.example/6", "Таможня выдала разрешение порту Визинджам", "")]);
+    let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode(&russian);
+    site.serve("/ru", 200, bytes.into_owned());
+    let urls = vec![base.join("all").unwrap(), base.join("ru").unwrap()];
+    // Nothing was read before: the question reads them itself.
+    let feeds = over(&test.store, urls, trusted(), now());
+    let hits = ask(&feeds, &query("Customs approved the Vizhinjam seaport")).await.unwrap().hits;
+    let found: Vec<&str> = hits.iter().map(|hit| hit.url.as_str()).collect();
+    assert_eq!(found, ["https://news.example/1"]);
+    assert_eq!(hits[0].published_at, Some(now() - TimeDelta::hours(5)));
+    assert!(hits[0].content.is_none() && hits[0].provider == "feeds");
+    assert_eq!(
+        titles(&feeds, &query("Порту Візінджам дали дозвіл митниці")).await,
+        ["Митниця надала дозвіл порту Візінджам"]
+    );
+    assert_eq!(
+        titles(&feeds, &query("разрешение порта Визинджам")).await,
+        ["Таможня выдала разрешение порту Визинджам"]
+    );
+    assert!(titles(&feeds, &query("A June festival of light in Paris")).await.is_empty(), "one common word is no hit");
+    let elsewhere = Query { domains: vec!["else.example".into()], ..query("Customs approved Vizhinjam") };
+    assert!(titles(&feeds, &elsewhere).await.is_empty());
+    let long_ago = Query { around: Some(now() - TimeDelta::days(90)), ..query("Customs approved Vizhinjam") };
+    assert!(titles(&feeds, &long_ago).await.is_empty());
+    // The rules of now decide, not those of when it was read.
+    let denied = over(&test.store, vec![], vec![rule("news.example", DomainList::Deny)], now());
+    assert!(titles(&denied, &query("Customs approved the Vizhinjam seaport")).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_feed_is_read_once_a_pause_by_the_whole_fleet_and_asked_whether_it_changed() {
+    let Some(test) = database::database().await else { return };
+    let site = Site::default();
+    let base = site.start().await;
+    site.serve("/all", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
+    let url = base.join("all").unwrap();
+    let processes: Vec<Feeds> = (0..4).map(|_| over(&test.store, vec![url.clone()], trusted(), now())).collect();
+    let rounds = futures::future::join_all(processes.iter().map(Provider::keep_up)).await;
+    assert!(rounds.iter().all(Result::is_ok), "{rounds:?}");
+    processes[0].keep_up().await.unwrap();
+    assert_eq!(site.asked("/all"), [None], "four processes and two rounds are one request");
+    let later = over(&test.store, vec![url], trusted(), now() + TimeDelta::minutes(16));
+    later.keep_up().await.unwrap();
+    assert_eq!(site.asked("/all"), [None, Some("\"v1\"".to_owned())]);
+    assert_eq!(titles(&later, &query("Customs approved Vizhinjam")).await.len(), 1, "unchanged is still there");
+    let much_later = over(&test.store, vec![], trusted(), now() + TimeDelta::days(15));
+    much_later.keep_up().await.unwrap();
+    assert!(titles(&much_later, &query("Customs approved Vizhinjam")).await.is_empty(), "old entries are removed");
+}
+
+#[tokio::test]
+async fn what_is_no_feed_any_more_rests_and_what_is_gone_is_dropped() {
+    let Some(test) = database::database().await else { return };
+    let site = Site::default();
+    let base = site.start().await;
+    site.serve("/page", 200, "<!doctype html><html><body>Sign in</body></html>");
+    site.serve("/gone", 410, "");
+    let urls = vec![base.join("page").unwrap(), base.join("gone").unwrap()];
+    let first = over(&test.store, urls.clone(), trusted(), now());
+    let error = ask(&first, &query("Customs approved Vizhinjam")).await.unwrap_err();
+    assert_eq!(error.label(), "could_not_ask", "nothing could be read, which is not nothing found");
+    over(&test.store, urls.clone(), trusted(), now() + TimeDelta::minutes(16)).keep_up().await.unwrap();
+    over(&test.store, urls.clone(), trusted(), now() + TimeDelta::minutes(32)).keep_up().await.unwrap();
+    assert_eq!(site.asked("/page").len(), 2, "after the second failure it rests twice as long");
+    assert_eq!(site.asked("/gone").len(), 1, "gone is gone");
+    site.serve("/page", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
+    let healed = over(&test.store, urls, trusted(), now() + TimeDelta::days(2));
+    healed.keep_up().await.unwrap();
+    assert_eq!(site.asked("/gone").len(), 1);
+}
