@@ -7,7 +7,8 @@
 --   provider_breakers  who is left alone, until when and why
 --   provider_usage     what is shown and charted: calls, errors and dollars of calls that were made
 --
--- Locks are taken in the order schedule, quota, breaker, spending; whoever needs only a later one begins there.
+-- Whoever takes several locks takes the schedule's row of its provider first, which lets one in at a time; the row of the
+-- month's spending is the only one that providers share, and whoever holds it waits for nothing that another holder has.
 
 CREATE TABLE IF NOT EXISTS provider_schedule (
     provider text PRIMARY KEY,

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Degradation {
     /// The breaker of that provider is open, or it refused to be asked now (throttled, exhausted).
     ProviderOpen(String),
+    /// That provider is well, but the turns of its rate limit were taken by others for too long.
+    ProviderBusy(String),
     /// That provider was asked and failed (5xx, timeout, nonsense at status 200).
     ProviderFailed(String),
     /// That provider's key is refused.
@@ -32,6 +34,7 @@ impl Degradation {
     pub const fn label(&self) -> &'static str {
         match self {
             Self::ProviderOpen(_) => "provider_open",
+            Self::ProviderBusy(_) => "provider_busy",
             Self::ProviderFailed(_) => "provider_failed",
             Self::ProviderDisabled(_) => "provider_disabled",
             Self::StoreAway(_) => "store_away",
@@ -49,6 +52,7 @@ impl fmt::Display for Degradation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ProviderOpen(name)
+            | Self::ProviderBusy(name)
             | Self::ProviderFailed(name)
             | Self::ProviderDisabled(name)
             | Self::StoreAway(name) => {

@@ -272,6 +272,7 @@ fn failed_then(failure: Failure) -> AskError {
         "malformed" => AskError::Malformed { detail },
         "refused" => AskError::Refused { detail },
         "too_large" => AskError::TooLarge,
+        "connection_lost" => AskError::Lost { detail },
         _ => AskError::Connect { detail },
     }
 }
@@ -322,8 +323,10 @@ fn transport_error(error: &reqwest::Error) -> AskError {
         AskError::Timeout
     } else if error.is_builder() {
         AskError::Refused { detail: body::innermost(error) }
-    } else {
+    } else if error.is_connect() {
         AskError::Connect { detail: body::innermost(error) }
+    } else {
+        AskError::Lost { detail: body::innermost(error) }
     }
 }
 

@@ -26,6 +26,9 @@ pub enum AskError {
     Timeout,
     #[error("the provider could not be reached: {detail}")]
     Connect { detail: String },
+    /// The request was on its way when the connection broke: the provider may have worked, and charged, for nothing.
+    #[error("the connection to the provider broke off: {detail}")]
+    Lost { detail: String },
     #[error("the provider's answer could not be read: {detail}")]
     Malformed { detail: String },
     /// This query only, and for good: asking the same again is pointless, asking something else is fine.
@@ -39,6 +42,9 @@ pub enum AskError {
     /// Not asked: the breaker is open.
     #[error("the provider is left alone until {until}")]
     Open { until: DateTime<Utc> },
+    /// Not asked: others have the turns of its rate until then, and nobody waits that long.
+    #[error("the provider's rate is taken until {until}; its turns come too late for this one")]
+    Busy { until: DateTime<Utc> },
     /// The provider does not serve us as we are set up (its API is switched off for the project, JSON is not allowed …).
     #[error("the provider is disabled: {detail}")]
     Disabled { detail: String },
@@ -79,11 +85,13 @@ impl AskError {
             Self::Server { .. } => "server_error",
             Self::Timeout => "timeout",
             Self::Connect { .. } => "connect",
+            Self::Lost { .. } => "connection_lost",
             Self::Malformed { .. } => "malformed",
             Self::Refused { .. } => "refused",
             Self::CouldNotAsk { .. } => "could_not_ask",
             Self::TooLarge => "too_large",
             Self::Open { .. } => "open",
+            Self::Busy { .. } => "busy",
             Self::Disabled { .. } => "disabled",
             Self::DailyLimit => "daily_limit",
             Self::MonthlyLimit => "monthly_limit",
@@ -102,6 +110,7 @@ impl AskError {
             Self::Server { .. }
                 | Self::Timeout
                 | Self::Connect { .. }
+                | Self::Lost { .. }
                 | Self::Malformed { .. }
                 | Self::CouldNotAsk { .. }
                 | Self::TooLarge
@@ -115,6 +124,7 @@ impl AskError {
             Self::Server { .. }
                 | Self::Timeout
                 | Self::Connect { .. }
+                | Self::Lost { .. }
                 | Self::Malformed { .. }
                 | Self::Throttled { retry_after: Some(_) }
         )
@@ -124,7 +134,13 @@ impl AskError {
     pub const fn may_be_billed(&self) -> bool {
         matches!(
             self,
-            Self::Timeout | Self::Malformed { .. } | Self::CouldNotAsk { .. } | Self::TooLarge | Self::Deadline
+            Self::Timeout
+                | Self::Lost { .. }
+                | Self::Server { .. }
+                | Self::Malformed { .. }
+                | Self::CouldNotAsk { .. }
+                | Self::TooLarge
+                | Self::Deadline
         )
     }
 
@@ -136,6 +152,7 @@ impl AskError {
             | Self::Open { .. }
             | Self::DailyLimit
             | Self::MonthlyLimit => Degradation::ProviderOpen(provider.to_owned()),
+            Self::Busy { .. } => Degradation::ProviderBusy(provider.to_owned()),
             Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
             Self::Budget => Degradation::Budget,
             Self::StoreAway { .. } => Degradation::StoreAway(provider.to_owned()),
@@ -143,6 +160,7 @@ impl AskError {
             Self::Server { .. }
             | Self::Timeout
             | Self::Connect { .. }
+            | Self::Lost { .. }
             | Self::Malformed { .. }
             | Self::Refused { .. }
             | Self::CouldNotAsk { .. }
@@ -156,6 +174,7 @@ impl AskError {
     pub(super) fn without(mut self, secrets: &[String]) -> Self {
         if let Self::BadKey { detail }
         | Self::Connect { detail }
+        | Self::Lost { detail }
         | Self::Malformed { detail }
         | Self::Refused { detail }
         | Self::CouldNotAsk { detail }
@@ -209,11 +228,13 @@ pub(crate) mod samples {
             AskError::Server { status: 503 },
             AskError::Timeout,
             AskError::Connect { detail: detail() },
+            AskError::Lost { detail: detail() },
             AskError::Malformed { detail: detail() },
             AskError::Refused { detail: detail() },
             AskError::CouldNotAsk { detail: detail() },
             AskError::TooLarge,
             AskError::Open { until: DateTime::UNIX_EPOCH },
+            AskError::Busy { until: DateTime::UNIX_EPOCH },
             AskError::Disabled { detail: detail() },
             AskError::DailyLimit,
             AskError::MonthlyLimit,
@@ -241,11 +262,13 @@ mod tests {
             ("server_error", true, true, "provider_failed:p"),
             ("timeout", true, true, "provider_failed:p"),
             ("connect", true, true, "provider_failed:p"),
+            ("connection_lost", true, true, "provider_failed:p"),
             ("malformed", true, true, "provider_failed:p"),
             ("refused", false, false, "provider_failed:p"),
             ("could_not_ask", true, false, "provider_failed:p"),
             ("too_large", true, false, "provider_failed:p"),
             ("open", false, false, "provider_open:p"),
+            ("busy", false, false, "provider_busy:p"),
             ("disabled", false, false, "provider_disabled:p"),
             ("daily_limit", false, false, "provider_open:p"),
             ("monthly_limit", false, false, "provider_open:p"),

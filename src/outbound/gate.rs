@@ -384,8 +384,8 @@ impl Gate {
                 (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
             }
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
-            // It was billed, most likely, and what was slow a moment ago is not worth its price again.
-            AskError::Timeout if self.price().is_some() => None,
+            // It was billed, most likely, and what was slow or broke off a moment ago is not worth its price again.
+            AskError::Timeout | AskError::Lost { .. } if self.price().is_some() => None,
             _ => Some(delays.next()),
         }
     }

@@ -294,9 +294,9 @@ async fn a_turn_further_off_than_the_longest_wait_is_not_waited_for() {
     let bench = bench(GateSettings { rpm: 60, max_wait, ..settings() }, [OK]);
     bench.ask(60.0).await.unwrap();
     let start = Instant::now();
-    assert_eq!(bench.ask(60.0).await.unwrap_err().label(), "open");
+    assert_eq!(bench.ask(60.0).await.unwrap_err().label(), "busy");
     assert!(start.elapsed() < Duration::from_millis(900), "a minute of the caller's time is not for waiting");
-    assert!(bench.heard.lines().contains(&"not asked test open".to_owned()), "{:?}", bench.heard.lines());
+    assert!(bench.heard.lines().contains(&"not asked test busy".to_owned()), "{:?}", bench.heard.lines());
 }
 
 #[tokio::test]
@@ -304,7 +304,7 @@ async fn a_turn_that_comes_too_late_is_not_waited_for() {
     let bench = bench(GateSettings { rpm: 1, ..settings() }, [OK]);
     bench.ask(1.0).await.unwrap();
     let start = Instant::now();
-    assert_eq!(bench.ask(20.0).await.unwrap_err().label(), "open");
+    assert_eq!(bench.ask(20.0).await.unwrap_err().label(), "busy");
     assert!(start.elapsed() < Duration::from_secs(10));
     assert_eq!(bench.script.asked(), 1);
 }
@@ -390,7 +390,11 @@ async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
     assert_eq!(limited.metered(100.0, &meter).await.unwrap_err().label(), "daily_limit");
     let slow = paid_bench(GateSettings { rpm: 1, ..paid() }, [OK], 10.0);
     slow.metered(1.0, &meter).await.unwrap();
-    assert_eq!(slow.metered(1.0, &meter).await.unwrap_err().label(), "open");
+    assert_eq!(
+        slow.metered(1.0, &meter).await.unwrap_err().label(),
+        "busy",
+        "it is well, only its turn comes too late"
+    );
     assert_eq!((limited.spent().await, slow.spent().await), (0.5, 0.5));
     assert_eq!((meter.attempts(), meter.usd()), (2, 1.0));
 }
@@ -407,6 +411,15 @@ async fn each_attempt_is_counted_and_only_those_that_may_be_billed_cost() {
     assert_eq!((meter.attempts(), meter.usd()), (4, 1.5), "the unreadable answer was billed");
     assert!((bench.gate.status().usd_today - 1.5).abs() < 1e-9);
     assert_eq!((bench.spent().await, bench.script.asked()), (1.5, 4));
+}
+
+#[tokio::test]
+async fn a_paid_call_that_broke_off_is_billed_and_not_made_again() {
+    let lost = Reply::Fail(AskError::Lost { detail: "reset".into() });
+    let meter = AskMeter::default();
+    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [lost, OK], 10.0);
+    assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), "connection_lost");
+    assert_eq!((bench.script.asked(), bench.spent().await, meter.usd()), (1, 0.5, 0.5));
 }
 
 #[tokio::test]

@@ -164,7 +164,7 @@ impl Turnstile {
     }
 
     fn too_late(&self, late: TooLate, deadline: Instant) -> AskError {
-        self.refusal(deadline).unwrap_or_else(|| AskError::Open { until: self.utc(Instant::now() + late.after) })
+        self.refusal(deadline).unwrap_or_else(|| AskError::Busy { until: self.utc(Instant::now() + late.after) })
     }
 
     fn refusal(&self, deadline: Instant) -> Option<AskError> {
@@ -179,7 +179,7 @@ impl Turnstile {
     fn paused(&self, pause: &Pause, now: Instant, deadline: Instant) -> Option<AskError> {
         match pause {
             // The schedule only ever moves on: who cannot wait that long need not ask.
-            Pause::Rate { until } => (*until > deadline).then(|| AskError::Open { until: self.utc(*until) }),
+            Pause::Rate { until } => (*until > deadline).then(|| AskError::Busy { until: self.utc(*until) }),
             Pause::Limited { limit, until } => (now < *until).then(|| limit_error(*limit)),
             Pause::Away { detail, until } => (now < *until).then(|| AskError::StoreAway { detail: detail.clone() }),
         }
@@ -202,14 +202,14 @@ impl Turnstile {
             return paused.map_or(Step::Lease, Step::Refuse);
         };
         if at > deadline {
-            return Step::Refuse(AskError::Open { until: self.utc(at) });
+            return Step::Refuse(AskError::Busy { until: self.utc(at) });
         }
         if at > now {
             return Step::Wait(at);
         }
         if let Err(wait) = place.take() {
             let at = now + wait;
-            return if at > deadline { Step::Refuse(AskError::Open { until: self.utc(at) }) } else { Step::Wait(at) };
+            return if at > deadline { Step::Refuse(AskError::Busy { until: self.utc(at) }) } else { Step::Wait(at) };
         }
         let Inner { breaker, block, .. } = &mut *inner;
         match (breaker.admit(now), block.as_mut()) {

@@ -332,9 +332,10 @@ impl PageFetcher {
         let is_private = guard::check_literal_host(host, guard::is_public).is_err();
         let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
         match timeout_at(end, self.hosts.turn(host, pause)).await {
-            Ok(Ok(turn)) => Ok(turn),
+            // Given at the very end, it would only serve to begin what cannot be finished.
+            Ok(Ok(turn)) if Instant::now() < end => Ok(turn),
             Ok(Err(Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
-            Err(_elapsed) => Err(FetchError::HostBusy { host: host.to_owned() }),
+            Ok(Ok(_)) | Err(_) => Err(FetchError::HostBusy { host: host.to_owned() }),
         }
     }
 

@@ -172,12 +172,12 @@ pub(super) async fn a_redirect_without_a_place_is_no_answer(tested: &Tested) {
 }
 
 pub(super) async fn a_reset_before_the_headers_is_a_failure(tested: &Tested) {
-    ends_as(tested, Reply::Raw(Vec::new()), &["connect"]).await;
+    ends_as(tested, Reply::Raw(Vec::new()), &["connection_lost"]).await;
 }
 
 pub(super) async fn a_reset_within_the_headers_is_a_failure(tested: &Tested) {
-    ends_as(tested, Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec()), &["connect"]).await;
-    ends_as(tested, Reply::Raw(b"\x16\x03\x01 not http at all\r\n\r\n".to_vec()), &["connect"]).await;
+    ends_as(tested, Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec()), &["connection_lost"]).await;
+    ends_as(tested, Reply::Raw(b"\x16\x03\x01 not http at all\r\n\r\n".to_vec()), &["connection_lost"]).await;
 }
 
 pub(super) async fn a_closed_port_is_a_failure(tested: &Tested) {

@@ -90,7 +90,7 @@ impl EventRegistry {
         let patience = Instant::now() + LONGEST_QUEUE;
         let Ok(turn) = timeout_at(asker.until.min(patience), self.turn.acquire()).await else {
             let is_late = patience > asker.until;
-            return Err(if is_late { AskError::Deadline } else { AskError::Open { until: self.gate.now() } });
+            return Err(if is_late { AskError::Deadline } else { AskError::Busy { until: self.gate.now() } });
         };
         let inquiry = Inquiry {
             request: self.request(USAGE_PATH, &serde_json::json!({})),
