@@ -70,6 +70,8 @@ impl Daemon {
             .env("ENRICHMENT_SERPAPI_BASE_URL", base(Target::SerpApi))
             .env("ENRICHMENT_EVENTREGISTRY_BASE_URL", base(Target::EventRegistry))
             .env("ENRICHMENT_NEWSAPI_BASE_URL", base(Target::NewsApi))
+            // Real sites are not asked from a measurement.
+            .env("ENRICHMENT_FEEDS_ENABLED", "false")
             .env("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")
             // A burst is what is measured; the overload rules would answer it with less work.
             .env("ENRICHMENT_MAX_QUEUE_LENGTH", "1000000")

@@ -35,7 +35,7 @@ struct Limits {
 /// Narrow enough to be met many times, and wide enough that most items get their answer.
 const LIMITS: [Limits; 7] = [
     Limits { desk: Desk::GoogleFactCheck, prefix: "FACTCHECK_GOOGLE", rpm: 3000, daily: None, usd: 0.0 },
-    Limits { desk: Desk::Searxng, prefix: "ENRICHMENT_SEARXNG", rpm: 3000, daily: None, usd: 0.0 },
+    Limits { desk: Desk::Searxng, prefix: "ENRICHMENT_SEARXNG", rpm: 12_000, daily: None, usd: 0.0 },
     Limits { desk: Desk::Brave, prefix: "ENRICHMENT_BRAVE", rpm: 600, daily: None, usd: 0.005 },
     Limits { desk: Desk::SerpApi, prefix: "ENRICHMENT_SERPAPI", rpm: 60, daily: None, usd: 0.015 },
     Limits { desk: Desk::Gdelt, prefix: "ENRICHMENT_GDELT", rpm: 60, daily: None, usd: 0.0 },
