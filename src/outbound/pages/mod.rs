@@ -12,6 +12,7 @@
 mod blocked;
 mod decode;
 mod error;
+mod kind;
 mod hosts;
 mod permission;
 #[cfg(test)]
@@ -384,12 +385,12 @@ impl PageFetcher {
         }
         let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
         let content_type = text(CONTENT_TYPE);
-        if let Some(content_type) = content_type.as_deref().filter(|content_type| !is_readable(content_type)) {
+        if let Some(content_type) = content_type.as_deref().filter(|content_type| !kind::is_readable(content_type)) {
             return Err(FetchError::NotAPage { content_type: excerpt(content_type) });
         }
         let Validators { etag, last_modified } = Validators::of(&hop.headers);
         let body = hop.body.read(self.settings.max_bytes, AtCap::Refuse).await?;
-        if let Some(kind) = binary_kind(&body) {
+        if let Some(kind) = kind::of_binary(&body) {
             return Err(FetchError::NotAPage { content_type: kind.to_owned() });
         }
         Ok(FetchedPage { final_url, status: hop.status, content_type, body, etag, last_modified, downgraded })
@@ -473,32 +474,4 @@ fn redirect_target(hop: &Hop, url: &Url) -> Result<Option<Url>, FetchError> {
     // Servers send raw UTF-8 here; the header type only calls ASCII a string.
     let location = std::str::from_utf8(location.as_bytes()).map_err(|_not_utf8| FetchError::BadUrl)?;
     url.join(location.trim()).map(Some).map_err(|_no_url| FetchError::BadUrl)
-}
-
-/// Whether a content type is text that the reading room understands. Feeds and other XML count; JSON does not.
-fn is_readable(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    matches!(essence.as_str(), "" | "text/html" | "text/plain" | "text/xml" | "application/xml" | "application/xhtml+xml")
-        || essence.ends_with("+xml") && essence != "image/svg+xml"
-        // Servers that do not know say this; the body decides.
-        || matches!(essence.as_str(), "application/octet-stream" | "unknown/unknown" | "content/unknown" | "none")
-}
-
-/// What a body is that claims to be text and is not, by its first bytes.
-fn binary_kind(body: &[u8]) -> Option<&'static str> {
-    const KINDS: [(&[u8], &str); 7] = [
-        (b"%PDF-", "application/pdf"),
-        (b"\x89PNG", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"PK\x03\x04", "application/zip"),
-        (b"\x7fELF", "application/x-executable"),
-        (b"RIFF", "application/x-riff"),
-    ];
-    if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| body.starts_with(magic)) {
-        return Some(kind);
-    }
-    // UTF-16 and UTF-32 with a byte order mark are full of NULs, other text has none.
-    let is_wide = body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") || body.starts_with(b"\0\0\xfe\xff");
-    (!is_wide && body.iter().take(512).any(|byte| *byte == 0)).then_some("application/octet-stream")
 }
