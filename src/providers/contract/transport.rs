@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use url::Url;
 use super::{Tested, query};
 use crate::outbound::test_server::{Reply, TestServer, answer, head_promising, json, truncated};
 use crate::outbound::{AskError, AskMeter, Asker, GateSettings, GateState};
@@ -181,11 +182,10 @@ pub(super) async fn a_reset_within_the_headers_is_a_failure(tested: &Tested) {
 }
 
 pub(super) async fn a_closed_port_is_a_failure(tested: &Tested) {
-    let server = TestServer::start([json(tested.subject.success)]).await;
-    let url = server.url.clone();
-    drop(server);
-    // The listener is gone when its task is.
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    // Ours, so that no other test gets it, and nobody listens.
+    let held = tokio::net::TcpSocket::new_v4().unwrap();
+    held.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let url = Url::parse(&format!("http://{}", held.local_addr().unwrap())).unwrap();
     let provider = tested.subject.at(url, |settings| settings);
     let asker = Asker { until: Instant::now() + Duration::from_secs(10), meter: &AskMeter::default() };
     assert_eq!(provider.ask(&query(), asker).await.unwrap_err().label(), "connect");
