@@ -17,6 +17,7 @@ mod body;
 mod breaker;
 mod client;
 mod error;
+mod decode;
 mod fleet;
 mod gate;
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
 //!
 //! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
-//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`
-//! and `decode`, which bound their time and what compression makes of them. No cookies, no keys, no proxy. A page that
-//! refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by markup or script is
-//! not followed; the reading room takes such a page for the empty one it is.
+//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`,
+//! which bounds their time and what compression makes of them; `kind` tells pages from other things. No cookies, no keys,
+//! no proxy. A page that refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by
+//! markup or script is not followed; the reading room takes such a page for the empty one it is.
 //!
 //! To add a rule for a hop, put it into [`PageFetcher::check`] where it needs no network, else beside `permission`; to
 //! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
 
 mod blocked;
-mod decode;
 mod error;
-mod kind;
 mod hosts;
+mod kind;
 mod permission;
 #[cfg(test)]
 mod tests;
@@ -40,6 +39,7 @@ use transfer::AtCap;
 
 use super::body::BodyError;
 use super::client::{BuildError, client_builder, header_map};
+use super::decode;
 use super::error::excerpt;
 use super::guard::{self, GuardedResolver, Lookup, Rule};
 use super::observer::{NoObserver, Observer};
@@ -210,10 +210,6 @@ impl PageFetcher {
                 let client = client_builder(&settings.user_agent)
                     .connect_timeout(settings.connect_timeout)
                     .dns_resolver(GuardedResolver::new(lookup, rule))
-                    // Undone here, with caps.
-                    .gzip(false)
-                    .brotli(false)
-                    .zstd(false)
                     .http2_max_header_list_size(LARGEST_HEADERS)
                     .build();
                 let recorder = if let PageSource::Record(recorder) = live { Some(recorder) } else { None };

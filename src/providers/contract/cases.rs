@@ -52,7 +52,7 @@ fn no_key_or_title(tested: &Tested) -> Option<&'static str> {
 }
 
 /// In the order they are shown.
-pub(in crate::providers) static CASES: [Case; 63] = cases! {
+pub(in crate::providers) static CASES: [Case; 64] = cases! {
     "answers": nonsense {
         an_answer_is_read,
         nothing_found_is_an_empty_answer,
@@ -118,6 +118,7 @@ pub(in crate::providers) static CASES: [Case; 63] = cases! {
         nested_encodings_are_refused,
         an_unknown_encoding_is_refused,
         plain_bytes_called_gzip_are_malformed,
+        a_window_wider_than_the_web_allows_is_refused,
         gzip_called_plain_is_malformed,
     }
     "connections": transport {
