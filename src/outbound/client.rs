@@ -313,8 +313,11 @@ async fn live(
 }
 
 pub(super) fn response(status: u16, headers: HeaderMap, body: Vec<u8>, received_at: DateTime<Utc>) -> ApiResponse {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    ApiResponse { status, headers, body, content_type, received_at }
+    ApiResponse { status, content_type: content_type(&headers), headers, body, received_at }
+}
+
+pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 /// Recorded headers as a map. Those that are no valid headers are left out.

@@ -13,11 +13,12 @@
 
 mod backoff_delays;
 mod block;
+mod blotter;
 mod body;
 mod breaker;
 mod client;
-mod error;
 mod decode;
+mod error;
 mod fleet;
 mod gate;
 #[cfg(test)]
