@@ -30,6 +30,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct TurnSettings {
     pub(super) name: &'static str,
+    /// As the ledger keeps it: see [`super::ledger::LeaseTerms::provider`].
+    pub(super) account: Arc<str>,
     pub(super) identity: String,
     pub(super) pace: Pace,
     pub(super) max_wait: Duration,

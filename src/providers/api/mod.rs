@@ -80,17 +80,12 @@ struct Endpoint {
 #[derive(Debug)]
 pub struct Api {
     endpoints: Vec<Endpoint>,
-    /// What the gates were told of earlier processes, beyond once.
-    told_twice: u64,
 }
 
 /// Builds it of endpoints and their gates, or says what is wrong with the first that cannot work.
 pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadEndpoint> {
-    // Each gate takes over the whole account of the day, which is the provider's.
-    let accounts: Vec<u64> = endpoints.iter().map(|(_, gate)| gate.status().calls_today).collect();
-    let told_twice = accounts.iter().skip(1).sum();
     let endpoints = endpoints.into_iter().map(|(config, gate)| endpoint(config, gate)).collect::<Result<_, _>>()?;
-    Ok(Api { endpoints, told_twice })
+    Ok(Api { endpoints })
 }
 
 fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
@@ -248,8 +243,8 @@ impl Provider for Api {
                 .filter(|_| shown.is_some_and(|status| status.state != GateState::Ready)),
             reason: shown.and_then(|status| status.reason.clone()),
             rpm: all.iter().map(|status| status.rpm).fold(0, u32::saturating_add),
-            calls_today: all.iter().map(|status| status.calls_today).sum::<u64>().saturating_sub(self.told_twice),
-            errors_today: all.iter().map(|status| status.errors_today).max().unwrap_or(0),
+            calls_today: all.iter().map(|status| status.calls_today).sum(),
+            errors_today: all.iter().map(|status| status.errors_today).sum(),
             usd_today: 0.0,
         }
     }
