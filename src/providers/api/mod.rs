@@ -3,7 +3,7 @@
 //! Each endpoint has a gate of its own: one that is down, or that refuses its key, does not silence the others.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 use std::time::Duration;
@@ -140,14 +140,28 @@ impl Endpoint {
         // Of an address made from a claim, "not found" in JSON is about the claim.
         if response.status == 404
             && self.address.has_places()
-            && super::wire::json::<Value>(response).is_ok_and(|body| body.is_object() || body.is_array())
+            && super::wire::json_of_any_shape(response).is_ok_and(|body| body.is_object() || body.is_array())
         {
             return Ok(None);
+        }
+        // A page that forbids is a wall before the endpoint, and says nothing of the key.
+        if response.status == 403 && super::wire::is_page(response) {
+            return Err(AskError::CouldNotAsk { detail: "status 403 with a web page: a wall before it".to_owned() });
         }
         if let Some(error) = response.status_error() {
             return Err(error);
         }
-        let answer: Value = super::wire::json(response)?;
+        let answer: Value = if self.place.is_in_a_list() {
+            super::wire::json_of_any_shape(response)?
+        } else {
+            super::wire::json(response)?
+        };
+        if self.place.in_answer(&answer).is_none()
+            && let Some(error) = wire::told_error(&answer)
+        {
+            // Taken for an answer without the value, it would tell that there is none.
+            return Err(AskError::CouldNotAsk { detail: format!("an error instead of an answer: {error}") });
+        }
         let Some(text) = self.text(&answer, query) else { return Ok(None) };
         Ok(Some(Hit {
             url: url.to_string(),
