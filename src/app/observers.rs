@@ -262,12 +262,27 @@ mod tests {
         for result in CacheResult::ALL {
             is_known(&c::CACHE_REQUESTS, "result", result.as_str());
         }
-        for job in ["answers", "cleanup", "outbox", "domains", "usage"] {
+        for job in ["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage"] {
             is_known(&c::JOB_RUNS, "job", job);
         }
         for queue in QueueName::ALL {
             is_known(&c::ITEM_DURATION, "queue", queue.as_str());
         }
+    }
+
+    #[test]
+    fn every_label_of_a_provider_knows_all_of_them_and_no_others() {
+        let mut names: Vec<&str> = crate::providers::NAMES.iter().copied().chain([OTHER]).collect();
+        names.sort_unstable();
+        let labels = c::ALL.iter().flat_map(|metric| metric.labels.iter()).filter(|label| label.name == "provider");
+        let mut sets = 0;
+        for label in labels {
+            let mut known = label.values.to_vec();
+            known.sort_unstable();
+            assert_eq!(known, names);
+            sets += 1;
+        }
+        assert!(sets > 5, "{sets}");
     }
 
     #[test]

@@ -2,14 +2,10 @@
 //! compression bomb fills the memory.
 
 use std::error::Error as StdError;
-use std::time::Duration;
 
 use reqwest::Response;
-use reqwest::header::{CONTENT_ENCODING, HeaderMap};
-use tokio::time::timeout;
 
-/// Bytes reserved ahead at most, whatever a `Content-Length` promises.
-const RESERVED: usize = 64 * 1024;
+use super::decode::Decoder;
 
 /// Why a body was not read to its end.
 #[derive(Debug)]
@@ -25,40 +21,31 @@ pub(super) enum BodyError {
     Cut(String),
 }
 
-/// The whole body, at most `max_bytes` after decompression. `idle` bounds the pause between two pieces; the total time
-/// is the caller's to bound.
-pub(super) async fn read(mut response: Response, max_bytes: usize, idle: Duration) -> Result<Vec<u8>, BodyError> {
-    plain_encoding(response.headers()).map_err(BodyError::Encoding)?;
-    let promised = response.content_length().unwrap_or(0);
-    if promised > max_bytes as u64 {
+/// The whole body, at most `max_bytes` before and after decompression. The time is the caller's to bound.
+pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, BodyError> {
+    let mut decoder = Decoder::new(response.headers(), max_bytes)?;
+    if response.content_length().is_some_and(|promised| promised > max_bytes as u64) {
         return Err(BodyError::TooLarge);
     }
-    let mut body = Vec::with_capacity(usize::try_from(promised).unwrap_or(0).min(RESERVED));
-    loop {
-        let piece = timeout(idle, response.chunk()).await.map_err(|_elapsed| BodyError::Idle)?;
-        match piece {
-            Ok(Some(piece)) if body.len() + piece.len() > max_bytes => return Err(BodyError::TooLarge),
-            Ok(Some(piece)) => body.extend_from_slice(&piece),
-            Ok(None) => break,
-            Err(error) => return Err(body_error(&error)),
+    let mut came = 0_usize;
+    while let Some(piece) = response.chunk().await.map_err(|error| body_error(&error))? {
+        came = came.saturating_add(piece.len());
+        // Compressed bytes count too: a stream that gives nothing may go on for ever.
+        if came > max_bytes {
+            return Err(BodyError::TooLarge);
         }
+        decoder.push(&piece)?;
     }
-    // Two headers of the same coding are undone once: what is left is still compressed. No text starts like this.
+    packed_once(decoder.finish()?)
+}
+
+/// What was undone once must be plain: no text starts like gzip, in a body that names no coding or inside of the one it
+/// names.
+pub(super) fn packed_once(body: Vec<u8>) -> Result<Vec<u8>, BodyError> {
     if body.starts_with(&[0x1f, 0x8b]) {
         return Err(BodyError::Encoding("the body is compressed twice, or compressed without saying so".to_owned()));
     }
     Ok(body)
-}
-
-/// The client takes away the header of a coding it undoes. What is still there was not undone.
-pub(super) fn plain_encoding(headers: &HeaderMap) -> Result<(), String> {
-    for value in headers.get_all(CONTENT_ENCODING) {
-        let coding = String::from_utf8_lossy(value.as_bytes());
-        if !coding.trim().is_empty() && !coding.trim().eq_ignore_ascii_case("identity") {
-            return Err(format!("content-encoding {} was not asked for", super::error::excerpt(&coding)));
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn body_error(error: &reqwest::Error) -> BodyError {

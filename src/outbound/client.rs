@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
 use reqwest::{Method, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::body::{self, BodyError};
+use super::decode;
 use super::error::{AskError, excerpt};
 use super::record::Recorder;
 use super::replay::{Archive, Failure, RecordedOutcome};
@@ -183,6 +186,10 @@ pub(super) fn client_builder(user_agent: &str) -> reqwest::ClientBuilder {
         .user_agent(user_agent)
         .no_proxy()
         .referer(false)
+        // Undone by `decode`, with caps.
+        .gzip(false)
+        .brotli(false)
+        .zstd(false)
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(POOL_IDLE)
@@ -284,7 +291,9 @@ async fn live(
     now: DateTime<Utc>,
 ) -> Result<ApiResponse, AskError> {
     let url = request.secrets.url(&request.url);
-    let mut builder = client.request(request.method.clone(), url).headers(request.headers.clone());
+    let codings = HeaderValue::from_static(decode::ACCEPTED);
+    let mut builder =
+        client.request(request.method.clone(), url).header(ACCEPT_ENCODING, codings).headers(request.headers.clone());
     if let Some(body) = request.secrets.body(request.body.as_deref())? {
         builder = builder.body(body);
     }
@@ -292,7 +301,7 @@ async fn live(
     let status = answer.status().as_u16();
     let headers = answer.headers().clone();
     // The caller's total deadline is the only one: an API answer is small.
-    let body = body::read(answer, max_bytes, Duration::MAX).await.map_err(|error| match error {
+    let body = body::read(answer, max_bytes).await.map_err(|error| match error {
         BodyError::TooLarge => AskError::TooLarge,
         BodyError::Idle | BodyError::TooSlow => AskError::Timeout,
         BodyError::Encoding(detail) => AskError::Malformed { detail },
@@ -305,8 +314,11 @@ async fn live(
 }
 
 pub(super) fn response(status: u16, headers: HeaderMap, body: Vec<u8>, received_at: DateTime<Utc>) -> ApiResponse {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    ApiResponse { status, headers, body, content_type, received_at }
+    ApiResponse { status, content_type: content_type(&headers), headers, body, received_at }
+}
+
+pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 /// Recorded headers as a map. Those that are no valid headers are left out.

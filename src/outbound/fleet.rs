@@ -14,6 +14,9 @@ use crate::store::FleetSnapshot;
 #[derive(Debug, Clone)]
 pub struct Fleet {
     pub ledger: Arc<dyn Ledger>,
+    /// One of several places at which the provider is asked, each with a rate, limits and a breaker of its own; none: the
+    /// provider has one place. Metrics and results know the provider alone.
+    pub part: Option<String>,
     /// Which key at which address, as a fingerprint: breakers are kept by it.
     pub identity: String,
     /// Attempts per month, UTC.
@@ -32,13 +35,16 @@ impl Fleet {
 
     /// Whoever shares that ledger.
     pub fn at(ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger, identity: String::new(), monthly_limit: None, monthly_cap_usd: None, pace: None }
+        Self { ledger, part: None, identity: String::new(), monthly_limit: None, monthly_cap_usd: None, pace: None }
     }
 
     /// As the turnstile takes it.
     pub(super) fn turns(self, settings: &GateSettings) -> (TurnSettings, Arc<dyn Ledger>) {
         let turns = TurnSettings {
             name: settings.name,
+            account: self
+                .part
+                .map_or_else(|| Arc::from(settings.name), |part| format!("{}:{part}", settings.name).into()),
             identity: self.identity,
             pace: self.pace.unwrap_or_else(|| Pace::per_minute(settings.rpm)),
             max_wait: settings.max_wait,
@@ -67,12 +73,12 @@ impl Follower {
     /// Takes over what others found. `asked` is when the snapshot was asked for.
     pub fn learn(&self, snapshot: &FleetSnapshot, asked: Instant, received: Instant) {
         let settings = self.turnstile.settings();
-        let own = |(provider, identity): (&str, &str)| provider == settings.name && identity == settings.identity;
+        let own = |(provider, identity): (&str, &str)| provider == &*settings.account && identity == settings.identity;
         let found = snapshot.breakers.iter().find(|(provider, identity, _)| own((provider, identity)));
         if let Some((_, _, shared)) = found {
             self.turnstile.learn(shared, received);
         }
-        let used = snapshot.used.iter().find(|(provider, _, _)| provider == settings.name);
+        let used = snapshot.used.iter().find(|(provider, _, _)| provider == &*settings.account);
         let (day, month) = used.map_or((0, 0), |(_, day, month)| (*day, *month));
         let (day_ends, month_ends) = (asked + snapshot.day_ends_in, asked + snapshot.month_ends_in);
         self.turnstile.learn_use(day, month, snapshot.spent_usd, day_ends, month_ends);

@@ -13,9 +13,11 @@
 
 mod backoff_delays;
 mod block;
+mod blotter;
 mod body;
 mod breaker;
 mod client;
+mod decode;
 mod error;
 mod fleet;
 mod gate;

@@ -2,16 +2,15 @@
 
 use std::fmt;
 
+use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use url::Url;
-use url::form_urlencoded::byte_serialize;
 
-use super::client::ApiResponse;
+use super::blotter::Blotter;
+use super::client::{ApiResponse, content_type};
 use super::error::AskError;
 
-/// What stands in a text where a key stood.
-const BLOT: &str = "[key]";
 /// Shorter ones are placeholders (`k`, `test`): blotting them out would garble the answer.
 const SHORTEST_IN_ANSWERS: usize = 8;
 
@@ -77,66 +76,23 @@ impl Secrets {
     }
 }
 
-/// Every form in which a provider may send a key back: as it is, as part of a URL, inside a JSON string.
-pub(super) fn forms(secret: &str) -> Vec<String> {
-    let quoted = Value::from(secret).to_string();
-    let in_json = quoted.trim_matches('"').to_owned();
-    let in_url: String = byte_serialize(secret.as_bytes()).collect();
-    let mut forms = vec![secret.to_owned(), in_json, in_url.replace('+', "%20"), in_url];
-    forms.dedup();
-    forms
-}
-
-/// The text without the secrets.
+/// The text without the secrets, however short they are.
 pub(super) fn blotted(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_owned();
-    for form in secrets.iter().filter(|secret| !secret.is_empty()).flat_map(|secret| forms(secret)) {
-        if text.contains(&form) {
-            text = text.replace(&form, BLOT);
-        }
-    }
-    text
+    Blotter::new(secrets.iter().cloned(), 1).text(text)
 }
 
 /// The answer without the keys that the provider sends back: in its body, where recordings and stored results would keep
 /// them, and in its headers.
 pub(super) fn scrub(response: &mut ApiResponse, secrets: &[String]) {
-    let forms: Vec<String> =
-        secrets.iter().filter(|secret| secret.len() >= SHORTEST_IN_ANSWERS).flat_map(|secret| forms(secret)).collect();
-    for form in &forms {
-        if let Some(clean) = without(&response.body, form.as_bytes()) {
-            response.body = clean;
-        }
-    }
+    let blotter = Blotter::new(secrets.iter().cloned(), SHORTEST_IN_ANSWERS);
+    response.body = blotter.bytes(&response.body);
     for value in response.headers.values_mut() {
-        let Ok(text) = value.to_str() else { continue };
-        if forms.iter().any(|form| text.contains(form.as_str())) {
-            let clean = forms.iter().fold(text.to_owned(), |text, form| text.replace(form.as_str(), BLOT));
-            *value = reqwest::header::HeaderValue::from_str(&clean)
-                .unwrap_or(reqwest::header::HeaderValue::from_static(BLOT));
+        let clean = blotter.bytes(value.as_bytes());
+        if clean != value.as_bytes() {
+            *value = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static("[key]"));
         }
     }
-}
-
-/// The bytes with every occurrence blotted out; nothing when there is none.
-fn without(bytes: &[u8], form: &[u8]) -> Option<Vec<u8>> {
-    let find = |from: usize| {
-        let rest = bytes.get(from..)?;
-        rest.windows(form.len()).position(|window| window == form).map(|at| from + at)
-    };
-    let mut at = find(0)?;
-    let (mut clean, mut from) = (Vec::with_capacity(bytes.len()), 0);
-    loop {
-        clean.extend_from_slice(bytes.get(from..at)?);
-        clean.extend_from_slice(BLOT.as_bytes());
-        from = at + form.len();
-        match find(from) {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
-    clean.extend_from_slice(bytes.get(from..)?);
-    Some(clean)
+    response.content_type = content_type(&response.headers);
 }
 
 #[cfg(test)]
@@ -172,12 +128,12 @@ mod tests {
     #[test]
     fn what_the_provider_sends_back_loses_the_key_in_every_form() {
         let keys = ["s3cret/key+1".to_owned(), "s3cret\"field".to_owned(), "k".to_owned()];
-        let body = br#"{"a":"s3cret/key+1","b":"https://x/?k=s3cret%2Fkey%2B1&z","c":"s3cret\"field","d":"ok"}"#;
+        let body = br#"{"a":"s3cret/key+1","b":"https://x/?k=s3cret%2Fkey%2B1&z","c":"s3cret\"field","d":"ok","e":"dXNlcjpzM2NyZXQva2V5KzE="}"#;
         let headers = header_map(&[("location".to_owned(), "/?api_key=s3cret%2Fkey%2B1".to_owned())]);
         let mut answer = response(200, headers, body.to_vec(), DateTime::UNIX_EPOCH);
         scrub(&mut answer, &keys);
         let text = String::from_utf8(answer.body.clone()).unwrap();
-        assert_eq!(text, r#"{"a":"[key]","b":"https://x/?k=[key]&z","c":"[key]","d":"ok"}"#);
+        assert_eq!(text, r#"{"a":"[key]","b":"https://x/?k=[key]&z","c":"[key]","d":"ok","e":"dXNlcjp[key]E="}"#);
         assert_eq!(answer.header("location"), Some("/?api_key=[key]"));
         assert_eq!(blotted("bad key s3cret%2Fkey%2B1", &keys[..2]), "bad key [key]");
     }

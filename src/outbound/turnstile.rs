@@ -9,7 +9,7 @@ mod exchange;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chrono::{DateTime, SubsecRound as _, Utc};
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
@@ -30,6 +30,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct TurnSettings {
     pub(super) name: &'static str,
+    /// As the ledger keeps it: see [`super::ledger::LeaseTerms::provider`].
+    pub(super) account: Arc<str>,
     pub(super) identity: String,
     pub(super) pace: Pace,
     pub(super) max_wait: Duration,
@@ -347,8 +349,10 @@ impl Turnstile {
     fn utc(&self, moment: Instant) -> DateTime<Utc> {
         let utc = self.clock.now();
         let ahead = chrono::Duration::from_std(moment.saturating_duration_since(Instant::now())).unwrap_or_default();
-        // For people and for retries in seconds: the microseconds that clocks lie apart are no news.
-        utc.checked_add_signed(ahead).unwrap_or(utc).round_subsecs(0)
+        // Whole seconds, for people and for retries, and never an earlier one: who comes back then is let through.
+        let moment = utc.checked_add_signed(ahead).unwrap_or(utc);
+        let second = moment.trunc_subsecs(0);
+        if second < moment { second + TimeDelta::seconds(1) } else { second }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -1,15 +1,19 @@
 //! What every provider without HTTP promises: one that looks in a store, a folder or a database. Each brings its material
-//! in four states; an endpoint of the operator's is asked over HTTP and keeps this contract beside the other one.
+//! in four states; an endpoint of the operator's is asked over HTTP and keeps the other contract.
+//!
+//! To add a case: a function and a line in [`OWN_CASES`]. To add a provider: `own_subject` in its `tests.rs`, and its name in
+//! `suites!`, which makes its test and puts it into `docs/providers.md`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::{BoxFuture, LocalBoxFuture};
 use tokio::time::Instant;
 use url::Url;
 
 use super::contract::now;
-use super::{Answer, Hit, NAMES, PROFILES, Provider, ProviderKind, Query, profile};
+use super::{Answer, Hit, NAMES, PROFILES, Provider, ProviderKind, Query, corpus, database, feeds, knowledge, profile};
 use crate::domain::SystemClock;
 use crate::domain::verdict::Origin;
 use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, HttpClient, NoObserver};
@@ -28,7 +32,48 @@ pub(super) struct OwnSubject {
     pub(super) slow: Box<dyn Provider>,
     /// The origin of the texts it brings along; `None` where its hits lead to pages and bring none.
     pub(super) content: Option<Origin>,
+    /// Takes the material away when all is tried.
+    pub(super) clear: BoxFuture<'static, ()>,
 }
+
+/// One promise.
+pub(super) struct OwnCase {
+    pub(super) name: &'static str,
+    run: for<'a> fn(&'a OwnSubject) -> LocalBoxFuture<'a, ()>,
+}
+
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        [$(OwnCase { name: stringify!($name), run: |subject| Box::pin($name(subject)) }),*]
+    };
+}
+
+/// In the order they are tried and shown.
+pub(super) static OWN_CASES: [OwnCase; 5] = cases![
+    it_has_one_profile_and_costs_nothing,
+    what_it_holds_is_found_well_formed_and_the_best_first,
+    nothing_found_is_an_empty_answer,
+    what_cannot_be_looked_at_is_an_error_and_then_left_alone,
+    a_look_that_takes_too_long_ends_with_the_caller,
+];
+
+/// The providers that keep this contract, and for each the test that tries it. One without its server is skipped, aloud.
+macro_rules! suites {
+    ($($provider:ident),* $(,)?) => {
+        pub(super) static OWN_SUITES: &[&str] = &[$(stringify!($provider)),*];
+
+        mod keeps_the_own_contract {
+            $(#[tokio::test]
+            async fn $provider() {
+                if let Some(subject) = super::$provider::tests::own_subject().await {
+                    super::keeps_the_own_contract(stringify!($provider), subject).await;
+                }
+            })*
+        }
+    };
+}
+
+suites![knowledge, corpus, database, feeds];
 
 /// The provider's own gate, hastened for tests: three failures open it, and nothing is asked twice.
 #[expect(clippy::needless_pass_by_value, reason = "a provider's settings as its own function gives them")]
@@ -38,12 +83,12 @@ pub(super) fn gate(settings: GateSettings) -> Gate {
     Gate::new(settings, HttpClient::live("corroborate-test").unwrap(), Arc::new(SystemClock), Arc::new(NoObserver))
 }
 
-pub(super) async fn keeps_the_own_contract(subject: OwnSubject) {
-    is_known(&subject);
-    answers(&subject).await;
-    finds_nothing_without_an_error(&subject).await;
-    says_when_it_could_not_ask(&subject).await;
-    keeps_to_its_askers_time(&subject).await;
+async fn keeps_the_own_contract(name: &str, subject: OwnSubject) {
+    assert_eq!(subject.full.name(), name);
+    for case in &OWN_CASES {
+        (case.run)(&subject).await;
+    }
+    subject.clear.await;
 }
 
 async fn ask(provider: &dyn Provider, query: &Query, patience: Duration) -> (Result<Answer, AskError>, u32) {
@@ -52,21 +97,24 @@ async fn ask(provider: &dyn Provider, query: &Query, patience: Duration) -> (Res
     (outcome, meter.attempts())
 }
 
-fn is_known(subject: &OwnSubject) {
+async fn it_has_one_profile_and_costs_nothing(subject: &OwnSubject) {
     for provider in [&subject.full, &subject.empty, &subject.broken, &subject.slow] {
         let name = provider.name();
         assert!(NAMES.contains(&name), "{name} is in no list of names");
         let known = profile(name).expect("its profile is in the list of profiles");
         assert!(std::ptr::eq(known, provider.profile()), "{name} has one profile");
         assert_eq!(PROFILES.iter().filter(|one| one.name == name).count(), 1);
-        assert_eq!(provider.kind(), ProviderKind::Own);
+        // A store of our own may also hold addresses of pages, as an engine does.
+        let kinds: &[ProviderKind] =
+            if subject.content.is_some() { &[ProviderKind::Own] } else { &[ProviderKind::Own, ProviderKind::Search] };
+        assert!(kinds.contains(&provider.kind()), "{name}");
         assert!(!provider.paid(), "what is our own costs nothing");
         let status = provider.status();
         assert_eq!((status.name, status.state), (name, GateState::Ready));
     }
 }
 
-async fn answers(subject: &OwnSubject) {
+async fn what_it_holds_is_found_well_formed_and_the_best_first(subject: &OwnSubject) {
     let provider = subject.full.as_ref();
     let (outcome, attempts) = ask(provider, &subject.query, Duration::from_secs(4)).await;
     let found = outcome.unwrap();
@@ -106,14 +154,14 @@ fn is_well_formed(hit: &Hit, provider: &dyn Provider, origin: Option<Origin>) {
     }
 }
 
-async fn finds_nothing_without_an_error(subject: &OwnSubject) {
+async fn nothing_found_is_an_empty_answer(subject: &OwnSubject) {
     let (outcome, _) = ask(subject.empty.as_ref(), &subject.query, Duration::from_secs(4)).await;
     assert_eq!(outcome.unwrap(), Answer::default());
     let status = subject.empty.status();
     assert_eq!((status.errors_today, status.state), (0, GateState::Ready), "nothing found is no error");
 }
 
-async fn says_when_it_could_not_ask(subject: &OwnSubject) {
+async fn what_cannot_be_looked_at_is_an_error_and_then_left_alone(subject: &OwnSubject) {
     let provider = subject.broken.as_ref();
     for left in (0..3).rev() {
         let (outcome, _) = ask(provider, &subject.query, Duration::from_secs(4)).await;
@@ -126,7 +174,7 @@ async fn says_when_it_could_not_ask(subject: &OwnSubject) {
     assert_eq!((outcome.unwrap_err().label(), attempts), ("open", 0));
 }
 
-async fn keeps_to_its_askers_time(subject: &OwnSubject) {
+async fn a_look_that_takes_too_long_ends_with_the_caller(subject: &OwnSubject) {
     let start = Instant::now();
     let (outcome, _) = ask(subject.slow.as_ref(), &subject.query, Duration::from_millis(200)).await;
     assert_eq!(outcome.unwrap_err(), AskError::Deadline);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::contract::cases::CASES;
 use super::contract::{SUITES, Tested};
+use super::contract_own::{OWN_CASES, OWN_SUITES};
 use super::{Languages, NAMES, PROFILES, Profile, Storage};
 use crate::config::{Config, ProviderConfig};
 
@@ -123,8 +124,10 @@ fn order() -> String {
     text
 }
 
+/// For a narrow column. Several are called "Own …": they go by their names.
 fn short(name: &str) -> String {
-    super::profile(name).map_or(name, |profile| profile.title).split(['(', ' ']).next().unwrap_or(name).to_owned()
+    let title = super::profile(name).map_or(name, |profile| profile.title).split(['(', ' ']).next().unwrap_or(name);
+    if title == "Own" { format!("`{name}`") } else { title.to_owned() }
 }
 
 /// Case by provider, from the suite itself, with a note per reason why one does not apply.
@@ -163,17 +166,39 @@ fn matrix() -> String {
     for (at, reason) in reasons.iter().enumerate() {
         writeln!(text, "{}. {reason}.", at + 1).unwrap();
     }
-    let others = PROFILES.iter().filter(|profile| SUITES.iter().all(|(name, _)| *name != profile.name));
-    let others: Vec<String> = others.map(|profile| format!("{} (`{}`)", profile.title, profile.name)).collect();
-    if !others.is_empty() {
-        write!(text, "\nNot in this table, since they have tests of their own: {}.\n", others.join(", ")).unwrap();
+    text
+}
+
+/// The same for providers that look in a store, a folder or a database; every case is for all of them.
+fn own_matrix() -> String {
+    let heads: Vec<String> = OWN_SUITES.iter().map(|name| short(name)).collect();
+    let mut text = format!(
+        "\n### Without HTTP\n\nThe {} cases of `src/providers/contract_own.rs` run for every provider that looks in a store, a \
+         folder or a database: a real one that has the answer, one that has none, one that cannot be looked at, and one \
+         that is slow.\n\n| our own material | {} |\n|---|{}\n",
+        OWN_CASES.len(),
+        heads.join(" | "),
+        ":-:|".repeat(heads.len())
+    );
+    for case in &OWN_CASES {
+        writeln!(text, "| {} |{}", case.name.replace('_', " "), " ✓ |".repeat(heads.len())).unwrap();
     }
     text
 }
 
+#[test]
+fn every_provider_is_tried_by_one_of_the_suites() {
+    let mut tried: Vec<&str> = SUITES.iter().map(|(name, _)| *name).chain(OWN_SUITES.iter().copied()).collect();
+    tried.sort_unstable();
+    let mut names = NAMES.to_vec();
+    names.sort_unstable();
+    assert_eq!(tried, names);
+}
+
 fn manual() -> String {
     let config = Config::built_in();
-    let parts = [HEAD.to_owned(), overview(&config), AFTER_TABLE.to_owned(), order(), details(), matrix()];
+    let parts =
+        [HEAD.to_owned(), overview(&config), AFTER_TABLE.to_owned(), order(), details(), matrix(), own_matrix()];
     parts.concat()
 }
 

@@ -31,13 +31,31 @@ pub(super) fn json<T: DeserializeOwned>(response: &ApiResponse) -> Result<T, Ask
 }
 
 pub(super) fn json_text<T: DeserializeOwned>(text: &str) -> Result<T, AskError> {
-    let text = text.trim_start_matches('\u{feff}').trim();
+    let text = bare(text);
+    // A derived reader would take a list for its fields in order, and an empty one for "nothing found".
+    if text.starts_with('[') && serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        return Err(AskError::Malformed { detail: "a list where an object belongs".to_owned() });
+    }
+    any_json(text)
+}
+
+/// The same where a list is as good as an object.
+pub(super) fn json_of_any_shape(response: &ApiResponse) -> Result<Value, AskError> {
+    any_json(bare(&String::from_utf8_lossy(&response.body)))
+}
+
+/// Whether the body is a web page, whatever its headers call it.
+pub(super) fn is_page(response: &ApiResponse) -> bool {
+    bare(&String::from_utf8_lossy(&response.body)).starts_with('<')
+}
+
+fn bare(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim()
+}
+
+fn any_json<T: DeserializeOwned>(text: &str) -> Result<T, AskError> {
     match text.chars().next() {
         None => Err(AskError::CouldNotAsk { detail: "an empty body".to_owned() }),
-        // A derived reader would take a list for its fields in order, and an empty one for "nothing found".
-        Some('[') if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
-            Err(AskError::Malformed { detail: "a list where an object belongs".to_owned() })
-        }
         Some('{' | '[') => serde_json::from_str(text).map_err(|error| {
             let what = if error.is_eof() { "JSON ends early" } else { "broken JSON" };
             AskError::Malformed { detail: format!("{what} at line {} column {}", error.line(), error.column()) }

@@ -4,6 +4,7 @@
 
 mod told;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -20,7 +21,8 @@ const CHANNEL: &str = "corroborate_fleet";
 /// What a process asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeaseTerms {
-    pub provider: &'static str,
+    /// Whose turns: a provider's name, or `name:part` where it is asked at several places with a rate each.
+    pub provider: Arc<str>,
     /// Which key at which address; breakers are kept by it.
     pub identity: String,
     /// Turns wanted, at least 1.
@@ -186,7 +188,7 @@ impl FleetConnection {
             "SELECT * FROM lease_turns($1, $2, $3, $4, $5, $6, $7, $8, $9::float8::numeric, $10::float8::numeric,
                  $11, $12, $13, $14, $15::float8::numeric)",
         )
-        .bind(terms.provider)
+        .bind(&*terms.provider)
         .bind(&terms.identity)
         .bind(i32::try_from(terms.wanted).unwrap_or(i32::MAX))
         .bind(terms.period.as_secs_f64())
@@ -305,14 +307,15 @@ impl Store {
         Ok(present.unwrap_or_default())
     }
 
-    /// Lets every process ask that provider again, whatever it was left alone for and with whatever key. Gives how many
+    /// Lets every process ask that provider again, at all of its places, whatever it was left alone for and with whatever
+    /// key. Gives how many
     /// breakers that closed.
     pub async fn reset_breakers(&self, provider: &str) -> Result<u64, StoreError> {
         let row = sqlx::query(
             "WITH changed AS (
                  UPDATE provider_breakers SET kind = 'ready', until = NULL, reason = NULL, error = NULL, trips = 0,
                      probe_until = NULL, version = version + 1, updated_at = clock_timestamp()
-                 WHERE provider = $1 AND kind <> 'ready'
+                 WHERE split_part(provider, ':', 1) = $1 AND kind <> 'ready'
                  RETURNING 1)
              SELECT count(*) AS closed, CASE WHEN $2 THEN pg_notify($3, '')::text END AS told FROM changed",
         )
@@ -368,8 +371,8 @@ impl Store {
     }
 
     /// Woken when this process changed a breaker.
-    pub fn fleet_changed(&self) -> std::sync::Arc<tokio::sync::Notify> {
-        std::sync::Arc::clone(&self.wake_fleet)
+    pub fn fleet_changed(&self) -> Arc<tokio::sync::Notify> {
+        Arc::clone(&self.wake_fleet)
     }
 
     /// True for the first process of the fleet that says so on that day: something is to be told once a day.

@@ -188,7 +188,7 @@ async fn the_cap_is_spent_to_the_cent_and_never_overshot() {
 
 fn terms(wanted: u32) -> LeaseTerms {
     LeaseTerms {
-        provider: "brave",
+        provider: "brave".into(),
         identity: String::new(),
         wanted,
         period: Duration::from_millis(1),
@@ -310,6 +310,30 @@ async fn one_probe_goes_out_in_the_whole_fleet_and_decides_for_all() {
         process.follow().await;
         assert_eq!((process.state(), process.ask(async || OK).await), (GateState::Ready, OK));
     }
+}
+
+#[tokio::test]
+async fn each_place_of_a_provider_has_its_own_rate_quota_and_breaker_and_one_reset_opens_all() {
+    let slow = GateSettings { rpm: 1, daily_limit: Some(1), max_wait: Duration::from_millis(50), ..settings() };
+    let part = |name: &str| Some(name.to_owned());
+    let Some((url, processes)) = fleet(slow, |fleet| fleet.part = part("rates")).await else { return };
+    let other = Process::start(&url, settings(), |fleet| fleet.part = part("ports")).await;
+    assert_eq!(processes[0].ask(async || OK).await, OK);
+    assert!(processes[1].ask(async || OK).await.is_err(), "the one turn of the rate is taken");
+    for _ in 0..3 {
+        assert_eq!(other.ask(async || OK).await, OK, "the other place has turns of its own");
+    }
+    let refused = async || Err(AskError::BadKey { detail: "unpaid".into() });
+    assert_eq!(other.ask(refused).await.unwrap_err().label(), "bad_key");
+    until_written(&other.store, 1).await;
+    processes[1].follow().await;
+    assert_ne!(processes[1].state(), GateState::Disabled, "and its refused key is no business of the first");
+    let twin = Process::start(&url, settings(), |fleet| fleet.part = part("ports")).await;
+    twin.follow().await;
+    assert_eq!((twin.state(), twin.gate.status().name), (GateState::Disabled, "brave"));
+    assert_eq!(twin.store.reset_breakers("brave").await.unwrap(), 1, "a person resets the provider");
+    twin.follow().await;
+    assert_eq!(twin.ask(async || OK).await, OK);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 
 use super::{OutboundObserver, observer};
@@ -41,7 +41,8 @@ impl Gates<'_> {
             cost_usd: one.cost_usd,
             ..habits
         };
-        self.shared(settings, identity(one), one.monthly_limit)
+        let identity = identity(one.base_url.as_ref().map(url::Url::as_str).unwrap_or_default(), one.api_key.as_ref());
+        self.shared(settings, Fleet { identity, monthly_limit: one.monthly_limit, ..self.fleet() })
     }
 
     /// A gate with settings that are complete.
@@ -50,16 +51,21 @@ impl Gates<'_> {
         if ON_THIS_MACHINE.contains(&settings.name) {
             return Gate::new(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage));
         }
-        self.shared(settings, String::new(), None)
+        self.shared(settings, self.fleet())
     }
 
-    fn shared(&self, settings: GateSettings, identity: String, monthly_limit: Option<u32>) -> Gate {
-        let fleet = Fleet {
-            identity,
-            monthly_limit,
-            monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
-            ..Fleet::at(Arc::clone(self.ledger))
-        };
+    /// A gate for one of several places at which a provider is asked: with a rate and a breaker of its own, which a new
+    /// address or key begins anew.
+    pub(super) fn place(&self, settings: GateSettings, name: &str, address: &str, key: Option<&SecretString>) -> Gate {
+        self.shared(settings, Fleet { part: Some(name.to_owned()), identity: identity(address, key), ..self.fleet() })
+    }
+
+    fn fleet(&self) -> Fleet {
+        Fleet::at(Arc::clone(self.ledger))
+    }
+
+    fn shared(&self, settings: GateSettings, fleet: Fleet) -> Gate {
+        let fleet = Fleet { monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd), ..fleet };
         let is_transient = profile(settings.name).is_some_and(|profile| profile.storage == Storage::Transient);
         let http = if is_transient { self.http.transient() } else { self.http.clone() };
         let gate = Gate::in_fleet(settings, http, Arc::clone(self.clock), observer(self.usage), fleet);
@@ -75,11 +81,11 @@ const ON_THIS_MACHINE: [&str; 2] = ["knowledge", "corpus"];
 const FINGERPRINT: usize = 8;
 
 /// Which key at which address, so that a new one is not blamed for what the old one did. Nobody finds the key from it.
-fn identity(one: &ProviderConfig) -> String {
+fn identity(address: &str, key: Option<&SecretString>) -> String {
     let mut hash = Sha256::new();
-    hash.update(one.base_url.as_ref().map(url::Url::as_str).unwrap_or_default());
+    hash.update(address);
     hash.update([0]);
-    hash.update(one.api_key.as_ref().map(|key| key.expose_secret().trim()).unwrap_or_default());
+    hash.update(key.map(|key| key.expose_secret().trim()).unwrap_or_default());
     hash.finalize().iter().take(FINGERPRINT).fold(String::new(), |mut text, byte| {
         use std::fmt::Write as _;
         let _infallible = write!(text, "{byte:02x}");
@@ -93,14 +99,11 @@ mod tests {
 
     #[test]
     fn another_key_or_address_is_another_identity_and_shows_neither() {
-        let mut one = Config::built_in().providers.brave;
-        let bare = identity(&one);
-        one.api_key = Some("s3cret-key".into());
-        let keyed = identity(&one);
-        one.api_key = Some(" s3cret-key\n".into());
-        assert_eq!(identity(&one), keyed, "blanks around a key are no other key");
-        one.base_url = Some("http://localhost:1/".parse().unwrap());
-        let moved = identity(&one);
+        let public = "https://api.search.brave.com/";
+        let key = SecretString::from("s3cret-key");
+        let (bare, keyed) = (identity(public, None), identity(public, Some(&key)));
+        assert_eq!(identity(public, Some(&" s3cret-key\n".into())), keyed, "blanks around a key are no other key");
+        let moved = identity("http://localhost:1/", Some(&key));
         assert!(bare != keyed && keyed != moved && bare != moved);
         assert!([&bare, &keyed, &moved].iter().all(|text| text.len() == 2 * FINGERPRINT && !text.contains("s3cret")));
     }

@@ -59,7 +59,8 @@ fn endpoints(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppEr
     let habits = api::gate_settings(parts.gates.config.enrichment.provider_cooldown);
     let endpoints = config.endpoints.iter().map(|one| {
         let (timeout, max_bytes) = (config.timeout, config.max_bytes);
-        let gate = parts.gates.guard(GateSettings { rpm: one.rpm.get(), timeout, max_bytes, ..habits.clone() });
+        let settings = GateSettings { rpm: one.rpm.get(), timeout, max_bytes, ..habits.clone() };
+        let gate = parts.gates.place(settings, &one.name, &one.url, one.api_key.as_ref());
         (one.clone(), gate)
     });
     let built = api::new(endpoints.collect()).map_err(|error| setup("providers.api", error))?;
@@ -80,7 +81,8 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
     let external = ExternalDatabase::new(url, settings).map_err(|error| bad(&error))?;
     let habits = database::gate_settings(parts.gates.config.enrichment.provider_cooldown);
     // The server ends a query in time; a connection that is being made comes before that.
-    let gate = parts.gates.guard(GateSettings { timeout: config.timeout * 2, ..habits });
+    let settings = GateSettings { timeout: config.timeout * 2, ..habits };
+    let gate = parts.gates.place(settings, &config.name, "", Some(url));
     let built = database::new(config.name.clone(), queries, external, gate).map_err(|error| bad(&error))?;
     found.own.push(Arc::new(built));
     Ok(())

@@ -35,11 +35,11 @@ impl Breaker {
 
 #[derive(Debug, Default)]
 struct Books {
-    next: HashMap<&'static str, Instant>,
-    days: HashMap<(&'static str, NaiveDate), u64>,
-    months: HashMap<(&'static str, NaiveDate), u64>,
+    next: HashMap<Arc<str>, Instant>,
+    days: HashMap<(Arc<str>, NaiveDate), u64>,
+    months: HashMap<(Arc<str>, NaiveDate), u64>,
     spent: HashMap<NaiveDate, f64>,
-    breakers: HashMap<(&'static str, String), Breaker>,
+    breakers: HashMap<(Arc<str>, String), Breaker>,
 }
 
 /// In memory. Without limits that outlast the process.
@@ -69,20 +69,21 @@ impl LocalLedger {
         let (now, utc) = (Instant::now(), self.clock.now());
         let mut books = self.lock();
         if let Some(back) = &terms.back {
-            books.take_back(terms.provider, back);
+            books.take_back(&terms.provider, back);
         }
         let decision = books.decide(terms, now, utc);
-        let breaker = books.breakers.get(&(terms.provider, terms.identity.clone()));
+        let breaker = books.breakers.get(&(Arc::clone(&terms.provider), terms.identity.clone()));
         let breaker = breaker.map_or_else(SharedBreaker::default, |breaker| breaker.shown(now));
         Leased { sent: now, received: now, answer: LeaseAnswer { decision, breaker } }
     }
 }
 
 impl Books {
-    fn take_back(&mut self, provider: &'static str, back: &Returned) {
+    fn take_back(&mut self, provider: &str, back: &Returned) {
         let (day, month) = (back.leased_for.date_naive(), month_of(back.leased_for));
-        for used in [self.days.get_mut(&(provider, day)), self.months.get_mut(&(provider, month))].into_iter().flatten()
-        {
+        let provider: Arc<str> = Arc::from(provider);
+        let days = self.days.get_mut(&(Arc::clone(&provider), day));
+        for used in [days, self.months.get_mut(&(provider, month))].into_iter().flatten() {
             *used = used.saturating_sub(u64::from(back.turns));
         }
         if let Some(spent) = self.spent.get_mut(&month) {
@@ -92,7 +93,7 @@ impl Books {
 
     /// The rules of the database's function, in its order.
     fn decide(&mut self, terms: &LeaseTerms, now: Instant, utc: DateTime<Utc>) -> LeaseDecision {
-        let key = (terms.provider, terms.identity.clone());
+        let key = (Arc::clone(&terms.provider), terms.identity.clone());
         let breaker = self.breakers.get(&key).filter(|breaker| breaker.state.kind != BreakerKind::Ready);
         let probe = breaker.is_some();
         if let Some(breaker) = breaker {
@@ -101,14 +102,15 @@ impl Books {
                 return LeaseDecision::LeftAlone;
             }
         }
-        let first = self.next.get(terms.provider).copied().unwrap_or(now).max(now);
+        let first = self.next.get(&terms.provider).copied().unwrap_or(now).max(now);
         let first_in = first - now;
         if first_in > terms.patience {
             return LeaseDecision::NotBefore(first_in);
         }
         let leased_for =
             utc.checked_add_signed(chrono::Duration::from_std(first_in).unwrap_or_default()).unwrap_or(utc);
-        let (day, month) = ((terms.provider, leased_for.date_naive()), (terms.provider, month_of(leased_for)));
+        let of = |window: NaiveDate| (Arc::clone(&terms.provider), window);
+        let (day, month) = (of(leased_for.date_naive()), of(month_of(leased_for)));
         let left = |limit: Option<u32>, used: Option<&u64>| {
             limit.map_or(u64::MAX, |limit| u64::from(limit).saturating_sub(used.copied().unwrap_or(0)))
         };
@@ -138,7 +140,7 @@ impl Books {
         *spent += terms.usd * f64::from(turns);
         *self.days.entry(day).or_default() += u64::from(turns);
         *self.months.entry(month).or_default() += u64::from(turns);
-        self.next.insert(terms.provider, first + terms.period * turns);
+        self.next.insert(Arc::clone(&terms.provider), first + terms.period * turns);
         if let Some(breaker) = self.breakers.get_mut(&key).filter(|_| probe) {
             breaker.probe_until = first + terms.probe_time;
             breaker.state.version += 1;
@@ -147,7 +149,7 @@ impl Books {
         LeaseDecision::Granted { turns, first_in, day_ends_in, leased_for, probe }
     }
 
-    fn open(&mut self, key: (&'static str, String), opening: Opening, now: Instant) -> SharedBreaker {
+    fn open(&mut self, key: (Arc<str>, String), opening: Opening, now: Instant) -> SharedBreaker {
         let until = now + opening.wait;
         let breaker = self.breakers.entry(key).or_insert_with(|| Breaker {
             state: SharedBreaker::default(),
@@ -175,29 +177,29 @@ impl Ledger for LocalLedger {
         ready(Ok(self.answer(&terms))).boxed()
     }
 
-    fn give_back(&self, provider: &'static str, back: Returned) -> BoxFuture<'_, Result<(), LedgerError>> {
+    fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>> {
         self.lock().take_back(provider, &back);
         ready(Ok(())).boxed()
     }
 
     fn open<'a>(
         &'a self,
-        provider: &'static str,
+        provider: &'a str,
         identity: &'a str,
         opening: Opening,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>> {
-        ready(Ok(self.lock().open((provider, identity.to_owned()), opening, Instant::now()))).boxed()
+        ready(Ok(self.lock().open((Arc::from(provider), identity.to_owned()), opening, Instant::now()))).boxed()
     }
 
     fn close<'a>(
         &'a self,
-        provider: &'static str,
+        provider: &'a str,
         identity: &'a str,
         version: i64,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>> {
         let now = Instant::now();
         let mut books = self.lock();
-        let shown = books.breakers.get_mut(&(provider, identity.to_owned())).map(|breaker| {
+        let shown = books.breakers.get_mut(&(Arc::from(provider), identity.to_owned())).map(|breaker| {
             if breaker.state.version == version {
                 breaker.state = SharedBreaker { version: version + 1, ..SharedBreaker::default() };
                 (breaker.until, breaker.probe_until) = (now, now);

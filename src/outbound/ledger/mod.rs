@@ -68,23 +68,23 @@ pub struct LedgerError {
     pub may_be_done: bool,
 }
 
-/// Keeps the fleet's rates, quotas, money and breakers. Futures that are dropped may have had their effect.
+/// Keeps the fleet's rates, quotas, money and breakers, by [`LeaseTerms::provider`]. Futures that are dropped may have had their effect.
 pub trait Ledger: Send + Sync + Debug {
     /// Takes turns, or says why there are none.
     fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>>;
     /// Takes back what was not used.
-    fn give_back(&self, provider: &'static str, back: Returned) -> BoxFuture<'_, Result<(), LedgerError>>;
+    fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>>;
     /// The provider is to be left alone. Gives what holds now.
     fn open<'a>(
         &'a self,
-        provider: &'static str,
+        provider: &'a str,
         identity: &'a str,
         opening: Opening,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>>;
     /// The probe of that version succeeded. Gives what holds now.
     fn close<'a>(
         &'a self,
-        provider: &'static str,
+        provider: &'a str,
         identity: &'a str,
         version: i64,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>>;

@@ -42,13 +42,13 @@ impl Ledger for StoreLedger {
         .boxed()
     }
 
-    fn give_back(&self, provider: &'static str, back: Returned) -> BoxFuture<'_, Result<(), LedgerError>> {
+    fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>> {
         async move { told(self.store.give_back(provider, &back)).await }.boxed()
     }
 
     fn open<'a>(
         &'a self,
-        provider: &'static str,
+        provider: &'a str,
         identity: &'a str,
         opening: Opening,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>> {
@@ -57,7 +57,7 @@ impl Ledger for StoreLedger {
 
     fn close<'a>(
         &'a self,
-        provider: &'static str,
+        provider: &'a str,
         identity: &'a str,
         version: i64,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>> {

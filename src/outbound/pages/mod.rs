@@ -1,18 +1,18 @@
 //! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
 //!
 //! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
-//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`
-//! and `decode`, which bound their time and what compression makes of them. No cookies, no keys, no proxy. A page that
-//! refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by markup or script is
-//! not followed; the reading room takes such a page for the empty one it is.
+//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`,
+//! which bounds their time and what compression makes of them; `kind` tells pages from other things. No cookies, no keys,
+//! no proxy. A page that refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by
+//! markup or script is not followed; the reading room takes such a page for the empty one it is.
 //!
 //! To add a rule for a hop, put it into [`PageFetcher::check`] where it needs no network, else beside `permission`; to
 //! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
 
 mod blocked;
-mod decode;
 mod error;
 mod hosts;
+mod kind;
 mod permission;
 #[cfg(test)]
 mod tests;
@@ -39,6 +39,7 @@ use transfer::AtCap;
 
 use super::body::BodyError;
 use super::client::{BuildError, client_builder, header_map};
+use super::decode;
 use super::error::excerpt;
 use super::guard::{self, GuardedResolver, Lookup, Rule};
 use super::observer::{NoObserver, Observer};
@@ -209,10 +210,6 @@ impl PageFetcher {
                 let client = client_builder(&settings.user_agent)
                     .connect_timeout(settings.connect_timeout)
                     .dns_resolver(GuardedResolver::new(lookup, rule))
-                    // Undone here, with caps.
-                    .gzip(false)
-                    .brotli(false)
-                    .zstd(false)
                     .http2_max_header_list_size(LARGEST_HEADERS)
                     .build();
                 let recorder = if let PageSource::Record(recorder) = live { Some(recorder) } else { None };
@@ -385,12 +382,12 @@ impl PageFetcher {
         }
         let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
         let content_type = text(CONTENT_TYPE);
-        if let Some(content_type) = content_type.as_deref().filter(|content_type| !is_readable(content_type)) {
+        if let Some(content_type) = content_type.as_deref().filter(|content_type| !kind::is_readable(content_type)) {
             return Err(FetchError::NotAPage { content_type: excerpt(content_type) });
         }
         let Validators { etag, last_modified } = Validators::of(&hop.headers);
         let body = hop.body.read(self.settings.max_bytes, AtCap::Refuse).await?;
-        if let Some(kind) = binary_kind(&body) {
+        if let Some(kind) = kind::of_binary(&body) {
             return Err(FetchError::NotAPage { content_type: kind.to_owned() });
         }
         Ok(FetchedPage { final_url, status: hop.status, content_type, body, etag, last_modified, downgraded })
@@ -474,32 +471,4 @@ fn redirect_target(hop: &Hop, url: &Url) -> Result<Option<Url>, FetchError> {
     // Servers send raw UTF-8 here; the header type only calls ASCII a string.
     let location = std::str::from_utf8(location.as_bytes()).map_err(|_not_utf8| FetchError::BadUrl)?;
     url.join(location.trim()).map(Some).map_err(|_no_url| FetchError::BadUrl)
-}
-
-/// Whether a content type is text that the reading room understands. Feeds and other XML count; JSON does not.
-fn is_readable(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    matches!(essence.as_str(), "" | "text/html" | "text/plain" | "text/xml" | "application/xml" | "application/xhtml+xml")
-        || essence.ends_with("+xml") && essence != "image/svg+xml"
-        // Servers that do not know say this; the body decides.
-        || matches!(essence.as_str(), "application/octet-stream" | "unknown/unknown" | "content/unknown" | "none")
-}
-
-/// What a body is that claims to be text and is not, by its first bytes.
-fn binary_kind(body: &[u8]) -> Option<&'static str> {
-    const KINDS: [(&[u8], &str); 7] = [
-        (b"%PDF-", "application/pdf"),
-        (b"\x89PNG", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"PK\x03\x04", "application/zip"),
-        (b"\x7fELF", "application/x-executable"),
-        (b"RIFF", "application/x-riff"),
-    ];
-    if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| body.starts_with(magic)) {
-        return Some(kind);
-    }
-    // UTF-16 and UTF-32 with a byte order mark are full of NULs, other text has none.
-    let is_wide = body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") || body.starts_with(b"\0\0\xfe\xff");
-    (!is_wide && body.iter().take(512).any(|byte| *byte == 0)).then_some("application/octet-stream")
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use reqwest::Response;
 use tokio::time::{Instant, timeout};
 
-use super::super::body::{BodyError, body_error};
-use super::decode::Decoder;
+use super::super::body::{BodyError, body_error, packed_once};
+use super::super::decode::Decoder;
 
 /// Nothing for this long ends a fetch: a page that trickles is not worth its place.
 const IDLE: Duration = Duration::from_secs(5);
@@ -47,10 +47,5 @@ pub(super) async fn read(mut response: Response, cap: usize, at_cap: AtCap) -> R
             return Err(BodyError::TooSlow);
         }
     }
-    let body = decoder.finish()?;
-    // No text starts like this: gzip in a body that names no coding, or inside of the one it names.
-    if body.starts_with(&[0x1f, 0x8b]) {
-        return Err(BodyError::Encoding("the body is compressed twice, or compressed without saying so".to_owned()));
-    }
-    Ok(body)
+    packed_once(decoder.finish()?)
 }

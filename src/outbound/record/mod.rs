@@ -22,11 +22,11 @@ use url::Url;
 
 pub(super) use redact::{body_without_keys, without_keys};
 
+use super::blotter::{Blotter, SHORTEST_SECRET};
 use super::client::{ApiRequest, ApiResponse};
 use super::error::AskError;
 use super::pages::FetchError;
 use super::replay::{Failure, Head, RecordedResponse, Recording, body_hash};
-use redact::Blotter;
 
 /// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ impl Recorder {
             return;
         }
         let named = redact::named_secrets(&request.url, request.body.as_deref());
-        let blotter = Blotter::new(request.secrets().into_iter().chain(named));
+        let blotter = Blotter::new(request.secrets().into_iter().chain(named), SHORTEST_SECRET);
         let url = without_keys(&request.url);
         let mut recording = match outcome {
             Ok(answer) => Recording::exact(

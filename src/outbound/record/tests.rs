@@ -60,29 +60,56 @@ fn keyed(url: Url) -> ApiRequest {
     ApiRequest::get(url).secret_header(HeaderName::from_static("x-key"), &SecretString::from(SECRET)).unwrap()
 }
 
+/// The key as it is, percent-encoded, and behind a name in base64.
+fn echo() -> String {
+    format!(r#"{{"asked":"{SECRET}","link":"/s?k=s3cret%2Fkey%2Bvalue","basic":"dXNlcjpzM2NyZXQva2V5K3ZhbHVl"}}"#)
+}
+
+/// Whatever a key would leave behind.
+const TRACES: [&str; 3] = ["s3cret", "czNjcmV0", "zM2NyZX"];
+
 #[tokio::test]
 async fn what_was_recorded_is_answered_without_the_server_and_holds_no_key() {
     let bed = bed();
-    let echo =
-        format!(r#"{{"asked":"{SECRET}","link":"/s?k=s3cret%2Fkey%2Bvalue","basic":"dXNlcjpzM2NyZXQva2V5K3ZhbHVl"}}"#);
     let headers = [("set-cookie", "id=7"), ("x-echo", SECRET), ("x-auth-token", "t"), ("x-left", "3")];
-    let server = TestServer::start([answer(200, &headers, &echo)]).await;
+    let server = TestServer::start([answer(200, &headers, echo())]).await;
     let url = server.url.join("/v1?b=2&a=1&api_key=s3cret%2Fkey%2Bvalue").unwrap();
     let live = send(&bed.http, &keyed(url)).await.unwrap();
-    assert_eq!(live.body, echo.as_bytes(), "who asked gets the answer as it is");
+    let told = String::from_utf8(live.body.clone()).unwrap();
+    assert!(told.starts_with(r#"{"asked":"[key]","link":"/s?k=[key]","basic":"#), "{told}");
+    assert_eq!(live.header("x-echo"), Some("[key]"), "who asked gets the answer without his key");
     let text = bed.text();
     assert!(
         text.lines().count() == 2 && text.starts_with(r#"{"format":1,"recorded_at":"1970-01-01T00:00:00Z"}"#),
         "{text}"
     );
-    for word in ["s3cret", "czNjcmV0", "zM2NyZX", "x-key", "set-cookie", "id=7", "x-auth-token", "api_key"] {
+    for word in TRACES.into_iter().chain(["x-key", "set-cookie", "id=7", "x-auth-token", "api_key"]) {
         assert!(!text.contains(word), "{word} is in {text}");
     }
+    assert!(!TRACES.iter().any(|trace| told.contains(trace)), "{told}");
     assert!(text.contains("x-left") && text.contains("[key]"));
     let replayed = HttpClient::replay(bed.archive());
     let again = send(&replayed, &keyed(server.url.join("/v1?a=1&b=2&api_key=another").unwrap())).await.unwrap();
     assert_eq!((again.status, again.header("x-left")), (200, Some("3")));
+    assert_eq!(again.body, live.body, "a replay answers what was answered then");
     assert_eq!(bed.recorder.recorded().exchanges, 1);
+}
+
+#[test]
+fn the_recorder_leaves_no_key_to_others_to_take_out() {
+    let bed = bed();
+    let request = keyed(Url::parse("https://api.example/v1").unwrap());
+    let headers = crate::outbound::client::header_map(&[("x-echo".to_owned(), SECRET.to_owned())]);
+    let raw = crate::outbound::client::response(200, headers, echo().into_bytes(), DateTime::UNIX_EPOCH);
+    bed.recorder.api(&request, false, &Ok(raw));
+    bed.recorder.api(&request, false, &Err(AskError::Malformed { detail: echo() }));
+    // A body is kept as text where it is text; where it is not, in base64, which no trace would be seen in.
+    let (text, answered) = (bed.text(), bed.archive().answer("GET", &request.url).unwrap());
+    let body = String::from_utf8(answered.body).unwrap();
+    assert!(body.contains(r#""asked":"[key]""#), "{body}");
+    for trace in TRACES {
+        assert!(!text.contains(trace) && !body.contains(trace), "{trace} is in {text}");
+    }
 }
 
 #[tokio::test]

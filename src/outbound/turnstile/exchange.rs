@@ -92,7 +92,7 @@ impl Turnstile {
         let now = Instant::now();
         let mut inner = self.lock();
         LeaseTerms {
-            provider: settings.name,
+            provider: Arc::clone(&settings.account),
             identity: settings.identity.clone(),
             wanted: waiting.max(hold(SHORTEST_BLOCK)).min(hold(LONGEST_BLOCK)),
             period,
@@ -158,10 +158,10 @@ impl Turnstile {
     /// With `wire` held.
     async fn tell(&self) -> Result<(), LedgerError> {
         let Some(news) = self.lock().breaker.take_news() else { return Ok(()) };
-        let TurnSettings { name, identity, .. } = &self.settings;
+        let TurnSettings { account, identity, .. } = &self.settings;
         let told = match (&news, news.opening(Instant::now())) {
-            (_, Some(opening)) => self.ledger.open(name, identity, opening).await,
-            (News::Closed { version }, None) => self.ledger.close(name, identity, *version).await,
+            (_, Some(opening)) => self.ledger.open(account, identity, opening).await,
+            (News::Closed { version }, None) => self.ledger.close(account, identity, *version).await,
             _ => return Ok(()),
         };
         let mut inner = self.lock();
@@ -189,7 +189,7 @@ impl Turnstile {
         let usd = self.settings.usd;
         loop {
             let Some(back) = self.lock().owed.take(usd) else { return Ok(()) };
-            if let Err(error) = self.ledger.give_back(self.settings.name, back).await {
+            if let Err(error) = self.ledger.give_back(&self.settings.account, back).await {
                 if !error.may_be_done {
                     self.lock().owed.put_back(&back, usd);
                 }

@@ -3,7 +3,7 @@
 //! Each endpoint has a gate of its own: one that is down, or that refuses its key, does not silence the others.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 use std::time::Duration;
@@ -80,17 +80,12 @@ struct Endpoint {
 #[derive(Debug)]
 pub struct Api {
     endpoints: Vec<Endpoint>,
-    /// What the gates were told of earlier processes, beyond once.
-    told_twice: u64,
 }
 
 /// Builds it of endpoints and their gates, or says what is wrong with the first that cannot work.
 pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadEndpoint> {
-    // Each gate takes over the whole account of the day, which is the provider's.
-    let accounts: Vec<u64> = endpoints.iter().map(|(_, gate)| gate.status().calls_today).collect();
-    let told_twice = accounts.iter().skip(1).sum();
     let endpoints = endpoints.into_iter().map(|(config, gate)| endpoint(config, gate)).collect::<Result<_, _>>()?;
-    Ok(Api { endpoints, told_twice })
+    Ok(Api { endpoints })
 }
 
 fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
@@ -145,14 +140,28 @@ impl Endpoint {
         // Of an address made from a claim, "not found" in JSON is about the claim.
         if response.status == 404
             && self.address.has_places()
-            && super::wire::json::<Value>(response).is_ok_and(|body| body.is_object() || body.is_array())
+            && super::wire::json_of_any_shape(response).is_ok_and(|body| body.is_object() || body.is_array())
         {
             return Ok(None);
+        }
+        // A page that forbids is a wall before the endpoint, and says nothing of the key.
+        if response.status == 403 && super::wire::is_page(response) {
+            return Err(AskError::CouldNotAsk { detail: "status 403 with a web page: a wall before it".to_owned() });
         }
         if let Some(error) = response.status_error() {
             return Err(error);
         }
-        let answer: Value = super::wire::json(response)?;
+        let answer: Value = if self.place.is_in_a_list() {
+            super::wire::json_of_any_shape(response)?
+        } else {
+            super::wire::json(response)?
+        };
+        if self.place.in_answer(&answer).is_none()
+            && let Some(error) = wire::told_error(&answer)
+        {
+            // Taken for an answer without the value, it would tell that there is none.
+            return Err(AskError::CouldNotAsk { detail: format!("an error instead of an answer: {error}") });
+        }
         let Some(text) = self.text(&answer, query) else { return Ok(None) };
         Ok(Some(Hit {
             url: url.to_string(),
@@ -248,8 +257,8 @@ impl Provider for Api {
                 .filter(|_| shown.is_some_and(|status| status.state != GateState::Ready)),
             reason: shown.and_then(|status| status.reason.clone()),
             rpm: all.iter().map(|status| status.rpm).fold(0, u32::saturating_add),
-            calls_today: all.iter().map(|status| status.calls_today).sum::<u64>().saturating_sub(self.told_twice),
-            errors_today: all.iter().map(|status| status.errors_today).max().unwrap_or(0),
+            calls_today: all.iter().map(|status| status.calls_today).sum(),
+            errors_today: all.iter().map(|status| status.errors_today).sum(),
             usd_today: 0.0,
         }
     }

@@ -1,8 +1,11 @@
-use super::super::contract::{self, Bench, KEY, Subject, keeps_the_contract};
+use std::sync::Arc;
+
+use super::super::contract::{self, Bench, Habits, KEY, Subject, Tested};
 use super::*;
 use crate::config::Expectation;
+use crate::outbound::ledger::LocalLedger;
 use crate::outbound::test_server::{TestServer, answer, json};
-use crate::outbound::{AskMeter, HttpClient, NoObserver};
+use crate::outbound::{AskMeter, Fleet, HttpClient, NoObserver};
 
 fn config(url: &str) -> ApiEndpoint {
     ApiEndpoint {
@@ -34,7 +37,7 @@ fn subject() -> Subject {
         },
         gate: gate_settings,
         key_header: Some("x-api-key"),
-        success: SUCCESS,
+        success: r#"{"data":{"rates":[{"value":"41.5 hryvnias"}]}}"#,
         nothing: vec!["{}", r#"{"data":{"rates":[]}}"#, r#"{"data":{"rates":[{"value":null}]}}"#],
         throttle: answer(429, &[], "slow down"),
         quota_gone: None,
@@ -45,9 +48,16 @@ fn subject() -> Subject {
     }
 }
 
+pub(in crate::providers) fn tested() -> Tested {
+    Tested {
+        subject: subject(),
+        habits: Habits { title: Some("41.5 hryvnias"), tells_one_value: true, ..Habits::default() },
+    }
+}
+
 #[tokio::test]
-async fn it_keeps_the_contract() {
-    keeps_the_contract(subject()).await;
+async fn keeps_the_provider_contract() {
+    contract::keeps_the_contract_with(tested()).await;
 }
 
 async fn told(endpoint: ApiEndpoint, body: &str, query: &Query) -> Option<String> {
@@ -60,8 +70,8 @@ async fn told(endpoint: ApiEndpoint, body: &str, query: &Query) -> Option<String
 fn build(endpoint: ApiEndpoint) -> Api {
     let settings = GateSettings { rpm: 60_000, max_attempts: 1, ..gate_settings(Duration::from_mins(10)) };
     let http = HttpClient::live("corroborate-test").unwrap();
-    let clock = std::sync::Arc::new(crate::domain::SystemClock);
-    new(vec![(endpoint, Gate::new(settings, http, clock, std::sync::Arc::new(NoObserver)))]).unwrap()
+    let clock = Arc::new(crate::domain::SystemClock);
+    new(vec![(endpoint, Gate::new(settings, http, clock, Arc::new(NoObserver)))]).unwrap()
 }
 
 async fn ask(api: &Api, query: &Query) -> Result<Answer, AskError> {
@@ -117,6 +127,31 @@ async fn every_comparison_is_told_as_it_holds() {
 }
 
 #[tokio::test]
+async fn each_endpoint_has_its_own_rate_and_breaker_in_the_ledger_they_share() {
+    let good = TestServer::start([json(SUCCESS)]).await;
+    let bad = TestServer::start([answer(401, &[], "who are you?")]).await;
+    let clock = Arc::new(crate::domain::SystemClock);
+    let ledger = Arc::new(LocalLedger::new(Arc::clone(&clock) as _));
+    let place = |name: &str, url: &Url, rpm: u32| {
+        let settings = GateSettings { rpm, max_attempts: 1, ..gate_settings(Duration::from_mins(10)) };
+        let fleet = Fleet { part: Some(name.to_owned()), ..Fleet::at(Arc::clone(&ledger) as _) };
+        let http = HttpClient::live("corroborate-test").unwrap();
+        let gate = Gate::in_fleet(settings, http, Arc::clone(&clock) as _, Arc::new(NoObserver), fleet);
+        (ApiEndpoint { name: name.to_owned(), ..config(&format!("{url}v1")) }, gate)
+    };
+    // One call a minute and a refused key at the first, none of which the second knows of.
+    let api = new(vec![place("slow", &bad.url, 1), place("fast", &good.url, 60_000)]).unwrap();
+    for _ in 0..3 {
+        assert_eq!(ask(&api, &claim("a rate", "Euro")).await.unwrap().hits[0].title, "fast");
+    }
+    assert_eq!((bad.seen().len(), good.seen().len()), (1, 3));
+    let states: Vec<GateState> = api.endpoints.iter().map(|endpoint| endpoint.gate.status().state).collect();
+    assert_eq!(states, [GateState::Disabled, GateState::Ready]);
+    let status = api.status();
+    assert_eq!((status.name, status.state, status.calls_today, status.errors_today), ("api", GateState::Ready, 4, 1));
+}
+
+#[tokio::test]
 async fn an_endpoint_is_asked_only_for_claims_with_its_words() {
     let server = TestServer::start([json(SUCCESS)]).await;
     let endpoint = ApiEndpoint {
@@ -140,14 +175,41 @@ async fn not_found_in_json_is_about_the_claim_and_in_a_page_about_the_endpoint()
     }
 }
 
+#[tokio::test]
+async fn an_error_at_status_200_is_no_word_that_there_is_no_value() {
+    let exists = |path: &str| ApiEndpoint { expected: Some(Expectation::Exists), path: path.to_owned(), ..config("") };
+    let outcome = async |path: &str, body: &str| {
+        let server = TestServer::start([json(body)]).await;
+        ask(&build(ApiEndpoint { url: format!("{}v1", server.url), ..exists(path) }), &claim("a rate", "Euro")).await
+    };
+    let error = outcome("rate", r#"{"error":{"message":"no quota left"}}"#).await.unwrap_err();
+    assert!(matches!(&error, AskError::CouldNotAsk { detail } if detail.contains("no quota left")), "{error}");
+    for body in [r#"{"error":null}"#, r#"{"error":""}"#, r#"{"errors":[]}"#, r#"{"error":false,"code":0}"#] {
+        let found = outcome("rate", body).await.unwrap();
+        assert_eq!(found.hits[0].snippet, "There is no rate for Euro.", "{body}");
+    }
+    assert_eq!(outcome("error", r#"{"error":"E7"}"#).await.unwrap().hits[0].snippet, "The rate of Euro is E7.");
+}
+
+#[tokio::test]
+async fn a_list_is_read_where_the_path_begins_in_one() {
+    let listed = |path: &str| ApiEndpoint { path: path.to_owned(), ..config("") };
+    let query = claim("a rate", "Euro");
+    for path in ["[1].rate", "$[1].rate", "/1/rate"] {
+        let told = told(listed(path), r#"[{"rate":1},{"rate":41.5}]"#, &query).await.unwrap();
+        assert_eq!(told, "The rate of Euro is 41.5.");
+    }
+    assert_eq!(told(listed("[1].rate"), "[]", &query).await, None, "an empty list says nothing");
+}
+
 #[test]
 fn what_cannot_work_is_told_with_its_mend() {
     let told = |change: &dyn Fn(&mut ApiEndpoint)| {
         let mut endpoint = config("https://a.example/v1?q={query}");
         change(&mut endpoint);
-        let clock = std::sync::Arc::new(crate::domain::SystemClock);
+        let clock = Arc::new(crate::domain::SystemClock);
         let http = HttpClient::live("corroborate-test").unwrap();
-        let gate = Gate::new(gate_settings(Duration::ZERO), http, clock, std::sync::Arc::new(NoObserver));
+        let gate = Gate::new(gate_settings(Duration::ZERO), http, clock, Arc::new(NoObserver));
         new(vec![(endpoint, gate)]).err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(told(&|_| {}), "");

@@ -8,6 +8,7 @@ use super::super::statement::Statement;
 use super::super::wire::one_line;
 use crate::config::Expectation;
 use crate::language::numbers::quantities;
+use crate::outbound::excerpt;
 use crate::providers::Query;
 
 /// Of a value that goes into a sentence, characters.
@@ -127,10 +128,30 @@ impl Place {
         answer.pointer(&self.0).filter(|value| !value.is_null())
     }
 
+    /// Whether the whole answer is to be a list.
+    pub(super) fn is_in_a_list(&self) -> bool {
+        self.0.split('/').nth(1).is_some_and(|first| first.parse::<usize>().is_ok())
+    }
+
     /// The last name of the path, for a sentence.
     pub(super) fn last(&self) -> &str {
         self.0.rsplit('/').find(|name| name.parse::<usize>().is_err()).unwrap_or("value")
     }
+}
+
+/// What the answer calls its error, where it is one: services tell theirs at status 200 as well. An empty `error` beside
+/// an answer is none.
+pub(super) fn told_error(answer: &Value) -> Option<String> {
+    let told = |name: &str| match answer.get(name)? {
+        Value::Null | Value::Bool(false) => None,
+        Value::String(words) if words.trim().is_empty() => None,
+        Value::Number(number) if number.as_f64() == Some(0.0) => None,
+        Value::Array(all) if all.is_empty() => None,
+        Value::Object(all) if all.is_empty() => None,
+        Value::String(words) => Some(excerpt(words)),
+        other => Some(excerpt(&other.to_string())),
+    };
+    told("error").or_else(|| told("errors"))
 }
 
 /// A value as a sentence holds it; `None` for an object, which no sentence can.

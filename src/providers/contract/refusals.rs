@@ -73,18 +73,22 @@ pub(super) async fn a_busy_503_with_a_wait_is_a_throttle(tested: &Tested) {
     assert!((50..=70).contains(&left_alone));
 }
 
+/// A provider that is asked again at the very moment it was said to be ready: that is when its probe is let through.
 pub(super) async fn repeated_throttles_wait_longer(tested: &Tested) {
-    let reply = answer(429, &[("retry-after", "0")], "slow down");
-    let trial = tested.trial(reply).await;
+    let trial = tested.trial(answer(429, &[("retry-after", "0")], "slow down")).await;
     let mut waits = Vec::new();
-    for _ in 0..2 {
-        trial.bench.ask(&query()).await.unwrap_err();
-        let wait = trial.bench.provider.status().until.unwrap() - now();
+    for asked in 1..=3 {
+        assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "throttled");
+        assert_eq!(trial.asked(), asked, "after the wait one probe is let through");
+        let wait = (trial.bench.provider.status().until.unwrap() - now()).to_std().unwrap();
         waits.push(wait);
-        tokio::time::sleep(wait.to_std().unwrap_or_default() + Duration::from_millis(20)).await;
+        if asked < 3 {
+            assert_eq!(trial.bench.ask(&query()).await.unwrap_err().label(), "open", "and only one");
+            tokio::time::sleep(wait).await;
+        }
     }
-    assert_eq!(trial.asked(), 2, "after the wait one probe is let through");
-    assert!(waits[1] > waits[0] + chrono::Duration::milliseconds(500), "{waits:?}");
+    // One second, two, four; told in whole seconds, with a tenth of jitter.
+    assert!(waits[0] < Duration::from_millis(2_200) && waits[2] > Duration::from_millis(3_500), "{waits:?}");
 }
 
 pub(super) async fn a_used_up_quota_is_exhausted_and_not_asked(tested: &Tested) {

@@ -1,9 +1,11 @@
 //! Bodies that are cut, slow, endless or wrongly packed; redirects; connections that end.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use url::Url;
 
 use super::{Tested, query};
 use crate::outbound::test_server::{Reply, TestServer, answer, head_promising, json, truncated};
@@ -92,37 +94,58 @@ pub(super) async fn a_promised_giant_is_not_read(tested: &Tested) {
     ends_as(tested, json(&format!("{{\"x\":\"{}\"}}", "a".repeat(70_000))), &["too_large"]).await;
 }
 
-/// A million zeros in a thousand bytes: what deflate makes of a run is zeros again.
-fn bomb() -> Vec<u8> {
-    let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff];
-    bytes.extend([0xed, 0xc1, 0x01, 0x01, 0x00, 0x00, 0x00, 0x82, 0x20, 0xff, 0xaf, 0x6e, 0x48, 0x40, 0x01]);
-    bytes.extend([0; 2_000]);
-    bytes
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
-/// The bytes as a gzip member that stores them as they are.
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let crc = !bytes.iter().fold(u32::MAX, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
-    });
-    let length = u16::try_from(bytes.len()).unwrap();
-    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
-    member.extend(length.to_le_bytes());
-    member.extend((!length).to_le_bytes());
-    member.extend(bytes);
-    member.extend(crc.to_le_bytes());
-    member.extend(u32::from(length).to_le_bytes());
-    member
+fn brotli(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let mut encoder = brotli::CompressorWriter::new(&mut packed, 4096, 5, 22);
+    encoder.write_all(bytes).unwrap();
+    drop(encoder);
+    packed
+}
+
+fn zstd(bytes: &[u8], window: u32) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.set_parameter(zstd::stream::raw::CParameter::WindowLog(window)).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The bytes in every coding that we say we take.
+fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 3] {
+    [("gzip", gzip(bytes)), ("br", brotli(bytes)), ("zstd", zstd(bytes, 20))]
+}
+
+fn coded(coding: &str, body: impl AsRef<[u8]>) -> Reply {
+    answer(200, &[JSON, ("content-encoding", coding)], body)
 }
 
 pub(super) async fn a_compression_bomb_is_cut_off(tested: &Tested) {
-    ends_as(tested, answer(200, &[JSON, ("content-encoding", "gzip")], bomb()), &["too_large"]).await;
+    let mut bomb = tested.subject.success.as_bytes().to_vec();
+    bomb.resize(4 << 20, b' ');
+    for (coding, body) in packed(&bomb) {
+        assert!(body.len() < 32 * 1024, "{coding}: what comes is small enough");
+        ends_as(tested, coded(coding, body), &["too_large"]).await;
+    }
+}
+
+pub(super) async fn a_window_wider_than_the_web_allows_is_refused(tested: &Tested) {
+    // A frame that makes a reader set 128 MiB aside, and holds a good answer.
+    let body = zstd(tested.subject.success.as_bytes(), 27);
+    ends_as(tested, coded("zstd", body), &["malformed"]).await;
 }
 
 pub(super) async fn a_compressed_answer_is_read(tested: &Tested) {
-    let whole = tested.one(json(tested.subject.success)).await.1.unwrap();
-    let packed = answer(200, &[JSON, ("content-encoding", "gzip")], gzip(tested.subject.success.as_bytes()));
-    assert_eq!(tested.one(packed).await.1.unwrap(), whole);
+    let (trial, whole) = tested.one(json(tested.subject.success)).await;
+    let asked = trial.bench.server.seen().remove(0);
+    assert_eq!(asked.header("accept-encoding"), Some("gzip, br, zstd"));
+    for (coding, body) in packed(tested.subject.success.as_bytes()) {
+        assert_eq!(&tested.one(coded(coding, body)).await.1, &whole, "{coding}");
+    }
 }
 
 pub(super) async fn nested_encodings_are_refused(tested: &Tested) {
@@ -181,11 +204,10 @@ pub(super) async fn a_reset_within_the_headers_is_a_failure(tested: &Tested) {
 }
 
 pub(super) async fn a_closed_port_is_a_failure(tested: &Tested) {
-    let server = TestServer::start([json(tested.subject.success)]).await;
-    let url = server.url.clone();
-    drop(server);
-    // The listener is gone when its task is.
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    // Ours, so that no other test gets it, and nobody listens.
+    let held = tokio::net::TcpSocket::new_v4().unwrap();
+    held.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let url = Url::parse(&format!("http://{}", held.local_addr().unwrap())).unwrap();
     let provider = tested.subject.at(url, |settings| settings);
     let asker = Asker { until: Instant::now() + Duration::from_secs(10), meter: &AskMeter::default() };
     assert_eq!(provider.ask(&query(), asker).await.unwrap_err().label(), "connect");

@@ -7,7 +7,7 @@
 mod folder;
 mod index;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::super::contract_own::{OwnSubject, gate, keeps_the_own_contract};
+use super::super::contract_own::{OwnSubject, gate};
 use super::*;
 use crate::outbound::AskMeter;
 
@@ -45,23 +45,22 @@ fn urls(hits: &[Hit]) -> Vec<&str> {
 
 const SEAPORT: &str = "# Ports\n\nCustoms granted approval to the Vizhinjam International Seaport in June.\n";
 
-#[tokio::test]
-async fn it_keeps_the_contract_of_own_sources() {
+pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     let (full, empty) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     write(&full, "ports.md", SEAPORT);
     write(&full, "more/ports.txt", "The approval of customs for Vizhinjam International Seaport came late.\n");
     let slow = over(settings(full.path()));
     // A look that is under way and does not end.
     std::mem::forget(Arc::clone(&slow.folders[0].looked).lock_owned().await);
-    keeps_the_own_contract(OwnSubject {
+    Some(OwnSubject {
         query: super::super::contract::query(),
         full: Box::new(over(settings(full.path()))),
         empty: Box::new(over(settings(empty.path()))),
         broken: Box::new(over(settings(Path::new("/nowhere/at/all")))),
         slow: Box::new(slow),
         content: Some(Origin::Corpus),
+        clear: Box::pin(async { drop((full, empty)) }),
     })
-    .await;
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! All rows of one query are one witness: they are one hit, named `database://<name>/<query>`.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::time::Duration;
 

@@ -1,14 +1,16 @@
+use std::future::{Ready, ready};
+
 use tokio::time::Instant;
 
 use super::super::contract;
-use super::super::contract_own::{OwnSubject, gate, keeps_the_own_contract};
+use super::super::contract_own::{OwnSubject, gate};
 use super::*;
 use crate::outbound::{AskMeter, GateState};
 use crate::store::ExternalSettings;
 
 /// The real server that the tests of the store run on; nothing is created there.
 #[expect(clippy::disallowed_methods, reason = "the address comes from tests/run")]
-fn server() -> Option<String> {
+pub(in crate::providers) fn server() -> Option<String> {
     let url = std::env::var("TEST_DATABASE_URL").ok();
     if url.is_none() {
         eprintln!("skipped: TEST_DATABASE_URL is not set");
@@ -55,19 +57,18 @@ fn claim(text: &str) -> Query {
     Query { text: text.to_owned(), ..contract::query() }
 }
 
-#[tokio::test]
-async fn it_keeps_the_contract_of_own_sources() {
-    let Some(url) = server() else { return };
+pub(in crate::providers) fn own_subject() -> Ready<Option<OwnSubject>> {
+    let Some(url) = server() else { return ready(None) };
     let slow = query(&format!("SELECT ports.*, pg_sleep(6) FROM {TABLE}"));
-    keeps_the_own_contract(OwnSubject {
+    ready(Some(OwnSubject {
         query: contract::query(),
         full: Box::new(at(&url, ports())),
         empty: Box::new(at(&url, query(&format!("SELECT * FROM {TABLE} WHERE port = 'none'")))),
         broken: Box::new(at("postgres://nobody:nothing@127.0.0.1:9/none", ports())),
         slow: Box::new(over(&url, vec![slow], Duration::from_secs(10))),
         content: Some(Origin::Database),
-    })
-    .await;
+        clear: Box::pin(async {}),
+    }))
 }
 
 #[tokio::test]

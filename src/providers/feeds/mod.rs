@@ -5,6 +5,8 @@
 //! of domains that are not on the allow list are never given, whatever feed they came in.
 
 mod poll;
+#[cfg(test)]
+pub(super) mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;

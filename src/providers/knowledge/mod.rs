@@ -5,7 +5,7 @@
 
 pub mod seeds;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::HashSet;
 use std::fmt;

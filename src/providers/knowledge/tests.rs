@@ -1,10 +1,11 @@
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::DateTime;
 use futures::future::BoxFuture;
 
-use super::super::contract_own::{OwnSubject, gate, keeps_the_own_contract};
+use super::super::contract_own::{OwnSubject, gate};
 use super::*;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::rules::DomainRules;
@@ -67,22 +68,21 @@ async fn ask(provider: &Knowledge, text: &str) -> Answer {
     provider.ask(&query, Asker { until, meter: &meter }).await.unwrap()
 }
 
-#[tokio::test]
-async fn knowledge_keeps_the_own_contract() {
+pub(in crate::providers) fn own_subject() -> Ready<Option<OwnSubject>> {
     let rows = vec![
         near("https://a.example/1", "Customs approved the port."),
         near("https://a.example/1", "The port of Vizhinjam has its customs licence."),
         near("https://b.example/2", "Vizhinjam may now receive ships."),
     ];
-    keeps_the_own_contract(OwnSubject {
+    ready(Some(OwnSubject {
         query: super::super::contract::query(),
         full: Box::new(knowledge(rows, Duration::ZERO, false)),
         empty: Box::new(knowledge(Vec::new(), Duration::ZERO, false)),
         broken: Box::new(knowledge(Vec::new(), Duration::ZERO, true)),
         slow: Box::new(knowledge(Vec::new(), Duration::from_secs(6), false)),
         content: None,
-    })
-    .await;
+        clear: Box::pin(async {}),
+    }))
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Undoes a body's compression piece by piece, with a cap on what comes out, so that no bomb fills the memory.
 //!
-//! The client's own decompression is not used for pages: it bounds neither the ratio nor the window of zstd, which a
-//! frame may set to 128 MiB and more.
+//! The client's own decompression is used nowhere: it bounds neither the ratio nor the window of zstd, which a frame may
+//! set to 128 MiB and more.
 
 use std::io::{self, Write};
 
@@ -11,15 +11,15 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use zstd::stream::raw::{DParameter, Decoder as ZstdState};
 use zstd::stream::zio::Writer as ZstdWriter;
 
-use super::super::body::BodyError;
-use super::super::error::excerpt;
+use super::body::BodyError;
+use super::error::excerpt;
 
 /// What we can undo, as a server is told.
 pub(super) const ACCEPTED: &str = "gzip, br, zstd";
 /// The largest window of a zstd frame, as a power of two: 8 MiB, which is all that RFC 9659 allows a server to use.
 /// It is reserved and touched only as far as bytes come out, so that the cap on those bounds the memory as well.
 const ZSTD_WINDOW: u32 = 23;
-/// Markup shrinks to a fifth or a tenth, pages of tables to a fiftieth; a bomb to a thousandth and less.
+/// Markup and JSON shrink to a fifth or a tenth, pages of tables to a fiftieth; a bomb to a thousandth and less.
 const MAX_RATIO: usize = 250;
 /// Under this the ratio says nothing: a page of blanks is small whatever it is packed into.
 const RATIO_FREE: usize = 512 * 1024;

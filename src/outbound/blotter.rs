@@ -1,0 +1,127 @@
+//! Takes secrets out of what goes to a reader, a log or a disk, however they are written. Pure.
+
+/// The last word of a value that is shorter is no secret by itself.
+pub(super) const SHORTEST_SECRET: usize = 4;
+/// Shorter pieces of a base64 text would be found by chance.
+const SHORTEST_CORE: usize = 8;
+/// What stands in a secret's place.
+const BLOT: &[u8] = b"[key]";
+
+/// Every way in which secrets may stand in a text.
+#[derive(Debug, Default)]
+pub(super) struct Blotter(Vec<Vec<u8>>);
+
+impl Blotter {
+    /// For these secrets, without those that are shorter than so many bytes.
+    pub(super) fn new(secrets: impl IntoIterator<Item = String>, shortest: usize) -> Self {
+        let shortest = shortest.max(1);
+        let mut forms: Vec<Vec<u8>> = Vec::new();
+        for secret in secrets {
+            let whole = secret.trim();
+            // `Bearer s3cret`: the scheme is none, the rest is.
+            let last = secret.split_whitespace().next_back().filter(|word| word.len() >= SHORTEST_SECRET);
+            for word in [whole, last.unwrap_or(whole)].into_iter().filter(|word| word.len() >= shortest) {
+                forms.extend(forms_of(word));
+            }
+        }
+        // The longest first, or a form would leave the rest of a longer one behind.
+        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.dedup();
+        Self(forms)
+    }
+
+    pub(super) fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut clean = bytes.to_vec();
+        for form in self.0.iter().filter(|form| find(bytes, form).is_some()) {
+            clean = replaced(&clean, form);
+        }
+        clean
+    }
+
+    pub(super) fn text(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
+    }
+}
+
+fn find(bytes: &[u8], form: &[u8]) -> Option<usize> {
+    bytes.windows(form.len()).position(|window| window == form)
+}
+
+fn replaced(bytes: &[u8], form: &[u8]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = find(rest, form) {
+        let (before, after) = rest.split_at(at);
+        clean.extend_from_slice(before);
+        clean.extend_from_slice(BLOT);
+        rest = after.split_at(form.len()).1;
+    }
+    clean.extend_from_slice(rest);
+    clean
+}
+
+/// As it stands, percent-encoded in the usual ways, in a JSON string, and within a base64 text at any place.
+fn forms_of(secret: &str) -> Vec<Vec<u8>> {
+    let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+    let percent = form.replace('+', "%20");
+    let json = serde_json::to_string(secret).unwrap_or_default();
+    let json = json.trim_matches('"').to_owned();
+    let mut texts = vec![secret.to_owned(), form.to_lowercase(), form, percent.to_lowercase(), percent];
+    texts.extend([json.replace('/', "\\/"), json]);
+    let mut forms: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
+    for alphabet in [STANDARD, URL_SAFE] {
+        forms.extend((0..3).filter_map(|before| base64_core(secret.as_bytes(), before, alphabet)));
+    }
+    forms
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The characters of a base64 text that the secret alone decides, when `before` bytes (modulo 3) stand before it.
+fn base64_core(secret: &[u8], before: usize, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
+    let bits: Vec<bool> = std::iter::repeat_n(0, before)
+        .chain(secret.iter().copied())
+        .flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1))
+        .collect();
+    let whole = bits.as_chunks::<6>().0;
+    let first = (before * 8).div_ceil(6);
+    let core: Vec<u8> = whole
+        .iter()
+        .skip(first)
+        .map(|six| six.iter().fold(0_usize, |number, bit| number << 1 | usize::from(*bit)))
+        .filter_map(|number| alphabet.get(number).copied())
+        .collect();
+    (core.len() >= SHORTEST_CORE).then_some(core)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_blotted_out_in_every_form() {
+        let secret = "s3c/ret+\"key";
+        let blotter = Blotter::new([format!("Bearer {secret}")], SHORTEST_SECRET);
+        let json = serde_json::json!({ "echo": secret }).to_string();
+        for text in [
+            secret.to_owned(),
+            "s3c%2Fret%2B%22key".to_owned(),
+            "s3c%2fret%2b%22key".to_owned(),
+            json,
+            "s3c\\/ret+\\\"key".to_owned(),
+            // user:secret, secret, xsecret
+            "dXNlcjpzM2MvcmV0KyJrZXk=".to_owned(),
+            "czNjL3JldCsia2V5".to_owned(),
+            "eHMzYy9yZXQrImtleQ==".to_owned(),
+        ] {
+            let clean = blotter.text(&format!("before {text} after {text}"));
+            assert!(clean.contains("[key]"), "{text}: {clean}");
+            assert!(!clean.contains("s3c") && !clean.contains("M2Mv") && !clean.contains("NjL3"), "{text}: {clean}");
+            assert!(clean.starts_with("before ") && clean.contains(" after "), "{clean}");
+        }
+        let short = ["ab".to_owned(), String::new()];
+        assert_eq!(Blotter::new(short.clone(), SHORTEST_SECRET).text("abc"), "abc", "two letters are no key");
+        assert_eq!(Blotter::new(short, 1).text("abc"), "[key]c", "unless whoever asks says so");
+    }
+}

@@ -1,0 +1,29 @@
+//! What is a page: by its content type, and by the first bytes where that says too little. Pure.
+
+/// Whether a content type is text that the reading room understands. Feeds and other XML count; JSON does not.
+pub(super) fn is_readable(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(essence.as_str(), "" | "text/html" | "text/plain" | "text/xml" | "application/xml" | "application/xhtml+xml")
+        || essence.ends_with("+xml") && essence != "image/svg+xml"
+        // Servers that do not know say this; the body decides.
+        || matches!(essence.as_str(), "application/octet-stream" | "unknown/unknown" | "content/unknown" | "none")
+}
+
+/// What a body is that claims to be text and is not, by its first bytes.
+pub(super) fn of_binary(body: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 7] = [
+        (b"%PDF-", "application/pdf"),
+        (b"\x89PNG", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"PK\x03\x04", "application/zip"),
+        (b"\x7fELF", "application/x-executable"),
+        (b"RIFF", "application/x-riff"),
+    ];
+    if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| body.starts_with(magic)) {
+        return Some(kind);
+    }
+    // UTF-16 and UTF-32 with a byte order mark are full of NULs, other text has none.
+    let is_wide = body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") || body.starts_with(b"\0\0\xfe\xff");
+    (!is_wide && body.iter().take(512).any(|byte| *byte == 0)).then_some("application/octet-stream")
+}
