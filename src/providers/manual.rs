@@ -9,6 +9,7 @@ use super::contract::{SUITES, Tested};
 use super::contract_own::{OWN_CASES, OWN_SUITES};
 use super::{Languages, NAMES, PROFILES, Profile, Storage};
 use crate::config::{Config, ProviderConfig};
+use crate::domain::item::SourceKind;
 
 /// Set to `1`, the test writes the file instead of comparing it.
 const REGENERATE: &str = "UPDATE_DOCS";
@@ -28,11 +29,13 @@ Published terms change: look at yours before you rely on them.
 ";
 
 const AFTER_TABLE: &str = "
-An item's `source_types` selects providers by the source named above; without it, all that are configured are used.
+An item's `source_types` selects providers by the source named above; without it, all that are configured are used. A dash: it
+is our own store or disk, or has settings of its own under `providers.<name>`.
 
 **Calls a minute** are spaced evenly, not let through in bursts. A provider that throttles us, or whose quota is used up, is
-left alone for as long as it says, else for the cool-down; a refused key stops it until a restart; failures in a row
-(`providers.breaker_failures`) let it rest. What could not be asked is named in the result's `degraded` and never counts as
+left alone for as long as it says, else for the cool-down; a refused key stops it, but for one probe a day, until it gets
+another key or `corroborate providers reset`; failures in a row (`providers.breaker_failures`) let it rest. All that counts for
+the whole fleet of processes on one database. What could not be asked is named in the result's `degraded` and never counts as
 \"nothing found\".
 
 **Storage**: *kept* means that titles and snippets may be stored with the evidence. *Transient* means that the provider's terms
@@ -73,8 +76,8 @@ fn limits(settings: Option<&ProviderConfig>) -> (String, String, String) {
 
 fn overview(config: &Config) -> String {
     let mut text = String::from(
-        "| Provider | Name | Source | What it returns | Storage | Cost a call | Calls a minute | Calls a day | Time-out |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+        "| Provider | Name | Source | What it returns | Storage | Cost a call | Calls a minute | Calls a day | Time-out | Languages |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
     );
     for profile in PROFILES {
         let settings = settings(config, profile.name);
@@ -83,12 +86,16 @@ fn overview(config: &Config) -> String {
         let storage = if profile.storage == Storage::Stored { "kept" } else { "transient" };
         writeln!(
             text,
-            "| {} | `{}` | `{}` | {} | {storage} | {} | {minute} | {day} | {timeout} |",
+            "| {} | `{}` | `{}` | {} | {storage} | {} | {minute} | {day} | {timeout} | {} |",
             profile.title,
             profile.name,
             source.as_str().unwrap(),
             profile.returns,
             price(settings),
+            match profile.languages {
+                Languages::All => "any".to_owned(),
+                Languages::Only(codes) => format!("{}, see below", codes.len()),
+            },
         )
         .unwrap();
     }
@@ -112,13 +119,17 @@ fn details() -> String {
     text
 }
 
-fn order() -> String {
+fn order(config: &Config) -> String {
     let mut text = String::from(
         "\n## The order in which they are asked\n\nWhatever order the configuration names them in: what is already known \
          first, free before paid wherever two could serve. The next one is asked only while independent evidence is \
          missing.\n\n",
     );
-    for (at, profile) in NAMES.iter().filter_map(|name| super::profile(name)).enumerate() {
+    let mut profiles: Vec<&Profile> = NAMES.iter().filter_map(|name| super::profile(name)).collect();
+    // As the stages of the search do it: within a stage who is paid comes after who is free.
+    let costs = |profile: &Profile| settings(config, profile.name).is_some_and(|settings| settings.cost_usd > 0.0);
+    profiles.sort_by_key(|profile| (profile.source == SourceKind::Web, costs(profile)));
+    for (at, profile) in profiles.into_iter().enumerate() {
         writeln!(text, "{}. {} (`{}`)", at + 1, profile.title, profile.name).unwrap();
     }
     text
@@ -198,7 +209,7 @@ fn every_provider_is_tried_by_one_of_the_suites() {
 fn manual() -> String {
     let config = Config::built_in();
     let parts =
-        [HEAD.to_owned(), overview(&config), AFTER_TABLE.to_owned(), order(), details(), matrix(), own_matrix()];
+        [HEAD.to_owned(), overview(&config), AFTER_TABLE.to_owned(), order(&config), details(), matrix(), own_matrix()];
     parts.concat()
 }
 
