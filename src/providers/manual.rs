@@ -31,8 +31,8 @@ const AFTER_TABLE: &str = "
 An item's `source_types` selects providers by the source named above; without it, all that are configured are used.
 
 **Calls a minute** are spaced evenly, not let through in bursts. A provider that throttles us, or whose quota is used up, is
-left alone for as long as it says, else for the cool-down; a refused key stops it until a restart; failures in a row
-(`providers.breaker_failures`) let it rest. What could not be asked is named in the result's `degraded` and never counts as
+left alone for as long as it says, else for the cool-down; a refused key is tried once a day, another one at once; failures in a
+row (`providers.breaker_failures`) let it rest. What could not be asked is named in the result's `degraded` and never counts as
 \"nothing found\".
 
 **Storage**: *kept* means that titles and snippets may be stored with the evidence. *Transient* means that the provider's terms
@@ -174,8 +174,8 @@ fn own_matrix() -> String {
     let heads: Vec<String> = OWN_SUITES.iter().map(|name| short(name)).collect();
     let mut text = format!(
         "\n### Without HTTP\n\nThe {} cases of `src/providers/contract_own.rs` run for every provider that looks in a store, a \
-         folder or a database: a real one that has the answer, one that has none, one that cannot be looked at, and one \
-         that is slow.\n\n| our own material | {} |\n|---|{}\n",
+         folder or a database: with the answer in it, without it, where it cannot be looked at, and where a look takes \
+         too long.\n\n| our own material | {} |\n|---|{}\n",
         OWN_CASES.len(),
         heads.join(" | "),
         ":-:|".repeat(heads.len())
