@@ -6,7 +6,7 @@
 //!
 //! To add a provider: put its name into [`NAMES`]; make a folder `<name>` with `mod.rs` (its [`Profile`], settings,
 //! `gate_settings`, `new`, the [`Provider`]), `wire.rs` (pure: query → request parameters, response → [`Answer`] or [`AskError`]) and `tests.rs`; run the shared
-//! suite `contract::keeps_the_contract` there, with the provider's own words for a throttle, a used-up quota and a bad
+//! suite `contract::keeps_the_contract_with` there, with the provider's own words for a throttle, a used-up quota and a bad
 //! key; then build it in `app`. Every field of a response but the outermost container is optional in `wire.rs`, unknown
 //! fields are ignored, and success is decided by status, content and shape together.
 

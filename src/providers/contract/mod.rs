@@ -2,8 +2,8 @@
 //! words; the cases are the same for all.
 //!
 //! To add a case: a function in the file of its subject and a line in `cases.rs`. To add a provider: its [`Subject`] in
-//! its `tests.rs`, a call of [`keeps_the_contract`] there, and a line in [`SUITES`], which is where `docs/providers.md` takes the
-//! table of cases from.
+//! its `tests.rs`, a call of [`keeps_the_contract_with`] there, and a line in [`SUITES`], which is where
+//! `docs/providers.md` takes the table of cases from.
 
 pub(in crate::providers) mod cases;
 mod json;
