@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
 /// Tells the time. The system's, a fixed one in tests and the demo, and one that
 /// goes on from a day of the past.
@@ -18,7 +18,9 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the system clock")]
     fn now(&self) -> DateTime<Utc> {
-        Utc::now()
+        // As fine as the store keeps it: a moment is the same one when it is read back, and "until now" means the same
+        // there and here. What is bound to a statement is cut off at the microsecond, what goes in as JSON is rounded.
+        Utc::now().trunc_subsecs(6)
     }
 }
 

@@ -34,7 +34,7 @@ pub struct ItemResult {
     /// Why there is nothing to verify, in a sentence for a reader.
     pub explanation: Option<String>,
     pub overall_summary: Option<String>,
-    /// Hosts and providers consulted.
+    /// Hosts and providers consulted, our own knowledge among them; also those that had nothing.
     pub sources_checked: Vec<String>,
     pub fact_checks: Vec<FactCheck>,
     pub claims: Vec<ClaimResult>,
@@ -162,6 +162,8 @@ pub struct Context {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Cost {
     pub usd: f64,
+    /// Requests sent to providers outside, by provider. Answers from a cache, our own knowledge and the operator's folders
+    /// are none.
     pub provider_calls: BTreeMap<String, u32>,
     pub llm_calls: u32,
     pub llm_tokens: u32,

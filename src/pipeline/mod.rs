@@ -38,6 +38,7 @@ use tokio::time::Instant;
 use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Degradation, Item};
+use crate::providers::profile;
 use crate::store::StoreError;
 use crate::telemetry::metrics;
 
@@ -164,9 +165,11 @@ impl Journal {
         causes
     }
 
-    /// Takes over what was sent to a provider for this item; nothing sent leaves no trace.
+    /// Takes over what was sent to a provider for this item; nothing sent leaves no trace. A look into our own store or a
+    /// folder of the operator's is no call: nobody outside was asked, nothing was spent, and no cache could have saved it.
+    /// That it was consulted stands in [`Journal::checked`], and what it took in its gate's metrics.
     pub(crate) fn metered(&self, provider: &str, meter: &crate::outbound::AskMeter) {
-        if meter.attempts() == 0 {
+        if meter.attempts() == 0 || profile(provider).is_some_and(|profile| profile.local) {
             return;
         }
         self.with(|inner| {

@@ -211,6 +211,9 @@ pub struct Profile {
     pub languages: Languages,
     /// Whether it keeps to [`Query::domains`] by itself.
     pub restricts_domains: bool,
+    /// Whether its answers come from this process's own store or disk: a look there is a call to nobody outside, costs
+    /// nothing, and is at this process's own pace.
+    pub local: bool,
     /// What comes back, for a reader.
     pub returns: &'static str,
     /// Price, quota and rate as published, with the date, for a reader.

@@ -62,6 +62,14 @@ impl StoreError {
         }
     }
 
+    /// Whether the connection broke while the statement ran: on another one it may succeed at once.
+    pub fn lost_its_connection(&self) -> bool {
+        match self {
+            Self::Unreachable(error) | Self::Statement(error) => cut_off(error),
+            _ => false,
+        }
+    }
+
     /// A bounded word for metrics.
     pub const fn label(&self) -> &'static str {
         match self {
@@ -110,6 +118,17 @@ fn transient(error: &sqlx::Error) -> bool {
                 // The last is our own statement timeout: a busy server may be quicker next time.
                 || ["23503", "23505", "57014"].contains(&code.as_ref())
         }),
+        _ => false,
+    }
+}
+
+/// The server ended the session or went down, or the line broke. Waiting in vain for a connection is none of these.
+fn cut_off(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
+        sqlx::Error::Database(database) => {
+            database.code().is_some_and(|code| code.starts_with("08") || ["57P01", "57P02"].contains(&code.as_ref()))
+        }
         _ => false,
     }
 }

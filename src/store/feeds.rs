@@ -206,6 +206,10 @@ impl Store {
 
     /// The entries about these stems, best first: rare stems tell more, those of titles and names count double.
     pub async fn search_feed_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
+        self.again(|| self.matching_entries(search)).await
+    }
+
+    async fn matching_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
         let (around, days) = search.around.map_or((None, 0.0), |(date, window)| (Some(date), window.as_secs_f64()));
         let found = sqlx::query(
             "WITH size AS (SELECT count(*)::float8 AS entries FROM feed_entries),
@@ -252,9 +256,8 @@ impl Store {
 
     /// Whether any feed was ever read with success.
     pub async fn has_read_feeds(&self) -> Result<bool, StoreError> {
-        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM feeds WHERE read_at IS NOT NULL)")
-            .fetch_one(&self.pool)
-            .await?)
+        let read = "SELECT EXISTS (SELECT 1 FROM feeds WHERE read_at IS NOT NULL)";
+        self.again(|| async { Ok(sqlx::query_scalar(read).fetch_one(&self.pool).await?) }).await
     }
 
     /// Removes entries that are older than `keep`. Gives how many.

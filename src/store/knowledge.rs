@@ -58,7 +58,7 @@ pub trait EvidenceShelf: Send + Sync + std::fmt::Debug {
 
 impl EvidenceShelf for Store {
     fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
-        Box::pin(self.nearest_evidence(wanted))
+        Box::pin(async move { self.again(|| self.nearest_evidence(&wanted)).await })
     }
 }
 
@@ -101,7 +101,7 @@ pub struct EvidenceUse {
 }
 
 impl Store {
-    async fn nearest_evidence(&self, wanted: NearTo<'_>) -> Result<Vec<NearEvidence>, StoreError> {
+    async fn nearest_evidence(&self, wanted: &NearTo<'_>) -> Result<Vec<NearEvidence>, StoreError> {
         // The inner query goes by the bits alone, which is what the index answers; everything else is decided over its few
         // rows. The sub-selects make the given vector be read once.
         let found = sqlx::query(

@@ -4,6 +4,7 @@
 //! pool has exactly one); locks are transaction locks. A new table comes with a migration, a file here, and tests that
 //! run on both kinds of store.
 
+mod again;
 mod answers;
 mod cleanup;
 mod commit;

@@ -369,6 +369,14 @@ async fn a_store_that_is_away_lets_no_call_through_and_blames_nobody() {
 }
 
 #[tokio::test]
+async fn a_lease_whose_connection_is_cut_is_made_on_another_one() {
+    let Some((url, processes)) = fleet(settings(), |_| {}).await else { return };
+    let asked = database::cut_off(&url, "provider_schedule", processes[0].ask(async || OK)).await;
+    assert_eq!(asked, OK, "the database is there, so the provider is asked");
+    assert_eq!(processes[0].state(), GateState::Ready);
+}
+
+#[tokio::test]
 async fn what_is_to_be_told_once_a_day_is_told_by_one_process() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
     let day = processes[0].gate.now().date_naive();

@@ -12,8 +12,8 @@ use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
-    ClaimCommit, Commit, EvidenceClaimRow, EvidenceShelf as _, ItemFilter, NearTo, OutboxBatch, OutboxDraft, SourceRow,
-    Store, StoreError, TableQueue, UsageDelta,
+    ClaimCommit, Commit, EvidenceClaimRow, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch,
+    OutboxDraft, SourceRow, Store, StoreError, TableQueue, UsageDelta,
 };
 
 use crate::support::database;
@@ -435,6 +435,21 @@ async fn items_that_read_the_same_new_page_at_once_are_all_stored() {
             written.unwrap();
         }
     }
+}
+
+/// A server that restarts or fails over cuts every connection, and is there again.
+#[tokio::test]
+async fn what_is_looked_up_for_an_item_outlasts_a_cut_connection() {
+    let Some(url) = database::empty_database().await else { return };
+    let store = database::connect(&url).await;
+    store.migrate().await.unwrap();
+    let known = known(&store, 1, EMBEDDER, day(1));
+    assert_eq!(database::cut_off(&url, "evidence_claims", known).await, Vec::<String>::new());
+    let stems = ["bridge".to_owned()];
+    let search = FeedSearch { stems: &stems, language: None, around: None, limit: 5 };
+    let found = database::cut_off(&url, "feed_entries", store.search_feed_entries(&search)).await;
+    assert_eq!(found.unwrap(), []);
+    assert!(!database::cut_off(&url, "feeds", store.has_read_feeds()).await.unwrap());
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ impl Gates<'_> {
     /// A gate with settings that are complete.
     pub(super) fn guard(&self, settings: GateSettings) -> Gate {
         // What lies on this machine is no business of the others: a folder that is gone here may be there.
-        if ON_THIS_MACHINE.contains(&settings.name) {
+        if profile(settings.name).is_some_and(|profile| profile.local) {
             return Gate::new(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage));
         }
         self.shared(settings, self.fleet())
@@ -73,9 +73,6 @@ impl Gates<'_> {
         gate
     }
 }
-
-/// Providers whose answers come from this process's own store or disk, at its own pace.
-const ON_THIS_MACHINE: [&str; 2] = ["knowledge", "corpus"];
 
 /// Bytes of the fingerprint: enough to tell the keys of one installation apart.
 const FINGERPRINT: usize = 8;

@@ -19,25 +19,42 @@ impl StoreLedger {
     pub const fn new(store: Store) -> Self {
         Self { store }
     }
+
+    async fn lease_once(&self, terms: &LeaseTerms) -> Result<Leased, Failed> {
+        let connection = self.store.fleet_connection().await;
+        let mut connection = connection.map_err(|error| Failed { error, may_be_done: false })?;
+        let sent = Instant::now();
+        let answer = connection.lease(terms).await.map_err(|error| Failed { error, may_be_done: true })?;
+        Ok(Leased { sent, received: Instant::now(), answer })
+    }
 }
 
-fn unknown(error: &StoreError) -> LedgerError {
-    LedgerError { detail: error.to_string(), may_be_done: true }
+/// A lease that was not heard of again.
+struct Failed {
+    error: StoreError,
+    may_be_done: bool,
+}
+
+fn ledger_error(error: &StoreError, may_be_done: bool) -> LedgerError {
+    LedgerError { detail: error.to_string(), may_be_done }
 }
 
 async fn told<T>(statement: impl Future<Output = Result<T, StoreError>>) -> Result<T, LedgerError> {
-    statement.await.map_err(|error| unknown(&error))
+    statement.await.map_err(|error| ledger_error(&error, true))
 }
 
 impl Ledger for StoreLedger {
     fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>> {
         async move {
-            let connection = self.store.fleet_connection().await;
-            let mut connection =
-                connection.map_err(|error| LedgerError { detail: error.to_string(), may_be_done: false })?;
-            let sent = Instant::now();
-            let answer = told(connection.lease(&terms)).await?;
-            Ok(Leased { sent, received: Instant::now(), answer })
+            match self.lease_once(&terms).await {
+                Err(Failed { error, .. }) if error.lost_its_connection() => {}
+                once => return once.map_err(|Failed { error, may_be_done }| ledger_error(&error, may_be_done)),
+            }
+            // A database that restarts, or fails over, cuts every connection at once: that is no reason to leave a provider
+            // out. Whether the lease that was cut off was made nobody knows. If it was, its turns pass unused, which
+            // exceeds nothing; and what it gave back is not given back twice.
+            let anew = self.lease_once(&LeaseTerms { back: None, ..terms }).await;
+            anew.map_err(|Failed { error, .. }| ledger_error(&error, true))
         }
         .boxed()
     }

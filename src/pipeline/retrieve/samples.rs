@@ -87,6 +87,7 @@ impl Scripted {
             storage: Storage::Stored,
             languages: Languages::All,
             restricts_domains: source == SourceKind::Web,
+            local: false,
             returns: "",
             terms: "",
             configure: "",

@@ -33,6 +33,7 @@ pub static PROFILE: Profile = Profile {
     storage: Storage::Stored,
     languages: Languages::All,
     restricts_domains: false,
+    local: false,
     returns: "a sentence with a value of a JSON answer, and whether it is as expected",
     terms: "as the endpoint's owner has it",
     configure: "write [[providers.api.endpoints]], or set CORROBORATE_PROVIDERS_API_ENDPOINTS",

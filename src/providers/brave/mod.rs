@@ -44,6 +44,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::All,
     restricts_domains: true,
+    local: false,
     returns: "addresses, titles and snippets of news and web pages",
     terms: "5 USD a thousand calls (September 2026); results must not be stored",
     configure: "set ENRICHMENT_BRAVE_API_KEY",

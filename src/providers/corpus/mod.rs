@@ -50,6 +50,7 @@ pub static PROFILE: Profile = Profile {
     storage: Storage::Stored,
     languages: Languages::All,
     restricts_domains: false,
+    local: true,
     returns: "passages of your own files with their lines and the file's time",
     terms: "free: files of your own, searched in memory",
     configure: "set ENRICHMENT_CORPUS_FOLDER",

@@ -35,6 +35,7 @@ pub static PROFILE: Profile = Profile {
     storage: Storage::Stored,
     languages: Languages::All,
     restricts_domains: false,
+    local: false,
     returns: "rows of your own Postgres as sentences",
     terms: "free: a database of your own, only ever read",
     configure: "set ENRICHMENT_DATABASE_URL and CORROBORATE_PROVIDERS_DATABASE_QUERIES",

@@ -48,6 +48,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::Only(wire::CODES),
     restricts_domains: true,
+    local: false,
     returns: "addresses, titles and openings of news articles of the last 31 days, with dates",
     terms: "2,000 tokens free, then 0.015 USD a token; a call is one token; at most 5 calls at once (August 2026)",
     configure: "set ENRICHMENT_EVENTREGISTRY_API_KEY",

@@ -76,6 +76,7 @@ pub static PROFILE: Profile = Profile {
     storage: Storage::Stored,
     languages: Languages::All,
     restricts_domains: true,
+    local: false,
     returns: "addresses, titles and summaries of what the trusted sites published in the last two weeks",
     terms: "free: feeds are published to be read; each is asked every 15 minutes at most",
     configure: "set ENRICHMENT_FEEDS_URLS, or ENRICHMENT_FEEDS_DISCOVER to true",

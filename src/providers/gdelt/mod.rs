@@ -46,6 +46,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::Only(query::CODES),
     restricts_domains: true,
+    local: false,
     returns: "addresses and titles of news pages of the last three months",
     terms: "free, best-effort: one call each 5 seconds, with a penalty that grows",
     configure: "take gdelt into ENRICHMENT_PROVIDERS; it needs no key",

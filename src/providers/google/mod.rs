@@ -44,6 +44,7 @@ pub static PROFILE: Profile = Profile {
     storage: Storage::Stored,
     languages: Languages::All,
     restricts_domains: true,
+    local: false,
     returns: "reviews by fact-checkers: claim, rating, publisher, date",
     terms: "free; no quota is published, read yours in the Cloud console",
     configure: "set FACTCHECK_GOOGLE_API_KEY, or FACTCHECK_GOOGLE_ENABLED=false to do without it",

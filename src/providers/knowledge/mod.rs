@@ -38,6 +38,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::All,
     restricts_domains: false,
+    local: true,
     returns: "stored pages whose sentences are nearest in meaning, and the seed facts",
     terms: "free; this daemon's own store",
     configure: "nothing to set: it is there as soon as DATABASE_URL, or the embedded store, is",

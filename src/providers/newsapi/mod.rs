@@ -48,6 +48,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::Only(wire::CODES),
     restricts_domains: true,
+    local: false,
     returns: "addresses, titles and summaries of news articles, with dates",
     terms: "449 USD a month for 250,000 calls, 0.0018 USD each beyond; the free developer plan (100 calls a day) forbids \
             production",

@@ -41,6 +41,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::All,
     restricts_domains: true,
+    local: false,
     returns: "addresses, titles and snippets of web and news pages",
     terms: "free; your own instance",
     configure: "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",

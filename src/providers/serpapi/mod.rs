@@ -45,6 +45,7 @@ pub static PROFILE: Profile = Profile {
     storage: STORAGE,
     languages: Languages::All,
     restricts_domains: true,
+    local: false,
     returns: "addresses, titles and snippets of Google's news and web results",
     terms: "about 75 USD a month for 5,000 searches, of which a fifth an hour; some 100 free (2026, not confirmed)",
     configure: "set ENRICHMENT_SERPAPI_API_KEY",

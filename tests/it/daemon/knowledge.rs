@@ -48,6 +48,7 @@ async fn the_second_item_about_a_story_is_answered_from_knowledge_and_says_so() 
     assert_eq!(second["claims"][0]["verdict"], "supported", "{second:#}");
     assert_eq!((&second["tier"], &second["status"]), (&json!("high"), &json!("complete")));
     assert_eq!((app.searches(), app.simulator.calls(Target::Page)), (searches, pages), "nobody was asked");
+    assert_eq!(second["cost"]["provider_calls"], json!({}), "a look into our own store is no call");
     assert_eq!(origins(&second), ["kb"]);
     assert!(says(&second, "knowledge: suffices"), "{second:#}");
     assert!(second["sources_checked"].as_array().unwrap().contains(&json!("knowledge")));

@@ -1,6 +1,5 @@
 //! Stores to test on: the embedded one in a folder of its own, and a fresh database on the real server.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use corroborate::store::{Store, StoreSettings};
@@ -12,8 +11,6 @@ use sqlx::{Connection as _, Executor as _, PgConnection};
 pub(crate) struct TestDatabase {
     pub(crate) store: Store,
 }
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// The address of the real server; `None`, said aloud, where the tests run without one.
 #[expect(clippy::disallowed_methods, reason = "the address comes from tests/run")]
@@ -28,7 +25,8 @@ pub(crate) fn server_url() -> Option<String> {
 /// Creates an empty database; `None` without a server.
 pub(crate) async fn empty_database() -> Option<String> {
     let server = server_url()?;
-    let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    // Process ids come again, on a server that outlives many runs.
+    let name = format!("test_{:016x}", rand::random::<u64>());
     let mut connection = PgConnection::connect(&server).await.unwrap();
     connection.execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
     connection.close().await.unwrap();
@@ -49,4 +47,25 @@ pub(crate) async fn connect(url: &str) -> Store {
     let settings =
         StoreSettings { pool_size: 4, acquire_timeout: Duration::from_secs(20), statement_timeout: None, schema: None };
     Store::connect(&SecretString::from(url), &settings).await.unwrap()
+}
+
+/// Does work that uses a table, and cuts its connection in the middle of it: until then a lock holds it up.
+pub(crate) async fn cut_off<T>(url: &str, table: &str, work: impl Future<Output = T>) -> T {
+    let mut holder = PgConnection::connect(url).await.unwrap();
+    let lock = format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE");
+    holder.execute(sqlx::AssertSqlSafe(lock)).await.unwrap();
+    // Within the holder's transaction the server's statistics stand still.
+    let mut watcher = PgConnection::connect(url).await.unwrap();
+    let cut = async {
+        let waiting = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        super::daemon::until("somebody waits for the lock", async || {
+            sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut watcher).await.unwrap() > 0
+        })
+        .await;
+        holder.execute("ROLLBACK").await.unwrap();
+        holder.close().await.unwrap();
+        watcher.close().await.unwrap();
+    };
+    tokio::join!(work, cut).0
 }

@@ -69,3 +69,10 @@ pub(crate) fn item(id: &str, text: &str) -> Value {
         "published_at": "2026-11-18T07:15:00Z", "importance": 0.8,
     })
 }
+
+/// An item for which what is known already is left out: fact-checkers and the web are asked.
+pub(crate) fn searched(id: &str, text: &str) -> Value {
+    let mut searched = item(id, text);
+    searched["source_types"] = json!(["factcheck", "web"]);
+    searched
+}

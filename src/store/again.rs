@@ -1,0 +1,33 @@
+//! Reads that outlast a lost connection. A database that restarts, or fails over, cuts every connection at once, and is
+//! there again a moment later: a read need not fail for that, and what was asked through it need not count as not asked.
+//!
+//! Only reads go through here: a write that was cut off may have had its effect. Items are tried again as a whole.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::{Store, StoreError};
+
+/// Before the first further try there is no wait: the pool tests a connection before it hands it out, so the next one
+/// works where the database does. The second one has missed two, and gets the time of a quick restart.
+const PAUSES: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
+
+impl Store {
+    /// Reads, and where the connection was lost meanwhile reads again on another one. A database that is slow, busy or
+    /// away for longer is an error as ever.
+    pub(super) async fn again<T, F>(&self, read: impl Fn() -> F + Send) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        for pause in PAUSES {
+            match read().await {
+                // The one session of the embedded server has no other beside it.
+                Err(error) if error.lost_its_connection() && !self.is_embedded() => sleep(pause).await,
+                read => return read,
+            }
+        }
+        read().await
+    }
+}
