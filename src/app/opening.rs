@@ -19,7 +19,7 @@ pub struct OpenStore {
     server: Option<EmbeddedPostgres>,
     /// Removed when dropped.
     #[cfg(feature = "embedded")]
-    folder: Option<tempfile::TempDir>,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl OpenStore {
@@ -46,7 +46,7 @@ impl OpenStore {
                 detail: format!("{error}; set TMPDIR to a folder that can be written to"),
             })?;
             let opened = Self::embedded(folder.path()).await?;
-            Ok(Self { folder: Some(folder), ..opened })
+            Ok(Self { _folder: Some(folder), ..opened })
         }
         #[cfg(not(feature = "embedded"))]
         Err(AppError::NoEmbedded)
@@ -60,7 +60,7 @@ impl OpenStore {
             #[cfg(feature = "embedded")]
             server: None,
             #[cfg(feature = "embedded")]
-            folder: None,
+            _folder: None,
         }
     }
 
@@ -77,7 +77,7 @@ impl OpenStore {
         };
         let store = Store::connect_embedded(&server).await?;
         store.migrate().await?;
-        Ok(Self { store, lock: Some(lock), apart: false, server: Some(server), folder: None })
+        Ok(Self { store, lock: Some(lock), apart: false, server: Some(server), _folder: None })
     }
 
     #[cfg(not(feature = "embedded"))]

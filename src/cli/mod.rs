@@ -79,7 +79,7 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
         return config::run(*action, loaded, output);
     }
     if matches!(cli.command, Command::Doctor) {
-        return doctor::run(loaded, output).await;
+        return Box::pin(doctor::run(loaded, output)).await;
     }
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. });
@@ -95,7 +95,7 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
             let exchanges = exchanges::open(&exchanges, output)?;
             serve::run(config, !no_worker, !no_http, exchanges, output).await
         }
-        Command::Demo => demo::run(&config, output).await,
+        Command::Demo => Box::pin(demo::run(&config, output)).await,
         Command::Check { claim, vocabulary, language, exchanges } => {
             let wanted = check::Wanted { claim: &claim, vocabulary: vocabulary.into(), language: language.as_deref() };
             check::run(config, wanted, &exchanges, output).await
