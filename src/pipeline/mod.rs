@@ -35,6 +35,7 @@ use std::sync::Mutex;
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
+use crate::domain::item::SourceKind;
 use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Degradation, Item};
@@ -237,8 +238,9 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
     let also_reported_by = also_reported_by?;
-    if phase == Phase::One && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
-        // Phase 1 asks nobody else: without a fact-check provider nothing was asked at all.
+    let wants_fact_checks = phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck);
+    if wants_fact_checks && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
+        // Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
         journal.degrade(Degradation::NoProvider);
     }
     let judged = if phase == Phase::Two {

@@ -1,7 +1,7 @@
 //! The queue of embedded mode: a table in the same store. It survives a kill: a message leaves it only when it is settled.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -18,8 +18,12 @@ use crate::domain::Clock;
 /// Messages taken with one statement: enough to keep the workers busy, few enough to be handed back quickly.
 const FETCH: i64 = 16;
 
-/// After this long a message is taken from whoever holds it. Beyond the longest time the worker lets any item take.
-const LEASE: TimeDelta = TimeDelta::minutes(30);
+/// After this long without a renewal a message is taken from whoever holds it: that process is dead. Long enough for
+/// clocks of several machines that lie a minute apart.
+const LEASE: TimeDelta = TimeDelta::minutes(3);
+
+/// How often a living process renews what it holds.
+const RENEWAL: Duration = Duration::from_secs(30);
 
 /// A consumer of the table. Its name marks what it has taken; a message taken by a name of another run is free again.
 #[derive(Debug)]
@@ -54,6 +58,28 @@ impl TableQueue {
             stopped: AtomicBool::new(false),
             stop: Notify::new(),
         })
+    }
+
+    /// Renews what this consumer holds for as long as it lives. The embedded store needs none of it: its folder has one
+    /// owner.
+    pub async fn renew_leases(queue: Weak<Self>) {
+        loop {
+            tokio::time::sleep(RENEWAL).await;
+            let Some(queue) = queue.upgrade() else { return };
+            if let Err(error) = queue.renew().await {
+                tracing::warn!(%error, "what is held of the queue could not be renewed; it is tried again");
+            }
+        }
+    }
+
+    /// Holds on to what was taken for another lease.
+    pub async fn renew(&self) -> Result<(), StoreError> {
+        sqlx::query("UPDATE queue_messages SET taken_at = $2 WHERE taken_by = $1")
+            .bind(&self.name)
+            .bind(self.clock.now())
+            .execute(&self.store.pool)
+            .await?;
+        Ok(())
     }
 
     async fn fetch(&self) -> Result<Vec<Delivery>, StoreError> {

@@ -23,4 +23,6 @@ mod store;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod table_queue;
+#[cfg(test)]
 mod tidy;

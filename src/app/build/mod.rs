@@ -259,7 +259,11 @@ async fn queue(
         let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;
         return Ok(Arc::new(connected));
     }
-    Ok(Arc::new(TableQueue::open(store.clone(), clock, config.queue.poll_interval).await?))
+    let table = Arc::new(TableQueue::open(store.clone(), clock, config.queue.poll_interval).await?);
+    if !store.is_embedded() {
+        tracker.spawn(TableQueue::renew_leases(Arc::downgrade(&table)));
+    }
+    Ok(table)
 }
 
 fn settings(config: &Config, broker: bool) -> Settings {
