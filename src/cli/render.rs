@@ -58,6 +58,12 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
         let line =
             format!("degraded: {causes}: not everything could be asked, so \"nothing found\" may mean \"not asked\"");
         let _infallible = writeln!(text, "   {}", output.paint(&plain(&line), Colour::Yellow));
+        // Why, in the providers' own words: whoever reads this may be the one who can mend it.
+        let mut told: Vec<&String> = result.trace.iter().filter(|line| line.contains("could not be asked:")).collect();
+        told.dedup();
+        for line in told {
+            let _infallible = writeln!(text, "     {}", plain(line));
+        }
     }
     for line in &result.context.digest_lines {
         let _infallible = writeln!(text, "   digest: {}", plain(line));
