@@ -236,6 +236,8 @@ pub struct EnrichmentConfig {
     pub similar_window: Duration,
     pub similar_threshold: f64,
     pub sufficient_relevance: f64,
+    #[serde(with = "humantime_serde")]
+    pub sufficient_age: Duration,
 }
 
 /// A domain as written in a list.

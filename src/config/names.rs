@@ -304,6 +304,7 @@ fn enrichment_detail_keys() -> Vec<Key> {
         Key::own("enrichment.similar_window", SPAN, "how far apart items telling one story may be"),
         Key::own("enrichment.similar_threshold", UNIT, "cosine from which items tell one story"),
         Key::own("enrichment.sufficient_relevance", UNIT, "mean relevance from which stored evidence may suffice"),
+        Key::own("enrichment.sufficient_age", SPAN, "age up to which a reading may settle what may change any day"),
     ]
 }
 

@@ -22,6 +22,19 @@ pub struct KnownPassage<'a> {
     pub names_covered: bool,
     /// When the page was read.
     pub read_at: DateTime<Utc>,
+    /// It holds whenever it was read: a well-established fact that came with the program.
+    pub lasting: bool,
+}
+
+impl KnownPassage<'_> {
+    /// Whether it tells of a later time than the other: by what the pages say of themselves where both do, else by when
+    /// they were read.
+    fn is_newer_than(&self, other: &Self) -> bool {
+        match (self.judged.published_at, other.judged.published_at) {
+            (Some(ours), Some(theirs)) => ours > theirs,
+            _ => self.read_at > other.read_at,
+        }
+    }
 }
 
 /// The claim, as far as the gate looks at it.
@@ -31,9 +44,8 @@ pub struct Wanted {
     pub has_figures: bool,
     /// What the claim speaks of, or when it was made; `None` for a claim without any date.
     pub date: Option<DateTime<Utc>>,
-    pub now: DateTime<Utc>,
-    /// How fast evidence for the claim ages, days.
-    pub half_life_days: f64,
+    /// How long ago a page may have been read, at most: see [`oldest_reading`].
+    pub oldest_reading: DateTime<Utc>,
     pub relevance_floor: f64,
     /// The quality bar: mean relevance from which what is known is good enough to look no further.
     pub relevance: f64,
@@ -60,6 +72,8 @@ pub enum Lack {
     NothingClear,
     /// What is stored disagrees.
     Conflict,
+    /// What was stored later is about it too, and does not say the same.
+    Overtaken,
     /// What speaks of it leaves out one of its names or figures.
     Uncovered,
     /// It was read before what the claim speaks of.
@@ -78,6 +92,7 @@ impl fmt::Display for Lack {
             Self::Nothing => "nothing stored is about it",
             Self::NothingClear => "nothing stored says clearly whether it holds",
             Self::Conflict => "what is stored disagrees",
+            Self::Overtaken => "something newer about it is stored that does not say the same",
             Self::Uncovered => "what is stored leaves out one of its names or figures",
             Self::ReadBefore => "what is stored was read before the time it speaks of",
             Self::Stale => "what is stored is too old for its topic",
@@ -108,9 +123,10 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     if on_topic.is_empty() {
         return Sufficiency::Lacking(Lack::Nothing);
     }
-    // A doubt stands, whoever has it and however old it is.
+    // A doubt stands, whoever has it and however old it is: also a page's about itself.
     let against = on_topic.iter().any(|p| p.judged.contradict >= limits.conflict);
-    let for_it = on_topic.iter().any(|p| p.judged.stance() == Stance::Supports);
+    let for_it =
+        on_topic.iter().any(|p| p.judged.entail >= limits.conflict && p.judged.stance() != Stance::Contradicts);
     if against && for_it {
         return Sufficiency::Lacking(Lack::Conflict);
     }
@@ -119,7 +135,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
         Stance::Contradicts => p.judged.contradict >= limits.refute && p.judged.stance() == side,
         _ => p.judged.entail >= limits.support && p.judged.stance() == side,
     };
-    let mut counted: Vec<&KnownPassage<'_>> = on_topic.into_iter().filter(clear).collect();
+    let mut counted: Vec<&KnownPassage<'_>> = on_topic.iter().copied().filter(clear).collect();
     for (lack, keeps) in conditions(wanted, side) {
         if counted.is_empty() {
             return Sufficiency::Lacking(Lack::NothingClear);
@@ -130,8 +146,12 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
         }
     }
     let groups: BTreeSet<&str> = counted.iter().map(|passage| passage.judged.independent_group.as_str()).collect();
-    if groups.len() < limits.groups.max(LEAST_GROUPS) {
+    let least = limits.groups.max(LEAST_GROUPS);
+    if groups.len() < least {
         return Sufficiency::Lacking(Lack::OneSource);
+    }
+    if is_overtaken(&on_topic, &counted, side, least) {
+        return Sufficiency::Lacking(Lack::Overtaken);
     }
     // Each group by its best passage, or copies of a loose one would pull the mean about.
     let best = groups.iter().map(|group| {
@@ -147,6 +167,63 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
 /// One source is never enough, whatever is configured for verdicts.
 const LEAST_GROUPS: usize = 2;
 
+/// Whether a page about the claim that does not take that side is newer than what too many of the sources say.
+fn is_overtaken(on_topic: &[&KnownPassage<'_>], counted: &[&KnownPassage<'_>], side: Stance, least: usize) -> bool {
+    let taking: BTreeSet<&str> =
+        on_topic.iter().filter(|p| p.judged.stance() == side).map(|p| p.judged.evidence_id.as_str()).collect();
+    on_topic.iter().filter(|p| !p.lasting && !taking.contains(p.judged.evidence_id.as_str())).any(|newer| {
+        let standing = counted.iter().filter(|p| p.lasting || !newer.is_newer_than(p));
+        standing.map(|p| p.judged.independent_group.as_str()).collect::<BTreeSet<&str>>().len() < least
+    })
+}
+
+/// Words by which a claim speaks of the present whatever date it names: "has led it since 2019" is no claim about 2019.
+const OF_NOW: &[&str] = &[
+    "since",
+    "still",
+    "currently",
+    "now",
+    "remains",
+    "remain",
+    "сейчас",
+    "теперь",
+    "ныне",
+    "остается",
+    "остаются",
+    "зараз",
+    "нині",
+    "досі",
+    "тепер",
+    "залишається",
+    "залишаються",
+    "desde",
+    "ainda",
+    "atualmente",
+    "continua",
+];
+
+/// The same in more words than one.
+const OF_NOW_PHRASES: &[&[&str]] =
+    &[&["до", "сих", "пор"], &["по", "прежнему"], &["все", "еще"], &["в", "настоящее", "время"], &["начиная", "с"]];
+
+/// Whether the claim says that something is so now.
+pub fn speaks_of_now(claim: &TextProfile) -> bool {
+    claim.sentences.iter().any(|sentence| {
+        let spoken: Vec<&str> = sentence.spoken.iter().map(|word| word.text.as_str()).collect();
+        spoken.iter().any(|word| OF_NOW.contains(word))
+            || OF_NOW_PHRASES.iter().any(|phrase| spoken.windows(phrase.len()).any(|words| words == *phrase))
+    })
+}
+
+/// When a page must have been read, at the earliest, to settle a claim. What speaks of a day that is past and what
+/// changes slowly (`enduring`) may rest on readings of up to one half-life; all else may change any day, and rests on
+/// readings of up to `most`.
+pub fn oldest_reading(now: DateTime<Utc>, enduring: bool, half_life_days: f64, most: TimeDelta) -> DateTime<Utc> {
+    let half_life = TimeDelta::seconds((half_life_days * 86_400.0).clamp(0.0, 1e11) as i64);
+    let age = if enduring { half_life } else { half_life.min(most) };
+    now.checked_sub_signed(age).unwrap_or(DateTime::<Utc>::MIN_UTC)
+}
+
 type Condition<'a> = (Lack, Box<dyn Fn(&KnownPassage<'_>) -> bool + 'a>);
 
 /// What a passage must have to be counted, in the order it is told.
@@ -157,12 +234,10 @@ fn conditions(wanted: &Wanted, side: Stance) -> [Condition<'_>; 3] {
         (true, Stance::Contradicts) => judged.num_ok.is_some(),
         (true, _) => judged.num_ok == Some(true),
     };
-    let seconds = (wanted.half_life_days * 86_400.0).clamp(0.0, 1e11) as i64;
-    let oldest = wanted.now.checked_sub_signed(TimeDelta::seconds(seconds)).unwrap_or(DateTime::<Utc>::MIN_UTC);
     [
         (Lack::Uncovered, Box::new(move |p: &KnownPassage<'_>| p.names_covered && figures(p.judged))),
         (Lack::ReadBefore, Box::new(|p: &KnownPassage<'_>| wanted.date.is_none_or(|date| p.read_at >= date))),
-        (Lack::Stale, Box::new(move |p: &KnownPassage<'_>| p.read_at >= oldest)),
+        (Lack::Stale, Box::new(|p: &KnownPassage<'_>| p.lasting || p.read_at >= wanted.oldest_reading)),
     ]
 }
 
@@ -181,8 +256,7 @@ mod tests {
         Wanted {
             has_figures: true,
             date: Some(day(-5)),
-            now: day(0),
-            half_life_days: 3.0,
+            oldest_reading: day(-3),
             relevance_floor: 0.3,
             relevance: 0.6,
             limits: VerdictLimits::default(),
@@ -195,8 +269,10 @@ mod tests {
     }
 
     fn decide(passages: &[JudgedPassage], wanted: &Wanted) -> Sufficiency {
-        let known: Vec<KnownPassage<'_>> =
-            passages.iter().map(|judged| KnownPassage { judged, names_covered: true, read_at: day(-1) }).collect();
+        let known: Vec<KnownPassage<'_>> = passages
+            .iter()
+            .map(|judged| KnownPassage { judged, names_covered: true, read_at: day(-1), lasting: false })
+            .collect();
         sufficiency(&known, wanted)
     }
 
@@ -238,6 +314,7 @@ mod tests {
                 judged,
                 names_covered: true,
                 read_at: day(read),
+                lasting: false,
             });
             sufficiency(&known, wanted)
         };
@@ -249,8 +326,74 @@ mod tests {
         let undated = Wanted { date: None, ..wanted() };
         assert_eq!(read(-2, -3, &undated), enough);
         assert_eq!(read(-4, -4, &undated), Sufficiency::Lacking(Lack::Stale), "breaking news age in days");
-        let lasting = Wanted { half_life_days: 3_650.0, ..undated };
+        let lasting = Wanted { oldest_reading: day(-3_650), ..undated };
         assert_eq!(read(-400, -400, &lasting), enough, "science does not");
+    }
+
+    #[test]
+    fn what_may_change_any_day_rests_on_readings_of_a_day() {
+        let oldest = |enduring, half_life| oldest_reading(day(0), enduring, half_life, TimeDelta::days(1));
+        assert_eq!(oldest(false, 365.0), day(-1), "an office is held until it is not");
+        assert_eq!(oldest(true, 365.0), day(-365), "an event of a past day");
+        assert_eq!(oldest(true, 3_650.0), day(-3_650), "science");
+        assert_eq!(oldest(false, 0.5), day(0) - TimeDelta::hours(12), "never longer than its topic lasts");
+        assert_eq!(oldest(true, f64::INFINITY), day(0) - TimeDelta::seconds(100_000_000_000));
+        let now = |text: &str| speaks_of_now(&TextProfile::new(text, None, None, &[]));
+        for text in [
+            "Ana Silva has been minister since 2019.",
+            "Ана Силва до сих пор министр.",
+            "Міст досі закрито.",
+            "O porto ainda está fechado.",
+        ] {
+            assert!(now(text), "{text}");
+        }
+        assert!(!now("The port shipped 4200 tonnes of grain in October 2026."));
+    }
+
+    fn dated(group: &str, entail: f64, contradict: f64, published: i64) -> JudgedPassage {
+        JudgedPassage { published_at: Some(day(published)), ..judged(group, entail, contradict) }
+    }
+
+    #[test]
+    fn a_newer_page_that_does_not_say_the_same_reopens_the_question() {
+        let old = [dated("a", 0.9, 0.0, -30), dated("b", 0.9, 0.0, -29), dated("c", 0.9, 0.0, -28)];
+        let with = |more: JudgedPassage| decide(&[&old[..], &[more]].concat(), &wanted());
+        let enough = |groups| Sufficiency::Enough { side: Stance::Supports, groups };
+        assert_eq!(with(dated("d", 0.0, 0.9, -1)), Sufficiency::Lacking(Lack::Conflict));
+        assert_eq!(with(dated("d", 0.2, 0.2, -1)), Sufficiency::Lacking(Lack::Overtaken), "it takes no side");
+        let of_then = dated("d", 0.2, 0.2, -29);
+        assert_eq!(with(of_then.clone()), enough(3), "two sources say it as late as that");
+        let pages = [dated("a", 0.9, 0.0, -30), dated("b", 0.9, 0.0, -28), of_then];
+        assert_eq!(
+            decide(&pages, &wanted()),
+            Sufficiency::Lacking(Lack::Overtaken),
+            "one says it later, one is no two"
+        );
+    }
+
+    #[test]
+    fn a_page_that_says_both_settles_nothing() {
+        let both = JudgedPassage { evidence_id: "ev_a".into(), ..judged("a", 0.1, 0.5) };
+        let passages = [judged("a", 0.9, 0.0), judged("b", 0.9, 0.0), both];
+        assert_eq!(decide(&passages, &wanted()), Sufficiency::Lacking(Lack::Conflict));
+        let denied = [judged("a", 0.0, 0.9), judged("b", 0.0, 0.9), judged("c", 0.5, 0.3)];
+        assert_eq!(decide(&denied, &wanted()), Sufficiency::Lacking(Lack::Conflict), "a doubt counts on either side");
+    }
+
+    #[test]
+    fn a_fact_that_came_with_the_program_does_not_go_stale() {
+        let (fact, page) = (judged("a", 0.9, 0.0), judged("b", 0.9, 0.0));
+        let settled = |lasting| {
+            let known = [(&fact, -300, lasting), (&page, -1, false)].map(|(judged, read, lasting)| KnownPassage {
+                judged,
+                names_covered: true,
+                read_at: day(read),
+                lasting,
+            });
+            sufficiency(&known, &Wanted { date: None, ..wanted() })
+        };
+        assert_eq!(settled(true), Sufficiency::Enough { side: Stance::Supports, groups: 2 });
+        assert_eq!(settled(false), Sufficiency::Lacking(Lack::OneSource));
     }
 
     #[test]
@@ -261,8 +404,10 @@ mod tests {
         assert!(!covers_names(&claim, &profile("Olena Kovalenko opened the hospital on Monday.")));
         assert!(!covers_names(&profile("Ships left Velmora."), &profile("Ships left Velmara.")), "another port");
         let judged = [judged("a", 0.9, 0.0), judged("b", 0.9, 0.0)];
-        let known: Vec<_> =
-            judged.iter().map(|judged| KnownPassage { judged, names_covered: false, read_at: day(-1) }).collect();
+        let known: Vec<_> = judged
+            .iter()
+            .map(|judged| KnownPassage { judged, names_covered: false, read_at: day(-1), lasting: false })
+            .collect();
         assert_eq!(sufficiency(&known, &wanted()), Sufficiency::Lacking(Lack::Uncovered));
     }
 
@@ -294,6 +439,7 @@ mod tests {
                 judged,
                 names_covered: *names_covered,
                 read_at: day(*read),
+                lasting: false,
             })
             .collect();
         sufficiency(&known, &wanted())

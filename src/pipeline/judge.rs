@@ -64,19 +64,21 @@ pub(super) async fn judge(
         searched: pages.searched,
     };
     for (claim, ranked) in claims.iter().zip(candidates) {
-        judged.claims.push(passages_of(services, normal, claim, ranked, journal).await?);
+        judged.claims.push(passages_of(services, normal, claim, ranked, true, journal).await?);
     }
     let passages: usize = judged.claims.iter().map(|claim| claim.passages.len()).sum();
     journal.trace(format!("judge: {passages} passage(s) by {}, numbers and dates by rule", judged.judge));
     Ok(judged)
 }
 
-/// One claim's passages, in the order given.
+/// One claim's passages, in the order given. `closely` takes the agreement from the best sentence, which is embedded for
+/// it, and not from the passage as a whole.
 pub(super) async fn passages_of(
     services: &Services,
     normal: &Normal,
     claim: &Claim,
     ranked: Vec<Ranked>,
+    closely: bool,
     journal: &Journal,
 ) -> Result<JudgedClaim, PipelineError> {
     let pairs: Vec<Pair> = ranked
@@ -88,7 +90,11 @@ pub(super) async fn passages_of(
     for (position, (entry, given)) in ranked.into_iter().zip(probabilities).enumerate() {
         let check = numbers::compare(&claim.profile, &entry.profile);
         let settled = numbers::apply(given, &check);
-        let best = best_sentence(services, claim, &entry).await?;
+        let best = if closely {
+            best_sentence(services, claim, &entry).await?
+        } else {
+            agreement(&claim.profile, &entry.profile)
+        };
         let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
         let passage = figures(services, normal, claim, &entry, settled, best, check.num_ok, rank, journal);
         one.passages.push(passage);

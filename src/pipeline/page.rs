@@ -136,9 +136,10 @@ impl PreparedPage {
         self.credibility(rules).1
     }
 
-    /// Each article of a reference work is a source of its own, and so is each fact that came with the program.
+    /// Each article of a reference work is a source of its own. A government's or an institute's pages are not, whether
+    /// they were read or came with the program.
     pub(crate) fn counts_by_article(&self, rules: &DomainRules) -> bool {
-        self.origin == Origin::Kb || self.source_type(rules) == SourceType::Reference
+        self.source_type(rules) == SourceType::Reference
     }
 
     /// Whether the domain lists keep it out. They speak of the web: a text the operator configured is the operator's wish.
@@ -339,7 +340,7 @@ mod tests {
             storage,
             content: None,
         };
-        let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned() };
+        let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned(), about: true };
         let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);
         [
             empty_page(&candidate, PageFailure::NotFound, later, later),
@@ -383,7 +384,7 @@ mod tests {
             content: Some(content.clone()),
         };
         let url = Url::parse(url).unwrap();
-        let candidate = Candidate { domain: "corpus:bbc.com".to_owned(), url, hit };
+        let candidate = Candidate { domain: "corpus:bbc.com".to_owned(), url, hit, about: true };
         let now = DateTime::UNIX_EPOCH + TimeDelta::days(9);
         from_content(&candidate, &content, now, now + TimeDelta::days(1))
     }
@@ -416,5 +417,24 @@ mod tests {
         );
         let long = brought("database://stock/8", &"42 ".repeat(500), None);
         assert!(long.passages.iter().all(|passage| passage.text.chars().count() <= MOST_CHARS));
+    }
+
+    #[test]
+    fn only_articles_of_reference_works_count_one_by_one() {
+        let page = |url: &str, origin: Origin| {
+            let url = Url::parse(url).unwrap();
+            let hit = crate::pipeline::retrieve::samples::hit("searxng", url.as_str(), "", None);
+            let domain = registered_domain(url.host_str().unwrap());
+            let candidate = Candidate { url, hit, domain, about: true };
+            let now = DateTime::UNIX_EPOCH;
+            PreparedPage { origin, ..empty_page(&candidate, PageFailure::ReaderCrashed, now, now) }
+        };
+        let rules = DomainRules::default();
+        let fact = page("https://www.nasa.gov/mission/apollo-11/#seed-fact", Origin::Kb);
+        let read = page("https://science.nasa.gov/moon/", Origin::Web);
+        assert!(!fact.counts_by_article(&rules) && !read.counts_by_article(&rules));
+        assert_eq!(fact.domain, read.domain, "so they are of one group");
+        assert!(page("https://en.wikipedia.org/wiki/Moon", Origin::Web).counts_by_article(&rules));
+        assert!(page("https://www.britannica.com/topic/Moon#seed-fact", Origin::Kb).counts_by_article(&rules));
     }
 }

@@ -34,7 +34,10 @@ pub(super) async fn rank(
     let mut ranked = Vec::with_capacity(claims.len());
     for claim in claims {
         ranked.push(if claim.checkable() {
-            one(services, claim, &readable, &groups, &pages.rules).await?
+            let settings = &services.settings;
+            let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
+            let all = scored(services, claim, &readable, &groups, &pages.rules, per_page).await?;
+            pick(all, settings.judged_passages, settings.passages_per_group)
         } else {
             Vec::new()
         });
@@ -44,7 +47,11 @@ pub(super) async fn rank(
     Ok(ranked)
 }
 
-/// The same for one claim over our own stored pages alone: what the sufficiency gate looks at.
+/// Passages the sufficiency gate looks at of each stored page: one that says it, and one that may take it back.
+const KNOWN_PER_PAGE: usize = 2;
+
+/// Every passage on topic of one claim's stored pages, best first: what the sufficiency gate looks at. None is left out
+/// for its group or its place, since any of them may be the one that speaks against the others.
 pub(super) async fn among_known(
     services: &Services,
     claim: &Claim,
@@ -53,7 +60,9 @@ pub(super) async fn among_known(
 ) -> Result<Vec<Ranked>, PipelineError> {
     let readable: Vec<&ReadPage> = known.iter().collect();
     let groups = independent_groups(&readable, rules);
-    one(services, claim, &readable, &groups, rules).await
+    let mut ranked = scored(services, claim, &readable, &groups, rules, KNOWN_PER_PAGE).await?;
+    ranked.retain(|entry| entry.relevance >= services.settings.scoring.relevance_floor);
+    Ok(ranked)
 }
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
@@ -74,17 +83,17 @@ fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
     groups(&sources)
 }
 
-async fn one(
+/// The `per_page` passages of each page that are nearest to the claim, best rank first.
+async fn scored(
     services: &Services,
     claim: &Claim,
     pages: &[&ReadPage],
     groups: &[String],
     rules: &DomainRules,
+    per_page: usize,
 ) -> Result<Vec<Ranked>, PipelineError> {
     let mut ranked: Vec<Ranked> = Vec::new();
     let mut bare: Vec<(usize, usize)> = Vec::new();
-    let settings = &services.settings;
-    let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
     for (position, read) in pages.iter().enumerate() {
         bare.extend(closer_look(claim, read, per_page).into_iter().map(|passage| (position, passage)));
     }
@@ -113,7 +122,7 @@ async fn one(
         entry.rank = quality::rank(relevance, entry.credibility, entry.read.access_count, entry.read.is_known());
     }
     ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
-    Ok(pick(ranked, settings.judged_passages, settings.passages_per_group))
+    Ok(ranked)
 }
 
 /// The `most` passages of a page that share most words with the claim. A page that shares none still gets its best ones

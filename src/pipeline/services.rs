@@ -46,6 +46,8 @@ pub struct Settings {
     pub similar_item_threshold: f64,
     /// Mean relevance from which stored evidence may settle a claim alone.
     pub sufficient_relevance: f64,
+    /// How long ago stored evidence may have been read that settles alone what may change any day.
+    pub sufficient_age: Duration,
     /// Where results go; `None` without a broker: nobody would collect them.
     pub results_exchange: Option<String>,
     pub search_results: usize,

@@ -13,10 +13,6 @@ use super::{Store, StoreError, vector_text};
 /// `ef_search`). More would not be returned.
 const NEIGHBOURS: i64 = 40;
 
-/// What one earlier use is worth in the order of the answers, and the most that uses are worth (SCORING, rank).
-const ACCESS_BOOST: f64 = 0.02;
-const MOST_ACCESS_BOOST: f64 = 0.1;
-
 /// The last day of our calendar, which every reader of the table can hold (`infinity` is not one of chrono's).
 fn never() -> DateTime<Utc> {
     chrono::NaiveDate::from_ymd_opt(9999, 12, 31)
@@ -46,13 +42,14 @@ pub struct NearEvidence {
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
     pub sentence: String,
-    /// Cosine of the embeddings, and the access boost.
-    pub score: f64,
+    /// Cosine of the embeddings. How often it was of use adds nothing here: old favourites would keep newer pages out of
+    /// sight.
+    pub similarity: f64,
 }
 
 /// Where stored evidence is looked up.
 pub trait EvidenceShelf: Send + Sync + std::fmt::Debug {
-    /// The nearest sentences of pages that can be read and have not expired, best first.
+    /// The nearest sentences of pages that can be read and have not expired, nearest first, of equals the page read last.
     fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>>;
 }
 
@@ -106,12 +103,12 @@ impl Store {
         // rows. The sub-selects make the given vector be read once.
         let found = sqlx::query(
             "WITH near AS MATERIALIZED (
-                 SELECT id, evidence_id, claim_text, embedding, access_count FROM evidence_claims
+                 SELECT id, evidence_id, claim_text, embedding FROM evidence_claims
                  WHERE embedder = $2
                  ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
                  LIMIT $5),
              ranked AS (
-                 SELECT id, evidence_id, claim_text, access_count,
+                 SELECT id, evidence_id, claim_text,
                      1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM near),
              said AS (
                  SELECT id, evidence_id FROM ranked
@@ -119,20 +116,18 @@ impl Store {
                  SELECT echo.evidence_claim_id, echo.evidence_id FROM evidence_echoes echo JOIN ranked
                      ON ranked.id = echo.evidence_claim_id)
              SELECT page.url, page.final_url, page.title, page.published_at, page.language, ranked.claim_text,
-                 similarity + least($6 * access_count, $7) AS score
+                 similarity
              FROM ranked JOIN said USING (id) JOIN evidence_sources page ON page.id = said.evidence_id
              WHERE similarity >= $3 AND page.expires_at > $4 AND NOT page.extraction_failed
                  -- The operator's own texts are asked for themselves, each time.
                  AND page.origin IN ('web', 'kb')
-             ORDER BY score DESC, page.url",
+             ORDER BY similarity DESC, page.fetched_at DESC, page.url",
         )
         .bind(vector_text(wanted.embedding))
         .bind(wanted.embedder)
         .bind(wanted.similarity)
         .bind(wanted.now)
         .bind(NEIGHBOURS)
-        .bind(ACCESS_BOOST)
-        .bind(MOST_ACCESS_BOOST)
         .fetch_all(&self.pool)
         .await?;
         let mut evidence = Vec::with_capacity(found.len());
@@ -144,7 +139,7 @@ impl Store {
                 published_at: row.try_get("published_at")?,
                 language: row.try_get("language")?,
                 sentence: row.try_get("claim_text")?,
-                score: row.try_get("score")?,
+                similarity: row.try_get("similarity")?,
             });
         }
         Ok(evidence)

@@ -290,6 +290,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
         similar_item_window: enrichment.similar_window,
         similar_item_threshold: enrichment.similar_threshold,
         sufficient_relevance: enrichment.sufficient_relevance,
+        sufficient_age: enrichment.sufficient_age,
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
         redo: false,

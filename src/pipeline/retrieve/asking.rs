@@ -15,11 +15,12 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
 use super::Candidate;
-use super::choose::enough;
+use super::choose::{enough, is_about};
 use super::stages::{Serve, Stage};
 use crate::cache::{Question, SearchCache};
 use crate::domain::Degradation;
 use crate::domain::rules::DomainRules;
+use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, AskMeter, Asker};
 use crate::pipeline::{Journal, Latencies};
 use crate::providers::{Answer, Hit, Provider, ProviderKind, Query, Storage};
@@ -65,9 +66,28 @@ pub(super) struct Finds {
     /// Texts the operator holds: they come with their content and are no pages to be fetched.
     pub(super) own: Vec<Candidate>,
     pub(super) pages: Vec<Candidate>,
+    /// Of those who search the web, who stand in for each other.
     pub(super) failures: Vec<Degradation>,
+    /// Of the operator's own sources, for which nobody stands in.
+    pub(super) own_failures: Vec<Degradation>,
+    /// What it is looked for.
+    claim: Arc<TextProfile>,
+    /// Somebody answered an open query: one that is restricted to no chosen sites.
+    opened: bool,
     /// What was put to whom, by the provider's own idea of the same question.
     asked: Vec<String>,
+}
+
+impl Finds {
+    pub(super) fn of(claim: &Arc<TextProfile>) -> Self {
+        Self { claim: Arc::clone(claim), ..Self::default() }
+    }
+
+    fn fail(&mut self, provider: &Arc<dyn Provider>, causes: impl IntoIterator<Item = Degradation>) {
+        let own = provider.kind() == ProviderKind::Own;
+        let list = if own { &mut self.own_failures } else { &mut self.failures };
+        list.extend(causes);
+    }
 }
 
 /// How one question ended.
@@ -107,12 +127,14 @@ impl Drop for Call<'_> {
 }
 
 impl<'r> Round<'r> {
-    /// Goes through the stages until enough is found.
+    /// Goes through the stages until enough is found. What was chosen beforehand, by feeds or by sites, is never enough
+    /// alone: where there is an open stage, one of its queries is answered first.
     pub(super) async fn search(&'r self, stages: Vec<Stage<'r>>, finds: &mut Finds) {
         let mut told: Vec<String> = Vec::new();
+        let may_open = stages.iter().any(Stage::is_open);
         for stage in stages {
-            if enough(&finds.pages, self.wanted) {
-                break;
+            if !stage.is_open() && enough(&finds.pages, self.wanted) {
+                continue;
             }
             let name = stage.name;
             let before = finds.own.len() + finds.pages.len();
@@ -123,14 +145,15 @@ impl<'r> Round<'r> {
             self.journal.trace(format!("search: new finds by stage: {}", told.join(", ")));
         }
         // What could not be asked matters only where the others did not make up for it.
-        if !enough(&finds.pages, self.wanted) {
-            for cause in &finds.failures {
-                self.journal.degrade(cause.clone());
-            }
+        let made_up = enough(&finds.pages, self.wanted) && (finds.opened || !may_open);
+        let missed = if made_up { &[][..] } else { &finds.failures };
+        for cause in finds.own_failures.iter().chain(missed) {
+            self.journal.degrade(cause.clone());
         }
     }
 
     async fn stage(&'r self, stage: Stage<'r>, finds: &mut Finds) {
+        let open = stage.is_open();
         let Stage { serve, providers, queries, .. } = stage;
         let lane = |provider| Lane { provider, queries: queries.clone().into_iter() };
         let mut waiting: VecDeque<Lane<'r>> = providers.into_iter().map(lane).collect();
@@ -139,7 +162,12 @@ impl<'r> Round<'r> {
         // Whom we wait for, and since when: the provider asked last.
         let mut last: Option<(&'static str, Instant)> = None;
         loop {
-            if serve != Serve::All && (enough(&finds.pages, self.wanted) || (serve == Serve::First && served)) {
+            let satisfied = match serve {
+                Serve::All => false,
+                Serve::First => served || enough(&finds.pages, self.wanted),
+                Serve::UntilEnough => served && enough(&finds.pages, self.wanted),
+            };
+            if satisfied {
                 waiting.clear();
                 // What is paid for is waited for.
                 if paid == 0 {
@@ -175,11 +203,12 @@ impl<'r> Round<'r> {
             match outcome {
                 Ok(answer) => {
                     served = true;
+                    finds.opened |= open;
                     self.keep(&answer, finds);
                     waiting.push_front(lane);
                     last = None;
                 }
-                Err(error) => self.failed(provider.name(), &error, took, finds),
+                Err(error) => self.failed(provider, &error, took, finds),
             }
         }
     }
@@ -189,7 +218,7 @@ impl<'r> Round<'r> {
         let provider = lane.provider;
         let name = provider.name();
         if let Some(causes) = self.failures_of(name) {
-            finds.failures.extend(causes);
+            finds.fail(provider, causes);
             return None;
         }
         let (query, key) = loop {
@@ -209,7 +238,7 @@ impl<'r> Round<'r> {
         let usual = self.latencies.usual(name, now).unwrap_or_default();
         if left < TOO_LATE || usual > left {
             self.journal.trace(format!("search: {name} not asked, it takes {usual:.1?} and {left:.1?} are left"));
-            finds.failures.push(Degradation::Deadline);
+            finds.fail(provider, [Degradation::Deadline]);
             return None;
         }
         let until = if provider.paid() { now + left / PAID_SHARE } else { self.until };
@@ -251,6 +280,10 @@ impl<'r> Round<'r> {
         let outcome = timeout_at(until + GRACE, asked).await.unwrap_or(Err(AskError::Deadline));
         call.answered = outcome.is_ok();
         match &outcome {
+            // An own source that has nothing to do with the claim answers without being asked, and is never kept.
+            Ok(_) if provider.kind() == ProviderKind::Own && call.meter.attempts() == 0 => {
+                self.journal.trace(format!("search: {name} has nothing to be asked for it"));
+            }
             Ok(_) => self.journal.checked(name),
             Err(error) => self.journal.trace(format!("search: {name} could not be asked: {error}")),
         }
@@ -276,7 +309,8 @@ impl<'r> Round<'r> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    fn failed(&self, name: &'static str, error: &AskError, took: Duration, finds: &mut Finds) {
+    fn failed(&self, provider: &Arc<dyn Provider>, error: &AskError, took: Duration, finds: &mut Finds) {
+        let name = provider.name();
         let mut causes = vec![error.degradation(name)];
         // Our time was up, but it had had its share of it: whoever reads the result should know whom it waited for.
         let had_its_time = *error == AskError::Deadline && took >= LEAST_PATIENCE;
@@ -287,12 +321,13 @@ impl<'r> Round<'r> {
         if !matches!(error, AskError::Refused { .. }) {
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name, causes.clone());
         }
-        finds.failures.extend(causes);
+        finds.fail(provider, causes);
     }
 
     fn keep(&self, answer: &Answer, finds: &mut Finds) {
         for hit in &answer.hits {
-            let Some(candidate) = self.candidate(hit) else { continue };
+            let Some(mut candidate) = self.candidate(hit) else { continue };
+            candidate.about = hit.content.is_some() || is_about(&finds.claim, hit);
             let list = if hit.content.is_some() { &mut finds.own } else { &mut finds.pages };
             if !list.iter().any(|known| known.url == candidate.url) {
                 list.push(candidate);
@@ -309,7 +344,7 @@ impl<'r> Round<'r> {
         if hit.content.is_some() {
             // Never merged with a site of the web: `corpus://bbc.com` is somebody's folder.
             let domain = if on_the_web { registered_domain(&host) } else { format!("{}:{host}", url.scheme()) };
-            return Some(Candidate { domain, url, hit: hit.clone() });
+            return Some(Candidate { domain, url, hit: hit.clone(), about: true });
         }
         if !on_the_web || host.is_empty() || self.rules.is_denied(&host) {
             return None;
@@ -319,6 +354,7 @@ impl<'r> Round<'r> {
             domain: registered_domain(&host),
             url: canonical,
             hit: hit.clone(),
+            about: true,
         })
     }
 }

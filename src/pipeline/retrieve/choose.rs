@@ -1,4 +1,6 @@
 //! Which of the pages found are worth reading, and when enough of them are.
+//!
+//! A page counts towards enough only where what the search says of it may be about the claim: see [`is_about`].
 
 use std::collections::HashSet;
 
@@ -6,7 +8,12 @@ use super::Candidate;
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
 use crate::judging::independence;
-use crate::language::tokens;
+use crate::judging::numbers;
+use crate::judging::profile::TextProfile;
+use crate::language::entities::Entity;
+use crate::language::numbers::Quantity;
+use crate::language::{detect, has_cyrillic, names, tokens};
+use crate::providers::Hit;
 
 /// Independent sources wanted before the search may stop: what a High tier takes, and one that may fail to be read.
 const INDEPENDENT: usize = 3;
@@ -17,14 +24,89 @@ const SAME_HEADLINE: f64 = 0.85;
 /// Shorter headlines say too little to be anybody's own.
 const HEADLINE_WORDS: usize = 4;
 
-/// Whether so many pages of enough independent sources were found.
+/// Share of the claim's words beside its names that a title with its extract holds where both are about one thing, and a
+/// bare headline: of its eight words half are names and figures. One word at least, two where the claim has no names.
+const SHARE_OF_WORDS: f64 = 1.0 / 3.0;
+const SHARE_OF_HEADLINE: f64 = 1.0 / 5.0;
+
+/// A name that is not there is made up for by so many and so large a part of the other words: the extract tells the very
+/// event, and leaves out who told of it. Half of the names at least.
+const MADE_UP_BY: usize = 3;
+const SHARE_FOR_A_NAME: f64 = 0.6;
+
+/// Every name of the claim up to so many must be there; of more, two thirds: who said it, where and for whom does not go
+/// into a headline.
+const FEW_NAMES: usize = 2;
+
+/// Whether so many pages of enough independent sources were found that may be about the claim.
 pub(super) fn enough(found: &[Candidate], wanted: usize) -> bool {
-    found.len() >= wanted && independent(found) >= wanted.min(INDEPENDENT)
+    let about = || found.iter().filter(|candidate| candidate.about);
+    about().count() >= wanted && independent(about()) >= wanted.min(INDEPENDENT)
+}
+
+/// Whether what the search says of a page (its title, and the extract where there is one) may be about the claim: it has
+/// the claim's names in whatever alphabet, a fair share of its other words, and no figures that are all of other things.
+/// Where nothing is said it may be. Whether it supports or contradicts is not asked.
+pub(super) fn is_about(claim: &TextProfile, hit: &Hit) -> bool {
+    if hit.title.trim().is_empty() && hit.snippet.trim().is_empty() {
+        return true;
+    }
+    let said = format!("{}.\n{}", hit.title.trim(), hit.snippet.trim());
+    let said = TextProfile::new(&said, hit.language.as_deref(), hit.published_at, &[]);
+    // Upstream's hints may name what the claim itself does not.
+    let own: Vec<(&Entity, &Vec<String>)> =
+        claim.entities.iter().zip(&claim.name_stems).filter(|(name, _)| claim.text.contains(&name.text)).collect();
+    let named = own.iter().filter(|(name, _)| is_named(&said, name)).count();
+    let must = if own.len() <= FEW_NAMES { own.len() } else { (own.len() * 2).div_ceil(3) };
+    if named * 2 < own.len() || figures_of_other_things(claim, &said) {
+        return false;
+    }
+    let of_names = |stem: &String| own.iter().any(|(_, stems)| stems.contains(stem));
+    let words: Vec<&String> = claim.words.iter().map(|word| &word.stem).filter(|stem| !of_names(stem)).collect();
+    let shared = words.iter().filter(|stem| said.has_stem(stem)).count();
+    if named < must {
+        return shared >= MADE_UP_BY && shared as f64 >= words.len() as f64 * SHARE_FOR_A_NAME;
+    }
+    let share = if hit.snippet.trim().is_empty() { SHARE_OF_HEADLINE } else { SHARE_OF_WORDS };
+    let least = if own.is_empty() && words.len() > 2 { 2.0 } else { 1.0 };
+    let fair = (words.len() as f64 * share).floor().max(least).min(words.len() as f64);
+    // The words of another language cannot meet; two names of the claim together can.
+    shared as f64 >= fair || (is_foreign(claim, &said) && named >= 2)
+}
+
+/// Whether both have figures of one kind and none of them speaks of the same: neither agrees, nor counts the same thing.
+fn figures_of_other_things(claim: &TextProfile, said: &TextProfile) -> bool {
+    let pairs = || {
+        let of = |ours| said.quantities.iter().map(move |theirs| (ours, theirs));
+        claim.quantities.iter().flat_map(of).filter(|(ours, theirs): &(&Quantity, &Quantity)| ours.unit == theirs.unit)
+    };
+    let meet = |ours: &Quantity, theirs: &Quantity| {
+        numbers::agree(ours, theirs) == Some(true) || ours.counted.iter().any(|stem| theirs.counted.contains(stem))
+    };
+    pairs().next().is_some() && !pairs().any(|(ours, theirs)| meet(ours, theirs))
+}
+
+/// As a name, or word by word: a headline in capitals, or without any, shows no names.
+fn is_named(said: &TextProfile, name: &Entity) -> bool {
+    if said.entities.iter().any(|other| names::same_key(&name.key, &other.key)) {
+        return true;
+    }
+    let spoken: HashSet<String> =
+        said.sentences.iter().flat_map(|sentence| &sentence.spoken).map(|word| names::name_key(&word.text)).collect();
+    name.key.split(' ').all(|word| spoken.contains(word))
+}
+
+fn is_foreign(claim: &TextProfile, said: &TextProfile) -> bool {
+    let theirs = said.language.clone().or_else(|| detect::detect(&said.text).language);
+    match (&claim.language, theirs) {
+        (Some(ours), Some(theirs)) => *ours != theirs,
+        _ => has_cyrillic(&claim.text) != has_cyrillic(&said.text),
+    }
 }
 
 /// Sources that look independent before anything was read: pages of one registered domain or one known owner are one
 /// source, and so are pages under nearly one headline. What was read is counted again, by what it says.
-pub(super) fn independent(found: &[Candidate]) -> usize {
+fn independent<'a>(found: impl IntoIterator<Item = &'a Candidate>) -> usize {
     let mut owners: HashSet<&str> = HashSet::new();
     let mut headlines: Vec<HashSet<String>> = Vec::new();
     let mut count = 0;
@@ -49,7 +131,9 @@ fn is_same(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     all > 0 && shared as f64 / all as f64 >= SAME_HEADLINE
 }
 
-/// The item's pages: the claims take turns, the main claim first; within a claim trusted domains come before the rest.
+/// The item's pages: the claims take turns, the main claim first. Within a claim what may be about it comes before the
+/// rest, and trusted domains before others; but the second place and every third behind it is for one that the lists do
+/// not name: what contradicts the trusted sites would be found otherwise, and never read.
 pub(super) fn share_out(
     mut per_claim: Vec<Vec<Candidate>>,
     main: usize,
@@ -58,7 +142,8 @@ pub(super) fn share_out(
 ) -> Vec<Candidate> {
     for candidates in &mut per_claim {
         // Stable: among equally credible sites the provider's order stands.
-        candidates.sort_by(|a, b| trust(b, rules).total_cmp(&trust(a, rules)));
+        candidates.sort_by(|a, b| b.about.cmp(&a.about).then(trust(b, rules).total_cmp(&trust(a, rules))));
+        mix(candidates, rules);
     }
     if main < per_claim.len() {
         per_claim.rotate_left(main);
@@ -86,6 +171,24 @@ pub(super) fn share_out(
     chosen
 }
 
+/// Gives the second place of those that may be about the claim, and every third behind it, to one of another domain than
+/// the lists name, while there is one.
+fn mix(candidates: &mut Vec<Candidate>, rules: &DomainRules) {
+    let about = candidates.iter().filter(|candidate| candidate.about).count();
+    for place in (1..about).step_by(3) {
+        let behind = candidates.iter().take(about).enumerate().skip(place);
+        let other = behind.filter(|(_, candidate)| !is_trusted(candidate, rules)).map(|(at, _)| at).next();
+        if let Some(at) = other {
+            let candidate = candidates.remove(at);
+            candidates.insert(place, candidate);
+        }
+    }
+}
+
+fn is_trusted(candidate: &Candidate, rules: &DomainRules) -> bool {
+    rules.is_allowed(candidate.url.host_str().unwrap_or_default())
+}
+
 fn trust(candidate: &Candidate, rules: &DomainRules) -> f64 {
     let stated = candidate.hit.content.as_ref().and_then(|content| content.credibility);
     if !matches!(candidate.url.scheme(), "http" | "https") {
@@ -100,6 +203,7 @@ fn trust(candidate: &Candidate, rules: &DomainRules) -> f64 {
 mod tests {
     use super::super::samples::{candidate, titled};
     use super::*;
+    use crate::domain::rules::{DomainList, DomainRule};
 
     #[test]
     fn claims_take_turns_and_a_page_is_read_once() {
@@ -113,7 +217,8 @@ mod tests {
     #[test]
     fn copies_owners_and_domains_are_counted_once() {
         let of = |rows: &[(&str, &str)]| {
-            independent(&rows.iter().map(|(url, title)| titled(url, title)).collect::<Vec<_>>())
+            let found: Vec<Candidate> = rows.iter().map(|(url, title)| titled(url, title)).collect();
+            independent(&found)
         };
         assert_eq!(of(&[("https://a.example/1", ""), ("https://a.example/2", "")]), 1, "one domain");
         assert_eq!(of(&[("https://bbc.com/1", ""), ("https://bbc.co.uk/2", "")]), 1, "one owner");
@@ -137,5 +242,75 @@ mod tests {
         assert!(enough(&voices, 5));
         voices.pop();
         assert!(!enough(&voices, 5), "fewer pages than may be read");
+    }
+
+    fn about(claim: &str, title: &str, snippet: &str) -> bool {
+        let profile = |text: &str| TextProfile::new(text, detect::detect(text).language.as_deref(), None, &[]);
+        let said = Hit { snippet: snippet.to_owned(), ..titled("https://a.example/", title).hit };
+        is_about(&profile(claim), &said)
+    }
+
+    #[test]
+    fn a_page_counts_only_where_it_may_be_about_the_claim() {
+        let grain = "The port of Velmora shipped 4200 tonnes of grain in October 2026, the harbour master said.";
+        let rows = [
+            ("Grain leaves Velmora: the silos stand empty", "", true),
+            ("grain leaves velmora", "", true),
+            ("GRAIN LEAVES VELMORA", "", true),
+            ("Velmora", "The port shipped 9900 tonnes of grain in October.", true),
+            ("Velmora elects a new mayor", "", false),
+            ("Velmora elects a new mayor", "The count in the port took the whole night.", false),
+            (
+                "Grain leaves Osterik: the silos stand empty",
+                "The port shipped 4200 tonnes of grain in October 2026.",
+                false,
+            ),
+            ("Home", "Cookies help us deliver our services.", false),
+            ("", "", true),
+        ];
+        for (title, snippet, expected) in rows {
+            assert_eq!(about(grain, title, snippet), expected, "{title:?} {snippet:?}");
+        }
+        let met = "Зеленский встретился с Макроном в Париже.";
+        assert!(about(met, "Зеленський зустрівся з Макроном у Парижі", ""), "in Ukrainian");
+        assert!(about(met, "Zelensky and Macron talk in Paris", ""), "in another alphabet, by its names");
+        assert!(!about(met, "Zelensky talks to the press", ""), "one name of three");
+        assert!(about("The bridge is open.", "The bridge is closed", ""), "who denies it is about it");
+        let spoken =
+            "The port of Velmora shipped 4200 tonnes of grain in October 2026, the harbour master Ansolek said.";
+        let told = "The port of Velmora shipped 4200 tonnes of grain in October 2026.";
+        assert!(about(spoken, "Velmora", told), "without the one who told of it");
+        assert!(!about(spoken, "Velmora ships grain", ""), "a headline does not make up for a name");
+        let deaths = "12 people died in the flood in Norvale.";
+        assert!(about(deaths, "Flood in Norvale: 15 people died", ""), "another number of the same");
+        assert!(!about(deaths, "Norvale flood: 5 recipes for a warm supper", ""), "a number of something else");
+    }
+
+    #[test]
+    fn loose_pages_are_never_enough_and_are_read_last() {
+        let loose = |n: usize| Candidate { about: false, ..candidate(&format!("https://{n}.example/")) };
+        let mut found: Vec<Candidate> = (0..9).map(loose).collect();
+        found.push(candidate("https://about.example/"));
+        assert!(!enough(&found, 5));
+        let chosen = share_out(vec![found], 0, 3, &DomainRules::default());
+        assert_eq!(chosen.first().unwrap().domain, "about.example");
+    }
+
+    #[test]
+    fn a_site_that_is_on_no_list_is_read_beside_the_trusted_ones() {
+        let rule = |domain: String| DomainRule {
+            domain,
+            list: DomainList::Allow,
+            credibility: None,
+            source_type: None,
+            why: None,
+        };
+        let lists = DomainRules::new((0..6).map(|n| rule(format!("{n}.example"))), false);
+        let mut found: Vec<Candidate> = (0..6).map(|n| candidate(&format!("https://{n}.example/"))).collect();
+        found.push(candidate("https://other.example/"));
+        found.push(Candidate { about: false, ..candidate("https://loose.example/") });
+        let chosen = share_out(vec![found], 0, 5, &lists);
+        let domains: Vec<&str> = chosen.iter().map(|candidate| candidate.domain.as_str()).collect();
+        assert_eq!(domains, ["0.example", "other.example", "1.example", "2.example", "3.example"]);
     }
 }

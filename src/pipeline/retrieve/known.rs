@@ -1,22 +1,28 @@
 //! What we know already: our own stored evidence for a claim, and whether it settles it.
 
+use std::sync::Arc;
+
+use chrono::TimeDelta;
 use tokio::time::Instant;
 use url::Url;
 
 use super::stages::selects;
+use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
+use crate::domain::verdict::{Origin, Stance};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 use crate::judging::sufficiency::{self, KnownPassage, Sufficiency, Wanted, covers_names};
 use crate::outbound::{AskMeter, Asker};
 use crate::pipeline::claims::Claim;
 use crate::pipeline::normalise::Normal;
+use crate::pipeline::page::PreparedPage;
 use crate::pipeline::read::{self, ReadPage};
 use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
 use crate::providers::{Hit, Query};
 
-/// Stored sentences looked at per claim (seed 5: the twenty nearest).
+/// Stored pages looked at per claim (seed 5: the twenty nearest). All of them are judged before anything is settled.
 const CANDIDATES: usize = 20;
 
 /// What our own knowledge gave for one claim.
@@ -65,19 +71,16 @@ pub(super) async fn look_up(
         }
     };
     journal.checked(provider.name());
-    let mut urls: Vec<Url> = Vec::new();
-    for hit in answer.hits.iter().filter(|hit| speaks_of(claim, hit)) {
-        // The address is a stored page's key as it stands.
-        let Ok(url) = Url::parse(&hit.url) else { continue };
-        if urls.len() < services.settings.max_sources && own_page != Some(&url) {
-            urls.push(url);
-        }
-    }
-    if urls.is_empty() {
+    // The address is a stored page's key as it stands.
+    let parsed = answer.hits.iter().filter_map(|hit| Some((Url::parse(&hit.url).ok()?, hit)));
+    let hits: Vec<(Url, &Hit)> = parsed.filter(|(url, _)| own_page != Some(url)).collect();
+    let urls: Vec<Url> = hits.iter().map(|(url, _)| url.clone()).collect();
+    let mut pages = if urls.is_empty() { Vec::new() } else { read::known(services, &urls, rules, journal).await? };
+    pages.retain(|read| hits.iter().any(|(url, hit)| *url == read.page.url && speaks_of(claim, hit, &read.page)));
+    if pages.is_empty() {
         return Ok(Known::default());
     }
-    let pages = read::known(services, &urls, rules, journal).await?;
-    let decided = gate(services, normal, claim, &pages, rules, journal).await?;
+    let (decided, judged) = gate(services, normal, claim, &pages, rules, journal).await?;
     let text: String = claim.text.chars().take(60).collect();
     let suffices = match decided {
         Sufficiency::Enough { side, groups } => {
@@ -91,20 +94,66 @@ pub(super) async fn look_up(
             false
         }
     };
+    let kept = carried(&judged, services.settings.max_sources);
+    let place = |read: &ReadPage| kept.iter().position(|id| *id == read.page.id);
+    pages.retain(|read| place(read).is_some());
+    pages.sort_by_key(place);
     for read in &pages {
         journal.checked(&read.page.domain);
     }
     Ok(Known { pages, suffices, failure: None })
 }
 
-/// A sentence that names nobody the claim names tells of another event of its kind.
-fn speaks_of(claim: &Claim, hit: &Hit) -> bool {
+/// Of the pages the gate looked at, by their ids, those worth carrying on: the best of each side, the best of each
+/// independent group that takes one, then the rest by rank. So what was weighed against each other stays in sight.
+fn carried(judged: &[JudgedPassage], most: usize) -> Vec<&str> {
+    let mut sides: Vec<Stance> = Vec::new();
+    let mut groups: Vec<&str> = Vec::new();
+    let mut places: Vec<(u8, usize, &str)> = Vec::new();
+    for (position, passage) in judged.iter().enumerate() {
+        let (side, group) = (passage.stance(), passage.independent_group.as_str());
+        let place = if side == Stance::Neutral {
+            2
+        } else if !sides.contains(&side) {
+            sides.push(side);
+            groups.push(group);
+            0
+        } else if !groups.contains(&group) {
+            groups.push(group);
+            1
+        } else {
+            2
+        };
+        places.push((place, position, passage.evidence_id.as_str()));
+    }
+    places.sort_unstable();
+    let mut kept: Vec<&str> = Vec::new();
+    for (_, _, id) in places {
+        if kept.len() < most && !kept.contains(&id) {
+            kept.push(id);
+        }
+    }
+    kept
+}
+
+/// Characters at the head of a page in which it says whom it is about.
+const HEAD: usize = 600;
+
+/// Whether a stored sentence may tell of the claim's event: not if it names others than the claim does and its page names
+/// none of the claim's. One that names nobody ("The bridge is closed.") may be the very one that contradicts.
+fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     let names = &claim.profile.entities;
     if names.is_empty() {
         return true;
     }
-    let sentence = TextProfile::new(&hit.snippet, hit.language.as_deref(), hit.published_at, &[]);
-    names.iter().any(|name| sufficiency::names(&sentence, name))
+    let profile = |text: &str| TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]);
+    let sentence = profile(&hit.snippet);
+    if sentence.entities.is_empty() || names.iter().any(|name| sufficiency::names(&sentence, name)) {
+        return true;
+    }
+    let head: String = page.text.chars().take(HEAD).collect();
+    let head = profile(&format!("{}.\n{head}", page.title.as_deref().unwrap_or_default()));
+    names.iter().any(|name| sufficiency::names(&head, name))
 }
 
 /// What is known, judged as it would be for the verdict, and held against what settles a claim.
@@ -115,26 +164,36 @@ async fn gate(
     pages: &[ReadPage],
     rules: &DomainRules,
     journal: &Journal,
-) -> Result<Sufficiency, PipelineError> {
+) -> Result<(Sufficiency, Vec<JudgedPassage>), PipelineError> {
     let ranked = rank::among_known(services, claim, pages, rules).await?;
-    let beside: Vec<(bool, chrono::DateTime<chrono::Utc>)> =
-        ranked.iter().map(|entry| (covers_names(&claim.profile, &entry.profile), entry.read.page.read_at)).collect();
-    let judged = judge::passages_of(services, normal, claim, ranked, journal).await?;
+    let beside: Vec<(bool, Arc<PreparedPage>)> = ranked
+        .iter()
+        .map(|entry| (covers_names(&claim.profile, &entry.profile), Arc::clone(&entry.read.page)))
+        .collect();
+    let judged = judge::passages_of(services, normal, claim, ranked, false, journal).await?;
     let known: Vec<KnownPassage<'_>> = judged
         .passages
         .iter()
-        .zip(beside)
-        .map(|(judged, (names_covered, read_at))| KnownPassage { judged, names_covered, read_at })
+        .zip(&beside)
+        .map(|(judged, (names_covered, page))| KnownPassage {
+            judged,
+            names_covered: *names_covered,
+            read_at: page.read_at,
+            lasting: page.origin == Origin::Kb,
+        })
         .collect();
     let scoring = &services.settings.scoring;
+    let half_life_days = quality::half_life_days(&claim.profile, &scoring.half_lives);
+    let lasting = half_life_days >= scoring.half_lives.lasting && scoring.half_lives.lasting > scoring.half_lives.usual;
+    let enduring = (claim.date.is_some() || lasting) && !sufficiency::speaks_of_now(&claim.profile);
+    let most = TimeDelta::from_std(services.settings.sufficient_age).unwrap_or(TimeDelta::days(1));
     let wanted = Wanted {
         has_figures: !claim.profile.quantities.is_empty() || !claim.profile.dates.is_empty(),
         date: claim.date,
-        now: journal.evaluated_at,
-        half_life_days: quality::half_life_days(&claim.profile, &scoring.half_lives),
+        oldest_reading: sufficiency::oldest_reading(journal.evaluated_at, enduring, half_life_days, most),
         relevance_floor: scoring.relevance_floor,
         relevance: services.settings.sufficient_relevance,
         limits: scoring.limits,
     };
-    Ok(sufficiency::sufficiency(&known, &wanted))
+    Ok((sufficiency::sufficiency(&known, &wanted), judged.passages))
 }

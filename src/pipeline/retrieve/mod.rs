@@ -3,6 +3,13 @@
 //!
 //! `known` asks our own knowledge and decides whether it suffices, `stages` plans whom to ask for what, `asking` asks
 //! within the time, `choose` counts and picks. A stage more is a line in `stages`.
+//!
+//! What a claim costs in calls, with W search providers and Q queries (`enrichment.queries_max`): none where our own
+//! knowledge suffices; else usually two, the best query on trusted sites and the same one openly. Feeds and trusted sites
+//! never end the search by themselves: who contradicts them stands elsewhere. The own sources are asked once each beside
+//! that. At most, where little is found or providers fail: W on trusted sites, W on fact-checkers' sites (only without the
+//! index of all fact-checkers), W·Q openly. Further pages of an answer and retries come on top, and a kept answer costs
+//! nothing.
 
 mod asking;
 mod choose;
@@ -15,6 +22,7 @@ mod stages;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use tokio::time::Instant;
 use url::Url;
@@ -46,6 +54,8 @@ pub(crate) struct Candidate {
     pub(crate) url: Url,
     pub(crate) hit: Hit,
     pub(crate) domain: String,
+    /// Whether what the search says of it may be about the claim; true where it says nothing.
+    pub(crate) about: bool,
 }
 
 /// What to judge by: stored pages, and what is to be read, best first.
@@ -113,7 +123,9 @@ pub(super) async fn retrieve(
         journal.trace("search: no search provider is configured");
     }
     let searched = knows || !nobody;
-    let (known, candidates) = gather(per_claim, main_claim(claims).unwrap_or(0), wanted, &rules);
+    let page_ttl = TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
+    let current_since = journal.evaluated_at - page_ttl;
+    let (known, candidates) = gather(per_claim, main_claim(claims).unwrap_or(0), wanted, current_since, &rules);
     journal.trace(format!("search: {} page(s) to read, {wanted} wanted", candidates.len()));
     Ok(Found { known, candidates, rules, searched })
 }
@@ -134,9 +146,9 @@ async fn one<'r>(
     let journal = round.journal;
     let known =
         known::look_up(services, plan.kinds, normal, claim, own_page, round.rules, round.until, journal).await?;
-    let mut finds = Finds::default();
+    let mut finds = Finds::of(&claim.profile);
     if !known.suffices {
-        finds.failures.extend(known.failure.clone());
+        finds.own_failures.extend(known.failure.clone());
         let settings = &services.settings;
         let asked = queries(claim, normal, &request.item, settings.queries_per_claim, settings.search_results);
         round.search(plan.stages(&asked), &mut finds).await;
@@ -158,11 +170,12 @@ fn without_fact_checks(services: &Services, journal: &Journal) -> bool {
 }
 
 /// The item's share of what its claims found. Stored pages cost no fetch and stand beside the pages to be read, each
-/// once; so do the operator's texts.
+/// once; so do the operator's texts. A stored page that was read before `current_since` and was found again is read again.
 fn gather(
     per_claim: Vec<(Known, Finds)>,
     main: usize,
     wanted: usize,
+    current_since: DateTime<Utc>,
     rules: &DomainRules,
 ) -> (Vec<ReadPage>, Vec<Candidate>) {
     let mut known: Vec<ReadPage> = Vec::new();
@@ -177,9 +190,12 @@ fn gather(
         pages.push(finds.pages);
     }
     for found in &mut pages {
-        found.retain(|candidate| !known.iter().any(|read| read.page.url == candidate.url));
+        found.retain(|candidate| {
+            !known.iter().any(|read| read.page.url == candidate.url && read.page.read_at >= current_since)
+        });
     }
     let mut candidates = share_out(pages, main, wanted, rules);
     candidates.extend(share_out(own, main, wanted, rules));
+    known.retain(|read| !candidates.iter().any(|candidate| candidate.url == read.page.url));
     (known, candidates)
 }

@@ -42,7 +42,7 @@ pub(crate) fn hit(provider: &'static str, url: &str, title: &str, content: Optio
 pub(super) fn titled(url: &str, title: &str) -> Candidate {
     let hit = hit("searxng", url, title, None);
     let url = Url::parse(url).unwrap();
-    Candidate { domain: url.host_str().unwrap().to_owned(), hit, url }
+    Candidate { domain: url.host_str().unwrap().to_owned(), hit, url, about: true }
 }
 
 pub(super) fn candidate(url: &str) -> Candidate {
@@ -62,6 +62,7 @@ pub(super) struct Scripted {
     profile: Profile,
     cost_usd: f64,
     late: Duration,
+    idle: bool,
     script: Mutex<VecDeque<Meet>>,
     pub(super) begun: AtomicU32,
     pub(super) ended: AtomicU32,
@@ -109,6 +110,7 @@ impl Scripted {
             profile,
             cost_usd: 0.0,
             late,
+            idle: false,
             script: Mutex::new(script.into_iter().collect()),
             begun: AtomicU32::new(0),
             ended: AtomicU32::new(0),
@@ -118,6 +120,12 @@ impl Scripted {
 
     pub(super) fn priced(mut self, usd: f64) -> Self {
         self.cost_usd = usd;
+        self
+    }
+
+    /// What it holds has nothing to do with any claim: it answers so without asking.
+    pub(super) fn with_nothing_to_ask(mut self) -> Self {
+        self.idle = true;
         self
     }
 
@@ -155,6 +163,9 @@ impl Provider for Scripted {
     }
 
     fn ask<'a>(&'a self, _query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        if self.idle {
+            return Box::pin(async { Ok(Answer::default()) });
+        }
         self.begun.fetch_add(1, Ordering::Relaxed);
         Box::pin(self.gate.run(asker, || async {
             tokio::time::sleep(self.late).await;

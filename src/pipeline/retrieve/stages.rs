@@ -39,7 +39,7 @@ pub(super) enum Serve {
     All,
     /// One answer serves; the next provider is asked where the one before could not be.
     First,
-    /// Provider after provider, query after query, until enough is found.
+    /// Provider after provider, query after query, until one was answered and enough is found.
     UntilEnough,
 }
 
@@ -51,6 +51,13 @@ pub(super) struct Stage<'a> {
     pub(super) serve: Serve,
     pub(super) providers: Vec<&'a Arc<dyn Provider>>,
     pub(super) queries: Vec<Query>,
+}
+
+impl Stage<'_> {
+    /// Whether it asks everybody who is to be asked, and not sites or feeds chosen beforehand.
+    pub(super) fn is_open(&self) -> bool {
+        self.serve == Serve::UntilEnough
+    }
 }
 
 /// What the plan depends on beside the claim.

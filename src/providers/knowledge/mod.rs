@@ -7,7 +7,7 @@ pub mod seeds;
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,9 @@ const STORAGE: Storage = Storage::Stored;
 /// Cosine under which a sentence is about something else. Passages on a claim's topic read about 0.5 by hashed words and
 /// more by a model; strangers stay below this with either.
 const LEAST_SIMILARITY: f64 = 0.3;
+
+/// Pages that say one and the same sentence before all who say another: copies mostly, and seldom independent.
+const REPEATS: usize = 4;
 
 /// What is fixed of it.
 pub static PROFILE: Profile = Profile {
@@ -89,7 +92,14 @@ impl Knowledge {
         let mut seen: HashSet<&str> = HashSet::new();
         // A page comes once, by its best sentence.
         let pages = found.iter().filter(|near| !self.is_denied(near) && seen.insert(near.url.as_str()));
-        Ok(Answer { hits: pages.take(query.limit).map(hit).collect(), reviews: Vec::new() })
+        // What many pages repeat word for word must not keep out what another one says.
+        let mut repeated: HashMap<&str, usize> = HashMap::new();
+        let (first, repeats): (Vec<_>, Vec<_>) = pages.partition(|near| {
+            let count = repeated.entry(near.sentence.as_str()).or_default();
+            *count += 1;
+            *count <= REPEATS
+        });
+        Ok(Answer { hits: first.into_iter().chain(repeats).take(query.limit).map(hit).collect(), reviews: Vec::new() })
     }
 
     async fn look(&self, query: &Query) -> Result<Vec<NearEvidence>, AskError> {

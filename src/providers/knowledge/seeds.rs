@@ -1,8 +1,9 @@
 //! Facts that come with the program: ten that are asked for again and again, each in our own words beside a page of
 //! public reference that says so. They let a bare daemon answer the best-worn falsehoods without a search.
 //!
-//! Each is one source and counts by article, as a reference work does: one fact alone can never support a claim. Its
-//! address carries [`MARK`], so that the page itself, when it is read, is another row of the same independent group.
+//! One fact alone can never support a claim, nor can it beside another page of its owner: it belongs to the independent
+//! group of whoever publishes the page (an encyclopaedia's counts by article, as all of a reference work's do). Its
+//! address carries [`MARK`], so that the page itself, when it is read, is another row of the same group.
 //! To add a fact: a line in [`SEEDS`], and its plain claim and negation in the test.
 
 use std::sync::Arc;

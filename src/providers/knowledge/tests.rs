@@ -51,7 +51,7 @@ fn near(url: &str, sentence: &str) -> NearEvidence {
         published_at: Some(DateTime::UNIX_EPOCH),
         language: Some("en".to_owned()),
         sentence: sentence.to_owned(),
-        score: 0.8,
+        similarity: 0.8,
     }
 }
 

@@ -195,3 +195,61 @@ async fn a_provider_that_hangs_does_not_starve_the_next_and_is_named_only_where_
     assert!(millis < 10_000, "it took {millis} ms");
     app.finish(daemon).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_often_of_use_does_not_hide_what_contradicts_it() {
+    let mut world = stories::world();
+    let other = "The port of Velmora shipped 9900 tonnes of grain in October 2026, the harbour master said.";
+    for (page, more) in [(12, "the scales were checked twice"), (13, "the customs house stayed open")] {
+        world.pages.insert(page, (format!("Grain leaves Velmora: {more}"), vec![other.to_owned()]));
+    }
+    world.searches.insert(0, ("9900 tonnes".to_owned(), vec![12, 13]));
+    let Some(mut app) = TestApp::new(world).await else { return };
+    app.set("ENRICHMENT_MAX_SOURCES", "3");
+    let daemon = app.start().await;
+    first(&app).await;
+    let mut against = item("against", other);
+    against["source_types"] = json!(["web"]);
+    app.upstream.publish("item.new", &against).await;
+    app.upstream.result("against", 1).await;
+    sqlx::query("UPDATE evidence_claims SET access_count = 9 WHERE claim_text LIKE '%4200%'")
+        .execute(&app.database)
+        .await
+        .unwrap();
+    let searches = app.searches();
+    let result = told(&app, "again").await;
+    assert!(says(&result, "not sufficient: what is stored disagrees"), "{result:#}");
+    assert!(app.searches() >= searches && result["sources_checked"].as_array().unwrap().contains(&json!("searxng")));
+    assert_ne!(result["claims"][0]["verdict"], "supported", "both sides were carried on: {result:#}");
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_change_any_day_is_not_settled_by_what_was_read_weeks_ago() {
+    let mut world = stories::world();
+    let holds = "Olena Kovalenko is the harbour master of Velmora.";
+    for page in TOLD_PAGES {
+        world.pages.get_mut(&page).unwrap().1.push(holds.to_owned());
+    }
+    let Some(app) = TestApp::new(world).await else { return };
+    let daemon = app.start().await;
+    let check = async |id: &str| {
+        let undated = json!({"schema": 1, "item_id": id, "text": holds, "language": "en", "importance": 0.8});
+        app.upstream.publish("item.new", &undated).await;
+        app.upstream.result(id, 1).await
+    };
+    let found = check("first").await;
+    assert_eq!(found["claims"][0]["verdict"], "supported", "{found:#}");
+    let soon = check("soon").await;
+    assert!(says(&soon, "knowledge: suffices"), "{soon:#}");
+    daemon.stop().await;
+    sqlx::query("UPDATE evidence_sources SET fetched_at = fetched_at - interval '20 days' WHERE origin = 'web'")
+        .execute(&app.database)
+        .await
+        .unwrap();
+    let daemon = app.start().await;
+    let later = check("later").await;
+    assert!(says(&later, "not sufficient: what is stored is too old for its topic"), "{later:#}");
+    assert_eq!(origins(&later), ["web"], "it was looked for anew: {later:#}");
+    app.finish(daemon).await;
+}

@@ -4,6 +4,7 @@ use super::super::samples::{Meet, Scripted, hit, query};
 use super::super::stages::Plan;
 use super::*;
 use crate::cache::AnswerCacheSettings;
+use crate::domain::ids;
 use crate::domain::verdict::Origin;
 use crate::outbound::NoObserver;
 use crate::providers::Content;
@@ -246,4 +247,82 @@ fn pages_of_other_schemes_denied_hosts_and_the_items_own_are_no_candidates() {
         strict.candidate(&hit("api", "https://prices.example/x", "", Some(content))).is_some(),
         "what the operator configured is no search result"
     );
+}
+
+fn allowing(domain: &str) -> DomainRules {
+    let rule = crate::domain::rules::DomainRule {
+        domain: domain.to_owned(),
+        list: crate::domain::rules::DomainList::Allow,
+        credibility: None,
+        source_type: None,
+        why: None,
+    };
+    DomainRules::new([rule], false)
+}
+
+#[tokio::test]
+async fn feeds_and_trusted_sites_alone_never_end_a_search_and_one_open_query_does() {
+    let bench = Bench { rules: allowing("trusted.example"), ..Bench::new(Duration::from_mins(1)) };
+    let feeds = scripted("feeds", NOW, [pages("feeds", 5)]);
+    let web = scripted("searxng", NOW, [pages("searxng", 1)]);
+    let finds = bench.search(&[&feeds, &web], 4).await;
+    assert_eq!((begun(&feeds), begun(&web), finds.pages.len()), (1, 1, 6), "the trusted sites add nothing to feeds");
+    assert_eq!(bench.degraded(), Vec::<String>::new());
+
+    let bench = Bench { rules: allowing("trusted.example"), ..Bench::new(Duration::from_mins(1)) };
+    let web = scripted("searxng", NOW, [pages("gdelt", 5), pages("searxng", 1)]);
+    let finds = bench.search(&[&web], 4).await;
+    assert_eq!((begun(&web), finds.pages.len()), (2, 6), "one query on trusted sites, one openly");
+
+    let bench = Bench::new(Duration::from_mins(1));
+    let alone = scripted("feeds", NOW, [pages("feeds", 5)]);
+    bench.search(&[&alone], 4).await;
+    assert_eq!(bench.degraded(), Vec::<String>::new(), "nobody else is configured");
+
+    let blind = Bench { rules: allowing("trusted.example"), ..Bench::new(Duration::from_mins(1)) };
+    let web = scripted("searxng", NOW, [pages("searxng", 5), Meet::Fails(AskError::Server { status: 503 })]);
+    blind.search(&[&web], 4).await;
+    assert_eq!(blind.degraded(), ["provider_failed:searxng"], "whoever contradicts was never looked for");
+}
+
+#[tokio::test]
+async fn pages_about_something_else_do_not_end_the_search() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let titled = |titles: [&str; 3]| {
+        let one = |title| hit("searxng", &format!("https://{}.example/", ids::content_hash(&[title])), title, None);
+        Meet::Hits(titles.map(one).into())
+    };
+    let loose = titled(["Velmora elects a mayor", "Rain in Velmora", "Home"]);
+    let about = titled(["Velmora ships grain", "Grain leaves Velmora", "Record year for grain from Velmora"]);
+    let web = scripted("searxng", NOW, [loose, about]);
+    let plan = Plan {
+        own: &[],
+        search: &[Arc::clone(&web) as Arc<dyn Provider>],
+        kinds: &[],
+        rules: &bench.rules,
+        without_fact_checks: false,
+    };
+    let round = bench.round();
+    let claim = TextProfile::new("Velmora shipped 4200 tonnes of grain.", Some("en"), None, &[]);
+    let mut finds = Finds::of(&Arc::new(claim));
+    round.search(plan.stages(&[query("one"), query("two"), query("three")]), &mut finds).await;
+    assert_eq!((begun(&web), finds.pages.iter().filter(|page| page.about).count()), (2, 3));
+}
+
+#[tokio::test]
+async fn an_own_source_that_could_not_be_asked_is_always_named() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let rows = scripted("database", NOW, [Meet::Fails(AskError::Server { status: 503 })]);
+    let web = scripted("searxng", NOW, [pages("searxng", 5)]);
+    bench.search(&[&rows, &web], 2).await;
+    assert_eq!(bench.degraded(), ["provider_failed:database"], "the web does not stand in for it");
+}
+
+#[tokio::test]
+async fn only_what_was_really_asked_is_listed_as_checked() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let idle = Arc::new(Scripted::new("api", NOW, []).with_nothing_to_ask());
+    let rows = scripted("database", NOW, []);
+    bench.search(&[&idle, &rows], 1).await;
+    assert!(bench.journal.was_checked("database") && !bench.journal.was_checked("api"));
 }
