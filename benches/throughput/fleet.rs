@@ -47,6 +47,8 @@ fn environment() -> Vec<String> {
     let mut pairs = vec![
         "ENRICHMENT_PROVIDERS=opensearch,gdelt,eventregistry,newsapi".to_owned(),
         "ENRICHMENT_NEWSAPI_LICENSED=true".to_owned(),
+        // As many as the simulated world has of a story: with more wanted, everybody would be asked for every item.
+        "ENRICHMENT_MAX_SOURCES=3".to_owned(),
         format!("ENRICHMENT_MONTHLY_CAP_USD={CAP}"),
         // A fault lasts seconds here, not the minutes an operator reckons with.
         "ENRICHMENT_PROVIDER_COOLDOWN=2s".to_owned(),
