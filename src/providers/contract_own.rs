@@ -16,6 +16,8 @@ use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, 
 
 /// One provider over its material in four states. Each provider has a gate of its own, made by [`gate`].
 pub(super) struct OwnSubject {
+    /// What it is to those who ask: a source of its own, or a search over what we hold.
+    pub(super) kind: ProviderKind,
     /// What is asked of all of them.
     pub(super) query: Query,
     /// Its material answers the query.
@@ -59,7 +61,7 @@ fn is_known(subject: &OwnSubject) {
         let known = profile(name).expect("its profile is in the list of profiles");
         assert!(std::ptr::eq(known, provider.profile()), "{name} has one profile");
         assert_eq!(PROFILES.iter().filter(|one| one.name == name).count(), 1);
-        assert_eq!(provider.kind(), ProviderKind::Own);
+        assert_eq!(provider.kind(), subject.kind);
         assert!(!provider.paid(), "what is our own costs nothing");
         let status = provider.status();
         assert_eq!((status.name, status.state), (name, GateState::Ready));

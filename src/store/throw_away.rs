@@ -23,6 +23,18 @@ impl Store {
         Self::connect(url, &StoreSettings { schema: Some(schema), ..settings.clone() }).await
     }
 
+    /// Holds a table, until the guard is dropped, so that nobody else can read it.
+    #[cfg(test)]
+    pub(crate) async fn held(
+        &self,
+        table: &'static str,
+    ) -> Result<sqlx::Transaction<'static, sqlx::Postgres>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let lock = sqlx::AssertSqlSafe(format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"));
+        sqlx::query(lock).execute(&mut *transaction).await?;
+        Ok(transaction)
+    }
+
     /// Removes the schema with everything in it. Does nothing to a store that is not apart.
     pub async fn throw_away(&self) -> Result<(), StoreError> {
         let schema: Option<String> = sqlx::query_scalar("SELECT current_schema()").fetch_one(&self.pool).await?;

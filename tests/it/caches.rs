@@ -36,11 +36,26 @@ fn of_store(store: Store) -> Process {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
     tokio_util::task::TaskTracker::new().spawn(behind.clone().run());
-    let form = Form { write: |words: &Words| serde_json::to_value(words), read: |value| serde_json::from_value(value) };
+    let form = Form {
+        write: |words: &Words| (!is_partial(words)).then(|| serde_json::to_value(words)).transpose(),
+        read: |value| serde_json::from_value(value),
+    };
     let level = SharedLevel::new(store.clone(), behind.clone(), clock, form);
     let settings = AnswerCacheSettings { capacity: 1_000, ttl: TTL, empty_ttl: EMPTY_TTL };
-    let cache = AnswerCache::new("search", settings, Words::is_empty, Some(level), Arc::new(NoObserver));
+    let cache = AnswerCache::new("search", settings, is_brief, Some(level), Arc::new(NoObserver));
     Process { cache, behind, store }
+}
+
+/// Stands for an answer a part of which could not be asked.
+const PARTIAL: &str = "the rest could not be asked";
+
+fn is_partial(words: &Words) -> bool {
+    words.iter().any(|word| word == PARTIAL)
+}
+
+#[expect(clippy::ptr_arg, reason = "as the cache asks")]
+fn is_brief(words: &Words) -> bool {
+    words.is_empty() || is_partial(words)
 }
 
 /// Several processes on one fresh database; `None`, said aloud, without a server.
@@ -297,4 +312,17 @@ async fn embedded_the_answers_survive_and_nothing_is_claimed() {
     assert_eq!(asks(&next, about("a"), vec![]).await, (found(), HitShared));
     next.behind.close().await;
     opened.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_whole_stays_in_its_process_and_not_for_long() {
+    let Some((_, fleet)) = fleet::<2>().await else { return };
+    let question = about("a question that one endpoint could not be asked");
+    let partial = vec![PARTIAL.to_owned()];
+    assert_eq!(asks(&fleet[0], question, partial.clone()).await, (partial.clone(), Miss));
+    assert_eq!(asks(&fleet[0], question, found()).await, (partial, Hit));
+    assert_eq!(asks(&fleet[1], question, found()).await, (found(), Miss), "the other asks for itself, at once");
+    sleep(EMPTY_TTL + Duration::from_millis(200)).await;
+    let (answer, how) = asks(&fleet[0], question, Vec::new()).await;
+    assert_eq!((answer, how), (found(), HitShared), "the whole one of the other is taken over");
 }

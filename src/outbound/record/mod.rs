@@ -3,7 +3,7 @@
 //! The first line says the format and when the recording began. A line is written whole or, where the machine stops in
 //! the middle of it, torn at the end of the file, which a reader skips. Folder and files are the user's own (0700, 0600).
 //!
-//! What never reaches the disk: request headers; keys in URLs and bodies; any key of the request in what came back, plain,
+//! What never reaches the disk: request headers; keys in URLs (of pages and feeds too) and bodies; any key of the request in what came back, plain,
 //! percent-encoded or in base64; cookies and what else names the asker; and answers of providers whose terms forbid
 //! storing, unless the user asks for them.
 
@@ -121,12 +121,12 @@ impl Recorder {
     }
 
     fn page(&self, url: &Url, response: &RecordedResponse) {
-        self.keep(&Recording::exact("GET", url, response));
+        self.keep(&Recording::exact("GET", &without_keys(url), response));
     }
 
     fn page_failed(&self, url: &Url, error: &FetchError) {
         let failure = Failure { label: error.label().to_owned(), detail: detail(&error.to_string()).to_owned() };
-        self.keep(&Recording::failed("GET", url, failure));
+        self.keep(&Recording::failed("GET", &without_keys(url), failure));
     }
 
     fn keep(&self, recording: &Recording) {
@@ -164,6 +164,11 @@ fn kept(status: u16, headers: &HeaderMap, body: &[u8], blotter: &Blotter) -> Rec
         })
         .collect();
     RecordedResponse { status, headers, body: blotter.bytes(body) }
+}
+
+/// What an address holds under a key's name: a site may send it back.
+fn page_secrets(url: &Url) -> Blotter {
+    Blotter::new(redact::named_secrets(url, None))
 }
 
 #[cfg(unix)]
@@ -240,7 +245,7 @@ impl Tape {
             return;
         };
         match body {
-            Ok(body) => self.recorder.page(&self.url, &kept(status, &headers, body, &Blotter::default())),
+            Ok(body) => self.recorder.page(&self.url, &kept(status, &headers, body, &page_secrets(&self.url))),
             Err(error) => self.recorder.page_failed(&self.url, error),
         }
     }
@@ -250,7 +255,7 @@ impl Drop for Tape {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, TapeState::Over) {
             TapeState::Head(status, headers) => {
-                self.recorder.page(&self.url, &kept(status, &headers, &[], &Blotter::default()));
+                self.recorder.page(&self.url, &kept(status, &headers, &[], &page_secrets(&self.url)));
             }
             TapeState::Reading(..) => self.recorder.page_failed(&self.url, &FetchError::Timeout),
             TapeState::Over => {}

@@ -88,7 +88,7 @@ impl Knowledge {
         let mut seen: HashSet<&str> = HashSet::new();
         // A page comes once, by its best sentence.
         let pages = found.iter().filter(|near| !self.is_denied(near) && seen.insert(near.url.as_str()));
-        Ok(Answer { hits: pages.take(query.limit).map(hit).collect(), reviews: Vec::new() })
+        Ok(Answer { hits: pages.take(query.limit).map(hit).collect(), ..Answer::default() })
     }
 
     async fn look(&self, query: &Query) -> Result<Vec<NearEvidence>, AskError> {

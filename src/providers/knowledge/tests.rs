@@ -75,6 +75,7 @@ async fn knowledge_keeps_the_own_contract() {
         near("https://b.example/2", "Vizhinjam may now receive ships."),
     ];
     keeps_the_own_contract(OwnSubject {
+        kind: ProviderKind::Own,
         query: super::super::contract::query(),
         full: Box::new(knowledge(rows, Duration::ZERO, false)),
         empty: Box::new(knowledge(Vec::new(), Duration::ZERO, false)),
