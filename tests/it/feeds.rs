@@ -28,7 +28,7 @@ type Asked = (String, Option<String>);
 
 /// What the site serves by path, and what it was asked.
 #[derive(Debug, Clone, Default)]
-struct Site {
+pub(crate) struct Site {
     pages: Arc<Mutex<Pages>>,
     /// Path and `If-None-Match` of each request.
     seen: Arc<Mutex<Vec<Asked>>>,
@@ -36,11 +36,11 @@ struct Site {
 }
 
 impl Site {
-    fn serve(&self, path: &str, status: u16, body: impl Into<Vec<u8>>) {
+    pub(crate) fn serve(&self, path: &str, status: u16, body: impl Into<Vec<u8>>) {
         self.pages.lock().unwrap().insert(path.to_owned(), (status, body.into()));
     }
 
-    fn asked(&self, path: &str) -> Vec<Option<String>> {
+    pub(crate) fn asked(&self, path: &str) -> Vec<Option<String>> {
         let seen = self.seen.lock().unwrap();
         seen.iter().filter(|(asked, _)| asked == path).map(|(_, etag)| etag.clone()).collect()
     }
@@ -61,7 +61,7 @@ impl Site {
         response.header("content-type", "application/rss+xml").body(body.into()).unwrap()
     }
 
-    async fn start(&self) -> Url {
+    pub(crate) async fn start(&self) -> Url {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let site = self.clone();

@@ -26,6 +26,7 @@ use super::client::{ApiRequest, ApiResponse};
 use super::error::AskError;
 use super::pages::FetchError;
 use super::replay::{Failure, Head, RecordedResponse, Recording, body_hash};
+use crate::domain::secret_names::holds_key;
 use redact::Blotter;
 
 /// Why nothing can be recorded.
@@ -166,9 +167,15 @@ fn kept(status: u16, headers: &HeaderMap, body: &[u8], blotter: &Blotter) -> Rec
     RecordedResponse { status, headers, body: blotter.bytes(body) }
 }
 
-/// What an address holds under a key's name: a site may send it back.
-fn page_secrets(url: &Url) -> Blotter {
-    Blotter::new(redact::named_secrets(url, None))
+/// A page without what its address, or the one it leads to, holds under a key's name: a site may send it back.
+fn page_kept(url: &Url, status: u16, headers: &HeaderMap, body: &[u8]) -> RecordedResponse {
+    let mut page = kept(status, headers, body, &Blotter::new(redact::named_secrets(url, None)));
+    for (_, value) in page.headers.iter_mut().filter(|(name, _)| name == "location") {
+        if let Some(target) = url.join(value).ok().filter(holds_key) {
+            *value = without_keys(&target).into();
+        }
+    }
+    page
 }
 
 #[cfg(unix)]
@@ -245,7 +252,7 @@ impl Tape {
             return;
         };
         match body {
-            Ok(body) => self.recorder.page(&self.url, &kept(status, &headers, body, &page_secrets(&self.url))),
+            Ok(body) => self.recorder.page(&self.url, &page_kept(&self.url, status, &headers, body)),
             Err(error) => self.recorder.page_failed(&self.url, error),
         }
     }
@@ -255,7 +262,7 @@ impl Drop for Tape {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, TapeState::Over) {
             TapeState::Head(status, headers) => {
-                self.recorder.page(&self.url, &kept(status, &headers, &[], &page_secrets(&self.url)));
+                self.recorder.page(&self.url, &page_kept(&self.url, status, &headers, &[]));
             }
             TapeState::Reading(..) => self.recorder.page_failed(&self.url, &FetchError::Timeout),
             TapeState::Over => {}
