@@ -53,7 +53,6 @@ fn is_partial(words: &Words) -> bool {
     words.iter().any(|word| word == PARTIAL)
 }
 
-#[expect(clippy::ptr_arg, reason = "as the cache asks")]
 fn is_brief(words: &Words) -> bool {
     words.is_empty() || is_partial(words)
 }

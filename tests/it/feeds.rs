@@ -282,7 +282,7 @@ async fn fill(store: &Store, entries: usize) {
                     title: format!("Title {number}"),
                     summary: "A summary of some length, as feeds have them. ".repeat(8),
                     language: Some("en".to_owned()),
-                    published_at: Some(now() - TimeDelta::minutes((number as i64 * 20_160) / entries as i64)),
+                    published_at: Some(now() - Duration::from_hours(14 * 24).mul_f64(number as f64 / entries as f64)),
                     strong: stems.iter().take(6).cloned().collect(),
                     stems,
                 }

@@ -3,8 +3,8 @@ use chrono::{DateTime, Utc};
 use super::super::contract;
 use super::super::contract_own::{OwnSubject, gate, keeps_the_own_contract};
 use super::*;
-use crate::domain::SystemClock;
 use crate::domain::rules::{DomainList, DomainRule};
+use crate::domain::{Clock as _, SystemClock};
 use crate::outbound::{PageSettings, PageSource};
 use crate::store::{FeedEntryRow, FeedReading, StoreSettings};
 
@@ -26,7 +26,7 @@ async fn store() -> Option<Store> {
 
 /// Feeds that were read just now, with these headlines.
 async fn read(store: &Store, headlines: &[&str]) {
-    let now = Utc::now();
+    let now = SystemClock.now();
     store.add_feeds(&[(FEED.to_owned(), String::new())], now).await.unwrap();
     let entries: Vec<FeedEntryRow> =
         headlines.iter().zip(1..).map(|(title, number)| entry(title, number, now)).collect();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use chrono::Utc;
 use serde_json::json;
 
 use crate::feeds::Site;
@@ -11,12 +10,11 @@ use crate::support::daemon::until;
 use crate::support::simulator::Target;
 use crate::support::stories::{self, TOLD, TOLD_PAGES, item};
 
-/// A feed of the pages that tell [`TOLD`], as their sites would have published it an hour ago.
+/// A feed of the pages that tell [`TOLD`], without dates, so that it is as new on any day.
 fn feed(app: &TestApp) -> String {
-    let date = (Utc::now() - chrono::TimeDelta::hours(1)).to_rfc2822();
     let items = TOLD_PAGES.map(|page| {
         let link = app.simulator.page_url(page);
-        format!("<item><title>{TOLD}</title><link>{link}</link><pubDate>{date}</pubDate></item>")
+        format!("<item><title>{TOLD}</title><link>{link}</link></item>")
     });
     format!(
         "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title>{}</channel></rss>",
@@ -45,11 +43,10 @@ async fn app_with_feed() -> Option<(TestApp, Site)> {
 async fn an_item_is_answered_from_feeds_that_the_daemon_read_and_the_fleet_shares_no_turns_of_them() {
     let Some((app, site)) = app_with_feed().await else { return };
     let daemon = app.start().await;
-    until("the feed is read", async || daemon.metric("corroborate_feeds", "state=\"fresh\"").await == 1.0).await;
+    until("the feed is read", async || daemon.metric("corroborate_feeds", "state=\"fresh\"").await > 0.0).await;
     assert_eq!((site.asked("/rss").len(), app.count("feed_entries").await), (1, 3));
     let mut told = item("fed", TOLD);
     told["source_types"] = json!(["feeds"]);
-    told["published_at"] = json!(Utc::now().to_rfc3339());
     app.upstream.publish("item.new", &told).await;
     let result = app.upstream.result("fed", 1).await;
     assert_eq!(result["claims"][0]["verdict"], "supported", "{result:#}");
