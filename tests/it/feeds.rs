@@ -306,13 +306,18 @@ async fn a_question_is_quick_over_fifty_thousand_entries() {
         let stems: Vec<String> = ranks.iter().map(|rank| format!("stem{rank}")).collect();
         let window = Some((now(), Duration::from_hours(14 * 24)));
         let search = FeedSearch { stems: &stems, language: Some("en"), around: window, limit: 100 };
-        let started = Instant::now();
-        let found = test.store.search_feed_entries(&search).await.unwrap();
-        println!("a question {what} over 50,000 entries: {:.0?}, {} found", started.elapsed(), found.len());
-        slowest = slowest.max(started.elapsed());
+        let mut quickest = Duration::MAX;
+        let mut found = 0;
+        for _ in 0..3 {
+            let started = Instant::now();
+            found = test.store.search_feed_entries(&search).await.unwrap().len();
+            quickest = quickest.min(started.elapsed());
+        }
+        println!("a question {what} over 50,000 entries: {quickest:.0?}, {found} found");
+        slowest = slowest.max(quickest);
     }
-    // It took 2 s and more before; a loaded machine is given room.
-    assert!(slowest < Duration::from_millis(900), "{slowest:?}");
+    // Counting every stem and weighing every match took 360 ms for the first and 540 ms for the second question.
+    assert!(slowest < Duration::from_millis(300), "{slowest:?}");
 }
 
 #[tokio::test]
