@@ -325,3 +325,26 @@ async fn an_answer_that_is_not_whole_stays_in_its_process_and_not_for_long() {
     let (answer, how) = asks(&fleet[0], question, Vec::new()).await;
     assert_eq!((answer, how), (found(), HitShared), "the whole one of the other is taken over");
 }
+
+#[tokio::test]
+async fn quotas_of_windows_long_past_and_breakers_of_old_keys_are_cleaned_up() {
+    let Some((url, [process])) = fleet::<1>().await else { return };
+    let pool = sqlx::PgPool::connect(&url).await.unwrap();
+    let rows = "INSERT INTO provider_quota (provider, time_window, starts_at, used) VALUES
+            ('brave', 'day', now() - interval '70 days', 1), ('brave', 'month', now() - interval '40 days', 1);
+        INSERT INTO provider_schedule (provider, next_at) VALUES ('brave', now());
+        INSERT INTO provider_breakers (provider, identity, kind, until, updated_at) VALUES
+            ('brave', 'old', 'ready', NULL, now() - interval '100 days'),
+            ('brave', 'new', 'ready', NULL, now() - interval '95 days'),
+            ('gdelt', 'gone', 'ready', NULL, now() - interval '91 days'),
+            ('newsapi', 'shut', 'disabled', now() + interval '1 day', now() - interval '91 days')";
+    sqlx::raw_sql(rows).execute(&pool).await.unwrap();
+    let now = SystemClock.now();
+    assert_eq!(process.store.cleanup_preview(now).await.unwrap().provider_state, 3);
+    assert_eq!(process.store.cleanup(now).await.unwrap().provider_state, 3);
+    let left: String = sqlx::query_scalar("SELECT string_agg(identity, ' ' ORDER BY identity) FROM provider_breakers")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(left, "new shut", "the key in use keeps its breaker, and what is shut stays so");
+}
