@@ -329,7 +329,7 @@ async fn an_answer_that_is_not_whole_stays_in_its_process_and_not_for_long() {
 #[tokio::test]
 async fn quotas_of_windows_long_past_and_breakers_of_old_keys_are_cleaned_up() {
     let Some((url, [process])) = fleet::<1>().await else { return };
-    let pool = sqlx::PgPool::connect(&url).await.unwrap();
+    let pool = PgPool::connect(&url).await.unwrap();
     let rows = "INSERT INTO provider_quota (provider, time_window, starts_at, used) VALUES
             ('brave', 'day', now() - interval '70 days', 1), ('brave', 'month', now() - interval '40 days', 1);
         INSERT INTO provider_schedule (provider, next_at) VALUES ('brave', now());
