@@ -76,13 +76,13 @@ impl<A> Clone for Kept<A> {
     }
 }
 
-/// Answers of providers. `A` is theirs; this room lies below and only asks whether one is empty.
+/// Answers of providers. `A` is theirs; this room lies below and only asks whether one is kept briefly.
 #[derive(Debug)]
 pub struct AnswerCache<A: Send + Sync + 'static> {
     here: Flight<Kept<A>>,
     fleet: Option<SharedLevel<A>>,
     settings: AnswerCacheSettings,
-    is_empty: fn(&A) -> bool,
+    is_brief: fn(&A) -> bool,
 }
 
 /// Answers of search providers, by `Provider::cache_key`.
@@ -93,21 +93,22 @@ pub type FactCheckCache<A> = AnswerCache<A>;
 
 impl<A: Send + Sync + 'static> Clone for AnswerCache<A> {
     fn clone(&self) -> Self {
-        Self { here: self.here.clone(), fleet: self.fleet.clone(), settings: self.settings, is_empty: self.is_empty }
+        Self { here: self.here.clone(), fleet: self.fleet.clone(), settings: self.settings, is_brief: self.is_brief }
     }
 }
 
 impl<A: Send + Sync + 'static> AnswerCache<A> {
-    /// `name` is the metric's label: `search` or `fact_check`. Without `fleet` the process stands alone.
+    /// `name` is the metric's label: `search` or `fact_check`. `is_brief`: whether an answer is kept for the shorter time,
+    /// since it holds nothing or is not whole. Without `fleet` the process stands alone.
     pub fn new(
         name: &'static str,
         settings: AnswerCacheSettings,
-        is_empty: fn(&A) -> bool,
+        is_brief: fn(&A) -> bool,
         fleet: Option<SharedLevel<A>>,
         observer: Arc<dyn Observer>,
     ) -> Self {
         let here = Flight::new(name, settings.capacity, |_key, _answer| 1, |kept: &Kept<A>| kept.ttl, observer);
-        Self { here, fleet, settings, is_empty }
+        Self { here, fleet, settings, is_brief }
     }
 
     /// The kept answer, or the one `ask` gives, and how it was come by. `ask` runs for one caller of the whole fleet; it
@@ -120,7 +121,7 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
     {
         let AnswerCacheSettings { ttl, empty_ttl, .. } = self.settings;
         let lives = |answer: &A| {
-            let usual = if (self.is_empty)(answer) { empty_ttl.min(ttl) } else { ttl };
+            let usual = if (self.is_brief)(answer) { empty_ttl.min(ttl) } else { ttl };
             usual.max(question.keep_at_least)
         };
         let flight = || async {

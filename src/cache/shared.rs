@@ -30,7 +30,8 @@ const STORE_REST: Duration = Duration::from_secs(5);
 /// How an answer is written. `A` is the provider's; the store holds JSON.
 #[derive(Debug)]
 pub struct Form<A> {
-    pub write: fn(&A) -> serde_json::Result<Value>,
+    /// `None`: an answer that is not shared, since it is not whole.
+    pub write: fn(&A) -> serde_json::Result<Option<Value>>,
     pub read: fn(Value) -> serde_json::Result<A>,
 }
 
@@ -150,7 +151,9 @@ impl<A> SharedLevel<A> {
         let answer = ask().await?;
         let ttl = ttl(&answer);
         match (self.form.write)(&answer) {
-            Ok(value) => {
+            // The claim is let go of: whoever asks next asks all of it.
+            Ok(None) => {}
+            Ok(Some(value)) => {
                 let cached_at = self.clock.now();
                 let expires_at = cached_at + TimeDelta::from_std(ttl).unwrap_or(TimeDelta::zero());
                 let holder = claim.map(Claim::answered);

@@ -30,12 +30,15 @@ pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> R
     }
     let count = |key: &str| cleaned.get(key).and_then(Value::as_i64).unwrap_or(0);
     output.text(&format!(
-        "{}: {} item(s), {} page(s) with {} sentence(s), {} cached fact-check and {} search answer(s)\n",
+        "{}: {} item(s), {} page(s) with {} sentence(s), {} cached fact-check and {} search answer(s), \
+         {} row(s) of feeds and {} of providers\n",
         if dry_run { "would be removed" } else { "removed" },
         count("items"),
         count("evidence_sources"),
         count("evidence_claims"),
         count("fact_check_cache"),
         count("answers"),
+        count("feeds"),
+        count("provider_state"),
     ))
 }

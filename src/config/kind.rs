@@ -7,8 +7,7 @@ use figment::value::{Dict, Value};
 use url::Url;
 
 use super::tables::{self, Shape};
-use crate::domain::rules::normalize_domain;
-use crate::domain::verdict::SourceType;
+use crate::domain::{rules::normalize_domain, secret_names::holds_key, verdict::SourceType};
 
 /// The unit of a duration written as a bare number, where the name of the variable gives one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -403,6 +402,7 @@ fn page_url(text: &str) -> Result<String, Fault> {
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
             fault("holds a user name or password", "leave them out: addresses are stored and shown")
         }
+        Ok(url) if holds_key(&url) => fault("holds a key or token", "leave it out: addresses are stored and shown"),
         Ok(url) => Ok(url.to_string()),
         Err(error) => fault(format!("holds {text:?}, which is not a URL ({error})"), mend),
     }

@@ -10,6 +10,7 @@ pub mod ids;
 pub mod item;
 pub mod result;
 pub mod rules;
+pub mod secret_names;
 pub mod verdict;
 
 pub use clock::{Clock, SystemClock};

@@ -37,6 +37,9 @@ pub enum AskError {
     /// An answer came that is none: prose, a web page, engines that did not respond.
     #[error("the provider could not be asked: {detail}")]
     CouldNotAsk { detail: String },
+    /// There is nothing to be asked yet, or not any more: the provider is well, and what it searches is not there.
+    #[error("the provider has nothing to search: {detail}")]
+    NotReady { detail: String },
     #[error("the provider's answer is larger than allowed")]
     TooLarge,
     /// Not asked: the breaker is open.
@@ -89,6 +92,7 @@ impl AskError {
             Self::Malformed { .. } => "malformed",
             Self::Refused { .. } => "refused",
             Self::CouldNotAsk { .. } => "could_not_ask",
+            Self::NotReady { .. } => "not_ready",
             Self::TooLarge => "too_large",
             Self::Open { .. } => "open",
             Self::Busy { .. } => "busy",
@@ -164,6 +168,7 @@ impl AskError {
             | Self::Malformed { .. }
             | Self::Refused { .. }
             | Self::CouldNotAsk { .. }
+            | Self::NotReady { .. }
             | Self::TooLarge
             | Self::NoRecording(_) => Degradation::ProviderFailed(provider.to_owned()),
         }
@@ -178,6 +183,7 @@ impl AskError {
         | Self::Malformed { detail }
         | Self::Refused { detail }
         | Self::CouldNotAsk { detail }
+        | Self::NotReady { detail }
         | Self::Disabled { detail } = &mut self
         {
             *detail = super::secrets::blotted(detail, secrets);
@@ -232,6 +238,7 @@ pub(crate) mod samples {
             AskError::Malformed { detail: detail() },
             AskError::Refused { detail: detail() },
             AskError::CouldNotAsk { detail: detail() },
+            AskError::NotReady { detail: detail() },
             AskError::TooLarge,
             AskError::Open { until: DateTime::UNIX_EPOCH },
             AskError::Busy { until: DateTime::UNIX_EPOCH },
@@ -266,6 +273,7 @@ mod tests {
             ("malformed", true, true, "provider_failed:p"),
             ("refused", false, false, "provider_failed:p"),
             ("could_not_ask", true, false, "provider_failed:p"),
+            ("not_ready", false, false, "provider_failed:p"),
             ("too_large", true, false, "provider_failed:p"),
             ("open", false, false, "provider_open:p"),
             ("busy", false, false, "provider_busy:p"),

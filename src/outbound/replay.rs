@@ -309,7 +309,7 @@ impl Archive {
     /// Adds one recording. One of the same request (for a search: of the same claim) is replaced.
     pub fn insert(&mut self, recording: Recording) -> Result<(), ArchiveError> {
         let unusable = |reason: String| ArchiveError::Unusable { url: recording.url.clone(), reason };
-        let url = Url::parse(&recording.url).map_err(|error| unusable(error.to_string()))?;
+        let url = without_keys(&Url::parse(&recording.url).map_err(|error| unusable(error.to_string()))?);
         let outcome = recording.outcome()?;
         let position = match (recording.matched_by, &recording.claim) {
             (Match::Exact, None) => {
@@ -366,13 +366,14 @@ impl Archive {
         }
     }
 
-    /// What a request came to. A page's URL is taken as it is.
+    /// What a request came to. Keys in its URL and body do not matter, and are in no error.
     pub(super) fn outcome(
         &self,
         method: &str,
         url: &Url,
         body: Option<&[u8]>,
     ) -> Result<RecordedOutcome, MissingRecording> {
+        let url = &without_keys(url);
         let body = body.map(body_hash);
         self.exact
             .get(&exact_key(method, url, body.as_deref()))

@@ -6,6 +6,7 @@ use futures::future::join_all;
 
 use super::claims::Claim;
 use super::{Journal, Request, Services};
+use crate::domain::Degradation;
 use crate::domain::evidence::{MatchedReview, Review};
 use crate::domain::verdict::Relation;
 use crate::judging::profile::TextProfile;
@@ -63,6 +64,10 @@ async fn one(
         }
     };
     journal.checked(provider.name());
+    if !answer.is_whole() {
+        journal.trace(format!("fact checks: {} could not be asked for {}", provider.name(), answer.failed.join(", ")));
+        journal.degrade(Degradation::ProviderFailed(provider.name().to_owned()));
+    }
     let matched = match_reviews(claim, &answer.reviews);
     metrics::fact_check_lookup(if answer.reviews.is_empty() {
         "none"

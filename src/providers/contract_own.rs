@@ -20,6 +20,8 @@ use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, 
 
 /// One provider over its material in four states. Each provider has a gate of its own, made by [`gate`].
 pub(super) struct OwnSubject {
+    /// What it is to those who ask: a source of its own, or a search over what we hold.
+    pub(super) kind: ProviderKind,
     /// What is asked of all of them.
     pub(super) query: Query,
     /// Its material answers the query.
@@ -104,10 +106,7 @@ async fn it_has_one_profile_and_costs_nothing(subject: &OwnSubject) {
         let known = profile(name).expect("its profile is in the list of profiles");
         assert!(std::ptr::eq(known, provider.profile()), "{name} has one profile");
         assert_eq!(PROFILES.iter().filter(|one| one.name == name).count(), 1);
-        // A store of our own may also hold addresses of pages, as an engine does.
-        let kinds: &[ProviderKind] =
-            if subject.content.is_some() { &[ProviderKind::Own] } else { &[ProviderKind::Own, ProviderKind::Search] };
-        assert!(kinds.contains(&provider.kind()), "{name}");
+        assert_eq!(provider.kind(), subject.kind);
         assert!(!provider.paid(), "what is our own costs nothing");
         let status = provider.status();
         assert_eq!((status.name, status.state), (name, GateState::Ready));

@@ -143,17 +143,35 @@ pub const NAMES: [&str; 12] = [
     "newsapi",
 ];
 
-/// What came back. Both empty means "asked, and nothing was found".
+/// What came back. All empty means "asked, and nothing was found".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub hits: Vec<Hit>,
     pub reviews: Vec<Review>,
+    /// What of the provider could not be asked while the rest answered: an endpoint, a folder, a further page, each by
+    /// its name. Such an answer is used, told to be less than whole, and neither shared nor kept for long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
 }
 
 impl Answer {
-    /// Asked, and nothing was found.
+    /// Nothing was found. With [`Answer::is_whole`] it means that there is nothing.
     pub fn is_empty(&self) -> bool {
         self.hits.is_empty() && self.reviews.is_empty()
+    }
+
+    /// Every part of the provider was asked.
+    pub fn is_whole(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// Notes a part that could not be asked, and says so in the log.
+    pub(crate) fn lacks(&mut self, provider: &'static str, part: impl Into<String>, error: &AskError) {
+        let part = part.into();
+        tracing::debug!(provider, part, %error, "a part of this provider could not be asked; its answer is not whole");
+        if !self.failed.contains(&part) {
+            self.failed.push(part);
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Removal by age. An item goes with its claims and evidence; a page goes when it has expired and nothing cites it.
+//! Removal by age. An item goes with its claims and evidence; a page goes when it has expired and nothing cites it. What
+//! nobody wants any more (a feed, a site, a provider's old key) is known by its age: what is wanted is touched often.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -13,16 +14,59 @@ pub struct Cleaned {
     pub evidence_claims: i64,
     pub fact_check_cache: i64,
     pub answers: i64,
+    /// Feeds and sites that no process has read for long, with what they published.
+    pub feeds: i64,
+    /// Quotas of windows long past, breakers of keys that are used no more.
+    pub provider_state: i64,
 }
 
 impl Cleaned {
     pub const fn total(&self) -> i64 {
-        self.items + self.evidence_sources + self.evidence_claims + self.fact_check_cache + self.answers
+        let known = self.items + self.evidence_sources + self.evidence_claims + self.fact_check_cache + self.answers;
+        known + self.feeds + self.provider_state
+    }
+
+    const fn stale(&mut self, of_feeds: bool) -> &mut i64 {
+        if of_feeds { &mut self.feeds } else { &mut self.provider_state }
     }
 }
 
 /// Items removed per transaction: small enough never to hold a worker up.
 const BATCH: i64 = 500;
+
+/// A wanted feed is read, and a wanted site looked at, far more often; not so while nobody runs.
+const FEED_AGE: &str = "30 days";
+const QUOTA_AGE: &str = "62 days";
+const BREAKER_AGE: &str = "90 days";
+
+/// Rows of feeds and of providers' state that are of no use any more: each table with its condition, in which `$1` is now.
+/// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
+fn stale() -> [(bool, &'static str, String); 5] {
+    [
+        (true, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
+        (true, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
+        (
+            true,
+            "feed_entries",
+            format!(
+                "coalesce(published_at, seen_at) < $1 - interval '{FEED_AGE}' AND NOT EXISTS (SELECT 1 FROM feeds AS f
+                     WHERE f.url = feed_url AND coalesce(f.polled_at, f.next_poll_at) >= $1 - interval '{FEED_AGE}')"
+            ),
+        ),
+        (false, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
+        (
+            false,
+            "provider_breakers",
+            format!(
+                "greatest(updated_at, until) < $1 - interval '{BREAKER_AGE}' AND (NOT EXISTS (
+                     SELECT 1 FROM provider_schedule AS s WHERE s.provider = provider_breakers.provider
+                         AND s.next_at >= $1 - interval '{BREAKER_AGE}')
+                     OR EXISTS (SELECT 1 FROM provider_breakers AS newer WHERE newer.provider = provider_breakers.provider
+                         AND newer.updated_at > provider_breakers.updated_at))"
+            ),
+        ),
+    ]
+}
 
 impl Store {
     /// Counts what [`Store::cleanup`] would remove now.
@@ -41,13 +85,20 @@ impl Store {
         .bind(now)
         .fetch_one(&self.pool)
         .await?;
-        Ok(Cleaned {
+        let mut cleaned = Cleaned {
             items: row.0,
             evidence_sources: row.1,
             evidence_claims: row.2,
             fact_check_cache: row.3,
             answers: row.4,
-        })
+            ..Cleaned::default()
+        };
+        for (of_feeds, table, condition) in stale() {
+            let count = format!("SELECT count(*) FROM {table} WHERE {condition}");
+            let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count)).bind(now).fetch_one(&self.pool).await?;
+            *cleaned.stale(of_feeds) += count;
+        }
+        Ok(cleaned)
     }
 
     /// Removes what has expired, in batches. Several processes may run it at once: rows another one holds are left to it.
@@ -99,6 +150,11 @@ impl Store {
             }
         }
         cleaned.answers = self.tidy_answers(now).await?;
+        for (of_feeds, table, condition) in stale() {
+            let removal = format!("DELETE FROM {table} WHERE {condition}");
+            let done = sqlx::query(sqlx::AssertSqlSafe(removal)).bind(now).execute(&self.pool).await?;
+            *cleaned.stale(of_feeds) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
+        }
         Ok(cleaned)
     }
 

@@ -226,11 +226,9 @@ impl ExternalDatabase {
     pub fn new(url: &SecretString, settings: ExternalSettings) -> Result<Self, ExternalError> {
         let options: PgConnectOptions =
             url.expose_secret().parse().map_err(|_error: sqlx::Error| ExternalError::BadUrl)?;
-        let options = options.application_name("corroborate").options([
-            ("default_transaction_read_only", "on".to_owned()),
-            ("statement_timeout", format!("{}ms", settings.timeout.as_millis())),
-            ("idle_in_transaction_session_timeout", format!("{}ms", settings.timeout.as_millis() * 2)),
-        ]);
+        // A pooler between us and the server (PgBouncer) refuses parameters at the start that it does not know; what
+        // bounds a query is set in its own transaction.
+        let options = options.application_name("corroborate").extra_float_digits(None);
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
             .acquire_timeout(settings.timeout)
@@ -246,7 +244,13 @@ impl ExternalDatabase {
         parameter: &str,
         limit: u32,
     ) -> Result<Vec<serde_json::Map<String, serde_json::Value>>, ExternalError> {
-        let mut transaction = self.pool.begin_with("BEGIN READ ONLY").await?;
+        let millis = self.settings.timeout.as_millis();
+        let begin = format!(
+            "BEGIN READ ONLY; SET LOCAL statement_timeout = {millis}; \
+             SET LOCAL idle_in_transaction_session_timeout = {}",
+            millis * 2
+        );
+        let mut transaction = self.pool.begin_with(sqlx::AssertSqlSafe(begin)).await?;
         // The line break ends a comment of the query; a row too large is never sent.
         let max_bytes = i64::try_from(self.settings.max_bytes).unwrap_or(i64::MAX);
         let (limit_place, bytes_place) = if query.takes_parameter { ("$2", "$3") } else { ("$1", "$2") };
@@ -255,7 +259,8 @@ impl ExternalDatabase {
              FROM (\n{}\n) AS asked LIMIT {limit_place}) AS rows",
             query.sql
         );
-        let prepared = sqlx::query_scalar::<_, Option<String>>(sqlx::AssertSqlSafe(text));
+        // Behind a pooler the next transaction may be on another connection, which knows no statement by its name.
+        let prepared = sqlx::query_scalar::<_, Option<String>>(sqlx::AssertSqlSafe(text)).persistent(false);
         let prepared =
             if query.takes_parameter { prepared.bind(super::storable(parameter).into_owned()) } else { prepared };
         let found = prepared.bind(i64::from(limit)).bind(max_bytes).fetch_all(&mut *transaction).await?;

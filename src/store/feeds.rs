@@ -19,6 +19,20 @@ pub struct ClaimedFeed {
     pub failures: u32,
 }
 
+/// Which feeds are read now: those that are configured, and those that were found at sites that are trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WantedFeeds {
+    pub urls: Vec<String>,
+    pub sites: Vec<String>,
+}
+
+/// Wanted feeds by whether they were read as lately as they should be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FeedFreshness {
+    pub fresh: u64,
+    pub stale: u64,
+}
+
 /// What a reading of a feed came to.
 #[derive(Debug, Clone, Default)]
 pub struct FeedReading {
@@ -73,9 +87,46 @@ pub struct FoundEntry {
 
 /// Of what a question's stems tell, an entry must share this part, and two stems at least: one common word is chance.
 const LEAST_SHARED: f64 = 0.35;
+/// Of the entries, read to learn how common a stem is: some thousands of them.
+const SAMPLE_BYTES: i64 = 4 * 1024 * 1024;
+/// Entries held against a question, the nearest to its date first.
+const MOST_WEIGHED: i64 = 3_000;
+
+/// How many of the entries that were looked at hold each of the stems.
+struct StemCounts {
+    entries: f64,
+    holders: Vec<f64>,
+}
+
+impl StemCounts {
+    /// What each stem tells: the rarer, the more.
+    fn weights(&self) -> Vec<f64> {
+        let weight = |holders: &f64| (1.0 + (self.entries - holders + 0.5).max(0.0) / (holders + 0.5)).ln();
+        self.holders.iter().map(weight).collect()
+    }
+}
+
+/// The rarest stems, of which every entry that shares enough must hold one: without them, all the others together are
+/// not enough. Entries that hold common words alone need not be looked at then.
+fn telling<'a>(stems: &'a [String], weights: &[f64]) -> Vec<&'a str> {
+    let mut by_weight: Vec<(&str, f64)> = stems.iter().map(String::as_str).zip(weights.iter().copied()).collect();
+    by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let told: f64 = weights.iter().sum();
+    let mut left = told;
+    let mut chosen = Vec::new();
+    for (stem, weight) in by_weight {
+        if left < LEAST_SHARED * told {
+            break;
+        }
+        chosen.push(stem);
+        left -= weight;
+    }
+    chosen
+}
 
 impl Store {
-    /// Adds feeds that are not known yet, to be read at once. Gives how many were new.
+    /// Adds feeds that are not known yet, to be read at once: each with the site it was found at, or with none where it is
+    /// configured. Gives how many were new.
     pub async fn add_feeds(&self, feeds: &[(String, String)], now: DateTime<Utc>) -> Result<u64, StoreError> {
         let (urls, hosts): (Vec<&str>, Vec<&str>) =
             feeds.iter().map(|(url, host)| (url.as_str(), host.as_str())).unzip();
@@ -91,9 +142,10 @@ impl Store {
         Ok(done.rows_affected())
     }
 
-    /// Takes feeds that are due for this process alone until `until`: what two processes want at once, one gets.
+    /// Takes wanted feeds that are due for this process alone until `until`: what two processes want at once, one gets.
     pub async fn claim_feeds(
         &self,
+        wanted: &WantedFeeds,
         now: DateTime<Utc>,
         until: DateTime<Utc>,
         limit: i64,
@@ -102,12 +154,15 @@ impl Store {
             "UPDATE feeds SET claimed_until = $2, polled_at = $1 WHERE url IN (
                  SELECT url FROM feeds WHERE NOT gone AND next_poll_at <= $1
                      AND (claimed_until IS NULL OR claimed_until <= $1)
+                     AND (url = ANY ($4) OR host = ANY ($5))
                  ORDER BY next_poll_at, url LIMIT $3 FOR UPDATE SKIP LOCKED)
              RETURNING url, etag, last_modified, failures",
         )
         .bind(now)
         .bind(until)
         .bind(limit)
+        .bind(&wanted.urls)
+        .bind(&wanted.sites)
         .fetch_all(&self.pool)
         .await?;
         let mut feeds = Vec::with_capacity(taken.len());
@@ -204,39 +259,64 @@ impl Store {
         Ok(())
     }
 
-    /// The entries about these stems, best first: rare stems tell more, those of titles and names count double.
+    /// How often these stems stand in entries: in a sample that is bounded in bytes, or in all where they are few.
+    async fn feed_stems(&self, stems: &[String]) -> Result<StemCounts, StoreError> {
+        let row = sqlx::query(
+            "WITH sampled AS MATERIALIZED (SELECT stems FROM feed_entries TABLESAMPLE SYSTEM (
+                     least(100, 100.0 * $2 / greatest(pg_relation_size('feed_entries'), 1))) REPEATABLE (0)),
+             held AS (SELECT stem, count(*) AS n FROM sampled, unnest(sampled.stems) AS held(stem)
+                 WHERE stem = ANY ($1) GROUP BY stem)
+             SELECT (SELECT count(*) FROM sampled)::float8 AS entries, coalesce((
+                 SELECT array_agg(coalesce(held.n, 0)::float8 ORDER BY place)
+                 FROM unnest($1::text[]) WITH ORDINALITY AS asked(stem, place) LEFT JOIN held USING (stem)), '{}') AS holders",
+        )
+        .bind(stems)
+        .bind(SAMPLE_BYTES)
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(StemCounts { entries: row.try_get("entries")?, holders: row.try_get("holders")? })
+    }
+
+    /// The entries about these stems, best first: rare stems tell more, those of titles and names count double. Two
+    /// statements, each bounded, so that others who wait for the connection come in between.
     pub async fn search_feed_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
         self.again(|| self.matching_entries(search)).await
     }
 
     async fn matching_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
+        let weights = self.feed_stems(search.stems).await?.weights();
+        let telling = telling(search.stems, &weights);
+        let told: f64 = weights.iter().sum();
         let (around, days) = search.around.map_or((None, 0.0), |(date, window)| (Some(date), window.as_secs_f64()));
         let found = sqlx::query(
-            "WITH size AS (SELECT count(*)::float8 AS entries FROM feed_entries),
-             asked AS (SELECT stem, ln(1 + (size.entries - holders.n + 0.5) / (holders.n + 0.5)) AS weight
-                 FROM unnest($1::text[]) AS wanted(stem), size, LATERAL (
-                     SELECT count(*)::float8 AS n FROM feed_entries WHERE stems @> ARRAY[wanted.stem]) AS holders),
-             told AS (SELECT sum(weight) AS weight, count(*) AS stems FROM asked),
-             matched AS (SELECT e.url, sum(a.weight) AS shared, count(*) AS stems,
-                     sum(a.weight * CASE WHEN a.stem = ANY (e.strong) THEN 2 ELSE 1 END) AS score
-                 FROM feed_entries AS e JOIN asked AS a ON e.stems @> ARRAY[a.stem]
-                 WHERE e.stems && $1::text[] AND ($2::text IS NULL OR e.language IS NULL OR e.language = $2)
-                     AND ($3::timestamptz IS NULL OR e.published_at IS NULL
-                         OR abs(extract(epoch FROM e.published_at - $3)) <= $4)
-                 GROUP BY e.url)
-             SELECT e.url, e.host, e.title, e.summary, e.language, e.published_at,
-                 m.score / (1 + CASE WHEN $3::timestamptz IS NULL OR e.published_at IS NULL THEN 0
-                     ELSE abs(extract(epoch FROM e.published_at - $3))::float8 / greatest($4, 1) END) AS score
-             FROM matched AS m JOIN feed_entries AS e USING (url), told
-             WHERE m.shared >= $5 * told.weight AND m.stems >= least(2, told.stems)
-             ORDER BY score DESC, e.published_at DESC NULLS LAST, e.url LIMIT $6",
+            "WITH near AS MATERIALIZED (
+                 SELECT url, stems, strong, published_at FROM feed_entries
+                 WHERE stems && $7::text[] AND ($2::text IS NULL OR language IS NULL OR language = $2)
+                     AND ($3::timestamptz IS NULL OR published_at IS NULL OR published_at
+                         BETWEEN $3 - make_interval(secs => $4) AND $3 + make_interval(secs => $4))
+                 ORDER BY abs(extract(epoch FROM published_at - coalesce($3, now()))) NULLS LAST, url LIMIT $8),
+             scored AS (SELECT near.url, near.published_at, m.score / (1 + CASE
+                     WHEN $3::timestamptz IS NULL OR near.published_at IS NULL THEN 0
+                     ELSE abs(extract(epoch FROM near.published_at - $3))::float8 / greatest($4, 1) END) AS score
+                 FROM near, LATERAL (
+                     SELECT sum(weight) AS shared, count(*) AS stems,
+                         sum(weight * CASE WHEN stem = ANY (near.strong) THEN 2 ELSE 1 END) AS score
+                     FROM unnest($1::text[], $9::float8[]) AS asked(stem, weight) WHERE stem = ANY (near.stems)) AS m
+                 WHERE m.shared >= $5 AND m.stems >= least(2, cardinality($1::text[]))
+                 ORDER BY score DESC, near.published_at DESC NULLS LAST, near.url LIMIT $6)
+             SELECT e.url, e.host, e.title, e.summary, e.language, e.published_at, s.score
+             FROM scored AS s JOIN feed_entries AS e USING (url)
+             ORDER BY s.score DESC, e.published_at DESC NULLS LAST, e.url",
         )
         .bind(search.stems)
         .bind(search.language)
         .bind(around)
         .bind(days)
-        .bind(LEAST_SHARED)
+        .bind(LEAST_SHARED * told)
         .bind(search.limit)
+        .bind(&telling)
+        .bind(MOST_WEIGHED)
+        .bind(&weights)
         .fetch_all(&self.pool)
         .await?;
         let mut entries = Vec::with_capacity(found.len());
@@ -254,10 +334,37 @@ impl Store {
         Ok(entries)
     }
 
-    /// Whether any feed was ever read with success.
-    pub async fn has_read_feeds(&self) -> Result<bool, StoreError> {
-        let read = "SELECT EXISTS (SELECT 1 FROM feeds WHERE read_at IS NOT NULL)";
-        self.again(|| async { Ok(sqlx::query_scalar(read).fetch_one(&self.pool).await?) }).await
+    /// How many of the wanted feeds were read lately. A feed is fresh for `slack` beyond the moment at which it was to be
+    /// read again; one that failed since, for twice that after it was last read.
+    pub async fn feed_freshness(
+        &self,
+        wanted: &WantedFeeds,
+        now: DateTime<Utc>,
+        slack: TimeDelta,
+    ) -> Result<FeedFreshness, StoreError> {
+        self.again(|| self.freshness(wanted, now, slack)).await
+    }
+
+    async fn freshness(
+        &self,
+        wanted: &WantedFeeds,
+        now: DateTime<Utc>,
+        slack: TimeDelta,
+    ) -> Result<FeedFreshness, StoreError> {
+        let row = sqlx::query(
+            "SELECT count(*) AS wanted, count(*) FILTER (WHERE read_at IS NOT NULL
+                 AND (failures = 0 AND next_poll_at >= $1 OR read_at >= $2)) AS fresh
+             FROM feeds WHERE NOT gone AND (url = ANY ($3) OR host = ANY ($4))",
+        )
+        .bind(now - slack)
+        .bind(now - slack * 2)
+        .bind(&wanted.urls)
+        .bind(&wanted.sites)
+        .fetch_one(&self.pool)
+        .await?;
+        let count = |name| row.try_get::<i64, _>(name).map(|count| u64::try_from(count).unwrap_or(0));
+        let fresh = count("fresh")?;
+        Ok(FeedFreshness { fresh, stale: count("wanted")?.saturating_sub(fresh) })
     }
 
     /// Removes entries that are older than `keep`. Gives how many.
@@ -268,5 +375,24 @@ impl Store {
             .execute(&self.pool)
             .await?;
         Ok(done.rows_affected())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_without_a_telling_stem_cannot_share_enough() {
+        let stems: Vec<String> = ["the", "port", "customs", "vizhinjam"].map(str::to_owned).to_vec();
+        let counts = StemCounts { entries: 1000.0, holders: vec![900.0, 200.0, 20.0, 0.0] };
+        let weights = counts.weights();
+        assert!(weights.is_sorted(), "the rarer, the more: {weights:?}");
+        let chosen = telling(&stems, &weights);
+        assert_eq!(chosen, ["vizhinjam", "customs"]);
+        let rest: f64 = weights.iter().take(2).sum();
+        assert!(rest < LEAST_SHARED * weights.iter().sum::<f64>());
+        let alike = StemCounts { entries: 0.0, holders: vec![0.0; 4] }.weights();
+        assert_eq!(telling(&stems, &alike).len(), 3, "of an empty table nothing is known, and nothing left out");
     }
 }

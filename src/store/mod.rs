@@ -41,7 +41,7 @@ pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
 pub use evidence::{RecentItem, StoredSource};
 pub use external::{BadQuery, ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
-pub use feeds::{ClaimedFeed, FeedEntryRow, FeedReading, FeedSearch, FoundEntry};
+pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};
 pub use fleet::{
     BreakerKind, FleetConnection, FleetListener, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
     Returned, SharedBreaker,

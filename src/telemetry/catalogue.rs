@@ -98,6 +98,7 @@ pub const PROVIDER_OUTCOMES: &[&str] = &[
     "malformed",
     "refused",
     "could_not_ask",
+    "not_ready",
     "too_large",
     "open",
     "busy",
@@ -361,6 +362,8 @@ metrics! {
     PAGE_FETCHES = Counter, Count, "page_fetches_total", [label("outcome", PAGE_OUTCOMES)],
         "Pages asked for: read, unchanged since they were stored, or why there is none.";
     PAGE_BYTES = Counter, Bytes, "page_read_bytes_total", [], "Bytes of pages read, decompressed.";
+    FEEDS = Gauge, Count, "feeds", [label("state", &["fresh", "stale"])],
+        "Feeds of trusted sites that are wanted: read as lately as they should be, and not.";
     CACHE_REQUESTS = Counter, Count, "cache_requests_total",
         [label("cache", CACHES), label("result", CACHE_RESULTS)],
         "Looks into a cache: known to the process, known to the store, waited for another's call, asked, asked with the store away. All but the last two spared a call.";

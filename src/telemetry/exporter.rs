@@ -171,6 +171,7 @@ pub(super) mod tests {
         record::spend(1.5, 20.0, 100.0, 2000.0);
         record::page_fetched("ok");
         record::page_read(30_000);
+        record::feeds(12, 1);
         record::cache_request("page", "hit");
         record::fact_check_lookup("matched");
         record::evidence_match("corroborated");

@@ -204,6 +204,12 @@ pub fn page_read(bytes: usize) {
     count(&c::PAGE_BYTES, [], bytes as u64);
 }
 
+/// How many of the wanted feeds were read as lately as they should be, and how many not.
+pub fn feeds(fresh: u64, stale: u64) {
+    set(&c::FEEDS, [("state", "fresh")], fresh as f64);
+    set(&c::FEEDS, [("state", "stale")], stale as f64);
+}
+
 /// A cache was asked; `cache` is one of [`c::CACHES`], `result` one of [`c::CACHE_RESULTS`].
 pub fn cache_request(cache: &str, result: &str) {
     count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], 1);

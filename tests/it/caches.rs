@@ -36,11 +36,25 @@ fn of_store(store: Store) -> Process {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
     tokio_util::task::TaskTracker::new().spawn(behind.clone().run());
-    let form = Form { write: |words: &Words| serde_json::to_value(words), read: |value| serde_json::from_value(value) };
+    let form = Form {
+        write: |words: &Words| (!is_partial(words)).then(|| serde_json::to_value(words)).transpose(),
+        read: |value| serde_json::from_value(value),
+    };
     let level = SharedLevel::new(store.clone(), behind.clone(), clock, form);
     let settings = AnswerCacheSettings { capacity: 1_000, ttl: TTL, empty_ttl: EMPTY_TTL };
-    let cache = AnswerCache::new("search", settings, Words::is_empty, Some(level), Arc::new(NoObserver));
+    let cache = AnswerCache::new("search", settings, is_brief, Some(level), Arc::new(NoObserver));
     Process { cache, behind, store }
+}
+
+/// Stands for an answer a part of which could not be asked.
+const PARTIAL: &str = "the rest could not be asked";
+
+fn is_partial(words: &Words) -> bool {
+    words.iter().any(|word| word == PARTIAL)
+}
+
+fn is_brief(words: &Words) -> bool {
+    words.is_empty() || is_partial(words)
 }
 
 /// Several processes on one fresh database; `None`, said aloud, without a server.
@@ -297,4 +311,40 @@ async fn embedded_the_answers_survive_and_nothing_is_claimed() {
     assert_eq!(asks(&next, about("a"), vec![]).await, (found(), HitShared));
     next.behind.close().await;
     opened.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_whole_stays_in_its_process_and_not_for_long() {
+    let Some((_, fleet)) = fleet::<2>().await else { return };
+    let question = about("a question that one endpoint could not be asked");
+    let partial = vec![PARTIAL.to_owned()];
+    assert_eq!(asks(&fleet[0], question, partial.clone()).await, (partial.clone(), Miss));
+    assert_eq!(asks(&fleet[0], question, found()).await, (partial, Hit));
+    assert_eq!(asks(&fleet[1], question, found()).await, (found(), Miss), "the other asks for itself, at once");
+    sleep(EMPTY_TTL + Duration::from_millis(200)).await;
+    let (answer, how) = asks(&fleet[0], question, Vec::new()).await;
+    assert_eq!((answer, how), (found(), HitShared), "the whole one of the other is taken over");
+}
+
+#[tokio::test]
+async fn quotas_of_windows_long_past_and_breakers_of_old_keys_are_cleaned_up() {
+    let Some((url, [process])) = fleet::<1>().await else { return };
+    let pool = PgPool::connect(&url).await.unwrap();
+    let rows = "INSERT INTO provider_quota (provider, time_window, starts_at, used) VALUES
+            ('brave', 'day', now() - interval '70 days', 1), ('brave', 'month', now() - interval '40 days', 1);
+        INSERT INTO provider_schedule (provider, next_at) VALUES ('brave', now());
+        INSERT INTO provider_breakers (provider, identity, kind, until, updated_at) VALUES
+            ('brave', 'old', 'ready', NULL, now() - interval '100 days'),
+            ('brave', 'new', 'ready', NULL, now() - interval '95 days'),
+            ('gdelt', 'gone', 'ready', NULL, now() - interval '91 days'),
+            ('newsapi', 'shut', 'disabled', now() + interval '1 day', now() - interval '91 days')";
+    sqlx::raw_sql(rows).execute(&pool).await.unwrap();
+    let now = SystemClock.now();
+    assert_eq!(process.store.cleanup_preview(now).await.unwrap().provider_state, 3);
+    assert_eq!(process.store.cleanup(now).await.unwrap().provider_state, 3);
+    let left: String = sqlx::query_scalar("SELECT string_agg(identity, ' ' ORDER BY identity) FROM provider_breakers")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(left, "new shut", "the key in use keeps its breaker, and what is shut stays so");
 }

@@ -15,7 +15,7 @@ use corroborate::outbound::{
 };
 use corroborate::providers::feeds::{self, Feeds, FeedsParts, FeedsSettings};
 use corroborate::providers::{Answer, Provider, Query};
-use corroborate::store::Store;
+use corroborate::store::{FeedEntryRow, FeedReading, FeedSearch, Store};
 use tokio::time::Instant;
 use url::Url;
 
@@ -28,20 +28,26 @@ type Asked = (String, Option<String>);
 
 /// What the site serves by path, and what it was asked.
 #[derive(Debug, Clone, Default)]
-struct Site {
+pub(crate) struct Site {
     pages: Arc<Mutex<Pages>>,
     /// Path and `If-None-Match` of each request.
     seen: Arc<Mutex<Vec<Asked>>>,
+    version: Arc<Mutex<u32>>,
 }
 
 impl Site {
-    fn serve(&self, path: &str, status: u16, body: impl Into<Vec<u8>>) {
+    pub(crate) fn serve(&self, path: &str, status: u16, body: impl Into<Vec<u8>>) {
         self.pages.lock().unwrap().insert(path.to_owned(), (status, body.into()));
     }
 
-    fn asked(&self, path: &str) -> Vec<Option<String>> {
+    pub(crate) fn asked(&self, path: &str) -> Vec<Option<String>> {
         let seen = self.seen.lock().unwrap();
         seen.iter().filter(|(asked, _)| asked == path).map(|(_, etag)| etag.clone()).collect()
+    }
+
+    /// From now on everything has changed.
+    fn forget_versions(&self) {
+        *self.version.lock().unwrap() += 1;
     }
 
     fn answer(&self, request: &Request) -> Response {
@@ -49,12 +55,13 @@ impl Site {
         let etag = request.headers().get("if-none-match").map(|value| value.to_str().unwrap().to_owned());
         self.seen.lock().unwrap().push((path.clone(), etag.clone()));
         let (status, body) = self.pages.lock().unwrap().get(&path).cloned().unwrap_or((404, Vec::new()));
-        let (status, body) = if etag.as_deref() == Some("\"v1\"") { (304, Vec::new()) } else { (status, body) };
-        let response = Response::builder().status(status).header("etag", "\"v1\"");
+        let version = format!("\"v{}\"", *self.version.lock().unwrap() + 1);
+        let (status, body) = if etag.as_ref() == Some(&version) { (304, Vec::new()) } else { (status, body) };
+        let response = Response::builder().status(status).header("etag", version);
         response.header("content-type", "application/rss+xml").body(body.into()).unwrap()
     }
 
-    async fn start(&self) -> Url {
+    pub(crate) async fn start(&self) -> Url {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let site = self.clone();
@@ -147,7 +154,7 @@ async fn what_trusted_sites_published_is_found_in_three_languages_and_nothing_of
     site.serve("/ru", 200, bytes.into_owned());
     let urls = vec![base.join("all").unwrap(), base.join("ru").unwrap()];
     // Nothing was read before: the question reads them itself.
-    let feeds = over(&test.store, urls, trusted(), now());
+    let feeds = over(&test.store, urls.clone(), trusted(), now());
     let hits = ask(&feeds, &query("Customs approved the Vizhinjam seaport")).await.unwrap().hits;
     let found: Vec<&str> = hits.iter().map(|hit| hit.url.as_str()).collect();
     assert_eq!(found, ["https://news.example/1"]);
@@ -167,7 +174,7 @@ async fn what_trusted_sites_published_is_found_in_three_languages_and_nothing_of
     let long_ago = Query { around: Some(now() - TimeDelta::days(90)), ..query("Customs approved Vizhinjam") };
     assert!(titles(&feeds, &long_ago).await.is_empty());
     // The rules of now decide, not those of when it was read.
-    let denied = over(&test.store, vec![], vec![rule("news.example", DomainList::Deny)], now());
+    let denied = over(&test.store, urls, vec![rule("news.example", DomainList::Deny)], now());
     assert!(titles(&denied, &query("Customs approved the Vizhinjam seaport")).await.is_empty());
 }
 
@@ -183,13 +190,134 @@ async fn a_feed_is_read_once_a_pause_by_the_whole_fleet_and_asked_whether_it_cha
     assert!(rounds.iter().all(Result::is_ok), "{rounds:?}");
     processes[0].keep_up().await.unwrap();
     assert_eq!(site.asked("/all"), [None], "four processes and two rounds are one request");
-    let later = over(&test.store, vec![url], trusted(), now() + TimeDelta::minutes(16));
+    let later = over(&test.store, vec![url.clone()], trusted(), now() + TimeDelta::minutes(16));
     later.keep_up().await.unwrap();
     assert_eq!(site.asked("/all"), [None, Some("\"v1\"".to_owned())]);
     assert_eq!(titles(&later, &query("Customs approved Vizhinjam")).await.len(), 1, "unchanged is still there");
-    let much_later = over(&test.store, vec![], trusted(), now() + TimeDelta::days(15));
+    let much_later = over(&test.store, vec![url], trusted(), now() + TimeDelta::days(15));
     much_later.keep_up().await.unwrap();
     assert!(titles(&much_later, &query("Customs approved Vizhinjam")).await.is_empty(), "old entries are removed");
+}
+
+#[tokio::test]
+async fn what_was_read_weeks_ago_is_no_answer_of_today() {
+    let Some(test) = database::database().await else { return };
+    let site = Site::default();
+    let base = site.start().await;
+    site.serve("/all", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
+    let urls = vec![base.join("all").unwrap()];
+    let asked = query("Customs approved Vizhinjam");
+    assert_eq!(titles(&over(&test.store, urls.clone(), trusted(), now()), &asked).await.len(), 1);
+    let soon = over(&test.store, urls.clone(), trusted(), now() + TimeDelta::minutes(25));
+    assert_eq!(titles(&soon, &asked).await.len(), 1, "25 minutes late is lately");
+    assert_eq!(site.asked("/all").len(), 1);
+    // Nobody read it for a week: the question does, and where that fails it could not be asked.
+    let late = over(&test.store, urls.clone(), trusted(), now() + TimeDelta::days(7));
+    assert_eq!(titles(&late, &asked).await.len(), 1);
+    assert_eq!(site.asked("/all").len(), 2, "it is read again");
+    site.serve("/all", 503, "");
+    site.forget_versions();
+    let later = over(&test.store, urls.clone(), trusted(), now() + TimeDelta::days(10));
+    for _ in 0..8 {
+        let error = ask(&later, &asked).await.unwrap_err();
+        assert_eq!(error.label(), "not_ready", "{error}");
+        assert!(error.to_string().contains("none of 1 feed"), "{error}");
+    }
+    assert_eq!(site.asked("/all").len(), 3, "what fails is not hammered");
+    assert_eq!(later.status().state, corroborate::outbound::GateState::Ready, "no breaker opens");
+    let unwanted = over(&test.store, vec![], trusted(), now() + TimeDelta::days(10));
+    assert!(ask(&unwanted, &asked).await.unwrap_err().to_string().contains("no feed of a trusted site is known"));
+}
+
+#[tokio::test]
+async fn a_feed_nobody_wants_is_read_no_more_and_cleaned_up() {
+    let Some(test) = database::database().await else { return };
+    let site = Site::default();
+    let base = site.start().await;
+    site.serve("/kept", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
+    site.serve("/dropped", 200, feed(&[("https://news.example/2", "Rain over Vizhinjam", "")]));
+    let (kept, dropped) = (base.join("kept").unwrap(), base.join("dropped").unwrap());
+    let later = |hours| now() + TimeDelta::hours(hours);
+    over(&test.store, vec![kept.clone(), dropped], trusted(), now()).keep_up().await.unwrap();
+    for hours in [1, 24 * 29] {
+        over(&test.store, vec![kept.clone()], trusted(), later(hours)).keep_up().await.unwrap();
+    }
+    assert_eq!((site.asked("/kept").len(), site.asked("/dropped").len()), (3, 1));
+    // A feed found at a site that is trusted no more is in the same place.
+    let found = [("https://gone.example/rss".to_owned(), "gone.example".to_owned())];
+    test.store.add_feeds(&found, now()).await.unwrap();
+    test.store.claim_feed_sites(&["gone.example".to_owned()], now(), now(), 5).await.unwrap();
+    assert_eq!(test.store.cleanup_preview(later(24 * 29)).await.unwrap().feeds, 0);
+    let preview = test.store.cleanup_preview(later(24 * 31)).await.unwrap();
+    let cleaned = test.store.cleanup(later(24 * 31)).await.unwrap();
+    assert_eq!((preview, cleaned.feeds), (cleaned, 3), "two feeds and a site: {cleaned:?}");
+    let wanted = corroborate::store::WantedFeeds {
+        urls: vec![kept.to_string(), found[0].0.clone()],
+        sites: vec!["gone.example".to_owned()],
+    };
+    let left = test.store.feed_freshness(&wanted, later(24 * 31), TimeDelta::days(9)).await.unwrap();
+    assert_eq!((left.fresh, left.stale), (1, 0), "what is wanted stays");
+}
+
+/// Fifty thousand entries of a Zipf-like vocabulary, as a full store of two weeks would hold them.
+async fn fill(store: &Store, entries: usize) {
+    let word = |rank: usize| format!("stem{rank}");
+    for start in (0..entries).step_by(5_000) {
+        let rows: Vec<FeedEntryRow> = (start..(start + 5_000).min(entries))
+            .map(|number| {
+                // Ranks spread so that stem1 is in nearly all entries and stem2000 in a handful.
+                let mut state = number as u64;
+                let mut stems: Vec<String> = (0..30_u64)
+                    .map(|_| {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
+                        word((5000_f64.powf(unit)) as usize)
+                    })
+                    .collect();
+                stems.sort();
+                stems.dedup();
+                FeedEntryRow {
+                    url: format!("https://news.example/{number}"),
+                    host: "news.example".to_owned(),
+                    title: format!("Title {number}"),
+                    summary: "A summary of some length, as feeds have them. ".repeat(8),
+                    language: Some("en".to_owned()),
+                    published_at: Some(now() - Duration::from_hours(14 * 24).mul_f64(number as f64 / entries as f64)),
+                    strong: stems.iter().take(6).cloned().collect(),
+                    stems,
+                }
+            })
+            .collect();
+        let reading = FeedReading { url: "https://news.example/rss".to_owned(), ..FeedReading::default() };
+        store.finish_feed(&reading, &rows, now()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_quick_over_fifty_thousand_entries() {
+    let Some(test) = database::database().await else { return };
+    fill(&test.store, 50_000).await;
+    let mut slowest = Duration::ZERO;
+    for (what, ranks) in [
+        ("of every rank", vec![1, 2, 3, 5, 8, 13, 40, 90, 300, 900, 2_000, 4_000]),
+        ("of common words", (1..=12).collect()),
+        ("of rare words", (3_000..3_012).collect()),
+    ] {
+        let stems: Vec<String> = ranks.iter().map(|rank| format!("stem{rank}")).collect();
+        let window = Some((now(), Duration::from_hours(14 * 24)));
+        let search = FeedSearch { stems: &stems, language: Some("en"), around: window, limit: 100 };
+        let mut quickest = Duration::MAX;
+        let mut found = 0;
+        for _ in 0..3 {
+            let started = Instant::now();
+            found = test.store.search_feed_entries(&search).await.unwrap().len();
+            quickest = quickest.min(started.elapsed());
+        }
+        println!("a question {what} over 50,000 entries: {quickest:.0?}, {found} found");
+        slowest = slowest.max(quickest);
+    }
+    // Counting every stem and weighing every match took 360 ms for the first and 540 ms for the second question.
+    assert!(slowest < Duration::from_millis(300), "{slowest:?}");
 }
 
 #[tokio::test]
@@ -202,7 +330,7 @@ async fn what_is_no_feed_any_more_rests_and_what_is_gone_is_dropped() {
     let urls = vec![base.join("page").unwrap(), base.join("gone").unwrap()];
     let first = over(&test.store, urls.clone(), trusted(), now());
     let error = ask(&first, &query("Customs approved Vizhinjam")).await.unwrap_err();
-    assert_eq!(error.label(), "could_not_ask", "nothing could be read, which is not nothing found");
+    assert_eq!(error.label(), "not_ready", "nothing could be read, which is not nothing found");
     over(&test.store, urls.clone(), trusted(), now() + TimeDelta::minutes(16)).keep_up().await.unwrap();
     over(&test.store, urls.clone(), trusted(), now() + TimeDelta::minutes(32)).keep_up().await.unwrap();
     assert_eq!(site.asked("/page").len(), 2, "after the second failure it rests twice as long");

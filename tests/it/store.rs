@@ -13,7 +13,7 @@ use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status,
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
     ClaimCommit, Commit, EvidenceClaimRow, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch,
-    OutboxDraft, SourceRow, Store, StoreError, TableQueue, UsageDelta,
+    OutboxDraft, SourceRow, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
 };
 
 use crate::support::database;
@@ -449,7 +449,8 @@ async fn what_is_looked_up_for_an_item_outlasts_a_cut_connection() {
     let search = FeedSearch { stems: &stems, language: None, around: None, limit: 5 };
     let found = database::cut_off(&url, "feed_entries", store.search_feed_entries(&search)).await;
     assert_eq!(found.unwrap(), []);
-    assert!(!database::cut_off(&url, "feeds", store.has_read_feeds()).await.unwrap());
+    let (wanted, slack) = (WantedFeeds::default(), TimeDelta::hours(1));
+    assert!(database::cut_off(&url, "feeds", store.feed_freshness(&wanted, day(1), slack)).await.is_ok());
 }
 
 #[tokio::test]

@@ -28,9 +28,11 @@ impl Caches<'_> {
             ttl: self.config.cache.search_ttl,
             empty_ttl: self.config.cache.empty_ttl,
         };
-        let form: Form<Answer> =
-            Form { write: |answer| serde_json::to_value(answer), read: |value| serde_json::from_value(value) };
-        SearchCache::new("search", settings, Answer::is_empty, self.level(form), observer(self.usage))
+        let form: Form<Answer> = Form {
+            write: |answer| answer.is_whole().then(|| serde_json::to_value(answer)).transpose(),
+            read: |value| serde_json::from_value(value),
+        };
+        SearchCache::new("search", settings, is_brief, self.level(form), observer(self.usage))
     }
 
     /// The table holds the reviews alone.
@@ -41,16 +43,21 @@ impl Caches<'_> {
             empty_ttl: self.config.cache.empty_ttl,
         };
         let form: Form<Answer> = Form {
-            write: |answer| serde_json::to_value(&answer.reviews),
-            read: |value| Ok(Answer { hits: Vec::new(), reviews: serde_json::from_value(value)? }),
+            write: |answer| answer.is_whole().then(|| serde_json::to_value(&answer.reviews)).transpose(),
+            read: |value| Ok(Answer { reviews: serde_json::from_value(value)?, ..Answer::default() }),
         };
-        FactCheckCache::new("fact_check", settings, Answer::is_empty, self.level(form), observer(self.usage))
+        FactCheckCache::new("fact_check", settings, is_brief, self.level(form), observer(self.usage))
     }
 
     fn level(&self, form: Form<Answer>) -> Option<SharedLevel<Answer>> {
         let (store, behind) = self.fleet?;
         Some(SharedLevel::new(store.clone(), behind.clone(), Arc::clone(self.clock), form))
     }
+}
+
+/// "Nothing found" may have been written about a moment later, and a part that failed may be well again.
+fn is_brief(answer: &Answer) -> bool {
+    answer.is_empty() || !answer.is_whole()
 }
 
 pub(super) fn page(config: &Config, usage: &Arc<OutboundObserver>) -> PageCache<PreparedPage> {

@@ -31,6 +31,7 @@ use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
 use crate::pipeline::{Latencies, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
+use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
 
@@ -202,17 +203,19 @@ pub(super) async fn learn(store: &Store, followers: &[Follower]) -> Result<(), S
 }
 
 /// Recordings hold what came from outside. What we know ourselves is not in them, and what goes past the outbound client
-/// could be neither recorded nor kept offline.
+/// could be neither recorded nor kept offline. Feeds are read beforehand into our own store, which a replay lacks.
 fn apart(providers: &mut SearchProviders, exchanges: &Exchanges) {
     providers.knowledge = None;
-    providers.own.retain(|provider| {
-        let kept = provider.name() != "database";
-        if !kept {
-            let what = if matches!(exchanges, Exchanges::Record(_)) { "recorded" } else { "replayed" };
-            tracing::warn!("what a database answers cannot be {what}; it is not asked in this run");
+    let what = if matches!(exchanges, Exchanges::Record(_)) { "recorded" } else { "replayed" };
+    let without = |list: &mut Vec<Arc<dyn Provider>>, name: &str, holds: &str| {
+        let before = list.len();
+        list.retain(|provider| provider.name() != name);
+        if list.len() < before {
+            tracing::warn!(provider = name, "{holds} cannot be {what}; it is not asked in this run");
         }
-        kept
-    });
+    };
+    without(&mut providers.own, "database", "what a database answers");
+    without(&mut providers.search, "feeds", "what feeds held before this run");
 }
 
 /// Whether a command does again what was done before; a queue's messages are done once.

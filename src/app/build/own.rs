@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::providers::Parts;
-use super::{AppError, setup};
+use super::{AppError, observer, setup};
 use crate::outbound::{Gate, GateSettings};
 use crate::pipeline::SearchProviders;
 use crate::providers::{api, corpus, database, feeds};
@@ -105,7 +105,13 @@ fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
         pages: Arc::clone(parts.pages),
         rules: Arc::new(move || rules.current()),
         clock: Arc::clone(parts.gates.clock),
-        gate: gate(parts, feeds::gate_settings),
+        // It searches what this process can reach of the store: the fleet shares neither turns nor breaker of that.
+        gate: Gate::new(
+            feeds::gate_settings(parts.gates.config.enrichment.provider_cooldown),
+            parts.gates.http.clone(),
+            Arc::clone(parts.gates.clock),
+            observer(parts.gates.usage),
+        ),
     };
     let settings = feeds::FeedsSettings {
         urls: config.urls.clone(),

@@ -67,6 +67,8 @@ fn no_secret_is_ever_shown() {
     }
     let text = error(&[("LLM_BASE_URL", &format!("https://u:{SECRET}@h/v1"))]);
     assert!(text.contains("user name or password") && !text.contains(SECRET), "{text}");
+    let text = error(&[("ENRICHMENT_FEEDS_URLS", &format!("https://h/rss?a=b&private_token={SECRET}"))]);
+    assert!(text.contains("holds a key or token") && !text.contains(SECRET), "{text}");
     let text = error(&[("ENRICHMENT_GDELT_BASE_URL", &format!("https://h/?key={SECRET}"))]);
     assert!(!text.contains(SECRET), "{text}");
 }

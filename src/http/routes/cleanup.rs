@@ -45,14 +45,17 @@ struct CleanupAnswer {
 fn schema(_generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": "object",
-        "required": ["dry_run", "items", "evidence_sources", "evidence_claims", "fact_check_cache", "answers"],
+        "required": ["dry_run", "items", "evidence_sources", "evidence_claims", "fact_check_cache", "answers",
+            "feeds", "provider_state"],
         "properties": {
             "dry_run": {"type": "boolean"},
             "items": {"type": "integer"},
             "evidence_sources": {"type": "integer"},
             "evidence_claims": {"type": "integer"},
             "fact_check_cache": {"type": "integer"},
-            "answers": {"type": "integer"}
+            "answers": {"type": "integer"},
+            "feeds": {"type": "integer"},
+            "provider_state": {"type": "integer"}
         }
     })
 }

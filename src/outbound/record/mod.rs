@@ -3,7 +3,7 @@
 //! The first line says the format and when the recording began. A line is written whole or, where the machine stops in
 //! the middle of it, torn at the end of the file, which a reader skips. Folder and files are the user's own (0700, 0600).
 //!
-//! What never reaches the disk: request headers; keys in URLs and bodies; any key of the request in what came back, plain,
+//! What never reaches the disk: request headers; keys in URLs (of pages and feeds too) and bodies; any key of the request in what came back, plain,
 //! percent-encoded or in base64; cookies and what else names the asker; and answers of providers whose terms forbid
 //! storing, unless the user asks for them.
 
@@ -27,6 +27,7 @@ use super::client::{ApiRequest, ApiResponse};
 use super::error::AskError;
 use super::pages::FetchError;
 use super::replay::{Failure, Head, RecordedResponse, Recording, body_hash};
+use crate::domain::secret_names::holds_key;
 
 /// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -121,12 +122,12 @@ impl Recorder {
     }
 
     fn page(&self, url: &Url, response: &RecordedResponse) {
-        self.keep(&Recording::exact("GET", url, response));
+        self.keep(&Recording::exact("GET", &without_keys(url), response));
     }
 
     fn page_failed(&self, url: &Url, error: &FetchError) {
         let failure = Failure { label: error.label().to_owned(), detail: detail(&error.to_string()).to_owned() };
-        self.keep(&Recording::failed("GET", url, failure));
+        self.keep(&Recording::failed("GET", &without_keys(url), failure));
     }
 
     fn keep(&self, recording: &Recording) {
@@ -164,6 +165,17 @@ fn kept(status: u16, headers: &HeaderMap, body: &[u8], blotter: &Blotter) -> Rec
         })
         .collect();
     RecordedResponse { status, headers, body: blotter.bytes(body) }
+}
+
+/// A page without what its address, or the one it leads to, holds under a key's name: a site may send it back.
+fn page_kept(url: &Url, status: u16, headers: &HeaderMap, body: &[u8]) -> RecordedResponse {
+    let mut page = kept(status, headers, body, &Blotter::new(redact::named_secrets(url, None), SHORTEST_SECRET));
+    for (_, value) in page.headers.iter_mut().filter(|(name, _)| name == "location") {
+        if let Some(target) = url.join(value).ok().filter(holds_key) {
+            *value = without_keys(&target).into();
+        }
+    }
+    page
 }
 
 #[cfg(unix)]
@@ -240,7 +252,7 @@ impl Tape {
             return;
         };
         match body {
-            Ok(body) => self.recorder.page(&self.url, &kept(status, &headers, body, &Blotter::default())),
+            Ok(body) => self.recorder.page(&self.url, &page_kept(&self.url, status, &headers, body)),
             Err(error) => self.recorder.page_failed(&self.url, error),
         }
     }
@@ -250,7 +262,7 @@ impl Drop for Tape {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, TapeState::Over) {
             TapeState::Head(status, headers) => {
-                self.recorder.page(&self.url, &kept(status, &headers, &[], &Blotter::default()));
+                self.recorder.page(&self.url, &page_kept(&self.url, status, &headers, &[]));
             }
             TapeState::Reading(..) => self.recorder.page_failed(&self.url, &FetchError::Timeout),
             TapeState::Over => {}

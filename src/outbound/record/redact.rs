@@ -3,34 +3,12 @@
 use serde_json::Value;
 use url::Url;
 
-/// Parameters and fields that carry keys, lower case and without `-` and `_`.
-const SECRET_NAMES: [&str; 14] = [
-    "key",
-    "apikey",
-    "token",
-    "accesstoken",
-    "authtoken",
-    "apitoken",
-    "auth",
-    "authorization",
-    "secret",
-    "clientsecret",
-    "password",
-    "subscriptiontoken",
-    "subscriptionkey",
-    "accesskey",
-];
+use crate::domain::secret_names::{holds_key, is_secret_name};
 
 /// Response headers that speak of who asks, by a part of their name.
 const PRIVATE_HEADERS: [&str; 7] = ["cookie", "auth", "token", "secret", "api-key", "apikey", "session"];
 /// They describe the bytes on the wire, and a recording holds the text.
 const WIRE_HEADERS: [&str; 4] = ["content-encoding", "content-length", "transfer-encoding", "connection"];
-
-/// Whether a parameter or field of that name holds a key.
-fn is_secret_name(name: &str) -> bool {
-    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    SECRET_NAMES.contains(&plain.as_str())
-}
 
 /// Whether a response header is kept.
 pub(super) fn is_kept_header(name: &str) -> bool {
@@ -38,10 +16,10 @@ pub(super) fn is_kept_header(name: &str) -> bool {
     !WIRE_HEADERS.contains(&name.as_str()) && !PRIVATE_HEADERS.iter().any(|private| name.contains(private))
 }
 
-/// The URL of a provider's API without the parameters that carry keys.
+/// A URL without the parameters that carry keys.
 pub(in crate::outbound) fn without_keys(url: &Url) -> Url {
     let mut bare = url.clone();
-    if url.query_pairs().any(|(name, _)| is_secret_name(&name)) {
+    if holds_key(url) {
         let kept: Vec<(String, String)> = url
             .query_pairs()
             .filter(|(name, _)| !is_secret_name(name))

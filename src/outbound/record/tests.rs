@@ -181,6 +181,28 @@ async fn every_hop_of_a_page_is_kept_and_one_that_was_cut_off_fails_again() {
 }
 
 #[tokio::test]
+async fn keys_in_addresses_of_pages_are_in_no_recording_and_do_not_matter_for_its_replay() {
+    let bed = bed();
+    let server = TestServer::answering(move |_, seen| match seen.path() {
+        "/feed" => answer(302, &[("location", "/moved?token=s3cret/key%2Bvalue&a=1")], ""),
+        "/moved" => answer(200, &[("content-type", "text/html")], format!("<p>for {SECRET}</p>")),
+        _ => answer(404, &[], ""),
+    })
+    .await;
+    let url = server.url.join(&format!("feed?token={}&a=1", "s3cret/key%2Bvalue")).unwrap();
+    let first = fetch(&bed.pages, &url).await.unwrap();
+    assert!(first.starts_with("/moved "), "{first}");
+    let gone = "http://127.0.0.1:9/other?token=s3cret%2Fkey".parse().unwrap();
+    fetch(&bed.pages, &gone).await.unwrap_err();
+    assert!(!bed.text().contains("s3cret"), "{}", bed.text());
+    let replay = PageFetcher::new(page_settings(), PageSource::Replay(bed.archive())).unwrap();
+    let bare = server.url.join("feed?a=1").unwrap();
+    for url in [&url, &bare] {
+        assert_eq!(fetch(&replay, url).await.unwrap(), "/moved <p>for [key]</p>");
+    }
+}
+
+#[tokio::test]
 async fn what_must_not_be_stored_is_left_out_unless_the_user_says_so() {
     let server = TestServer::start([json("{}")]).await;
     let bed = bed();

@@ -205,6 +205,7 @@ impl<'r> Round<'r> {
                     served = true;
                     finds.opened |= open;
                     self.keep(&answer, finds);
+                    self.lacking(provider.name(), &answer, finds);
                     waiting.push_front(lane);
                     last = None;
                 }
@@ -322,6 +323,14 @@ impl<'r> Round<'r> {
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name, causes.clone());
         }
         finds.fail(provider, causes);
+    }
+
+    /// What of a provider that answered could not be asked is missing all the same.
+    fn lacking(&self, name: &'static str, answer: &Answer, finds: &mut Finds) {
+        if !answer.is_whole() {
+            self.journal.trace(format!("search: {name} could not be asked for {}", answer.failed.join(", ")));
+            finds.failures.push(Degradation::ProviderFailed(name.to_owned()));
+        }
     }
 
     fn keep(&self, answer: &Answer, finds: &mut Finds) {

@@ -146,7 +146,7 @@ impl Scripted {
         self.ended.fetch_add(1, Ordering::Relaxed);
         match self.script.lock().unwrap().pop_front() {
             None => Ok(Answer::default()),
-            Some(Meet::Hits(hits)) => Ok(Answer { hits, reviews: Vec::new() }),
+            Some(Meet::Hits(hits)) => Ok(Answer { hits, ..Answer::default() }),
             Some(Meet::Fails(error)) => Err(error),
         }
     }

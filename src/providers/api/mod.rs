@@ -157,16 +157,13 @@ impl Endpoint {
         } else {
             super::wire::json(response)?
         };
-        if self.place.in_answer(&answer).is_none()
-            && let Some(error) = wire::told_error(&answer)
-        {
-            // Taken for an answer without the value, it would tell that there is none.
-            return Err(AskError::CouldNotAsk { detail: format!("an error instead of an answer: {error}") });
+        if let Some(detail) = wire::refusal(&answer, &self.place) {
+            return Err(AskError::CouldNotAsk { detail });
         }
         let Some(text) = self.text(&answer, query) else { return Ok(None) };
         Ok(Some(Hit {
-            url: url.to_string(),
-            title: self.name.clone(),
+            url: self.named(url),
+            title: url.host_str().map_or_else(|| self.name.clone(), |host| format!("{} at {host}", self.name)),
             snippet: text.clone(),
             published_at: Some(response.received_at),
             language: crate::language::detect::detect(&text).language,
@@ -181,10 +178,18 @@ impl Endpoint {
         }))
     }
 
+    /// What the evidence is kept under: an address of the web may be somebody's page as well, with another text.
+    fn named(&self, url: &Url) -> String {
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("api://{}{}{query}", self.name, url.path())
+    }
+
     /// What the answer says, in sentences; `None` when it says nothing.
     fn text(&self, answer: &Value, query: &Query) -> Option<String> {
         let Some(value) = self.place.in_answer(answer) else {
-            let told = self.expected.as_ref().is_some_and(Expected::asks_for_existence);
+            // Where the place itself is missing, the answer is of another shape and says nothing about the claim.
+            let asked = self.expected.as_ref().is_some_and(Expected::asks_for_existence);
+            let told = asked && self.place.parent_in(answer);
             let of = query.terms.first().map(|entity| format!(" for {entity}")).unwrap_or_default();
             return told.then(|| format!("There is no {}{of}.", self.place.last()));
         };
@@ -204,18 +209,21 @@ impl Api {
     /// something.
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let asked = self.endpoints.iter().filter_map(|endpoint| Some((endpoint, endpoint.address(query)?)));
-        let answers = join_all(asked.map(|(endpoint, url)| endpoint.ask(url, query, asker))).await;
-        let (mut hits, mut failure) = (Vec::new(), None);
-        for answer in answers {
-            match answer {
-                Ok(hit) => hits.extend(hit),
-                Err(error) => failure = failure.or(Some(error)),
+        let asked = asked.map(|(endpoint, url)| async move { (endpoint, endpoint.ask(url, query, asker).await) });
+        let (mut answer, mut failure) = (Answer::default(), None);
+        for (endpoint, outcome) in join_all(asked).await {
+            match outcome {
+                Ok(hit) => answer.hits.extend(hit),
+                Err(error) => {
+                    answer.lacks(NAME, &endpoint.name, &error);
+                    failure = failure.or(Some(error));
+                }
             }
         }
-        hits.truncate(query.limit);
+        answer.hits.truncate(query.limit);
         match failure {
-            Some(error) if hits.is_empty() => Err(error),
-            _ => Ok(Answer { hits, reviews: Vec::new() }),
+            Some(error) if answer.is_empty() => Err(error),
+            _ => Ok(answer),
         }
     }
 }

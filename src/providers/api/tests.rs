@@ -88,7 +88,8 @@ async fn a_hit_is_a_sentence_of_now_with_the_endpoints_address() {
     let bench = Bench::start(&subject(), [json(SUCCESS)]).await;
     let hits = bench.ask(&claim("The euro costs 40 hryvnias", "euro/€ & more")).await.unwrap().hits;
     assert_eq!(bench.server.seen()[0].target(), "/v1?q=euro%2F%E2%82%AC%20%26%20more");
-    assert_eq!(hits[0].url, format!("{}v1?q=euro%2F%E2%82%AC%20%26%20more", bench.server.url));
+    assert_eq!(hits[0].url, "api://rates/v1?q=euro%2F%E2%82%AC%20%26%20more", "no page of the web is called that");
+    assert_eq!(hits[0].title, "rates at 127.0.0.1");
     assert!((contract::now() - hits[0].published_at.unwrap()).num_seconds() < 60);
     let content = hits[0].content.as_ref().unwrap();
     assert_eq!(content.text, "The rate of euro/€ & more is 41.5.");
@@ -115,7 +116,11 @@ async fn every_comparison_is_told_as_it_holds() {
     }
     let exists = || ApiEndpoint { expected: Some(Expectation::Exists), ..config("") };
     assert_eq!(told(exists(), SUCCESS, &query).await.unwrap(), "The rate of Euro is 41.5.");
-    assert_eq!(told(exists(), "{}", &query).await.unwrap(), "There is no value for Euro.");
+    let missing = r#"{"data":{"rates":[{}]}}"#;
+    assert_eq!(told(exists(), missing, &query).await.unwrap(), "There is no value for Euro.");
+    for other in ["{}", r#"{"data":null}"#, r#"{"data":{"rates":[3]}}"#, r#"{"status":"loading"}"#] {
+        assert_eq!(told(exists(), other, &query).await, None, "of another shape, it says nothing: {other}");
+    }
     let words = r#"{"data":{"rates":[{"value":["Open","Free"]}]}}"#;
     let listed = ApiEndpoint { expected: Some(Expectation::Equals), value: Some("free".into()), ..config("") };
     assert_eq!(
@@ -149,6 +154,45 @@ async fn each_endpoint_has_its_own_rate_and_breaker_in_the_ledger_they_share() {
     assert_eq!(states, [GateState::Disabled, GateState::Ready]);
     let status = api.status();
     assert_eq!((status.name, status.state, status.calls_today, status.errors_today), ("api", GateState::Ready, 4, 1));
+}
+
+#[tokio::test]
+async fn an_error_in_the_answer_is_no_word_on_the_claim() {
+    let query = claim("The rate of the euro", "Euro");
+    let exists = ApiEndpoint { expected: Some(Expectation::Exists), ..config("") };
+    for body in [
+        r#"{"error":"overloaded"}"#,
+        r#"{"error":{"code":"429"},"data":{"rates":[{}]}}"#,
+        r#"{"errors":[{"message":"no"}],"data":{"rates":[{"value":3}]}}"#,
+        r#"{"error":true}"#,
+    ] {
+        let server = TestServer::start([json(body)]).await;
+        let outcome = ask(&build(ApiEndpoint { url: server.url.to_string(), ..exists.clone() }), &query).await;
+        assert_eq!(outcome.unwrap_err().label(), "could_not_ask", "{body}");
+    }
+    for body in [
+        r#"{"error":null,"errors":[],"data":{"rates":[{"value":41.5}]}}"#,
+        r#"{"error":0,"data":{"rates":[{"value":41.5}]}}"#,
+    ] {
+        assert_eq!(told(exists.clone(), body, &query).await.unwrap(), "The rate of Euro is 41.5.");
+    }
+    let wished = ApiEndpoint { path: "error.count".into(), ..config("") };
+    assert_eq!(told(wished, r#"{"error":{"count":3}}"#, &query).await.unwrap(), "The rate of Euro is 3.");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_down_is_named_beside_the_others_value() {
+    let (up, down) = (TestServer::start([json(SUCCESS)]).await, TestServer::start([answer(503, &[], "")]).await);
+    let gate = || {
+        let settings = GateSettings { rpm: 60_000, max_attempts: 1, ..gate_settings(Duration::from_mins(10)) };
+        let clock = Arc::new(crate::domain::SystemClock);
+        Gate::new(settings, HttpClient::live("corroborate-test").unwrap(), clock, Arc::new(NoObserver))
+    };
+    let second = ApiEndpoint { name: "prices".to_owned(), ..config(down.url.as_str()) };
+    let api = new(vec![(config(up.url.as_str()), gate()), (second, gate())]).unwrap();
+    let answer = ask(&api, &claim("The rate of the euro", "Euro")).await.unwrap();
+    assert_eq!((answer.hits.len(), answer.failed.as_slice()), (1, ["prices".to_owned()].as_slice()));
+    assert!(!answer.is_whole());
 }
 
 #[tokio::test]

@@ -133,25 +133,38 @@ impl Place {
         self.0.split('/').nth(1).is_some_and(|first| first.parse::<usize>().is_ok())
     }
 
+    /// Whether there is something that the value could have been in.
+    pub(super) fn parent_in(&self, answer: &Value) -> bool {
+        let parent = self.0.rsplit_once('/').map_or("", |(parent, _)| parent);
+        answer.pointer(parent).is_some_and(|value| value.is_object() || value.is_array())
+    }
+
+    /// Whether the value is looked for at, or below, that name of the answer.
+    fn begins_with(&self, name: &str) -> bool {
+        self.0.strip_prefix('/').and_then(|path| path.split('/').next()) == Some(name)
+    }
+
     /// The last name of the path, for a sentence.
     pub(super) fn last(&self) -> &str {
         self.0.rsplit('/').find(|name| name.parse::<usize>().is_err()).unwrap_or("value")
     }
 }
 
-/// What the answer calls its error, where it is one: services tell theirs at status 200 as well. An empty `error` beside
-/// an answer is none.
-pub(super) fn told_error(answer: &Value) -> Option<String> {
-    let told = |name: &str| match answer.get(name)? {
-        Value::Null | Value::Bool(false) => None,
-        Value::String(words) if words.trim().is_empty() => None,
-        Value::Number(number) if number.as_f64() == Some(0.0) => None,
-        Value::Array(all) if all.is_empty() => None,
-        Value::Object(all) if all.is_empty() => None,
-        Value::String(words) => Some(excerpt(words)),
-        other => Some(excerpt(&other.to_string())),
-    };
-    told("error").or_else(|| told("errors"))
+/// What an answer at status 200 says of its failure, under `error` or `errors`; `None` when it reports none. A place that
+/// lies there is the operator's own wish.
+pub(super) fn refusal(answer: &Value, place: &Place) -> Option<String> {
+    ["error", "errors"].into_iter().filter(|name| !place.begins_with(name)).find_map(|name| {
+        let told = answer.get(name)?;
+        let is_failure = match told {
+            Value::Null | Value::Bool(false) => false,
+            Value::Bool(true) => true,
+            Value::Number(code) => code.as_f64() != Some(0.0),
+            Value::String(text) => !text.trim().is_empty(),
+            Value::Array(several) => !several.is_empty(),
+            Value::Object(fields) => !fields.is_empty(),
+        };
+        is_failure.then(|| format!("it answers with {name}: {}", excerpt(&told.to_string())))
+    })
 }
 
 /// A value as a sentence holds it; `None` for an object, which no sentence can.

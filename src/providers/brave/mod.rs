@@ -96,6 +96,7 @@ impl Brave {
     /// A further page only where more is wanted than one holds, and there is more.
     async fn pages(&self, index: Index, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let mut first = self.page(index, query, 0, asker).await?;
+        let mut answer = Answer::default();
         let mut offset = 1;
         while first.has_more && !first.hits.is_empty() && first.hits.len() < query.limit && offset < MOST_PAGES {
             let known = first.hits.len();
@@ -105,7 +106,7 @@ impl Brave {
                     first.has_more = next.has_more;
                 }
                 Err(error) => {
-                    tracing::debug!(provider = NAME, %error, "a further page of results is left out");
+                    answer.lacks(NAME, "a further page of results", &error);
                     break;
                 }
             }
@@ -115,7 +116,7 @@ impl Brave {
             offset += 1;
         }
         first.hits.truncate(query.limit);
-        Ok(Answer { hits: first.hits, reviews: Vec::new() })
+        Ok(Answer { hits: first.hits, ..answer })
     }
 
     async fn page(&self, index: Index, query: &Query, offset: usize, asker: Asker<'_>) -> Result<Results, AskError> {

@@ -81,6 +81,8 @@ struct Folder {
     seen: RwLock<Option<Arc<Snapshot>>>,
     /// When the last look ended; held during a look, so that there is one at a time.
     looked: Arc<Mutex<Option<Instant>>>,
+    /// Why the last look saw nothing; what was seen before is no longer what is there.
+    lost: RwLock<Option<String>>,
 }
 
 /// The provider.
@@ -96,7 +98,13 @@ pub fn new(settings: CorpusSettings, gate: Gate) -> Result<Corpus, BadGlob> {
     let mut folders = Vec::with_capacity(settings.folders.len());
     for one in settings.folders {
         let choice = Choice::new(&one)?;
-        folders.push(Arc::new(Folder { settings: one, choice, seen: RwLock::default(), looked: Arc::default() }));
+        folders.push(Arc::new(Folder {
+            settings: one,
+            choice,
+            seen: RwLock::default(),
+            looked: Arc::default(),
+            lost: RwLock::default(),
+        }));
     }
     Ok(Corpus { folders, rescan: settings.rescan, gate })
 }
@@ -118,13 +126,13 @@ impl Folder {
             let outcome = folder::look(&folder.settings, &folder.choice, before.as_deref());
             *looked = Some(Instant::now());
             let name = folder.settings.name.as_str();
+            let outcome = outcome
+                .map_err(|detail| format!("folder {name} {detail}; check ENRICHMENT_CORPUS_FOLDER and its rights"));
+            *folder.lost.write().unwrap_or_else(PoisonError::into_inner) = outcome.as_ref().err().cloned();
             let snapshot = match outcome {
                 Ok(Some(snapshot)) => snapshot,
                 Ok(None) => return Ok(()),
-                Err(detail) => {
-                    let detail = format!("folder {name} {detail}; check ENRICHMENT_CORPUS_FOLDER and its rights");
-                    return Err(AskError::CouldNotAsk { detail });
-                }
+                Err(detail) => return Err(AskError::CouldNotAsk { detail }),
             };
             let (files, passages, left_out) = (snapshot.files.len(), snapshot.passages(), snapshot.left_out);
             tracing::info!(corpus = name, files, passages, "folder read");
@@ -140,6 +148,9 @@ impl Folder {
     async fn current(self: &Arc<Self>) -> Result<Arc<Snapshot>, AskError> {
         if self.seen().is_none() {
             self.refresh(Duration::ZERO).await?;
+        }
+        if let Some(detail) = self.lost.read().unwrap_or_else(PoisonError::into_inner).clone() {
+            return Err(AskError::CouldNotAsk { detail });
         }
         self.seen().ok_or_else(|| AskError::CouldNotAsk { detail: "the folder was not read".to_owned() })
     }
@@ -173,11 +184,12 @@ impl Corpus {
     /// one knows something.
     async fn search(&self, query: &Query) -> Result<Answer, AskError> {
         let mut found: Vec<(f64, Hit)> = Vec::new();
-        let mut failure = None;
+        let (mut answer, mut failure) = (Answer::default(), None);
         for folder in &self.folders {
             let snapshot = match folder.current().await {
                 Ok(snapshot) => snapshot,
                 Err(error) => {
+                    answer.lacks(NAME, &folder.settings.name, &error);
                     failure = Some(error);
                     continue;
                 }
@@ -200,8 +212,8 @@ impl Corpus {
         }
         // Stable: of equal scores, the folder that was named first.
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let hits = found.into_iter().take(query.limit).map(|(_, hit)| hit).collect();
-        Ok(Answer { hits, reviews: Vec::new() })
+        answer.hits = found.into_iter().take(query.limit).map(|(_, hit)| hit).collect();
+        Ok(answer)
     }
 }
 
@@ -267,10 +279,12 @@ impl Provider for Corpus {
 
     fn keep_up(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async {
+            // One that is gone keeps nobody from looking at the others.
+            let mut lost = Vec::new();
             for folder in &self.folders {
-                folder.refresh(self.rescan / 2).await.map_err(|error| error.to_string())?;
+                lost.extend(folder.refresh(self.rescan / 2).await.err().map(|error| error.to_string()));
             }
-            Ok(())
+            if lost.is_empty() { Ok(()) } else { Err(lost.join("; ")) }
         })
     }
 }

@@ -53,6 +53,7 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     // A look that is under way and does not end.
     std::mem::forget(Arc::clone(&slow.folders[0].looked).lock_owned().await);
     Some(OwnSubject {
+        kind: ProviderKind::Own,
         query: super::super::contract::query(),
         full: Box::new(over(settings(full.path()))),
         empty: Box::new(over(settings(empty.path()))),
@@ -159,6 +160,33 @@ async fn changed_added_and_removed_files_are_seen_at_the_next_look() {
     fs::remove_file(folder.path().join("b.md")).unwrap();
     corpus.keep_up().await.unwrap();
     assert_eq!(ask(&corpus, &query).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_folder_that_vanished_is_named_and_its_old_texts_are_not_served() {
+    let (kept, gone) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    write(&kept, "a.md", SEAPORT);
+    write(&gone, "b.md", SEAPORT);
+    let place = gone.path().to_owned();
+    let folders = vec![FolderSettings { name: "gone".to_owned(), ..settings(&place) }, settings(kept.path())];
+    let settings = CorpusSettings { folders, rescan: Duration::ZERO };
+    let corpus = new(settings, gate(gate_settings(Duration::from_mins(10)))).unwrap();
+    let query = super::super::contract::query();
+    assert_eq!(ask(&corpus, &query).await.len(), 2);
+    drop(gone);
+    write(&kept, "c.md", SEAPORT);
+    assert!(corpus.keep_up().await.unwrap_err().contains("folder gone"));
+    let asker = Asker { until: Instant::now() + Duration::from_secs(10), meter: &AskMeter::default() };
+    let answer = corpus.ask(&query, asker).await.unwrap();
+    assert_eq!(urls(&answer.hits), ["corpus://docs/a.md#L3-L3", "corpus://docs/c.md#L3-L3"]);
+    assert_eq!(answer.failed, ["gone"]);
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("b.md"), SEAPORT).unwrap();
+    corpus.keep_up().await.unwrap();
+    let asker = Asker { until: Instant::now() + Duration::from_secs(10), meter: &AskMeter::default() };
+    let answer = corpus.ask(&query, asker).await.unwrap();
+    assert_eq!((answer.hits.len(), answer.is_whole()), (3, true), "what is there again is served again");
+    fs::remove_dir_all(&place).unwrap();
 }
 
 #[tokio::test]

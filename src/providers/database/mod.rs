@@ -8,7 +8,7 @@ pub(super) mod tests;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures::future::{BoxFuture, try_join_all};
+use futures::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
 
 use super::statement::{Keywords, Statement};
@@ -171,10 +171,26 @@ fn date(value: &Value) -> Option<DateTime<Utc>> {
 }
 
 impl Database {
+    /// All queries that are about the claim, at the same time. One that fails is an error unless another one found
+    /// something.
     async fn search(&self, query: &Query) -> Result<Answer, AskError> {
         let asked = self.queries.iter().filter_map(|one| Some((one, one.parameter(query)?)));
-        let hits = try_join_all(asked.map(|(one, parameter)| self.hit(one, parameter))).await?;
-        Ok(Answer { hits: hits.into_iter().flatten().take(query.limit).collect(), reviews: Vec::new() })
+        let asked = asked.map(|(one, parameter)| async move { (one, self.hit(one, parameter).await) });
+        let (mut answer, mut failure) = (Answer::default(), None);
+        for (one, outcome) in join_all(asked).await {
+            match outcome {
+                Ok(hit) => answer.hits.extend(hit),
+                Err(error) => {
+                    answer.lacks(NAME, &one.name, &error);
+                    failure = failure.or(Some(error));
+                }
+            }
+        }
+        answer.hits.truncate(query.limit);
+        match failure {
+            Some(error) if answer.is_empty() => Err(error),
+            _ => Ok(answer),
+        }
     }
 
     async fn hit(&self, one: &Asked, parameter: &str) -> Result<Option<Hit>, AskError> {

@@ -61,6 +61,7 @@ pub(in crate::providers) fn own_subject() -> Ready<Option<OwnSubject>> {
     let Some(url) = server() else { return ready(None) };
     let slow = query(&format!("SELECT ports.*, pg_sleep(6) FROM {TABLE}"));
     ready(Some(OwnSubject {
+        kind: ProviderKind::Own,
         query: contract::query(),
         full: Box::new(at(&url, ports())),
         empty: Box::new(at(&url, query(&format!("SELECT * FROM {TABLE} WHERE port = 'none'")))),
@@ -90,6 +91,14 @@ async fn rows_become_sentences_with_their_date() {
 }
 
 #[tokio::test]
+async fn a_query_that_fails_is_named_beside_what_the_others_found() {
+    let Some(url) = server() else { return };
+    let broken = DatabaseQuery { name: "budget".to_owned(), ..query("SELECT * FROM no_such_table") };
+    let answer = ask(&over(&url, vec![broken, ports()], Duration::from_secs(3)), &contract::query()).await.unwrap();
+    assert_eq!((answer.hits.len(), answer.failed.as_slice()), (1, ["budget".to_owned()].as_slice()));
+}
+
+#[tokio::test]
 async fn a_claim_is_a_value_and_never_a_part_of_the_query() {
     let Some(url) = server() else { return };
     let database = at(&url, ports());
@@ -112,6 +121,20 @@ async fn what_writes_is_refused_by_the_server_too() {
         assert!(matches!(&error, AskError::Refused { detail } if detail.contains("query ports")), "{sql}: {error}");
         assert_eq!(database.status().state, GateState::Ready, "another query may be asked");
     }
+}
+
+/// A pooler refuses parameters at the start of a connection that it does not know.
+#[tokio::test]
+async fn limits_are_set_in_the_transaction_and_not_when_connecting() {
+    let Some(url) = server() else { return };
+    let settings =
+        "SELECT string_agg(name || ' ' || setting || ' ' || source, ', ' ORDER BY name) AS told FROM pg_settings
+        WHERE name IN ('statement_timeout', 'transaction_read_only', 'extra_float_digits') AND ($1 <> '')";
+    let asked = DatabaseQuery { statement: "{told}".into(), date_column: None, ..query(settings) };
+    let hits = ask(&over(&url, vec![asked], Duration::from_secs(3)), &contract::query()).await.unwrap().hits;
+    let told = &hits[0].content.as_ref().unwrap().text;
+    assert!(told.contains("statement_timeout 3000 session") && told.contains("transaction_read_only on"), "{told}");
+    assert!(told.contains("extra_float_digits 1 default"), "{told}");
 }
 
 #[tokio::test]

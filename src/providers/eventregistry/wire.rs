@@ -168,7 +168,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
         return Err(AskError::Malformed { detail: "the answer has no articles, not even none".to_owned() });
     };
     let hits = articles.results.into_iter().filter_map(|article| to_hit(article, query));
-    Ok(Answer { hits: wire::distinct(hits).take(query.limit).collect(), reviews: Vec::new() })
+    Ok(Answer { hits: wire::distinct(hits).take(query.limit).collect(), ..Answer::default() })
 }
 
 /// A call that cost more than its token, or that it warns of, is worth an operator's look.

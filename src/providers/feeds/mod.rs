@@ -1,8 +1,12 @@
 //! RSS and Atom feeds of the trusted sites: what they published lately, searched in our own store.
 //!
 //! Feeds are configured, or found on the home pages of the allow-listed domains and remembered. The daemon reads them in
-//! rounds (`poll`); a command that asks once reads them itself when nothing was ever read, for a part of its time. Entries
-//! of domains that are not on the allow list are never given, whatever feed they came in.
+//! rounds (`poll`); a question whose feeds were not read lately reads them itself, for a part of its time, and could not be
+//! asked where that fails: what was published three weeks ago is no answer about today. Entries of domains that are not
+//! on the allow list are never given, whatever feed they came in.
+//!
+//! The store that is searched is this process's own way to it, so its gate is no business of the fleet's; who reads which
+//! feed when is agreed on in the store.
 
 mod poll;
 #[cfg(test)]
@@ -11,11 +15,13 @@ pub(super) mod tests;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use futures::future::BoxFuture;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::wire::is_within;
@@ -25,12 +31,15 @@ use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::language::tokens;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, PageFetcher};
-use crate::store::{FeedSearch, FoundEntry, Store, StoreError};
+use crate::store::{FeedFreshness, FeedSearch, FoundEntry, Store, StoreError, WantedFeeds};
+use crate::telemetry::metrics;
 
 const NAME: &str = "feeds";
 /// Between two rounds of the daemon; each feed has its own pause.
 const ROUND: Duration = Duration::from_mins(1);
-/// The most a question waits for feeds that were never read: others can be asked meanwhile.
+/// A feed may come so much later than it should before it counts as not read lately, or by its pause if that is longer.
+const LEAST_SLACK: Duration = Duration::from_mins(5);
+/// The most a question waits for feeds that were not read lately: others can be asked meanwhile.
 const LONGEST_FIRST_READ: Duration = Duration::from_secs(8);
 /// Rows looked at for an answer: some are of domains that are no longer allowed.
 const CANDIDATES: i64 = 100;
@@ -105,10 +114,12 @@ pub struct Feeds {
     parts: FeedsParts,
     /// When this process last read feeds for a question; held while it does.
     first_read: Mutex<Option<Instant>>,
+    /// Whether it was told that most feeds are not read.
+    told: AtomicBool,
 }
 
 pub fn new(settings: FeedsSettings, parts: FeedsParts) -> Feeds {
-    Feeds { settings, parts, first_read: Mutex::default() }
+    Feeds { settings, parts, first_read: Mutex::default(), told: AtomicBool::new(false) }
 }
 
 impl Feeds {
@@ -129,27 +140,67 @@ impl Feeds {
         let found = self.parts.store.search_feed_entries(&search).await.map_err(|error| unavailable(&error))?;
         let rules = (self.parts.rules)();
         let hits = found.into_iter().filter_map(|entry| hit(entry, query, &rules)).take(query.limit);
-        Ok(Answer { hits: hits.collect(), reviews: Vec::new() })
+        Ok(Answer { hits: hits.collect(), ..Answer::default() })
     }
 
-    /// Where no feed was ever read, they are read now, for half of the asker's time at most.
+    /// Where no feed was read lately, they are read now, for half of the asker's time at most.
     async fn have_something(&self, until: Instant) -> Result<(), AskError> {
-        let has_read = || async { self.parts.store.has_read_feeds().await.map_err(|error| unavailable(&error)) };
-        if has_read().await? {
+        if self.freshness().await?.fresh > 0 {
             return Ok(());
         }
         let now = Instant::now();
         let end = now + (until.saturating_duration_since(now) / 2).min(LONGEST_FIRST_READ);
-        let mut last = self.first_read.lock().await;
-        if last.is_none_or(|at| at.elapsed() >= ROUND) && !has_read().await? {
+        if let Ok(mut last) = timeout_at(end, self.first_read.lock()).await
+            && last.is_none_or(|at| at.elapsed() >= ROUND)
+            && self.freshness().await?.fresh == 0
+        {
             self.round(end).await.map_err(|error| unavailable(&error))?;
             *last = Some(Instant::now());
         }
-        drop(last);
-        if has_read().await? {
+        let FeedFreshness { fresh, stale } = self.freshness().await?;
+        if fresh > 0 {
             return Ok(());
         }
-        Err(AskError::CouldNotAsk { detail: "no feed of a trusted site could be read yet".to_owned() })
+        let detail = match stale {
+            0 => "no feed of a trusted site is known yet".to_owned(),
+            _ => format!("none of {stale} feed(s) of trusted sites could be read lately"),
+        };
+        Err(AskError::NotReady { detail })
+    }
+
+    /// What is read now; whatever else is known rests until it is cleaned up.
+    fn wanted(&self) -> WantedFeeds {
+        let urls = self.settings.urls.iter().map(Url::to_string).collect();
+        WantedFeeds { urls, sites: if self.settings.discover { self.sites() } else { Vec::new() } }
+    }
+
+    /// Trusted sites. A rule for everything below a suffix names none.
+    fn sites(&self) -> Vec<String> {
+        let rules = (self.parts.rules)();
+        let hosts = rules.allowed().into_iter().filter(|host| !host.starts_with("*.") && !rules.is_denied(host));
+        hosts.filter(|host| host.contains('.')).map(str::to_owned).collect()
+    }
+
+    async fn freshness(&self) -> Result<FeedFreshness, AskError> {
+        let slack = TimeDelta::from_std(self.settings.interval.max(LEAST_SLACK)).unwrap_or(TimeDelta::MAX / 4);
+        let now = self.parts.clock.now();
+        let freshness = self.parts.store.feed_freshness(&self.wanted(), now, slack).await;
+        freshness.map_err(|error| unavailable(&error))
+    }
+
+    /// Tells how many feeds are read, and once aloud when most of them are not.
+    async fn tell(&self) -> Result<(), AskError> {
+        let FeedFreshness { fresh, stale } = self.freshness().await?;
+        metrics::feeds(fresh, stale);
+        let is_poor = stale > fresh;
+        if is_poor != self.told.swap(is_poor, Ordering::Relaxed) {
+            if is_poor {
+                tracing::warn!(fresh, stale, "most feeds of the trusted sites could not be read lately");
+            } else {
+                tracing::info!(fresh, stale, "most feeds of the trusted sites are read again");
+            }
+        }
+        Ok(())
     }
 }
 
@@ -201,7 +252,8 @@ impl Provider for Feeds {
     fn keep_up(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async {
             let end = Instant::now() + ROUND * 2;
-            self.round(end).await.map_err(|error| error.to_string())
+            self.round(end).await.map_err(|error| error.to_string())?;
+            self.tell().await.map_err(|error| error.to_string())
         })
     }
 }

@@ -38,8 +38,9 @@ impl Feeds {
     /// Reads what is due, until the time is up. What fails is noted at the feed and no error of the round.
     pub(super) async fn round(&self, end: Instant) -> Result<(), StoreError> {
         let (store, now) = (&self.parts.store, self.parts.clock.now());
+        // Found at no site: taken out of the configuration, they are not wanted any more.
         let configured: Vec<(String, String)> =
-            self.settings.urls.iter().filter_map(|url| Some((url.to_string(), url.host_str()?.to_owned()))).collect();
+            self.settings.urls.iter().map(|url| (url.to_string(), String::new())).collect();
         store.add_feeds(&configured, now).await?;
         // Feeds that are known come first: they have news, home pages may have none.
         self.read_due(end).await?;
@@ -58,7 +59,7 @@ impl Feeds {
     async fn read_due(&self, end: Instant) -> Result<(), StoreError> {
         while Instant::now() < end {
             let now = self.parts.clock.now();
-            let due = self.parts.store.claim_feeds(now, now + CLAIM, TAKEN).await?;
+            let due = self.parts.store.claim_feeds(&self.wanted(), now, now + CLAIM, TAKEN).await?;
             if due.is_empty() {
                 break;
             }
@@ -122,11 +123,8 @@ impl Feeds {
 
     /// Looks at some home pages that are due. False when none is.
     async fn look_at_sites(&self, end: Instant) -> Result<bool, StoreError> {
-        let (store, now, rules) = (&self.parts.store, self.parts.clock.now(), (self.parts.rules)());
-        // A rule for everything below a suffix names no site.
-        let hosts = rules.allowed().into_iter().filter(|host| !host.starts_with("*.") && !rules.is_denied(host));
-        let hosts: Vec<String> = hosts.filter(|host| host.contains('.')).map(str::to_owned).collect();
-        let due = store.claim_feed_sites(&hosts, now, now + NEXT_TRY, TAKEN).await?;
+        let (store, now) = (&self.parts.store, self.parts.clock.now());
+        let due = store.claim_feed_sites(&self.sites(), now, now + NEXT_TRY, TAKEN).await?;
         if due.is_empty() {
             return Ok(false);
         }

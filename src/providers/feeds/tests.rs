@@ -76,6 +76,7 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     let slow = store(1).await?;
     let taken = slow.fleet_connection().await.unwrap();
     Some(OwnSubject {
+        kind: ProviderKind::Search,
         query: contract::query(),
         full: Box::new(full),
         empty: Box::new(empty),
@@ -89,4 +90,19 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
             }
         }),
     })
+}
+
+#[tokio::test]
+async fn feeds_that_were_never_read_are_not_ready_and_no_breaker_opens() {
+    let Some(store) = store(4).await else { return };
+    // Nobody listens there.
+    let feeds = over(&store, vec!["http://127.0.0.1:9/rss".parse().unwrap()]);
+    for _ in 0..8 {
+        let asker =
+            Asker { until: Instant::now() + Duration::from_secs(4), meter: &crate::outbound::AskMeter::default() };
+        let error = feeds.ask(&contract::query(), asker).await.unwrap_err();
+        assert_eq!(error.label(), "not_ready");
+    }
+    assert_eq!(feeds.status().state, crate::outbound::GateState::Ready);
+    store.throw_away().await.unwrap();
 }

@@ -106,7 +106,7 @@ pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Reply, AskEr
         return Err(AskError::CouldNotAsk { detail: excerpt(&error.to_string()) });
     }
     let hits = page.articles.into_iter().filter_map(|article| to_hit(article, asked));
-    Ok(Reply::Found(Answer { hits: wire::distinct(hits).take(asked.limit).collect(), reviews: Vec::new() }))
+    Ok(Reply::Found(Answer { hits: wire::distinct(hits).take(asked.limit).collect(), ..Answer::default() }))
 }
 
 fn to_hit(article: Article, asked: &Query) -> Option<Hit> {

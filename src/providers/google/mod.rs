@@ -88,7 +88,7 @@ impl GoogleFactCheck {
                 Ok(page) => page,
                 Err(error) if answer.reviews.is_empty() => return Err(error),
                 Err(error) => {
-                    tracing::debug!(provider = NAME, %error, "a further page of reviews is left out");
+                    answer.lacks(NAME, "a further page of reviews", &error);
                     break;
                 }
             };

@@ -99,7 +99,8 @@ impl Knowledge {
             *count += 1;
             *count <= REPEATS
         });
-        Ok(Answer { hits: first.into_iter().chain(repeats).take(query.limit).map(hit).collect(), reviews: Vec::new() })
+        let hits = first.into_iter().chain(repeats).take(query.limit).map(hit).collect();
+        Ok(Answer { hits, ..Answer::default() })
     }
 
     async fn look(&self, query: &Query) -> Result<Vec<NearEvidence>, AskError> {

@@ -75,6 +75,7 @@ pub(in crate::providers) fn own_subject() -> Ready<Option<OwnSubject>> {
         near("https://b.example/2", "Vizhinjam may now receive ships."),
     ];
     ready(Some(OwnSubject {
+        kind: ProviderKind::Own,
         query: super::super::contract::query(),
         full: Box::new(knowledge(rows, Duration::ZERO, false)),
         empty: Box::new(knowledge(Vec::new(), Duration::ZERO, false)),

@@ -89,6 +89,7 @@ pub fn new(settings: NewsApiSettings, gate: Gate) -> NewsApi {
 impl NewsApi {
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let (mut hits, mut is_last, window) = self.first_page(query, asker).await?;
+        let mut answer = Answer::default();
         for number in 2..=MOST_PAGES {
             if is_last || hits.len() >= query.limit {
                 break;
@@ -106,13 +107,13 @@ impl NewsApi {
                 }
                 Ok(wire::Page::End | wire::Page::TooFar { .. }) => is_last = true,
                 Err(error) => {
-                    tracing::debug!(provider = NAME, %error, "a further page of articles is left out");
+                    answer.lacks(NAME, "a further page of articles", &error);
                     is_last = true;
                 }
             }
         }
         hits.truncate(query.limit);
-        Ok(Answer { hits, reviews: Vec::new() })
+        Ok(Answer { hits, ..answer })
     }
 
     /// The first page and whether it is the last: within the dates that are wanted, then within those the plan grants,

@@ -127,7 +127,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     }
     let hits = found.into_iter().filter_map(|found| to_hit(found, query));
     let hits = wire::distinct(hits).take(query.limit).collect();
-    Ok(Answer { hits, reviews: Vec::new() })
+    Ok(Answer { hits, ..Answer::default() })
 }
 
 /// `/`, or the same with an origin before it.

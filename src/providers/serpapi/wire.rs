@@ -153,7 +153,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     }
     let found = lists.into_iter().flatten().flat_map(rows).flat_map(flattened);
     let hits = wire::distinct(found.filter_map(|found| to_hit(found, query, response.received_at)));
-    Ok(Answer { hits: hits.take(query.limit).collect(), reviews: Vec::new() })
+    Ok(Answer { hits: hits.take(query.limit).collect(), ..Answer::default() })
 }
 
 fn rows(list: Value) -> Vec<Found> {

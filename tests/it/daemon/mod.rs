@@ -9,6 +9,7 @@ mod degraded;
 mod domains;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod feeds;
 mod fleet;
 mod http;
 mod knowledge;
