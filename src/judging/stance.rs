@@ -21,7 +21,8 @@ use super::profile::{SentenceProfile, TextProfile, Word};
 pub use names::{Names, differing_names, has_name, same_names};
 pub use structure::{antonym_between, negated, swapped_roles};
 
-use lexicon::{debunked, hedged, is_direction, widened};
+pub(super) use lexicon::{is_direction, speaks_of_a_part};
+use lexicon::{debunked, hedged, partial, widened};
 use structure::{Parity, has_antonym, is_passive, no_evidence, parity, place, swapped_roles_in};
 
 /// Share of the claim's weighted words one sentence must hold to bear the claim out. Of a claim of six words one may be
@@ -66,7 +67,7 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     let hedged = hedged(sentence, claim);
     let debunked = debunked(sentence, claim);
     let place = place(claim, sentence);
-    let check = numbers::compare(claim, passage);
+    let check = numbers::compare_with(claim, passage, &table);
     if check.num_ok == Some(false) && shared >= FIGURE_COVERAGE && parity == Parity::Same && !antonym && !hedged {
         return numbers::apply(refuted(shared, FIGURE_COVERAGE), &check);
     }
@@ -74,9 +75,9 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
         return contradicted(DEBUNKING);
     }
     // "Was not founded in 1950" is turned round by a passage that has that year, not by one that has another.
-    let figures_found = numbers::all_found(claim, passage);
+    let figures_found = numbers::all_found(claim, passage, &table);
     let open_figure = claim.negations > 0 && !figures_found;
-    let turned_round = if antonym { parity == Parity::Same } else { denied && !open_figure };
+    let turned_round = !partial(claim, sentence) && if antonym { parity == Parity::Same } else { denied && !open_figure };
     if turned_round && !hedged && !debunked {
         let enough = if antonym { ANTONYM_COVERAGE } else { DENIAL_COVERAGE };
         if shared >= enough && place.together && swapped_roles_in(claim, passage, sentence) != Some(true) {
