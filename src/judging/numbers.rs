@@ -170,9 +170,7 @@ pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
     });
     let times = periods(theirs);
     let dates = || {
-        periods(ours)
-            .iter()
-            .any(|(_, period)| times.iter().all(|(_, other)| period.borne_out_by(other) == Some(false)))
+        periods(ours).iter().any(|(_, period)| times.iter().all(|(_, other)| period.borne_out_by(other) == Some(false)))
     };
     figures || (!times.is_empty() && dates())
 }
@@ -254,8 +252,8 @@ fn may_disagree(
     let enough = match (ours.unit, same_counted(ours, theirs)) {
         // A rank belongs to someone; "the first law" and "the second law" are two laws.
         (Unit::Ordinal, _) if !named => return false,
-        // Another number of the same name is another thing, unless both state it.
-        (Unit::Identifier, same) if !same || !is_stated(passage, theirs) => return false,
+        // Another number of another thing's is no disagreement.
+        (Unit::Identifier, false) => return false,
         (_, true) if named => DISAGREE_NAMED,
         (_, true) => DISAGREE_UNNAMED,
         _ => DISAGREE_UNIT,
@@ -415,11 +413,17 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
         passage.quantities.iter().any(|theirs| {
             agree(ours, theirs) == Some(true)
                 && (ours.unit == Unit::Identifier
-                    || sentence_at(passage, theirs.start).is_some_and(|sentence| subject.is_of(sentence)))
+                    || sentence_at(passage, theirs.start)
+                        .is_some_and(|sentence| subject.is_borne_in(sentence, passage)))
         })
     };
     let theirs = periods(passage);
-    let dated = |ours: &Period| matches!(date(ours, claim, passage, &theirs, &subject), Some(Found::Agrees));
+    let dated = |ours: &Period| {
+        passage.sentences.iter().filter(|sentence| subject.is_borne_in(sentence, passage)).any(|sentence| {
+            let mut inside = theirs.iter().filter(|(mention, _)| within(passage, sentence, &mention.text));
+            inside.any(|(_, period)| ours.borne_out_by(period) == Some(true))
+        })
+    };
     claim.quantities.iter().filter(|ours| ours.unit != Unit::Year).all(borne_out)
         && periods(claim).iter().all(|(_, ours)| dated(ours))
 }

@@ -21,8 +21,8 @@ use super::profile::{SentenceProfile, TextProfile, Word};
 pub use names::{Names, differing_names, has_name, same_names};
 pub use structure::{antonym_between, negated, swapped_roles};
 
-pub(super) use lexicon::{is_direction, speaks_of_a_part};
 use lexicon::{debunked, hedged, partial, widened};
+pub(super) use lexicon::{is_direction, speaks_of_a_part};
 use structure::{Parity, has_antonym, is_passive, no_evidence, parity, place, swapped_roles_in};
 
 /// Share of the claim's weighted words one sentence must hold to bear the claim out. Of a claim of six words one may be
@@ -77,7 +77,8 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     // "Was not founded in 1950" is turned round by a passage that has that year, not by one that has another.
     let figures_found = numbers::all_found(claim, passage, &table);
     let open_figure = claim.negations > 0 && !figures_found;
-    let turned_round = !partial(claim, sentence) && if antonym { parity == Parity::Same } else { denied && !open_figure };
+    let turned_round =
+        !partial(claim, sentence) && if antonym { parity == Parity::Same } else { denied && !open_figure };
     if turned_round && !hedged && !debunked {
         let enough = if antonym { ANTONYM_COVERAGE } else { DENIAL_COVERAGE };
         if shared >= enough && place.together && swapped_roles_in(claim, passage, sentence) != Some(true) {

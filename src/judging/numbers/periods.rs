@@ -23,7 +23,10 @@ const SIDES: &[(Side, &str)] = &[
     ),
     (Side::By, "by;no later than;not later than;by the end of;к;ко;не позднее;не позже;не пізніше"),
     (Side::After, "after;later than;following;после;позже;позднее;після;пізніше;depois de"),
-    (Side::Since, "since;from;starting;starting in;not before;no earlier than;с;со;начиная с;не раньше;з;із;починаючи з;не раніше;desde"),
+    (
+        Side::Since,
+        "since;from;starting;starting in;not before;no earlier than;с;со;начиная с;не раньше;з;із;починаючи з;не раніше;desde",
+    ),
 ];
 
 /// Words that may stand between such a word and the date.
@@ -56,7 +59,8 @@ impl Period {
         if self.side == other.side {
             return Some(meet(self.stated, other.stated));
         }
-        let apart = |end: Option<NaiveDate>, start: Option<NaiveDate>| end.zip(start).is_some_and(|(end, start)| end < start);
+        let apart =
+            |end: Option<NaiveDate>, start: Option<NaiveDate>| end.zip(start).is_some_and(|(end, start)| end < start);
         if apart(self.to, other.from) || apart(other.to, self.from) {
             return Some(false);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::judging::profile::{SentenceProfile, TextProfile};
+use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::judging::stance::{self, Names};
 use crate::language::entities::EntityKind;
 use crate::language::numbers::{Quantity, Unit};
@@ -17,15 +17,40 @@ const REMAINDER: f64 = 0.2;
 
 /// Beginnings of words that report and measure nothing.
 const REPORTING: &[&str] = &[
-    "say", "said", "report", "announc", "accord", "state", "told", "confirm", "estim", "сообщ", "заяв", "сказа",
-    "говор", "подтверд", "повідом", "сказ", "каже", "підтверд", "оцін", "оцен", "segund", "disse", "inform",
+    "say",
+    "said",
+    "report",
+    "announc",
+    "accord",
+    "state",
+    "told",
+    "confirm",
+    "estim",
+    "сообщ",
+    "заяв",
+    "сказа",
+    "говор",
+    "подтверд",
+    "повідом",
+    "сказ",
+    "каже",
+    "підтверд",
+    "оцін",
+    "оцен",
+    "segund",
+    "disse",
+    "inform",
+    "mean",
 ];
 
 /// Verbs that join what a sentence speaks of with what it says of it.
 const JOINING: &[&str] = &["is", "are", "was", "were", "has", "have", "had", "became", "becomes", "be", "been"];
 
-/// Of a sentence, words before its joining verb: a longer stretch is a clause of its own.
-const LONGEST_LEAD: usize = 7;
+/// Content words before a joining verb: a longer stretch is a clause of its own.
+const LONGEST_LEAD: usize = 5;
+
+/// Content words of the claim's beginning from which it is recognised wherever it stands.
+const QUOTED: usize = 3;
 
 /// A word of the claim that a sentence about the same thing must have.
 struct Required {
@@ -40,22 +65,29 @@ pub(super) struct Subject<'a> {
     claim: &'a TextProfile,
     names: &'a Names,
     required: Vec<Required>,
-    /// Every name and every numbered name of the claim is in the passage.
+    /// The passage has every name of the claim.
     named: bool,
+    /// It has another one of the claim's numbered names.
+    renumbered: bool,
     /// Words of the passage's dates and figures.
     figures: HashSet<String>,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(claim: &'a TextProfile, passage: &'a TextProfile, names: &'a Names) -> Self {
-        let named =
-            names.found() >= 1.0 && says_every_name(claim, passage) && !names_another_number(claim, passage);
-        Self { claim, names, required: required(claim), named, figures: figure_stems(passage) }
+        Self {
+            claim,
+            names,
+            required: required(claim),
+            named: names.found() >= 1.0 && says_every_name(claim, passage),
+            renumbered: names_another_number(claim, passage),
+            figures: figure_stems(passage),
+        }
     }
 
     /// Whether that sentence of the passage speaks of it.
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
-        if !self.named || !self.names.stand_in(sentence) || self.leads_elsewhere(sentence) {
+        if !self.named || !self.names.stand_in(sentence) || self.renumbered || self.leads_elsewhere(sentence) {
             return false;
         }
         let (mut all, mut missing) = (0.0, 0.0);
@@ -72,23 +104,42 @@ impl<'a> Subject<'a> {
         all > 0.0 && missing <= REMAINDER * all || (all <= 0.0 && !self.claim.entities.is_empty())
     }
 
-    /// "Life on Earth is …" where the claim says "the Earth is …": before its verb the sentence names more than the claim
+    /// Whether a figure of that sentence may bear the claim out, where the caller sees to the names and to most words: what
+    /// the claim begins with is spoken of, and the sentence speaks of nothing else.
+    pub(super) fn is_borne_in(&self, sentence: &SentenceProfile, passage: &TextProfile) -> bool {
+        !self.renumbered
+            && !self.leads_elsewhere(sentence)
+            && (!self.claim.sentences.iter().any(|own| lead(own).is_some())
+                || self.required.first().is_none_or(|word| passage.has_stem(&word.stem)))
+    }
+
+    /// "Life on Earth is …" where the claim says "the Earth is …": before the verb the sentence names more than the claim
     /// has anywhere, so that verb speaks of something else.
     fn leads_elsewhere(&self, sentence: &SentenceProfile) -> bool {
-        let joins = |own: &SentenceProfile| own.spoken.iter().position(|word| JOINING.contains(&word.text.as_str()));
-        let (Some(verb), true) = (joins(sentence), self.claim.sentences.iter().any(|own| joins(own).is_some())) else {
-            return false;
+        let Some(ours) = self.claim.sentences.iter().find_map(lead) else { return false };
+        let Some(theirs) = lead(sentence) else { return false };
+        let (ours, theirs) = (content(ours), content(theirs));
+        // A quotation holds the whole of a longer beginning behind words of its own.
+        let quoted = ours.len() >= QUOTED && theirs.ends_with(&ours);
+        let shared = theirs.iter().any(|stem| ours.contains(stem));
+        let more = |stem: &&str| {
+            !self.claim.has_stem(stem)
+                && !self.figures.contains(*stem)
+                && !is_light(stem)
+                && !self.claim.name_stems.iter().flatten().any(|name| name == stem)
         };
-        let lead = sentence.spoken.get(..verb).unwrap_or_default();
-        lead.len() <= LONGEST_LEAD
-            && lead.iter().any(|word| {
-                word.content
-                    && !self.claim.has_stem(&word.stem)
-                    && !self.figures.contains(&word.stem)
-                    && !is_light(&word.stem)
-                    && !self.claim.name_stems.iter().any(|name| name.contains(&word.stem))
-            })
+        theirs.len() <= LONGEST_LEAD && shared && !quoted && theirs.iter().any(more)
     }
+}
+
+/// The words before the joining verb.
+fn lead(sentence: &SentenceProfile) -> Option<&[Spoken]> {
+    let verb = sentence.spoken.iter().position(|word| JOINING.contains(&word.text.as_str()))?;
+    sentence.spoken.get(..verb)
+}
+
+fn content(words: &[Spoken]) -> Vec<&str> {
+    words.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect()
 }
 
 /// Words for people, whom other words say more of, and words that only report.

@@ -364,7 +364,7 @@ pub(in crate::judging) fn is_direction(word: &Word) -> bool {
 }
 
 /// Words with which a claim speaks of a part only. What holds in general does not contradict it: that vaccines are safe
-/// leaves some that are not. Words before a number ("some 300") are read away by the caller's spoken words.
+/// leaves some that are not.
 const PARTIAL: &[&str] = &[
     "some",
     "certain",
@@ -399,14 +399,44 @@ const PARTIAL: &[&str] = &[
 
 /// Words with which a sentence speaks of every one, and so of the part too.
 const WHOLE: &[&str] = &[
-    "no", "none", "never", "nobody", "nothing", "any", "all", "every", "each", "ни", "никакие", "никогда", "никто",
-    "все", "всі", "усі", "ні", "жоден", "жодна", "жодної", "жодні", "ніколи", "ніхто", "nenhum", "nenhuma", "todos", "todas",
+    "no",
+    "none",
+    "never",
+    "nobody",
+    "nothing",
+    "any",
+    "all",
+    "every",
+    "each",
+    "ни",
+    "никакие",
+    "никогда",
+    "никто",
+    "все",
+    "всі",
+    "усі",
+    "ні",
+    "жоден",
+    "жодна",
+    "жодної",
+    "жодні",
+    "ніколи",
+    "ніхто",
+    "nenhum",
+    "nenhuma",
+    "todos",
+    "todas",
 ];
 
 /// Whether the claim speaks of a part and the sentence neither of that part nor of every one.
 pub(super) fn partial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let has = |word: &str| sentence.spoken.iter().any(|own| own.text == word);
-    speaks_of_a_part(claim) && !WHOLE.iter().any(|word| has(word)) && !PARTIAL.iter().any(|word| has(word))
+    // "Above all, by …" speaks of no every one: the word must stand right before what the claim speaks of.
+    let of_every_one = sentence.spoken.iter().enumerate().any(|(at, own)| {
+        let mut next = sentence.spoken.iter().skip(at + 1).take(2);
+        WHOLE.contains(&own.text.as_str()) && next.any(|word| word.content && claim.has_stem(&word.stem))
+    });
+    speaks_of_a_part(claim) && !of_every_one && !PARTIAL.iter().any(|word| has(word))
 }
 
 /// Whether a text speaks of a part only. "Some 300" and "a few 100" are figures.
