@@ -57,7 +57,9 @@ pub fn own_passages(article: &Article) -> Vec<String> {
                     short.push((*line).to_owned());
                 } else {
                     join_short(&mut short, &mut out);
-                    prose.into_iter().for_each(|passage| out.push(passage));
+                    for passage in prose {
+                        out.push(passage);
+                    }
                 }
             }
         }
