@@ -45,8 +45,8 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
         f64::midpoint(super::agreement::cosine(ours, reviewed).max(0.0), lexical).max(lexical.powi(2))
     };
     let similarity = similarity.clamp(0.0, 1.0);
-    let numbers_differ = numbers::compare(ours, reviewed).num_ok == Some(false)
-        || numbers::compare(reviewed, ours).num_ok == Some(false)
+    let numbers_differ = numbers::may_differ(ours, reviewed)
+        || numbers::may_differ(reviewed, ours)
         || stance::has_numbers(ours) != stance::has_numbers(reviewed);
     let one_claim = forward >= SAME_COVERAGE
         && backward >= SAME_COVERAGE

@@ -1,7 +1,10 @@
 //! Numbers and dates of a claim against those of a passage, by rule, beside whatever model judges the words.
 //!
 //! Two figures are compared only where they count the same thing in the same unit and stand in a sentence that speaks
-//! of the claim. A figure that is merely elsewhere is no disagreement.
+//! of the claim's own subject ([`subject`]). A figure that is merely elsewhere is no disagreement, and no agreement either.
+
+mod periods;
+mod subject;
 
 use chrono::Datelike;
 
@@ -11,7 +14,10 @@ use crate::language::numbers::{Comparator, Quantity, Unit};
 use crate::language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
-use super::stance;
+use super::stance::{self, Names};
+
+use periods::{Period, periods};
+use subject::Subject;
 
 /// What a disagreeing figure does to a judgement (SCORING, numbers and dates).
 pub const REFUTING_CONTRADICTION: f64 = 0.70;
@@ -41,9 +47,6 @@ const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
 
-/// Share of the claim's names the passage must have before its figures can disagree with the claim's: all of them. Seasons
-/// in the Major League say nothing of seasons in the Minor League, whoever played them.
-const SAME_NAMES: f64 = 1.0;
 /// The same for dates: a sentence may date something else in passing, and events recur, so the verb must be there too.
 const SAME_EVENT: f64 = 0.8;
 
@@ -113,18 +116,36 @@ enum Found<'a> {
 
 /// Holds the claim's quantities and dates against the passage's.
 pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
+    if !stance::has_numbers(claim) || !stance::has_numbers(passage) {
+        return NumberCheck::default();
+    }
+    compare_with(claim, passage, &Names::new(claim, passage))
+}
+
+/// [`compare`] with the names already held against each other.
+pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -> NumberCheck {
     let mut check = NumberCheck::default();
-    let of_quantities =
-        claim.quantities.iter().filter_map(|ours| Some((ours.text.as_str(), quantity(ours, claim, passage)?)));
-    let of_dates = claim.dates.iter().filter_map(|ours| Some((ours.text.as_str(), date(ours, claim, passage)?)));
+    if !stance::has_numbers(claim) || !stance::has_numbers(passage) {
+        return check;
+    }
+    let subject = Subject::new(claim, passage, names);
+    let of_quantities = claim
+        .quantities
+        .iter()
+        .filter_map(|ours| Some((ours.text.as_str(), quantity(ours, claim, passage, &subject)?)));
+    let theirs = periods(passage);
+    let of_dates = periods(claim)
+        .into_iter()
+        .filter_map(|(ours, period)| Some((ours.text.as_str(), date(&period, claim, passage, &theirs, &subject)?)));
     let mut totals_only = true;
     // "Is not 6,000 years old" is not contradicted by another age, nor "was not founded in 1950" by another year: a claim
-    // that denies leaves every other figure open.
+    // that denies leaves every other figure open. "Some fell by 5 %" leaves what holds in general open.
     let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
+    let leaves_open = denies || (stance::speaks_of_a_part(claim) && !stance::speaks_of_a_part(passage));
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
             Found::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
-            Found::Differs(_) | Found::Total(_) if denies => {}
+            Found::Differs(_) | Found::Total(_) if leaves_open => {}
             Found::Differs(theirs) | Found::Total(theirs) => {
                 let total = matches!(found, Found::Total(_));
                 // A plain disagreement outweighs a running total, and is the one to correct.
@@ -138,6 +159,20 @@ pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
     }
     check.newer_total = check.num_ok == Some(false) && totals_only;
     check
+}
+
+/// Whether a figure of ours is told otherwise by every figure of theirs that could answer it: what keeps two texts of
+/// the same words from being one claim.
+pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
+    let figures = ours.quantities.iter().filter(|figure| figure.unit != Unit::Year).any(|figure| {
+        let mut answers = theirs.quantities.iter().filter(|other| other.unit == figure.unit).peekable();
+        answers.peek().is_some() && answers.all(|other| agree(figure, other) == Some(false))
+    });
+    let times = periods(theirs);
+    let dates = || {
+        periods(ours).iter().any(|(_, period)| times.iter().all(|(_, other)| period.borne_out_by(other) == Some(false)))
+    };
+    figures || (!times.is_empty() && dates())
 }
 
 /// Whether two or three of the passage's figures of that unit together make the claim's: "eight from one prison and five
@@ -156,9 +191,15 @@ fn adds_up(ours: &Quantity, passage: &TextProfile) -> bool {
 }
 
 /// One quantity of the claim: agreement with any aligned figure settles it; else the best-placed one differs. Years are
-/// compared as dates; identifiers name and do not count, so another one is another subject, not a disagreement.
-fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) -> Option<Found<'a>> {
-    if matches!(ours.unit, Unit::Year | Unit::Identifier) {
+/// compared as dates; identifiers name and do not count, so another one is another subject, not a disagreement, unless it
+/// is what the sentence states ("the port is 4711").
+fn quantity<'a>(
+    ours: &Quantity,
+    claim: &TextProfile,
+    passage: &'a TextProfile,
+    subject: &Subject<'_>,
+) -> Option<Found<'a>> {
+    if ours.unit == Unit::Year || (ours.unit == Unit::Identifier && !is_stated(claim, ours)) {
         return None;
     }
     let alike = |a: &Quantity, b: &Quantity| {
@@ -170,14 +211,15 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
     let mut differing: Option<(f64, &Quantity)> = None;
     for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit) {
         let closeness = aligned(ours, theirs, claim, passage);
-        if closeness <= 0.0 {
+        let Some(sentence) = sentence_at(passage, theirs.start).filter(|_| closeness > 0.0) else { continue };
+        if !subject.is_of(sentence) {
             continue;
         }
         match agree(ours, theirs) {
             Some(true) => return Some(Found::Agrees),
             Some(false)
                 if alone_here
-                    && may_disagree(ours, theirs, claim, passage)
+                    && may_disagree(ours, theirs, claim, passage, sentence)
                     && alone_there(ours, theirs, passage)
                     && differing.is_none_or(|(best, _)| closeness > best) =>
             {
@@ -198,16 +240,20 @@ fn quantity<'a>(ours: &Quantity, claim: &TextProfile, passage: &'a TextProfile) 
     Some(Found::Differs(&theirs.text))
 }
 
-/// Whether a figure that differs speaks of the claim's own subject, names and time.
-fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &TextProfile) -> bool {
-    let Some(sentence) = sentence_at(passage, theirs.start) else {
-        return false;
-    };
-    let found = stance::Names::new(claim, passage).found();
+/// Whether a figure that differs, in a sentence about the claim's subject, speaks of its time and counts what it counts.
+fn may_disagree(
+    ours: &Quantity,
+    theirs: &Quantity,
+    claim: &TextProfile,
+    passage: &TextProfile,
+    sentence: &SentenceProfile,
+) -> bool {
     let named = !claim.entities.is_empty();
     let enough = match (ours.unit, same_counted(ours, theirs)) {
         // A rank belongs to someone; "the first law" and "the second law" are two laws.
         (Unit::Ordinal, _) if !named => return false,
+        // Another number of another thing's is no disagreement.
+        (Unit::Identifier, false) => return false,
         (_, true) if named => DISAGREE_NAMED,
         (_, true) => DISAGREE_UNNAMED,
         _ => DISAGREE_UNIT,
@@ -217,10 +263,15 @@ fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage
     let other_time = !claim.dates.is_empty()
         && dates.peek().is_some()
         && !dates.any(|theirs| claim.dates.iter().any(|ours| dates_meet(ours, theirs)));
-    stance::sentence_coverage(claim, sentence) >= enough
-        && !other_time
-        && found >= SAME_NAMES
-        && says_every_name(claim, passage)
+    stance::sentence_coverage(claim, sentence) >= enough && !other_time
+}
+
+/// Whether a figure is what its sentence says of something ("the port is 4711", "port: 4711"), not part of a name.
+fn is_stated(text: &TextProfile, quantity: &Quantity) -> bool {
+    let before = text.text.get(..quantity.start).unwrap_or_default().trim_end();
+    let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+    before.ends_with([':', '=', '—', '–', '|'])
+        || matches!(last.as_str(), "is" | "was" | "equals" | "-" | "это" | "был" | "была" | "це" | "є" | "був" | "була")
 }
 
 /// Names of one alphabet that are only alike ("Minor League", "Major League") are two names where a figure is to refute:
@@ -264,8 +315,8 @@ fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &Te
     let same = same_counted(ours, theirs);
     let enough = match (ours.unit, same) {
         (_, true) => SAME_COUNTED,
-        // "340 aircraft" and "12 orders": a bare number is a number of something.
-        (Unit::None | Unit::Ordinal, false) => return 0.0,
+        // "340 aircraft" and "12 orders": a bare number is a number of something, and so is a name's.
+        (Unit::None | Unit::Ordinal | Unit::Identifier, false) => return 0.0,
         // Percent, money, metres: the unit says what is measured but not of what.
         _ => SAME_UNIT,
     };
@@ -312,6 +363,9 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     if ours.unit != theirs.unit {
         return None;
     }
+    if ours.unit == Unit::Identifier {
+        return Some(ours.text.trim_end_matches('.') == theirs.text.trim_end_matches('.'));
+    }
     let slack = if is_exact(ours) { 0.0 } else { tolerance(ours).max(theirs.last_digit.abs()) };
     // A hair for sums that binary fractions cannot hold: 3.5 ± 0.1 reaches 3.6.
     let hair = 1e-9 * (1.0 + ours.high.abs().max(theirs.high.abs()));
@@ -348,35 +402,60 @@ fn tolerance(quantity: &Quantity) -> f64 {
     (TOLERANCE * quantity.high.abs().max(quantity.low.abs())).max(quantity.last_digit.abs())
 }
 
-/// Whether every figure of the claim is borne out somewhere in the passage, identifiers and years included: what a
-/// passage must give before it supports.
-pub fn all_found(claim: &TextProfile, passage: &TextProfile) -> bool {
-    let quantities = claim.quantities.iter().filter(|ours| ours.unit != Unit::Year);
-    let borne_out = |ours: &Quantity| passage.quantities.iter().any(|theirs| agree(ours, theirs) == Some(true));
-    let dated = |ours: &DateMention| passage.dates.iter().any(|theirs| dates_meet(ours, theirs));
-    quantities.into_iter().all(borne_out) && claim.dates.iter().all(dated)
+/// Whether every figure of the claim is borne out by a sentence of the passage that speaks of the same thing, identifiers
+/// and dates included: what a passage must give before it supports. An identifier is a name and may stand anywhere.
+pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> bool {
+    if !stance::has_numbers(claim) {
+        return true;
+    }
+    let subject = Subject::new(claim, passage, names);
+    let borne_out = |ours: &Quantity| {
+        passage.quantities.iter().any(|theirs| {
+            agree(ours, theirs) == Some(true)
+                && (ours.unit == Unit::Identifier
+                    || sentence_at(passage, theirs.start)
+                        .is_some_and(|sentence| subject.is_borne_in(sentence, passage)))
+        })
+    };
+    let theirs = periods(passage);
+    let dated = |ours: &Period| {
+        passage.sentences.iter().filter(|sentence| subject.is_borne_in(sentence, passage)).any(|sentence| {
+            let mut inside = theirs.iter().filter(|(mention, _)| within(passage, sentence, &mention.text));
+            inside.any(|(_, period)| ours.borne_out_by(period) == Some(true))
+        })
+    };
+    claim.quantities.iter().filter(|ours| ours.unit != Unit::Year).all(borne_out)
+        && periods(claim).iter().all(|(_, ours)| dated(ours))
 }
 
-/// One date of the claim: agreement with any date of the passage settles it; else it differs from the one date of a
-/// sentence about the same event.
-fn date<'a>(ours: &DateMention, claim: &TextProfile, passage: &'a TextProfile) -> Option<Found<'a>> {
-    if passage.dates.is_empty() {
-        return None;
-    }
-    if passage.dates.iter().any(|theirs| dates_meet(ours, theirs)) {
-        return Some(Found::Agrees);
-    }
-    for sentence in &passage.sentences {
-        let inside: Vec<&DateMention> =
-            passage.dates.iter().filter(|theirs| within(passage, sentence, &theirs.text)).collect();
-        if let [only] = inside.as_slice()
+/// One date of the claim: agreement with a date of a sentence about the same thing settles it; else it differs from the
+/// one date of a sentence about the same event.
+fn date<'a>(
+    ours: &Period,
+    claim: &TextProfile,
+    passage: &'a TextProfile,
+    theirs: &[(&'a DateMention, Period)],
+    subject: &Subject<'_>,
+) -> Option<Found<'a>> {
+    let mut differing = None;
+    for sentence in passage.sentences.iter().filter(|_| !theirs.is_empty()) {
+        let inside: Vec<&(&DateMention, Period)> =
+            theirs.iter().filter(|(mention, _)| within(passage, sentence, &mention.text)).collect();
+        if inside.is_empty() || !subject.is_of(sentence) {
+            continue;
+        }
+        if inside.iter().any(|(_, period)| ours.borne_out_by(period) == Some(true)) {
+            return Some(Found::Agrees);
+        }
+        if let [(only, period)] = inside.as_slice()
             && claim.dates.len() == 1
+            && ours.borne_out_by(period) == Some(false)
             && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
-            return Some(Found::Differs(&only.text));
+            differing = differing.or(Some(Found::Differs(only.text.as_str())));
         }
     }
-    None
+    differing
 }
 
 fn within(passage: &TextProfile, sentence: &SentenceProfile, mention: &str) -> bool {

@@ -6,6 +6,7 @@
 
 mod comparators;
 mod digits;
+mod identifiers;
 mod units;
 mod words;
 
@@ -133,7 +134,12 @@ impl Reader<'_> {
 
     /// The quantity (or the two of "from 5 to 10") at an index, and the index after it.
     fn quantity(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
-        if let Some(next) = self.time_or_version(index) {
+        if let Some(value) = self.dotted(index) {
+            let bounds = (value, value);
+            let named = self.finish(index, index + 1, bounds, Unit::Identifier, Comparator::Exact, 1.0);
+            return Some((vec![named], index + 1));
+        }
+        if let Some(next) = self.time(index) {
             return Some((Vec::new(), next));
         }
         if let Some(fraction) = self.fraction(index) {
@@ -292,38 +298,6 @@ impl Reader<'_> {
         (hyphen && suffix && self.glued(index + 1, index + 2)).then_some(index + 3)
     }
 
-    /// Digits that belong to a name: letters or "№" right before them, or letters that are no unit right after them.
-    fn is_identifier(&self, index: usize, next: usize) -> bool {
-        const NUMBERED: &str = " article section flight route room chapter paragraph clause resolution amendment type channel proposition \
-            no nos статья статьи статье рейс рейса номер палата пункт резолюция стаття статті п'яте ст ";
-        if !self.lexemes.get(index).is_some_and(Lexeme::is_number) {
-            return false;
-        }
-        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.lexemes.get(at));
-        let starts = self.lexemes.get(index).map_or(0, |lexeme| lexeme.start);
-        if let Some(before) = back(1) {
-            if before.is_sign('№') || before.is_sign('#') {
-                return true;
-            }
-            if before.word().is_some_and(|word| before.end == starts || NUMBERED.contains(&format!(" {word} "))) {
-                return true;
-            }
-            let hyphen = before.end == starts && (before.is_sign('-') || before.is_sign('‑'));
-            if hyphen && back(2).is_some_and(|l| l.word().is_some() && l.end == before.start) {
-                return true;
-            }
-            let dot = before.is_sign('.');
-            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| matches!(word, "no" | "nos" | "ст" | "art")) {
-                return true;
-            }
-        }
-        // "5G", "737MAX" — but not "50C", "5km", "10k".
-        next == index + 1
-            && self.glued(index, next)
-            && self.lexemes.get(next).and_then(Lexeme::word).is_some()
-            && units::unit(self.lexemes.get(next..).unwrap_or_default(), true).is_none()
-    }
-
     /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
     fn unit_after(&self, next: usize) -> (Option<units::Found>, usize) {
         let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
@@ -348,8 +322,8 @@ impl Reader<'_> {
         dash && free
     }
 
-    /// "15:30" and "1.2.3" are no quantities.
-    fn time_or_version(&self, index: usize) -> Option<usize> {
+    /// "15:30" is no quantity.
+    fn time(&self, index: usize) -> Option<usize> {
         let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.is_number())?;
         if digits::parse(lexeme.text, self.comma_decimal, self.dot_groups).is_none() {
             return Some(index + 1);
@@ -437,7 +411,7 @@ impl Reader<'_> {
             high: bounds.1,
             unit,
             comparator,
-            counted: self.counted(from, to),
+            counted: self.counted(from - usize::from(unit == Unit::Identifier && self.is_told_at(from)), to),
             last_digit,
             text: cut(self.text, start, end).to_owned(),
             start,

@@ -15,7 +15,7 @@ use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 use crate::outbound::Validators;
 use crate::providers::{Content, Hit, Storage};
-use crate::reading::{Article, passages, registered_domain};
+use crate::reading::{Article, own_passages, passages, registered_domain};
 use crate::store::{SourceRow, StoredSource};
 
 /// A page ready to be judged, shared by every item that cites it.
@@ -291,11 +291,8 @@ pub(super) fn from_content(
     let language = told
         .language
         .or_else(|| crate::language::detect::detect(&content.text.chars().take(1_000).collect::<String>()).language);
-    let mut pieces = passages(&article);
-    if pieces.is_empty() {
-        // A row or an endpoint's value is no prose, and is meant as it stands.
-        pieces = article.paragraphs.iter().map(|text| text.chars().take(MOST_CHARS).collect()).collect();
-    }
+    // A row, a list item or an endpoint's value is no prose, and is meant as it stands.
+    let pieces = own_passages(&article);
     PreparedPage {
         id: ids::evidence_id(candidate.url.as_str()),
         url: candidate.url.clone(),
@@ -318,9 +315,6 @@ pub(super) fn from_content(
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
-
-/// Of a text without sentences: what a judge reads at once.
-const MOST_CHARS: usize = 600;
 
 #[cfg(test)]
 mod tests {
@@ -409,6 +403,13 @@ mod tests {
     }
 
     #[test]
+    fn a_short_line_beside_prose_is_not_lost() {
+        let text = "The Zandor service answers the questions of the whole department.\n\nThe Zandor port is 4711.";
+        let page = brought("corpus://handbook/ports.md", text, None);
+        assert!(page.passages.iter().any(|passage| passage.text == "The Zandor port is 4711."), "{:?}", page.passages);
+    }
+
+    #[test]
     fn a_value_that_is_no_prose_is_judged_as_it_stands() {
         let page = brought("database://stock/7", "stock of valves: 42", None);
         assert_eq!(
@@ -416,7 +417,7 @@ mod tests {
             ["stock of valves: 42"]
         );
         let long = brought("database://stock/8", &"42 ".repeat(500), None);
-        assert!(long.passages.iter().all(|passage| passage.text.chars().count() <= MOST_CHARS));
+        assert!(long.passages.iter().all(|passage| passage.text.chars().count() <= 600));
     }
 
     #[test]

@@ -33,6 +33,95 @@ pub fn passages(article: &Article) -> Vec<String> {
     out.passages
 }
 
+/// The passages of a text that its owner wants read whole: prose as [`passages`] cuts it, and every short line, list item
+/// and table row beside it. Neighbouring short lines make one passage, each a sentence of its own; a row of a table says
+/// what its columns are called. 600 characters at most, none twice.
+pub fn own_passages(article: &Article) -> Vec<String> {
+    let mut out = Collected::default();
+    if let Some(lead) = lead(article) {
+        out.push(lead);
+    }
+    let mut short: Vec<String> = Vec::new();
+    let lines: Vec<&str> = article.paragraphs.iter().flat_map(|paragraph| own_lines(paragraph)).collect();
+    let mut columns: Option<Vec<&str>> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let next = lines.get(at + 1).and_then(|next| cells(next));
+        match (cells(line), &columns) {
+            (Some(row), Some(names)) if names.len() == row.len() => short.push(told_row(names, &row)),
+            (Some(row), None) if next.is_some_and(|next| next.len() == row.len()) => columns = Some(row),
+            (Some(row), _) => short.push(row.join(" | ")),
+            (None, _) => {
+                columns = None;
+                let prose = windows(line);
+                if prose.is_empty() {
+                    short.push((*line).to_owned());
+                } else {
+                    join_short(&mut short, &mut out);
+                    for passage in prose {
+                        out.push(passage);
+                    }
+                }
+            }
+        }
+    }
+    join_short(&mut short, &mut out);
+    out.passages.truncate(MAX_PASSAGES);
+    out.passages
+}
+
+/// The lines of a paragraph; one that is merely wrapped is a single one.
+fn own_lines(paragraph: &str) -> Vec<&str> {
+    let lines: Vec<&str> =
+        paragraph.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).collect();
+    let goes_on = |pair: &[&str]| match pair {
+        [line, next] => {
+            line.chars().count() > MIN_CHARS && !ends_sentence(line) && next.starts_with(char::is_lowercase)
+        }
+        _ => false,
+    };
+    if lines.windows(2).any(goes_on) { vec![paragraph.trim()] } else { lines }
+}
+
+/// The cells of a table's row.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let row = line.strip_prefix('|')?;
+    let row: Vec<&str> = row.strip_suffix('|').unwrap_or(row).split('|').map(str::trim).collect();
+    (row.len() > 1).then_some(row)
+}
+
+fn told_row(names: &[&str], row: &[&str]) -> String {
+    let told = names.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+    let told = told.map(|(name, cell)| if name.is_empty() { (*cell).to_owned() } else { format!("{name}: {cell}") });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Puts short lines together up to a readable size, each ended so that it stays a sentence.
+fn join_short(short: &mut Vec<String>, out: &mut Collected) {
+    let lines = std::mem::take(short);
+    let mut current: Vec<&str> = Vec::new();
+    let mut chars = 0;
+    for line in lines.iter().flat_map(|line| pieces(line)) {
+        let length = line.chars().count() + 2;
+        if !current.is_empty() && chars + length > FULL_CHARS {
+            out.push(joined(&std::mem::take(&mut current)));
+            chars = 0;
+        }
+        current.push(line);
+        chars += length;
+    }
+    if !current.is_empty() {
+        out.push(joined(&current));
+    }
+}
+
+fn joined(lines: &[&str]) -> String {
+    if let [line] = lines {
+        return (*line).to_owned();
+    }
+    let ended = |line: &&str| if ends_sentence(line) { (*line).to_owned() } else { format!("{line}.") };
+    lines.iter().map(ended).collect::<Vec<_>>().join("\n")
+}
+
 /// Passages without repeats, compared by their letters and digits.
 #[derive(Default)]
 struct Collected {
@@ -278,6 +367,26 @@ mod tests {
                 "Another paragraph speaks of something else entirely."
             ]
         );
+    }
+
+    #[test]
+    fn short_lines_of_ones_own_text_are_passages_that_keep_lines_apart() {
+        let own = |paragraphs: &[&str]| own_passages(&article(paragraphs));
+        assert_eq!(own(&["The Zandor port is 4711."]), ["The Zandor port is 4711."]);
+        assert_eq!(own(&["Порт Зандора — 4711", "Таймаут: 30 с"]), ["Порт Зандора — 4711.\nТаймаут: 30 с."]);
+        let table = ["| Service | Port |", "| Zandor | 4711 |", "| Mirela | 4712 |"];
+        assert_eq!(own(&table), ["Service: Zandor, Port: 4711.\nService: Mirela, Port: 4712."]);
+        assert_eq!(own(&[&table.join("\n")]), own(&table), "whatever parts the rows");
+        let prose = "The council met on Tuesday evening and voted for the bridge.";
+        assert_eq!(own(&["timeout: 30", prose, "port: 4711"]), ["timeout: 30", prose, "port: 4711"]);
+        let wrapped = "The council met on Tuesday evening and voted\nfor the bridge by seven to three.";
+        assert_eq!(own(&[wrapped]).len(), 1);
+        let many: Vec<String> = (0..90).map(|at| format!("setting_{at} = {at}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let found = own(&many);
+        assert!(found.iter().all(|passage| passage.chars().count() <= MAX_CHARS));
+        assert_eq!(found.iter().map(|passage| passage.lines().count()).sum::<usize>(), 90, "no line is lost");
+        assert!(passages(&article(&many)).is_empty(), "web pages keep their rule");
     }
 
     #[test]

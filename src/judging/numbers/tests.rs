@@ -128,3 +128,76 @@ fn figures_of_another_name_do_not_disagree() {
     );
     assert_ne!(check.num_ok, Some(false), "{check:?}");
 }
+
+#[test]
+fn a_figure_about_another_subject_neither_agrees_nor_differs() {
+    let rows = [
+        ("The universe is 13.8 billion years old.", "The Earth is about 4.54 billion years old.", None),
+        ("Life on Earth is about 3.7 billion years old.", "The Earth is about 4.54 billion years old.", None),
+        ("The Earth is about 4.54 billion years old.", "Life on Earth is about 3.7 billion years old.", None),
+        ("Life on Earth is about 4.54 billion years old.", "The Earth is about 4.54 billion years old.", None),
+        ("Apollo 12 landed on the Moon in November 1969.", "Apollo 11 landed on the Moon in July 1969.", None),
+        ("Возраст Вселенной — 13,8 миллиарда лет.", "Возраст Земли — 4,54 миллиарда лет.", None),
+        ("Вік Всесвіту — 13,8 мільярда років.", "Вік Землі — 4,54 мільярда років.", None),
+        ("Возраст моста — 300 лет.", "Возраст моста — 90 лет.", Some(false)),
+        ("Вік мосту — 300 років.", "Вік мосту — 90 років.", Some(false)),
+    ];
+    for (claim, passage, expected) in rows {
+        assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
+    }
+}
+
+#[test]
+fn before_and_after_leave_a_time_open() {
+    let founded = "The bridge was opened on 24 October 1945.";
+    let rows = [
+        ("The bridge was opened before 1950.", founded, Some(true)),
+        ("The bridge was opened before 1940.", founded, Some(false)),
+        ("The bridge was opened after 1940.", founded, Some(true)),
+        ("The bridge was opened after 1945.", founded, Some(false)),
+        ("The bridge was opened by 1945.", founded, Some(true)),
+        ("The bridge was open since 1945.", "The bridge was open in 1960.", None),
+        ("The bridge was opened in 1945.", "The bridge was opened before 1950.", None),
+        ("The bridge was opened in 1955.", "The bridge was opened before 1950.", Some(false)),
+        ("Мост открыт до 1950 года.", "Мост открыт 24 октября 1945 года.", Some(true)),
+        ("Мост открыт после 1950 года.", "Мост открыт 24 октября 1945 года.", Some(false)),
+        ("Міст відкрито до 1950 року.", "Міст відкрито 24 жовтня 1945 року.", Some(true)),
+        ("Міст відкрито після 1950 року.", "Міст відкрито 24 жовтня 1945 року.", Some(false)),
+    ];
+    for (claim, passage, expected) in rows {
+        assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
+    }
+}
+
+#[test]
+fn identifiers_are_exact_and_counts_keep_their_tolerance() {
+    let rows = [
+        ("The Zandor port is 4712.", "The Zandor port is 4711.", Some(false)),
+        ("The Zandor port is 4711.", "The Zandor port is 4711.", Some(true)),
+        ("The Zandor port is 4712.", "Service: Zandor, Port: 4711.", Some(false)),
+        ("The order number is 48214.", "The order number is 48213.", Some(false)),
+        ("The version of Zandor is 3.15.", "The version of Zandor is 3.14.", Some(false)),
+        ("The address of Zandor is 192.168.10.15.", "The address of Zandor is 192.168.10.14.", Some(false)),
+        ("Порт Зандора — 4712.", "Порт Зандора — 4711.", Some(false)),
+        ("Номер замовлення: 48214.", "Номер замовлення: 48213.", Some(false)),
+        ("Flight 370 was late.", "Flight 371 was late.", None),
+        ("The fire killed 1001 people.", "The fire killed 1000 people.", Some(true)),
+        ("The city has 12.6 million people.", "The city has 12.5 million people.", Some(true)),
+    ];
+    for (claim, passage, expected) in rows {
+        assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
+    }
+    for (claim, passage) in [
+        ("Zandor listens on port 4712.", "Zandor listens on port 4711."),
+        ("The server returned HTTP status code 503.", "The server returned HTTP status code 502."),
+        ("We run version 3.15 of Zandor.", "We run version 3.14 of Zandor."),
+        ("Zandor runs at 192.168.10.15.", "Zandor runs at 192.168.10.14."),
+        ("Зандор слушает порт 4712.", "Зандор слушает порт 4711."),
+        ("Зандор слухає порт 4712.", "Зандор слухає порт 4711."),
+    ] {
+        let (claim, passage) = (profile(claim), profile(passage));
+        let names = Names::new(&claim, &passage);
+        assert!(!all_found(&claim, &passage, &names), "{} / {}", claim.text, passage.text);
+        assert!(all_found(&claim, &claim, &Names::new(&claim, &claim)), "{}", claim.text);
+    }
+}

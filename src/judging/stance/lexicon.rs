@@ -359,6 +359,95 @@ pub(super) fn widened(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 }
 
 /// Whether a word names a direction or an outcome.
-pub(super) fn is_direction(word: &Word) -> bool {
+pub(in crate::judging) fn is_direction(word: &Word) -> bool {
     DIRECTIONS.iter().any(|beginning| word.stem.starts_with(beginning))
+}
+
+/// Words with which a claim speaks of a part only. What holds in general does not contradict it: that vaccines are safe
+/// leaves some that are not.
+const PARTIAL: &[&str] = &[
+    "some",
+    "certain",
+    "few",
+    "several",
+    "sometimes",
+    "occasionally",
+    "rarely",
+    "partly",
+    "некоторые",
+    "некоторых",
+    "некоторым",
+    "некоторая",
+    "некоторый",
+    "иногда",
+    "порой",
+    "отдельные",
+    "отдельных",
+    "часть",
+    "деякі",
+    "деяких",
+    "деяким",
+    "інколи",
+    "іноді",
+    "часом",
+    "окремі",
+    "окремих",
+    "частина",
+    "alguns",
+    "algumas",
+];
+
+/// Words with which a sentence speaks of every one, and so of the part too.
+const WHOLE: &[&str] = &[
+    "no",
+    "none",
+    "never",
+    "nobody",
+    "nothing",
+    "any",
+    "all",
+    "every",
+    "each",
+    "ни",
+    "никакие",
+    "никогда",
+    "никто",
+    "все",
+    "всі",
+    "усі",
+    "ні",
+    "жоден",
+    "жодна",
+    "жодної",
+    "жодні",
+    "ніколи",
+    "ніхто",
+    "nenhum",
+    "nenhuma",
+    "todos",
+    "todas",
+];
+
+/// Whether the claim speaks of a part and the sentence neither of that part nor of every one.
+pub(super) fn partial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let has = |word: &str| sentence.spoken.iter().any(|own| own.text == word);
+    // "Above all, by …" speaks of no every one: the word must stand right before what the claim speaks of.
+    let of_every_one = sentence.spoken.iter().enumerate().any(|(at, own)| {
+        let mut next = sentence.spoken.iter().skip(at + 1).take(2);
+        WHOLE.contains(&own.text.as_str()) && next.any(|word| word.content && claim.has_stem(&word.stem))
+    });
+    speaks_of_a_part(claim) && !of_every_one && !PARTIAL.iter().any(|word| has(word))
+}
+
+/// Whether a text speaks of a part only. "Some 300" and "a few 100" are figures.
+pub(in crate::judging) fn speaks_of_a_part(text: &TextProfile) -> bool {
+    text.sentences.iter().any(|sentence| {
+        sentence.spoken.iter().enumerate().any(|(at, word)| {
+            let counts = sentence
+                .spoken
+                .get(at + 1)
+                .is_some_and(|next| next.text.chars().next().is_some_and(|c| c.is_ascii_digit()));
+            PARTIAL.contains(&word.text.as_str()) && !counts
+        })
+    })
 }

@@ -1,6 +1,6 @@
 //! Names of a claim in another text: found, missing, or another one in their place.
 
-use crate::judging::profile::{TextProfile, Word};
+use crate::judging::profile::{SentenceProfile, TextProfile, Word};
 use crate::language::entities::Entity;
 use crate::language::{tokens, transliterate};
 
@@ -51,6 +51,14 @@ impl Names {
             }
         }
         told
+    }
+
+    /// Whether every name of the claim stands in that sentence of the other text, or is told by its other sentences while
+    /// this one names nobody else, for then "he" or "the city" is it.
+    pub(in crate::judging) fn stand_in(&self, sentence: &SentenceProfile) -> bool {
+        let names_others = sentence.names.iter().any(|position| !self.holds(*position));
+        let stands = |twins: &Vec<usize>| twins.iter().any(|position| sentence.names.contains(position));
+        self.twins.iter().all(|twins| stands(twins) || (!twins.is_empty() && !names_others))
     }
 
     /// Whether a position of the other text is a name of the claim.

@@ -110,3 +110,12 @@ proptest! {
         prop_assert!(p.entail < 0.6, "{plain} / {}: {:?}", denied.join(" "), p);
     }
 }
+
+#[test]
+fn a_claim_of_some_is_not_turned_round_by_what_holds_in_general() {
+    assert_eq!(stance("Some vaccines are not safe.", "Vaccines are safe."), Stance::Neutral);
+    assert_eq!(stance("Vaccines are not safe.", "Vaccines are safe."), Stance::Contradicts);
+    assert_eq!(stance("Некоторые мосты не закрыты.", "Мосты закрыты."), Stance::Neutral);
+    assert_eq!(stance("Деякі мости не закриті.", "Мости закриті."), Stance::Neutral);
+    assert_eq!(stance("Some schools in Odesa closed.", "No schools in Odesa closed."), Stance::Contradicts);
+}

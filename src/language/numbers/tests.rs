@@ -107,9 +107,7 @@ fn comparators_and_ranges() {
 
 #[test]
 fn dates_names_and_times_are_no_counts() {
-    for text in
-        ["on 17 May 2024", "17.05.2024", "at 15:30", "version 1.2.3", "24 лютого 2022 року", "5 мая", "no digits"]
-    {
+    for text in ["on 17 May 2024", "17.05.2024", "at 15:30", "24 лютого 2022 року", "5 мая", "no digits"] {
         assert!(quantities(text, None).is_empty(), "{text}: {:?}", quantities(text, None));
     }
     exact("in 2020", 2020.0, Unit::Year);
@@ -159,5 +157,59 @@ proptest! {
         let (english, russian) = (format!("{grouped} voters"), format!("{} избирателей", grouped.replace(',', " ")));
         prop_assert!(near(one(&english).low, f64::from(count)));
         prop_assert!(near(one(&russian).low, f64::from(count)));
+    }
+}
+
+#[test]
+fn figures_that_name_are_identifiers_and_figures_that_count_are_not() {
+    for text in [
+        "port 4711",
+        "The Zandor port is 4711.",
+        "The port of Zandor is 4711.",
+        "port: 4711",
+        "HTTP status code 503",
+        "status 503",
+        "order number 48213",
+        "Order 48213 was shipped.",
+        "version 3.15",
+        "v 3.15",
+        "Python 3.14 is out",
+        "flight 370",
+        "room 12",
+        "page 7",
+        "postcode 4711",
+        "line 5",
+        "release 12",
+        "192.168.10.14",
+        "version 1.2.3",
+        "порт 4711",
+        "код 503",
+        "номер 48213",
+        "версия 3.15",
+        "версія 3.15",
+        "заказ 48213",
+        "замовлення 48213",
+        "статья 5",
+        "стаття 5",
+        "рейс 370",
+        "кабинет 12",
+        "Порт Зандора — 4711.",
+    ] {
+        assert!(quantities(text, None).iter().all(|figure| figure.unit == Unit::Identifier), "{text}");
+        assert_eq!(quantities(text, None).len(), 1, "{text}");
+    }
+    for text in [
+        "The number of the dead is 37.",
+        "They will release 50 hostages.",
+        "They order 300 tanks.",
+        "The line is 4 km long.",
+        "The port has 4711 ships.",
+        "12.6 million people",
+        "In Odesa 37 people died.",
+        "The bill is 300 dollars.",
+        "1001 killed",
+        "Из порта вышли 12 судов.",
+    ] {
+        assert!(quantities(text, None).iter().all(|figure| figure.unit != Unit::Identifier), "{text}");
     }
 }

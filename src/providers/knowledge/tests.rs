@@ -240,3 +240,76 @@ async fn the_facts_alone_never_make_a_wrong_verdict() {
     assert_eq!(wrong, []);
     assert!(refuted >= 12, "the plain falsehoods are refuted: {refuted}");
 }
+
+/// True claims about something else that a fact's figure or words come near to: none is turned round.
+#[tokio::test]
+async fn a_fact_never_refutes_a_true_claim_about_its_neighbour() {
+    let claims = [
+        "The universe is 13.8 billion years old.",
+        "Life on Earth is about 3.7 billion years old.",
+        "The Earth's inner core is about 1 billion years old.",
+        "The Sun is about 4.6 billion years old.",
+        "The Milky Way is about 13.6 billion years old.",
+        "The oldest rocks on Earth are about 4 billion years old.",
+        "The Earth's atmosphere is about 2.4 billion years old.",
+        "The oldest fossils are about 3.5 billion years old.",
+        "The Earth is not a perfect sphere.",
+        "The Earth is wider at the equator.",
+        "Some maps of the Earth are flat.",
+        "Some COVID-19 vaccines are not safe.",
+        "A few COVID-19 vaccines are not effective.",
+        "Certain COVID-19 vaccines are dangerous.",
+        "Serious side effects of COVID-19 vaccines are not common.",
+        "Apollo 12 landed on the Moon on 19 November 1969.",
+        "Apollo 17 landed the last humans on the Moon in December 1972.",
+        "Apollo 11 was launched on 16 July 1969.",
+        "Apollo 11 returned on 24 July 1969.",
+        "Apollo 11 landed the first humans on the Moon before 1970.",
+        "Humans landed on the Moon after 1960.",
+        "Some scientists do not agree that human activities are causing global warming.",
+        "4G mobile networks do not spread COVID-19.",
+        "Some mobile networks are not 5G.",
+        "Some water fluoridation is not safe.",
+        "The speed of light in water is about 225,000 kilometres per second.",
+        "The speed of light in glass is about 200,000 kilometres per second.",
+        "The speed of sound in air is about 343 metres per second.",
+        "Pakistan became independent from British rule on 14 August 1947.",
+        "Sri Lanka became independent from British rule on 4 February 1948.",
+        "India became a republic on 26 January 1950.",
+        "India became independent from British rule before 1950.",
+        "India has been independent from British rule since 1947.",
+        "The United Nations was founded before 1950.",
+        "The United Nations was founded after 1940.",
+        "The United Nations was founded by 1946.",
+        "The League of Nations was founded on 10 January 1920.",
+        "The Charter of the United Nations was signed on 26 June 1945.",
+        "The headquarters of the United Nations was completed in 1952.",
+        "UNICEF was founded on 11 December 1946.",
+        "Вселенной 13,8 миллиарда лет.",
+        "Некоторые вакцины от COVID-19 небезопасны.",
+        "Пакистан стал независимым 14 августа 1947 года.",
+        "Організацію Об'єднаних Націй засновано до 1950 року.",
+        "Всесвіту 13,8 мільярда років.",
+        "Деякі вакцини від COVID-19 не є безпечними.",
+    ];
+    let mut wrong = Vec::new();
+    for claim in claims {
+        let found = alone(claim).await;
+        if matches!(found.0, Verdict::Refuted | Verdict::Outdated | Verdict::Misleading) {
+            wrong.push((claim, found));
+        }
+    }
+    assert_eq!(wrong, []);
+    for claim in [
+        "The Earth is 6,000 years old.",
+        "The Earth is flat.",
+        "COVID-19 vaccines are not safe.",
+        "India became independent from British rule in 1950.",
+        "India became independent from British rule after 1950.",
+        "The United Nations was founded in 1919.",
+        "The United Nations was founded before 1940.",
+        "The speed of light in vacuum is 150,000 kilometres per second.",
+    ] {
+        assert_eq!(alone(claim).await.0, Verdict::Refuted, "{claim}");
+    }
+}

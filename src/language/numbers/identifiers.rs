@@ -1,0 +1,142 @@
+//! Figures that name and do not count: ports, versions, orders, articles, addresses. They are exact.
+
+use super::{Reader, units};
+use crate::language::lexer::{Kind, Lexeme};
+use crate::language::tokens;
+
+/// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
+const NUMBERED: &str = "article section flight route room chapter paragraph clause resolution amendment type channel \
+    proposition no nos number port code version v ver page postcode zip apartment suite invoice ticket \
+    ст стать* статт* рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
+    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* параграф* абзац* накладн*";
+
+/// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
+const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill gate platform bus train \
+    заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
+    лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон* счет рахунок";
+
+/// Words and signs between such a noun and its number ("the port is 4711", "order number: 48213").
+const JOINING: &[&str] =
+    &["is", "was", "equals", "=", ":", "—", "–", "|", "это", "был", "была", "це", "є", "був", "була"];
+
+/// Lexemes before the joining word among which the noun is looked for ("the port of the Zandor is").
+const SUBJECT: usize = 6;
+
+fn among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| match known.strip_suffix('*') {
+        // Endings of a declension have at most three letters.
+        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 3),
+        None => known == word,
+    })
+}
+
+impl Reader<'_> {
+    /// "192.168.10.14", "1.2.3": the value of a figure with two or more dots that is no number in groups of three. It only
+    /// tells figures apart roughly; they are compared as written.
+    pub(super) fn dotted(&self, index: usize) -> Option<f64> {
+        let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.is_number())?;
+        let written = lexeme.text.trim_end_matches('.');
+        let parts: Vec<&str> = written.split('.').collect();
+        if parts.len() < 3
+            || !parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        {
+            return None;
+        }
+        let grouped = parts.iter().skip(1).all(|part| part.len() == 3);
+        let octet = |part: &&str| part.parse::<u8>().is_ok_and(|value| value.to_string() == **part);
+        let address = parts.len() == 4 && parts.iter().all(octet);
+        if grouped && !address {
+            return None;
+        }
+        Some(parts.iter().fold(0.0, |value, part| value * 1000.0 + part.parse::<f64>().unwrap_or(0.0)))
+    }
+
+    /// Digits that belong to a name: letters or "№" right before them, letters that are no unit right after them, or a
+    /// word that says so before them.
+    pub(super) fn is_identifier(&self, index: usize, next: usize) -> bool {
+        if !self.lexemes.get(index).is_some_and(Lexeme::is_number) {
+            return false;
+        }
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.lexemes.get(at));
+        let starts = self.lexemes.get(index).map_or(0, |lexeme| lexeme.start);
+        if let Some(before) = back(1) {
+            if before.is_sign('№') || before.is_sign('#') {
+                return true;
+            }
+            if before.word().is_some_and(|word| before.end == starts || self.is_numbered(word, next)) {
+                return true;
+            }
+            let hyphen = before.end == starts && (before.is_sign('-') || before.is_sign('‑'));
+            if hyphen && back(2).is_some_and(|l| l.word().is_some() && l.end == before.start) {
+                return true;
+            }
+            let dot = before.is_sign('.');
+            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| matches!(word, "no" | "nos" | "ст" | "art")) {
+                return true;
+            }
+            if self.is_release(index, next, before) || self.is_told_of_a_numbered(index, next) {
+                return true;
+            }
+        }
+        // "5G", "737MAX" — but not "50C", "5km", "10k".
+        next == index + 1
+            && self.glued(index, next)
+            && self.lexemes.get(next).and_then(Lexeme::word).is_some()
+            && units::unit(self.lexemes.get(next..).unwrap_or_default(), true).is_none()
+    }
+
+    /// Whether a sign joins the figure with what it is told of ("port: 4711").
+    pub(super) fn is_told_at(&self, index: usize) -> bool {
+        index
+            .checked_sub(1)
+            .and_then(|at| self.lexemes.get(at))
+            .is_some_and(|sign| matches!(sign.kind, Kind::Sign(':' | '=' | '—' | '–' | '|')))
+    }
+
+    fn is_numbered(&self, word: &str, next: usize) -> bool {
+        among(NUMBERED, word) || (among(PERHAPS_NUMBERED, word) && self.counts_nothing(next))
+    }
+
+    /// Neither a unit nor a thing counted follows.
+    fn counts_nothing(&self, next: usize) -> bool {
+        let rest = self.lexemes.get(next..).unwrap_or_default();
+        if rest.first().is_some_and(|sign| sign.is_sign('%') || sign.is_sign('°')) || units::unit(rest, false).is_some()
+        {
+            return false;
+        }
+        let counted = rest.first().filter(|lexeme| lexeme.word().is_some());
+        counted.is_none_or(|lexeme| tokens::content_stems(lexeme.text, self.language).is_empty())
+    }
+
+    /// "Python 3.14": a decimal right behind a name, with no unit.
+    fn is_release(&self, index: usize, next: usize, before: &Lexeme<'_>) -> bool {
+        let decimal = self.lexemes.get(index).is_some_and(|lexeme| {
+            lexeme.text.split_once('.').is_some_and(|(head, tail)| !head.is_empty() && !tail.is_empty())
+        });
+        let named = before.word().is_some() && before.text.chars().next().is_some_and(char::is_uppercase);
+        let function = before.word().is_some_and(|word| tokens::content_stems(word, self.language).is_empty());
+        decimal && named && !function && next == index + 1 && self.counts_nothing(next)
+    }
+
+    /// "The port is 4711", "order number: 48213": what is told of a numbered thing, where nothing is counted.
+    fn is_told_of_a_numbered(&self, index: usize, next: usize) -> bool {
+        let text = |lexeme: &Lexeme<'_>| lexeme.word().map_or_else(|| lexeme.text.to_owned(), str::to_owned);
+        let Some(joint) = index.checked_sub(1) else { return false };
+        if !self.lexemes.get(joint).is_some_and(|lexeme| JOINING.contains(&text(lexeme).as_str()))
+            || !self.counts_nothing(next)
+        {
+            return false;
+        }
+        let from = joint.saturating_sub(SUBJECT);
+        let subject = self.lexemes.get(from..joint).unwrap_or_default();
+        let ends = |lexeme: &Lexeme<'_>| matches!(lexeme.kind, Kind::Sign(',' | '.' | ';' | '!' | '?'));
+        let clause = subject.rsplit(ends).next().unwrap_or_default();
+        clause.iter().enumerate().any(|(at, lexeme)| {
+            let Some(word) = lexeme.word() else { return false };
+            // "The number of the dead is 37": a number of something counts it.
+            let counts = matches!(word, "number" | "no" | "nos")
+                && clause.get(at + 1).and_then(Lexeme::word).is_some_and(|next| next == "of");
+            !counts && (among(NUMBERED, word) || among(PERHAPS_NUMBERED, word))
+        })
+    }
+}
