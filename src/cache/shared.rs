@@ -15,8 +15,10 @@ use crate::domain::{Clock, ids};
 use crate::outbound::CacheResult;
 use crate::store::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer, Store, StoreError};
 
-/// The longest a question is claimed for: a process that died holds the others up no longer than this.
-const LONGEST_LEASE: Duration = Duration::from_secs(30);
+/// For so long a claim holds without being renewed: what a killed process had asked is asked anew after this.
+const LONGEST_LEASE: Duration = Duration::from_secs(4);
+/// How often one who is still asking renews the claim. Most answers come sooner, so that this costs most questions nothing.
+const RENEWAL: Duration = Duration::from_millis(1_500);
 /// What a lease has over the asker's time: the answer of the last moment is written in it.
 const LEASE_MARGIN: Duration = Duration::from_millis(500);
 /// Between two looks while another process asks; they grow from the first to the last.
@@ -148,7 +150,10 @@ impl<A> SharedLevel<A> {
         F: Fn() -> R,
         R: Future<Output = Result<A, E>>,
     {
-        let answer = ask().await?;
+        let answer = match claim.as_ref().and_then(|claim| claim.holder.clone()) {
+            Some(holder) => self.holding(key, &holder, ask()).await?,
+            None => ask().await?,
+        };
         let ttl = ttl(&answer);
         match (self.form.write)(&answer) {
             // The claim is let go of: whoever asks next asks all of it.
@@ -165,6 +170,26 @@ impl<A> SharedLevel<A> {
             }
         }
         Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::Miss))
+    }
+
+    /// Waits for the answer and keeps the claim meanwhile. A renewal that fails is made good by the next one, or the claim
+    /// ends and another one asks too.
+    async fn holding<T>(&self, key: AnswerKey<'_>, holder: &str, asking: impl Future<Output = T>) -> T {
+        tokio::pin!(asking);
+        loop {
+            if let Ok(outcome) = timeout(RENEWAL, asking.as_mut()).await {
+                return outcome;
+            }
+            // Safe to be cancelled: the statement has its effect or has none.
+            tokio::select! {
+                outcome = asking.as_mut() => return outcome,
+                renewed = self.store.renew_claim(key, holder, LONGEST_LEASE + LEASE_MARGIN) => {
+                    if let Err(error) = renewed {
+                        tracing::debug!(provider = key.provider, %error, "a claim could not be renewed");
+                    }
+                }
+            }
+        }
     }
 
     /// One statement. The embedded store belongs to one process, where the first level lets one caller ask: no claims.

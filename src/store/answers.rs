@@ -100,6 +100,19 @@ impl Store {
         })
     }
 
+    /// Keeps a claim for another `lease`; one that somebody else took meanwhile stays theirs.
+    pub async fn renew_claim(&self, key: AnswerKey<'_>, holder: &str, lease: Duration) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE answer_claims SET until = clock_timestamp() + make_interval(secs => $3) WHERE key = $1 AND holder = $2",
+        )
+        .bind(key.hash)
+        .bind(holder)
+        .bind(lease.as_secs_f64())
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
     /// Writes answers and frees claims, all in one statement. An older answer never replaces a newer one.
     pub async fn note_answers(&self, notes: &[AnswerNote]) -> Result<(), StoreError> {
         if notes.is_empty() {

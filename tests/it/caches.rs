@@ -169,6 +169,22 @@ async fn a_holder_that_fails_or_goes_away_is_followed_by_the_next_and_its_error_
 }
 
 #[tokio::test]
+async fn who_asks_for_long_keeps_the_claim_and_the_others_wait_for_the_one_answer() {
+    let Some((_, [first, second])) = fleet::<2>().await else { return };
+    let question = within("takes its time", Duration::from_secs(20));
+    let slow = || async {
+        sleep(Duration::from_millis(6_500)).await;
+        Ok::<_, AskError>(found())
+    };
+    let (asked, waited) = tokio::join!(first.cache.get_or_ask(&question, slow), async {
+        sleep(Duration::from_millis(100)).await;
+        second.cache.get_or_ask(&question, || async { Err(AskError::Timeout) }).await
+    });
+    assert_eq!(asked.unwrap().1, Miss);
+    assert_eq!(waited.unwrap().1, Waited, "longer than an unrenewed claim lasts");
+}
+
+#[tokio::test]
 async fn a_dead_holder_holds_nobody_up_for_longer_than_its_own_time() {
     let Some((url, [alive])) = fleet::<1>().await else { return };
     let dead = database::connect(&url).await;

@@ -447,8 +447,7 @@ async fn what_is_looked_up_for_an_item_outlasts_a_cut_connection() {
     assert_eq!(database::cut_off(&url, "evidence_claims", known).await, Vec::<String>::new());
     let stems = ["bridge".to_owned()];
     let search = FeedSearch { stems: &stems, language: None, around: None, limit: 5 };
-    let found = database::cut_off(&url, "feed_entries", store.search_feed_entries(&search)).await;
-    assert_eq!(found.unwrap(), []);
+    assert_eq!(database::cut_off(&url, "feed_entries", store.search_feed_entries(&search)).await.unwrap(), []);
     let (wanted, slack) = (WantedFeeds::default(), TimeDelta::hours(1));
     assert!(database::cut_off(&url, "feeds", store.feed_freshness(&wanted, day(1), slack)).await.is_ok());
 }

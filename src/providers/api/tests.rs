@@ -147,7 +147,7 @@ async fn each_endpoint_has_its_own_rate_and_breaker_in_the_ledger_they_share() {
     // One call a minute and a refused key at the first, none of which the second knows of.
     let api = new(vec![place("slow", &bad.url, 1), place("fast", &good.url, 60_000)]).unwrap();
     for _ in 0..3 {
-        assert_eq!(ask(&api, &claim("a rate", "Euro")).await.unwrap().hits[0].title, "fast");
+        assert_eq!(ask(&api, &claim("a rate", "Euro")).await.unwrap().hits[0].title, "fast at 127.0.0.1");
     }
     assert_eq!((bad.seen().len(), good.seen().len()), (1, 3));
     let states: Vec<GateState> = api.endpoints.iter().map(|endpoint| endpoint.gate.status().state).collect();

@@ -214,8 +214,7 @@ impl Tested {
     /// Without what is another with each server and at each moment, once it was seen to be right.
     fn comparable(&self, mut found: Answer, server: &Url) -> Answer {
         for hit in found.hits.iter_mut().filter(|_| self.habits.tells_one_value) {
-            let rest = hit.url.strip_prefix(server.as_str()).expect("the address that was asked");
-            hit.url = format!("http://server.example/{rest}");
+            assert!(!hit.url.contains(server.authority()), "a value of ours is no page of the web: {}", hit.url);
             let came = hit.published_at.take().expect("the moment when it came");
             assert!((now() - came).num_seconds().abs() < 60, "{came}");
         }
