@@ -1,5 +1,7 @@
 //! A page ready to be judged: made of what was fetched, of a stored row, or of a text that a provider brought along.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
@@ -45,24 +47,41 @@ pub struct PreparedPage {
     pub(crate) origin: Origin,
     /// The operator's word on a text of their own, 0–1.
     pub(crate) stated: Option<f64>,
+    /// What its head says, and what the sentence says that our own knowledge found it by last; made when first wanted.
+    pub(crate) head: OnceLock<Arc<TextProfile>>,
+    pub(crate) told: OnceLock<(u64, Arc<TextProfile>)>,
     /// False until the first item that uses it has been committed with it.
     pub(crate) stored: std::sync::atomic::AtomicBool,
+}
+
+/// The same within a process; two stems that meet by chance only make a passage be looked at closely.
+pub(crate) fn stem_hash(stem: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    stem.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// One judge-sized piece of a page. Its stems are taken at once, the rest when it is first judged.
 #[derive(Debug)]
 pub(crate) struct Passage {
     pub(crate) text: String,
-    pub(crate) stems: Vec<String>,
+    /// Hashes of its stems, sorted: every claim is held against every passage of every page that is near, and numbers are
+    /// compared many times faster than words.
+    stems: Vec<u64>,
     profile: OnceLock<Arc<TextProfile>>,
 }
 
 impl Passage {
     fn new(text: String, language: Option<&str>) -> Self {
-        let mut stems = tokens::content_stems(&text, language);
-        stems.sort();
+        let mut stems: Vec<u64> = tokens::content_stems(&text, language).iter().map(|stem| stem_hash(stem)).collect();
+        stems.sort_unstable();
         stems.dedup();
         Self { text, stems, profile: OnceLock::new() }
+    }
+
+    /// How many of these stems, by [`stem_hash`], stand in it.
+    pub(crate) fn shares(&self, stems: &[u64]) -> usize {
+        stems.iter().filter(|stem| self.stems.binary_search(stem).is_ok()).count()
     }
 
     pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {
@@ -194,6 +213,8 @@ pub(super) fn empty_page(
         read_at: now,
         origin: Origin::Web,
         stated: None,
+        head: OnceLock::new(),
+        told: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
@@ -234,6 +255,8 @@ pub(super) fn from_article(
         read_at: now,
         origin: Origin::Web,
         stated: None,
+        head: OnceLock::new(),
+        told: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
@@ -244,6 +267,11 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         title: source.title.clone(),
         paragraphs: source.raw_text.split("\n\n").map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
         ..Article::default()
+    };
+    let origin = Origin::parse(&source.origin).unwrap_or(Origin::Web);
+    let pieces = match origin {
+        Origin::Corpus | Origin::Api | Origin::Database => own_passages(&article),
+        Origin::Web | Origin::Kb | Origin::FactCheck => passages(&article),
     };
     PreparedPage {
         id: source.id.clone(),
@@ -257,13 +285,15 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         based_on: source.based_on.clone(),
         publisher: source.publisher.clone(),
         failure: source.failure.clone().filter(|_| source.extraction_failed),
-        passages: passages(&article).into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
         language,
         expires_at: source.expires_at,
         validators: Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() },
         read_at: source.fetched_at,
-        origin: Origin::parse(&source.origin).unwrap_or(Origin::Web),
+        origin,
         stated: None,
+        head: OnceLock::new(),
+        told: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(true),
     }
 }
@@ -312,6 +342,8 @@ pub(super) fn from_content(
         read_at: now,
         origin: content.origin,
         stated: content.credibility,
+        head: OnceLock::new(),
+        told: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }

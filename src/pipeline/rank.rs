@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::claims::Claim;
+use super::page::stem_hash;
 use super::read::{Pages, ReadPage};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
@@ -128,17 +129,10 @@ async fn scored(
 /// The `most` passages of a page that share most words with the claim. A page that shares none still gets its best ones
 /// looked at: another language shares no words.
 fn closer_look(claim: &Claim, read: &ReadPage, most: usize) -> Vec<usize> {
-    let mut shared: Vec<(usize, usize)> = read
-        .page
-        .passages
-        .iter()
-        .enumerate()
-        .map(|(position, passage)| {
-            let common =
-                claim.profile.words.iter().filter(|word| passage.stems.binary_search(&word.stem).is_ok()).count();
-            (common, position)
-        })
-        .collect();
+    let words: Vec<u64> = claim.profile.words.iter().map(|word| stem_hash(&word.stem)).collect();
+    let passages = read.page.passages.iter().enumerate();
+    let mut shared: Vec<(usize, usize)> =
+        passages.map(|(position, passage)| (passage.shares(&words), position)).collect();
     shared.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     shared.into_iter().take(most).map(|(_, position)| position).collect()
 }

@@ -17,7 +17,7 @@ use crate::judging::sufficiency::{self, KnownPassage, Sufficiency, Wanted, cover
 use crate::outbound::{AskMeter, Asker};
 use crate::pipeline::claims::Claim;
 use crate::pipeline::normalise::Normal;
-use crate::pipeline::page::PreparedPage;
+use crate::pipeline::page::{PreparedPage, stem_hash};
 use crate::pipeline::read::{self, ReadPage};
 use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
 use crate::providers::{Hit, Query};
@@ -146,14 +146,19 @@ fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     if names.is_empty() {
         return true;
     }
-    let profile = |text: &str| TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]);
-    let sentence = profile(&hit.snippet);
+    let profile = |text: &str| Arc::new(TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]));
+    let key = stem_hash(&hit.snippet);
+    // A page is found by the same sentence again and again: what it says is kept with the page.
+    let (kept, told) = page.told.get_or_init(|| (key, profile(&hit.snippet)));
+    let sentence = if *kept == key { Arc::clone(told) } else { profile(&hit.snippet) };
     if sentence.entities.is_empty() || names.iter().any(|name| sufficiency::names(&sentence, name)) {
         return true;
     }
-    let head: String = page.text.chars().take(HEAD).collect();
-    let head = profile(&format!("{}.\n{head}", page.title.as_deref().unwrap_or_default()));
-    names.iter().any(|name| sufficiency::names(&head, name))
+    let head = page.head.get_or_init(|| {
+        let head: String = page.text.chars().take(HEAD).collect();
+        profile(&format!("{}.\n{head}", page.title.as_deref().unwrap_or_default()))
+    });
+    names.iter().any(|name| sufficiency::names(head, name))
 }
 
 /// What is known, judged as it would be for the verdict, and held against what settles a claim.
