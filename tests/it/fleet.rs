@@ -443,7 +443,7 @@ impl corroborate::outbound::Observer for Leases {
     fn circuit(&self, _: &'static str, _: &'static str) {}
     fn circuit_opened(&self, _: &'static str, _: &'static str) {}
     fn cost(&self, _: &'static str, _: f64) {}
-    fn cache(&self, _: &'static str, _: bool) {}
+    fn cache(&self, _: &'static str, _: corroborate::outbound::CacheResult) {}
     fn leased(&self, _: &'static str, _: u32) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
