@@ -14,7 +14,7 @@
 //!                     fact_check  has somebody checked it?                     providers, cache, store
 //!                     corroborate which other channels tell it?                store
 //!                     queries     two to four short ones per claim             language
-//!                     retrieve    provider after provider until enough         providers, cache
+//!                     retrieve    own knowledge, then others until enough      providers, cache
 //!                     read        pages: stored, or fetched safely and read    outbound, reading, store
 //!                     rank        the passages most about the claim            inference, judging
 //!                     judge       what does each passage say of it?            inference, judging
@@ -51,7 +51,7 @@ pub mod worker;
 // The stages above, one file each.
 pub mod pipeline;
 
-// Google Fact Check, GDELT, SearxNG, Brave: a folder each behind one trait.
+// Twelve providers, a folder each behind one trait; `docs/providers.md` is made from here.
 pub mod providers;
 
 // Model traits and the rule-based backends behind them.
@@ -66,7 +66,7 @@ pub mod reading;
 // Text in, structure out: sentences, names, numbers, dates, claims. Pure.
 pub mod language;
 
-// Answers and pages held in memory, single flight.
+// Answers in memory and in the store, pages in memory; one asker in the whole fleet.
 pub mod cache;
 
 // The only HTTP client: rate limit, breaker, retry, byte caps, address guard, robots.txt, replay.

@@ -69,9 +69,10 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     ])
     .await?;
     let (empty, empty_store) = read(&["Rain in June", "Snow in May"]).await?;
-    // Its tables are gone.
+    // Its connections are gone. (Without its tables, those of another schema might be found in their place.)
     let broken = store(4).await?;
     broken.throw_away().await.unwrap();
+    broken.close().await;
     // Its one connection is somebody else's.
     let slow = store(1).await?;
     let taken = slow.fleet_connection().await.unwrap();
