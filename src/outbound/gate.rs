@@ -383,9 +383,9 @@ impl Gate {
                 let wait = self.turnstile.open_until(now)? - now;
                 (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
             }
+            // What may have been billed is not bought again, but for a body that was cut off: that once.
+            AskError::Timeout | AskError::Lost { .. } | AskError::Server { .. } if self.price().is_some() => None,
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
-            // It was billed, most likely, and what was slow or broke off a moment ago is not worth its price again.
-            AskError::Timeout | AskError::Lost { .. } if self.price().is_some() => None,
             _ => Some(delays.next()),
         }
     }

@@ -414,12 +414,14 @@ async fn each_attempt_is_counted_and_only_those_that_may_be_billed_cost() {
 }
 
 #[tokio::test]
-async fn a_paid_call_that_broke_off_is_billed_and_not_made_again() {
-    let lost = Reply::Fail(AskError::Lost { detail: "reset".into() });
-    let meter = AskMeter::default();
-    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [lost, OK], 10.0);
-    assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), "connection_lost");
-    assert_eq!((bench.script.asked(), bench.spent().await, meter.usd()), (1, 0.5, 0.5));
+async fn a_paid_call_that_broke_off_or_failed_behind_is_billed_and_not_made_again() {
+    for error in [AskError::Lost { detail: "reset".into() }, AskError::Server { status: 502 }] {
+        let meter = AskMeter::default();
+        let label = error.label();
+        let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [Reply::Fail(error), OK], 10.0);
+        assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), label);
+        assert_eq!((bench.script.asked(), bench.spent().await, meter.usd()), (1, 0.5, 0.5));
+    }
 }
 
 #[tokio::test]
