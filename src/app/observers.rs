@@ -245,6 +245,7 @@ mod tests {
         }
         for cause in [
             Degradation::ProviderOpen(String::new()),
+            Degradation::ProviderBusy(String::new()),
             Degradation::ProviderFailed(String::new()),
             Degradation::ProviderDisabled(String::new()),
             Degradation::Deadline,

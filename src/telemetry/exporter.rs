@@ -249,6 +249,7 @@ pub(super) mod tests {
         }
         let causes = [
             Degradation::ProviderOpen(String::new()),
+            Degradation::ProviderBusy(String::new()),
             Degradation::ProviderFailed(String::new()),
             Degradation::ProviderDisabled(String::new()),
             Degradation::Deadline,

@@ -161,9 +161,11 @@ fn without_fact_checks(services: &Services, journal: &Journal) -> bool {
     let Some(provider) = &services.providers.fact_check else { return true };
     let name = provider.name();
     journal.degraded().iter().any(|cause| match cause {
-        Degradation::ProviderOpen(who) | Degradation::ProviderFailed(who) | Degradation::ProviderDisabled(who) => {
-            who == name
-        }
+        Degradation::ProviderOpen(who)
+        | Degradation::ProviderBusy(who)
+        | Degradation::ProviderFailed(who)
+        | Degradation::ProviderDisabled(who)
+        | Degradation::StoreAway(who) => who == name,
         Degradation::Deadline | Degradation::Budget => !journal.was_checked(name),
         _ => false,
     })
