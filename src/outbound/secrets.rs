@@ -11,7 +11,7 @@ use super::blotter::Blotter;
 use super::client::{ApiResponse, content_type};
 use super::error::AskError;
 
-/// Shorter ones are placeholders (`k`, `test`): blotting them out would garble the answer.
+/// Shorter ones are of a simulator (`k`, `test`): blotting them out would garble the answer.
 const SHORTEST_IN_ANSWERS: usize = 8;
 
 /// Where a key goes that is no header.

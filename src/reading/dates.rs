@@ -15,7 +15,7 @@ pub struct ParsedDate {
     pub has_zone: bool,
 }
 
-/// Reads one date. `None` for what is ambiguous (`11/12/2026`), for placeholders (zero, the epoch, year 1) and for
+/// Reads one date. `None` for what is ambiguous (`11/12/2026`), for what stands for no date (zero, the epoch, year 1) and for
 /// years outside 1800–2199. A time without a zone is taken as UTC. Future dates are returned: the caller knows "now".
 pub fn parse_date(text: &str) -> Option<DateTime<Utc>> {
     parse_dated(text).map(|parsed| parsed.at)

