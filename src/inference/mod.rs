@@ -4,7 +4,10 @@
 //! To add a backend: a file that implements one of the traits, a name that says what it is, and its place in
 //! [`Models`], which only `app` builds.
 
+mod error;
+pub mod folder;
 pub mod hashed;
+mod manifest;
 pub mod rules;
 
 use std::fmt::Debug;
@@ -14,6 +17,10 @@ use futures::future::BoxFuture;
 
 use crate::domain::evidence::StanceProbabilities;
 use crate::judging::profile::TextProfile;
+
+pub use error::ModelError;
+pub use folder::{ModelFolder, scan};
+pub use manifest::{Label, Manifest, PairOrder, Pooling, Task};
 
 /// What a model could not do, in words for a person.
 #[derive(Debug, Clone, thiserror::Error)]
