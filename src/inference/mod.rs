@@ -7,7 +7,9 @@
 mod error;
 pub mod folder;
 pub mod hashed;
+mod labels;
 mod manifest;
+pub mod remote;
 pub mod rules;
 
 use std::fmt::Debug;
