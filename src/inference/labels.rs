@@ -37,7 +37,7 @@ pub(super) fn labels_of(id2label: &BTreeMap<String, String>) -> Result<Vec<Label
 }
 
 /// Whether these are the classes of an NLI model, each once.
-fn is_whole(labels: &[Label]) -> bool {
+pub(super) fn is_whole(labels: &[Label]) -> bool {
     let has = |label| labels.contains(&label);
     match labels.len() {
         2 => has(Label::Entail) && has(Label::NotEntail),

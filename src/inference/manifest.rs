@@ -7,6 +7,8 @@ use figment::Figment;
 use figment::providers::{Format, Toml};
 use serde::{Deserialize, Serialize};
 
+use super::labels::is_whole;
+
 /// Names that the configuration gives to choices that are no models.
 const RESERVED_NAMES: [&str; 4] = ["auto", "hashed", "rules", "lexical"];
 
@@ -224,10 +226,7 @@ impl Manifest {
     }
 
     fn check_stance(&self) -> Result<(), String> {
-        use Label::{Contradict, Entail, Neutral, NotEntail};
-        let mut sorted: Vec<u8> = self.labels.iter().map(|label| *label as u8).collect();
-        sorted.sort_unstable();
-        if sorted != [Entail as u8, Neutral as u8, Contradict as u8] && sorted != [Entail as u8, NotEntail as u8] {
+        if !is_whole(&self.labels) {
             return Err("a stance model needs `labels` in the order of its logits: \"entail\", \"neutral\" and \
                         \"contradict\", or \"entail\" and \"not_entail\" (its config.json says the order in id2label)"
                 .to_owned());

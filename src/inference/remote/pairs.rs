@@ -12,7 +12,7 @@ use super::server::Server;
 use super::wire::{self, Scored};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::labels::probabilities;
-use crate::inference::{InferenceError, Label, Pair, Reranker, StanceModel};
+use crate::inference::{InferenceError, Judgement, Label, Pair, Reranker, StanceModel};
 
 /// A passage and a claim to try a server with.
 const PROBE: (&str, &str) = ("The bridge reopened on Monday.", "The bridge is open again.");
@@ -82,8 +82,12 @@ impl StanceModel for RemoteStance {
         &self.judge
     }
 
-    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<StanceProbabilities>, InferenceError>> {
-        Box::pin(async move { self.ask(&texts(pairs)).await.map_err(|error| super::failure(&self.judge, &error)) })
+    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
+        Box::pin(async move {
+            let given = self.ask(&texts(pairs)).await.map_err(|error| super::failure(&self.judge, &error))?;
+            let judged = |probabilities| Judgement { probabilities, judge: Arc::clone(&self.judge) };
+            Ok(given.into_iter().map(judged).collect())
+        })
     }
 }
 
