@@ -8,6 +8,8 @@ mod error;
 pub mod folder;
 pub mod hashed;
 mod labels;
+#[cfg(feature = "models")]
+pub mod local;
 mod manifest;
 pub mod remote;
 pub mod rules;
