@@ -1,8 +1,8 @@
 //! Fetches models of a hub into the folder of models, each whole or not at all.
 //!
 //! A model is put together in a folder beside the others, `model.toml` last, held against its checksums, and only then
-//! given its place. A run that is cut off at any moment leaves what was there before, and what it has fetched for the next
-//! run. One run at a time works on a folder.
+//! given its place by a rename. A run that is cut off leaves what it has fetched for the next one. One run at a time works
+//! on a folder.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -124,6 +124,7 @@ impl PullLock {
         }
         std::fs::write(staging.join(MANIFEST_FILE), manifest(model, &read, &origin, &sums)).map_err(failed)?;
         ModelFolder::read(&staging)?.verify()?;
+        only_its_files(&staging).map_err(failed)?;
         self.settle(&staging, &place)?;
         Ok(Pulled { folder: ModelFolder::read(&place)?, was_there: false })
     }
@@ -141,6 +142,18 @@ impl PullLock {
         drop(std::fs::remove_dir_all(&old));
         Ok(())
     }
+}
+
+/// Takes away what runs for other revisions left beside a model's three files.
+fn only_its_files(staging: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(staging)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !matches!(name, "model.onnx" | "tokenizer.json" | MANIFEST_FILE) {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 fn origin(model: &HubModel, commit: &str) -> String {
@@ -347,8 +360,10 @@ mod tests {
         let error = pull(&unnamed, models.path(), &JUDGE).await.unwrap_err().to_string();
         assert!(error.contains("LABEL_0, LABEL_1") && error.contains("acme/judge"), "{error}");
         assert!(crate::inference::scan(models.path()).unwrap().is_empty());
-        // The real thing from another hub is built upon none of that.
+        // The real thing from another hub is built upon none of that, and takes none of it along.
+        std::fs::write(models.path().join(STAGING).join("judge/model.onnx.0123456789ab.part"), "half").unwrap();
         assert!(!pull(&other, models.path(), &JUDGE).await.unwrap().was_there);
+        assert_eq!(std::fs::read_dir(models.path().join("judge")).unwrap().count(), 3);
     }
 
     #[tokio::test]

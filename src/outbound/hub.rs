@@ -135,7 +135,7 @@ impl HubClient {
     }
 
     /// Brings a file to `target`, whose folder is there. What an earlier attempt left of the same content is kept and
-    /// only the rest fetched. Returns its SHA-256.
+    /// only the rest fetched, nothing where it stands at `target` already. Returns its SHA-256.
     ///
     /// `facts` say what is expected: a length and a checksum that are not met are errors, and nothing stands at `target`
     /// then. Without a checksum nothing is resumed, since nobody could tell whether both halves belong together.

@@ -32,6 +32,10 @@ impl Part {
         let (path, tag_path) = (beside(target, &format!("{of}.part")), beside(target, &format!("{of}.tag")));
         let failed = |error: std::io::Error| HubError::of_disk(&path, &error, facts.size);
         let resumes = facts.sha256.is_some();
+        if resumes && !path.exists() && target.exists() {
+            // An earlier run had it whole: it is held against its checksum again, and not fetched again.
+            fs::rename(target, &path).await.map_err(failed)?;
+        }
         let mut options = OpenOptions::new();
         let mut file =
             options.create(true).read(true).write(true).truncate(!resumes).open(&path).await.map_err(failed)?;
