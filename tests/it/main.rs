@@ -15,6 +15,8 @@ mod feeds;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod recordings;
 #[cfg(test)]
 mod simulator;
