@@ -28,6 +28,8 @@ TABLE_LIMIT = 127
 # Activations are centred on this value of uint8 and reach 127 to either side.
 ACTIVATION_CENTRE = 128
 ACTIVATION_LIMIT = 127
+# A power of two, so that multiplying by its reciprocal and dividing by it round alike in every runtime.
+ACTIVATION_STEP = 1 / 128
 # A token whose activations are all zero must not divide by zero.
 SMALLEST_SCALE = 1e-9
 # Tables smaller than this are not worth two more operators.
@@ -98,12 +100,14 @@ def quantise_activation(rewriter: Rewriter, name: str) -> tuple[str, str]:
     negated = rewriter.node("Neg", [lowest], f"{name}_negated")
     smallest = rewriter.constant("quantised_smallest", np.array(SMALLEST_SCALE, dtype=np.float32))
     largest = rewriter.node("Max", [highest, negated, smallest], f"{name}_largest")
-    relative = rewriter.node("Div", [name, largest], f"{name}_relative")
-    step = rewriter.constant("quantised_step", np.array(1 / ACTIVATION_LIMIT, dtype=np.float32))
+    share = rewriter.constant("quantised_share", np.array(1 / (ACTIVATION_LIMIT * ACTIVATION_STEP), dtype=np.float32))
+    full_scale = rewriter.node("Mul", [largest, share], f"{name}_full_scale")
+    relative = rewriter.node("Div", [name, full_scale], f"{name}_relative")
+    step = rewriter.constant("quantised_step", np.array(ACTIVATION_STEP, dtype=np.float32))
     centre = rewriter.constant("quantised_centre", np.array(ACTIVATION_CENTRE, dtype=np.uint8))
     quantised = rewriter.node("QuantizeLinear", [relative, step, centre], f"{name}_quantised")
-    rewriter.activations[name] = (quantised, largest)
-    return quantised, largest
+    rewriter.activations[name] = (quantised, full_scale)
+    return quantised, full_scale
 
 
 def quantise_product(rewriter: Rewriter, node: NodeProto, weight: np.ndarray) -> None:
@@ -113,7 +117,7 @@ def quantise_product(rewriter: Rewriter, node: NodeProto, weight: np.ndarray) ->
     quantised, token_scale = quantise_activation(rewriter, node.input[0])
     rewriter.constant(f"{name}_integers", integers)
     # The step of the activations is a constant: it goes into the weights' scale.
-    rewriter.constant(f"{name}_scale", scale / np.float32(ACTIVATION_LIMIT))
+    rewriter.constant(f"{name}_scale", scale * np.float32(ACTIVATION_STEP))
     rewriter.constant(f"{name}_zero", np.zeros(weight.shape[1], dtype=np.int8))
     inputs = [quantised, f"{name}_integers", "quantised_centre", f"{name}_zero"]
     product = rewriter.node("MatMulInteger", inputs, f"{output}_product")
