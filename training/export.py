@@ -79,7 +79,8 @@ def export(model: PreTrainedModel, kind: str, target: Path) -> None:
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            Plain(model, output, names),
+            # The exporter puts back the mode it finds: a wrapper in training mode would switch the model's dropout on.
+            Plain(model, output, names).eval(),
             example_inputs(model, names),
             str(target),
             input_names=names,
