@@ -199,8 +199,9 @@ def make_task(architecture: Architecture, model: PreTrainedModel, task: str, tok
     for index, (case, encoding) in enumerate(zip(made, encodings, strict=True)):
         case["ids"] = encoding.ids
         case["second_segment"] = sum(encoding.type_ids)
-        for precision, rows in given.items():
-            case[precision] = [round(float(value), DIGITS) for value in rows[index]]
+        case["answers"] = {
+            precision: [round(float(value), DIGITS) for value in rows[index]] for precision, rows in given.items()
+        }
     report(architecture.name, task, given)
     return made
 

@@ -36,7 +36,7 @@ AWKWARD = [
     "The ﬁrst “report”… cost 4２ €\u00a0000 — naïve, cafe\u0301 and ΑΘΗΝΑ.",
     "  two  blanks,\ta tab\nand a line  ",
     "🦊 saw 👩‍🔬 at CO₂ levels of 1½ × 10³; don't, won't, it's.",
-    "x",
+    "no",
 ]
 
 
