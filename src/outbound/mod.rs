@@ -42,6 +42,7 @@ mod spend;
 pub(crate) mod test_server;
 mod turnstile;
 
+pub use backoff_delays::Delays;
 pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
 #[cfg(test)]
 pub(crate) use error::samples::all as every_ask_error;
