@@ -10,7 +10,7 @@ use crate::inference::folder::{Manifest, ModelError, ModelFolder, PairOrder, Tas
 
 /// Longest input of the trial, in tokens. Attention takes memory with the square of the length: a model for 8,192 tokens
 /// is believed beyond this.
-const TRIAL_TOKENS: usize = 512;
+const TRIAL_TOKENS: usize = 1_024;
 
 /// A claim and a passage to try a model with.
 const TRIAL: (&str, &str) = ("The bridge is open again.", "The bridge reopened on Monday, the city council said.");

@@ -1,1 +1,238 @@
+//! Loaded models on small encoders with random weights (`training/fixtures.py` makes them), and everything that can be
+//! wrong with a folder.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::join_all;
+use tempfile::TempDir;
+
+use super::tokens::Texts;
+use super::{LocalEmbedder, LocalReranker, LocalStance};
+use crate::domain::evidence::StanceProbabilities;
+use crate::inference::folder::{ModelError, ModelFolder};
+use crate::inference::{Embedder, Judgement, Pair, Reranker, StanceModel};
+use crate::judging::profile::TextProfile;
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models"))
+}
+
+fn fixture(name: &str) -> ModelFolder {
+    ModelFolder::read(&fixtures().join(name)).unwrap()
+}
+
+/// A copy of a fixture whose manifest is changed and whose checksums are left out.
+fn altered(name: &str, change: impl Fn(&str) -> String) -> (TempDir, ModelFolder) {
+    let dir = tempfile::tempdir().unwrap();
+    for file in ["model.onnx", "tokenizer.json"] {
+        std::fs::copy(fixtures().join(name).join(file), dir.path().join(file)).unwrap();
+    }
+    let manifest = std::fs::read_to_string(fixtures().join(name).join("model.toml")).unwrap();
+    let plain = manifest.split("[sha256]").next().unwrap();
+    write(dir.path(), "model.toml", change(plain).as_bytes());
+    let folder = ModelFolder::read(dir.path()).unwrap();
+    (dir, folder)
+}
+
+fn write(dir: &Path, file: &str, bytes: &[u8]) {
+    std::fs::write(dir.join(file), bytes).unwrap();
+}
+
+fn pair(claim: &str, passage: &str) -> Pair {
+    let profile = |text: &str| Arc::new(TextProfile::new(text, Some("en"), None, &[]));
+    Pair { claim: profile(claim), passage: profile(passage) }
+}
+
+const TEXTS: [&str; 6] = [
+    "The bridge reopened on Monday.",
+    "The bridge over the river in Kyiv reopened on Monday, the city council said, after eleven months of repairs that cost \
+     more than planned.",
+    "No.",
+    "12 people died in 2021, 3.5 percent more than the year before",
+    "Мост снова открыт.",
+    "Shares of the chip maker fell after weak quarterly results, and the board asked its director to resign.",
+];
+
+#[tokio::test]
+async fn a_text_has_one_vector_whatever_stands_beside_it() {
+    for name in ["bert-embedding-f32", "bert-embedding-int8"] {
+        let together = LocalEmbedder::load(&fixture(name)).unwrap();
+        let alone = LocalEmbedder::load(&fixture(name)).unwrap();
+        let batch = together.embed(&TEXTS).await.unwrap();
+        for (text, vector) in TEXTS.iter().zip(&batch) {
+            let single = alone.embed(&[*text]).await.unwrap().pop().unwrap();
+            assert_eq!(single.len(), together.dimension());
+            let worst = vector.iter().zip(&single).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(worst < 1e-5, "{name}: {text} differs by {worst}");
+            let length: f32 = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+            assert!((length - 1.0).abs() < 1e-4, "{length}");
+        }
+        assert_ne!(batch[0], batch[1]);
+    }
+}
+
+#[tokio::test]
+async fn a_pair_is_judged_alike_alone_and_among_others() {
+    for name in ["bert-stance-f32", "bert-stance-int8"] {
+        let together = LocalStance::load(&fixture(name)).unwrap();
+        let alone = LocalStance::load(&fixture(name)).unwrap();
+        let pairs: Vec<Pair> = TEXTS.iter().map(|passage| pair("The bridge is open again.", passage)).collect();
+        let batch = together.judge(&pairs).await.unwrap();
+        for (one, among) in pairs.iter().zip(&batch) {
+            let Judgement { probabilities: single, judge } =
+                alone.judge(std::slice::from_ref(one)).await.unwrap().pop().unwrap();
+            assert_eq!(&*judge, format!("model:{name}"));
+            let among = among.probabilities;
+            assert!((single.entail - among.entail).abs() < 1e-5 && (single.neutral - among.neutral).abs() < 1e-5);
+            assert!((single.entail + single.neutral + single.contradict - 1.0).abs() < 1e-5, "{single:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_models_at_work_and_many_callers_come_to_the_same() {
+    let embedder = LocalEmbedder::load(&fixture("bert-embedding-f32")).unwrap();
+    let stance = LocalStance::load(&fixture("bert-stance-f32")).unwrap();
+    let pairs: Vec<Pair> = TEXTS.iter().map(|passage| pair("The bridge is open.", passage)).collect();
+    let vectors = join_all((0..8).map(|_| embedder.embed(&TEXTS)));
+    let judgements = join_all((0..8).map(|_| stance.judge(&pairs)));
+    let (vectors, judgements) = tokio::join!(vectors, judgements);
+    let vectors: Vec<_> = vectors.into_iter().map(Result::unwrap).collect();
+    let judgements: Vec<_> = judgements.into_iter().map(Result::unwrap).collect();
+    assert!(vectors.iter().all(|one| one == &vectors[0]));
+    assert!(judgements.iter().all(|one| one == &judgements[0]));
+}
+
+#[tokio::test]
+async fn texts_that_say_nothing_are_no_direction_and_no_opinion() {
+    let embedder = LocalEmbedder::load(&fixture("bert-embedding-f32")).unwrap();
+    let nothing = embedder.embed(&["", "   ", " … !", "𓀀𓀁 𓀂"]).await.unwrap();
+    assert!(nothing.iter().flatten().all(|value| *value == 0.0));
+    assert!(embedder.embed(&[]).await.unwrap().is_empty());
+
+    let stance = LocalStance::load(&fixture("bert-stance-f32")).unwrap();
+    let pairs = [pair("", "The bridge reopened."), pair("The bridge reopened.", ""), pair("𓀀𓀁", "𓀂")];
+    let judged = stance.judge(&pairs).await.unwrap();
+    assert!(judged.iter().all(|judged| judged.probabilities == StanceProbabilities::NEUTRAL));
+}
+
+#[tokio::test]
+async fn very_long_texts_are_cut_and_not_refused() {
+    let embedder = LocalEmbedder::load(&fixture("bert-embedding-f32")).unwrap();
+    let long = "The bridge over the river reopened on Monday. ".repeat(2_500);
+    let one_word = "a".repeat(100_000);
+    let vectors = embedder.embed(&[&long, &one_word]).await.unwrap();
+    assert!(vectors[0].iter().any(|value| *value != 0.0));
+
+    let stance = LocalStance::load(&fixture("bert-stance-f32")).unwrap();
+    stance.judge(&[pair(&long, &long), pair("The bridge is open.", &long)]).await.unwrap();
+}
+
+#[test]
+fn a_pair_is_cut_at_the_passages_end() {
+    let (_dir, folder) = altered("bert-stance-f32", |text| text.replace("max_length = 512", "max_length = 20"));
+    let texts = Texts::load(&folder).unwrap();
+    let whole = |text: &str| texts.single(text).unwrap().unwrap().ids.len() - 2;
+    let (short, long) = ("no no no", "it was in the city it was in the city it was in the city it was in the city");
+    assert!(whole(short) < 8 && whole(long) > 17);
+
+    // The claim is whole, the passage has the rest.
+    let row = texts.pair(short, long, false).unwrap().unwrap();
+    assert_eq!(row.ids.len(), 20);
+    assert_eq!(row.types.iter().filter(|kind| **kind == 1).count(), whole(short) + 1);
+    let row = texts.pair(short, long, true).unwrap().unwrap();
+    assert_eq!(row.types.iter().filter(|kind| **kind == 0).count(), whole(short) + 2);
+
+    // A claim may take what a short passage leaves, and half of the room beside a long one.
+    let row = texts.pair(long, short, false).unwrap().unwrap();
+    assert_eq!(row.types.iter().filter(|kind| **kind == 0).count(), whole(short) + 2);
+    assert_eq!(row.ids.len(), 20);
+    let row = texts.pair(long, long, false).unwrap().unwrap();
+    assert_eq!(row.types.iter().filter(|kind| **kind == 1).count(), 17 / 2 + 1);
+    assert_eq!(row.ids.len(), 20);
+}
+
+fn refused(name: &str, change: impl Fn(&str) -> String) -> ModelError {
+    let (_dir, folder) = altered(name, change);
+    let error = if name.contains("stance") {
+        LocalStance::load(&folder).map(drop)
+    } else {
+        LocalEmbedder::load(&folder).map(drop)
+    };
+    error.unwrap_err()
+}
+
+#[test]
+fn a_manifest_that_does_not_fit_the_graph_says_which_key_to_change() {
+    let error = refused("bert-embedding-f32", |text| text.replace("dimension = 32", "dimension = 64"));
+    assert!(matches!(&error, ModelError::Output { mend, .. } if mend.contains("dimension = 32")), "{error}");
+    let error = refused("bert-embedding-f32", |text| text.replace("\"mean\"", "\"none\""));
+    assert!(matches!(&error, ModelError::Output { mend, .. } if mend.contains("pooling")), "{error}");
+    let labels = "labels = [\"entail\", \"neutral\", \"contradict\"]";
+    let two = |text: &str| text.replace(labels, "labels = [\"entail\", \"not_entail\"]");
+    let error = refused("bert-stance-f32", two);
+    assert!(matches!(&error, ModelError::Output { mend, .. } if mend.contains("3 logits")), "{error}");
+    let error = refused("bert-stance-f32", |text| text.replace("max_length = 512", "max_length = 600"));
+    assert!(error.to_string().contains("600 tokens") && error.to_string().contains("`max_length`"), "{error}");
+}
+
+#[test]
+fn a_model_for_something_else_is_refused() {
+    let error = LocalStance::load(&fixture("bert-embedding-f32")).unwrap_err();
+    assert!(matches!(&error, ModelError::Task { found: "embedding", expected: "stance", .. }), "{error}");
+    LocalReranker::load(&fixture("bert-stance-f32")).unwrap_err();
+}
+
+#[test]
+fn damaged_and_missing_files_are_named() {
+    let (dir, folder) = altered("bert-stance-f32", str::to_owned);
+    write(dir.path(), "model.onnx", b"no model");
+    let error = LocalStance::load(&folder).unwrap_err();
+    assert!(matches!(error, ModelError::Graph { .. }), "{error}");
+
+    let whole = std::fs::read(fixtures().join("bert-stance-f32/model.onnx")).unwrap();
+    write(dir.path(), "model.onnx", &whole[..whole.len() / 2]);
+    let error = LocalStance::load(&folder).unwrap_err();
+    assert!(matches!(error, ModelError::Graph { .. }), "{error}");
+
+    write(dir.path(), "tokenizer.json", b"{}");
+    let error = LocalStance::load(&folder).unwrap_err();
+    assert!(matches!(&error, ModelError::Tokenizer { file, .. } if file == "tokenizer.json"), "{error}");
+
+    std::fs::remove_file(dir.path().join("tokenizer.json")).unwrap();
+    let error = LocalStance::load(&folder).unwrap_err();
+    assert!(matches!(&error, ModelError::File { file, .. } if file == "tokenizer.json"), "{error}");
+}
+
+#[test]
+fn a_changed_file_is_not_loaded() {
+    let (dir, _) = altered("bert-stance-f32", str::to_owned);
+    std::fs::copy(fixtures().join("bert-stance-f32/model.toml"), dir.path().join("model.toml")).unwrap();
+    std::fs::copy(fixtures().join("bert-stance-int8/model.onnx"), dir.path().join("model.onnx")).unwrap();
+    let error = LocalStance::load(&ModelFolder::read(dir.path()).unwrap()).unwrap_err();
+    assert!(matches!(&error, ModelError::Checksum { file, .. } if file == "model.onnx"), "{error}");
+}
+
+#[test]
+fn a_tokenizer_of_another_model_is_found_out() {
+    let (dir, folder) = altered("bert-stance-f32", str::to_owned);
+    let mut tokenizer: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("tokenizer.json")).unwrap()).unwrap();
+    let words = tokenizer["model"]["vocab"].as_object_mut().unwrap();
+    for more in 0..500 {
+        words.insert(format!("word{more}"), words.len().into());
+    }
+    write(dir.path(), "tokenizer.json", tokenizer.to_string().as_bytes());
+    let error = LocalStance::load(&folder).unwrap_err();
+    assert!(matches!(error, ModelError::Vocabulary { .. }), "{error}");
+    assert!(error.to_string().contains("same export"), "{error}");
+}
+
+#[test]
+fn an_operator_nobody_has_is_named() {
+    let error = LocalStance::load(&fixture("unsupported-operator")).unwrap_err();
+    let ModelError::Operator { operator, .. } = &error else { panic!("{error}") };
+    assert!(!operator.is_empty() && !operator.contains(' '), "{error}");
+    assert!(error.to_string().contains("opset"), "{error}");
+}
