@@ -99,7 +99,9 @@ fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>
         return Err(Misread::NotANumber);
     }
     if manifest.normalize {
-        vector.iter_mut().for_each(|value| *value /= length);
+        for value in &mut vector {
+            *value /= length;
+        }
     }
     Ok(vector)
 }
@@ -114,7 +116,9 @@ fn mean(values: &[f32], dimension: usize) -> Vec<f32> {
             *sum += value;
         }
     }
-    sums.iter_mut().for_each(|sum| *sum /= count);
+    for sum in &mut sums {
+        *sum /= count;
+    }
     sums
 }
 

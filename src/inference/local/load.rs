@@ -53,7 +53,7 @@ fn try_out(folder: &ModelFolder, texts: &Texts, runner: &mut Runner) -> Result<(
     };
     let plain = plain.map_err(strange)?;
     // A tokenizer that knows no English word is not broken; its own vocabulary is tried next.
-    for row in plain.iter() {
+    if let Some(row) = &plain {
         run_one(runner, row).map_err(|error| match error {
             RowError::Misread(Misread::Shape { expected, found, mend }) => {
                 ModelError::Output { location: location(), expected, found, mend }

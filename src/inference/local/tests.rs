@@ -11,7 +11,7 @@ use super::tokens::Texts;
 use super::{LocalEmbedder, LocalReranker, LocalStance};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::folder::{ModelError, ModelFolder};
-use crate::inference::{Embedder, Judgement, Pair, Reranker, StanceModel};
+use crate::inference::{Embedder, Judgement, Pair, StanceModel};
 use crate::judging::profile::TextProfile;
 
 fn fixtures() -> PathBuf {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use ort::environment::Environment;
 use ort::session::{Session, SessionInputValue};
-use ort::value::Tensor;
+use ort::value::{Outlet, Tensor};
 
 use super::{Backend, Input, Output, answering, inputs, threads};
 use crate::inference::folder::{ModelError, ModelFolder};
@@ -61,7 +61,7 @@ impl OnnxRuntime {
             .map_err(|error| refused(error.to_string()))?
             .commit_from_memory(&bytes)
             .map_err(|error| refused(error.to_string()))?;
-        let inputs = inputs(folder, session.inputs().iter().map(|input| input.name()))?;
+        let inputs = inputs(folder, session.inputs().iter().map(Outlet::name))?;
         let outputs: Vec<String> = session.outputs().iter().map(|output| output.name().to_owned()).collect();
         let output = answering(&folder.manifest, &outputs).cloned();
         let output = output.ok_or_else(|| refused("it has no output".to_owned()))?;
