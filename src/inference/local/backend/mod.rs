@@ -99,7 +99,7 @@ fn inputs<'a>(folder: &ModelFolder, names: impl Iterator<Item = &'a str>) -> Res
     })
 }
 
-/// Threads of the models, all together: they share one pool, so that two models at work do not take each other's cores.
+/// Threads that models may keep busy, all together: the cores this process may use.
 pub(super) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use rayon::prelude::*;
 use rten::{LoadError, LoadErrorKind, Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
 use rten_tensor::prelude::*;
 
@@ -12,9 +12,15 @@ use super::{Backend, Input, Output, answering, inputs, threads};
 use crate::inference::folder::{ModelError, ModelFolder};
 use crate::inference::local::tokens::Tokens;
 
-/// One pool for every model of the process. The runtime's own would count the machine's cores, not those that a
-/// container's limit leaves to this process.
-static THREADS: LazyLock<Arc<ThreadPool>> = LazyLock::new(|| Arc::new(ThreadPool::with_num_threads(threads())));
+/// All cores for one row. The runtime's own pool would count the machine's cores, not those that a container's limit
+/// leaves to this process.
+static WIDE: LazyLock<Arc<ThreadPool>> = LazyLock::new(|| Arc::new(ThreadPool::with_num_threads(threads())));
+
+/// A core for each of several rows. Rows that share the cores for every operator wait for the slowest of them some
+/// hundred times a run, and the cores have other work to do: pages are read meanwhile. All models share these threads, so
+/// that two at work do not crowd the cores.
+static LANES: LazyLock<Vec<Arc<ThreadPool>>> =
+    LazyLock::new(|| (0..threads()).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect());
 
 pub(super) struct Rten {
     model: Model,
@@ -54,7 +60,29 @@ impl Rten {
         Ok(Self { model, inputs, output })
     }
 
-    fn one(&self, row: &Tokens) -> Result<Output, String> {
+    /// Works rows off in each lane, whoever is free taking the next.
+    fn beside_each_other(&self, rows: &[&Tokens]) -> Vec<(usize, Result<Output, String>)> {
+        let next = AtomicUsize::new(0);
+        let work = |lane: &Arc<ThreadPool>| {
+            let mut done = Vec::new();
+            loop {
+                let position = next.fetch_add(1, Ordering::Relaxed);
+                let Some(row) = rows.get(position) else { return done };
+                done.push((position, self.one(row, lane)));
+            }
+        };
+        std::thread::scope(|scope| {
+            let lanes: Vec<_> = LANES.iter().take(rows.len()).collect();
+            let workers: Vec<_> = lanes.into_iter().map(|lane| scope.spawn(move || lane.run(|| work(lane)))).collect();
+            let joined = workers.into_iter().map(|worker| {
+                // A panic is the caller's to catch.
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            joined.flatten().collect()
+        })
+    }
+
+    fn one(&self, row: &Tokens, pool: &Arc<ThreadPool>) -> Result<Output, String> {
         let shape = [1, row.ids.len()];
         let mut given: Vec<(NodeId, ValueOrView<'_>)> = Vec::with_capacity(self.inputs.len());
         for (node, input) in &self.inputs {
@@ -64,7 +92,7 @@ impl Rten {
             let value = Value::from_shape(shape, values).map_err(|error| error.to_string())?;
             given.push((*node, value.into()));
         }
-        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&THREADS)));
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
         let outputs = self.model.run(given, &[self.output], Some(options)).map_err(|error| error.to_string())?;
         let tensor = outputs.into_iter().next().and_then(Value::into_tensor::<f32>);
         let tensor = tensor.ok_or_else(|| "its answer is not made of 32-bit floats".to_owned())?;
@@ -74,8 +102,12 @@ impl Rten {
 
 impl Backend for Rten {
     fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Output, String>> {
-        let model = &*self;
-        THREADS.run(|| rows.par_iter().map(|row| model.one(row)).collect())
+        if let [row] = rows {
+            return vec![self.one(row, &WIDE)];
+        }
+        let mut answers = self.beside_each_other(rows);
+        answers.sort_unstable_by_key(|(position, _)| *position);
+        answers.into_iter().map(|(_, answer)| answer).collect()
     }
 }
 
