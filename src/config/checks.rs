@@ -108,6 +108,7 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
 fn model_contradictions(config: &Config) -> Vec<Contradiction> {
     let inference = &config.inference;
     let tasks = [
+        ("inference.base_url", "inference.embedder", inference.base_url.is_some(), &inference.embedder),
         ("inference.stance_url", "inference.stance", inference.stance_url.is_some(), &inference.stance),
         ("inference.rerank_url", "inference.reranker", inference.rerank_url.is_some(), &inference.reranker),
     ];

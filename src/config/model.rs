@@ -418,6 +418,9 @@ pub struct InferenceConfig {
     pub api_key: Option<SecretString>,
     /// The model's name for servers that hold several. Only OpenAI-compatible ones are asked by it.
     pub embedding_model: Option<String>,
+    /// Bearer token of the hub that `corroborate models pull` fetches from.
+    #[serde(default, deserialize_with = "secret")]
+    pub hub_token: Option<SecretString>,
     /// For one call to such a server.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,

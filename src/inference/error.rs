@@ -35,9 +35,9 @@ pub enum ModelError {
     Graph { location: String, file: String, detail: String },
     #[error(
         "the model in {location} needs the operator {operator}, which this runtime does not have: export it with a \
-         lower opset or without fused operators, or build with `--features ort` and use ONNX Runtime"
+         current opset and without fused operators, or build with `--features ort` and use ONNX Runtime ({detail})"
     )]
-    Operator { location: String, operator: String },
+    Operator { location: String, operator: String, detail: String },
     #[error(
         "the model in {location} wants an input named {input}, which nobody can fill; known are input_ids, \
          attention_mask, token_type_ids and position_ids: export the plain encoder"

@@ -116,6 +116,18 @@ impl ModelFolder {
         })
     }
 
+    /// A file to load: held against its checksum on disk; what is inside the binary was held against it when it was built.
+    #[cfg(feature = "models")]
+    pub(super) fn content(&self, name: &str) -> Result<Cow<'static, [u8]>, ModelError> {
+        if self.is_bundled() { self.file(name) } else { self.verified(name) }
+    }
+
+    /// The model's graph and weights, as [`Self::content`].
+    #[cfg(feature = "models")]
+    pub(super) fn weights(&self) -> Result<Cow<'static, [u8]>, ModelError> {
+        self.content(&self.manifest.model)
+    }
+
     /// Whether every file is there and the one that was meant.
     pub fn verify(&self) -> Result<(), ModelError> {
         self.manifest.files().into_iter().try_for_each(|file| self.verified(file).map(drop))

@@ -4,13 +4,18 @@
 //! To add a backend: a file that implements one of the traits, a name that says what it is, and its place in
 //! [`Models`], which only `app` builds.
 
+pub mod choice;
 mod error;
 pub mod folder;
 pub mod hashed;
 mod labels;
+#[cfg(feature = "models")]
+pub mod local;
 mod manifest;
+pub mod pull;
 pub mod remote;
 pub mod rules;
+pub mod sets;
 
 use std::fmt::Debug;
 use std::sync::Arc;

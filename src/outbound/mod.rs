@@ -24,6 +24,7 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
+pub mod hub;
 mod inquiry;
 pub mod ledger;
 mod limiter;

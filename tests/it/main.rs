@@ -18,6 +18,8 @@ mod feeds;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod recordings;
 #[cfg(test)]
 mod simulator;

@@ -280,7 +280,7 @@ fn verdict<T>(response: &ApiResponse, read: impl Fn(&[u8]) -> Result<T, AskError
         400 | 404 | 405 | 415 | 422 | 424 => Ok(Answer::Refused(format!("status {}: {told}", response.status))),
         // Also with a wait named: it is loading, and asking again is how to know.
         500..=599 => Err(AskError::Server { status: response.status }),
-        _ => Err(response.status_error().unwrap_or_else(|| AskError::CouldNotAsk { detail: told })),
+        _ => Err(response.status_error().unwrap_or(AskError::CouldNotAsk { detail: told })),
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) struct Scored {
 /// A vector as it is sent.
 pub(super) type Numbers = Vec<Option<f32>>;
 
-/// An OpenAI answer.
+/// An answer of the `OpenAI` shape.
 #[derive(Debug, Deserialize)]
 pub(super) struct Embeddings {
     pub(super) data: Vec<Embedded>,
