@@ -110,6 +110,14 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<ProvidersAction>,
     },
+    /// Show which models judge and where they come from; check them; fetch others.
+    #[command(
+        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n  MODELS_DIR=/var/lib/corroborate/models corroborate models pull multilingual\n\nNothing needs to be fetched: models for English ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is a model too."
+    )]
+    Models {
+        #[command(subcommand)]
+        action: Option<ModelsAction>,
+    },
     /// Look at messages that were given up, send them back or drop them.
     #[command(
         after_help = "Examples:\n  corroborate dead list\n  corroborate dead show ID\n  corroborate dead requeue --all\n  corroborate dead drop ID"
@@ -233,6 +241,36 @@ pub enum ProvidersAction {
     Reset {
         /// As `providers` shows it.
         name: String,
+    },
+}
+
+/// What to do with the models.
+#[derive(Debug, Subcommand)]
+pub enum ModelsAction {
+    /// List those that ship, those in `MODELS_DIR` and those on servers, and say which are in use (as without a word).
+    List,
+    /// Check that files are there and unchanged, that models load, and that they answer.
+    #[command(
+        after_help = "Examples:\n  corroborate models verify\n  corroborate models verify multilingual-e5-small\n\nEnds with 1 when one of them cannot be used."
+    )]
+    Verify {
+        /// Names as `models list` shows them; all when absent.
+        names: Vec<String>,
+    },
+    /// Fetch a named set of models from a hub into `MODELS_DIR`.
+    #[command(
+        after_help = "Examples:\n  corroborate models pull                          the sets there are\n  corroborate models pull multilingual\n  corroborate models pull multilingual --hub https://mirror.example.org\n\nA download that was cut off goes on where it stopped when the command is run again. Checksums are held against what\ncame, and written to model.toml, where `models verify` and the daemon's start look at them."
+    )]
+    Pull {
+        /// Which set; without one they are listed.
+        set: Option<String>,
+        /// The hub's address; a mirror has the same paths.
+        #[arg(long, value_name = "URL", default_value = crate::outbound::hub::DEFAULT_HUB)]
+        hub: url::Url,
+        /// A branch, tag or commit of the repositories instead of the one that was tried. The hub is believed for the
+        /// checksums then.
+        #[arg(long)]
+        revision: Option<String>,
     },
 }
 

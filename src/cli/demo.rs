@@ -16,10 +16,11 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
     output
         .hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
     let bar = output.progress(0);
-    let report = demo::run(config, |done, of| {
+    // On the heap: the configuration alone takes much of what a stack frame should.
+    let report = Box::pin(demo::run(config, |done, of| {
         bar.set_length(u64::try_from(of).unwrap_or(0));
         bar.set_position(u64::try_from(done).unwrap_or(0));
-    })
+    }))
     .await;
     bar.finish_and_clear();
     let report = report?;

@@ -19,6 +19,7 @@ mod exchanges;
 mod failure;
 mod lines;
 mod migrate;
+mod models;
 mod output;
 mod providers;
 mod reach;
@@ -107,6 +108,7 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
         Command::Domains { action } => domains::run(config, action, output).await,
         Command::Providers { action } => providers::run(config, action, output).await,
+        Command::Models { action } => models::run(&config, action, output).await,
         Command::Dead { action } => dead::run(config, action, output).await,
         Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,
         Command::Migrate => migrate::run(&config, output).await,

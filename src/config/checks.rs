@@ -7,6 +7,8 @@ use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
 use super::names::by_path;
 use super::problem::Problem;
 
+/// The choice of a model that leaves it to the program.
+const AUTO: &str = "auto";
 /// Shortest token that is not warned of on an open address, characters.
 const SHORT_TOKEN: usize = 16;
 
@@ -95,10 +97,31 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         "is true and LLM_BASE_URL is not set",
         "set LLM_BASE_URL and LLM_MODEL, or switch it off",
     );
+    found.extend(model_contradictions(config));
     found.extend(list_contradiction(config, gathered));
     found.extend(name_contradictions(config));
     found.extend(scoring_contradictions(config));
     found
+}
+
+/// A server named for a task that something else is chosen for: one of the two was forgotten.
+fn model_contradictions(config: &Config) -> Vec<Contradiction> {
+    let inference = &config.inference;
+    let tasks = [
+        ("inference.base_url", "inference.embedder", inference.base_url.is_some(), &inference.embedder),
+        ("inference.stance_url", "inference.stance", inference.stance_url.is_some(), &inference.stance),
+        ("inference.rerank_url", "inference.reranker", inference.rerank_url.is_some(), &inference.reranker),
+    ];
+    tasks
+        .into_iter()
+        .filter(|(_, _, has_server, chosen)| *has_server && *chosen != AUTO)
+        .map(|(server, choice, _, chosen)| Contradiction {
+            keys: vec![server, choice],
+            value: None,
+            what: format!("is set, and {choice} is {chosen}, which runs in the process"),
+            mend: format!("leave {choice} at {AUTO}, or take the server out"),
+        })
+        .collect()
 }
 
 /// A domain that the user put on both lists. One that only the built-in allow list has is simply denied.
@@ -258,8 +281,7 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
 
 /// Keys that are accepted because operators may rely on them, and that nothing reads yet: whole tables where they end in
 /// a point. Whoever builds the feature takes its line out.
-pub(super) const NOT_YET_USED: [&str; 5] =
-    ["models_dir", "enrichment.query_translate", "llm.", "translate.", "inference.base_url"];
+pub(super) const NOT_YET_USED: [&str; 3] = ["enrichment.query_translate", "llm.", "translate."];
 
 /// Whether nothing reads that key yet.
 pub(super) fn is_not_yet_used(path: &str) -> bool {
@@ -307,6 +329,8 @@ fn plain_text_keys(config: &Config) -> Vec<String> {
         .collect();
     servers.push(("llm", config.llm.base_url.as_ref(), config.llm.api_key.is_some()));
     servers.push(("translate", config.translate.base_url.as_ref(), config.translate.api_key.is_some()));
+    let has_key = config.inference.api_key.is_some();
+    servers.extend(config.inference.servers().map(|(name, url)| (name, Some(url), has_key)));
     servers
         .into_iter()
         .filter(|(_, url, has_key)| *has_key && url.is_some_and(|url| url.scheme() == "http" && !is_near(url)))

@@ -20,7 +20,7 @@ use crate::domain::verdict::{SourceType, words};
 pub struct Config {
     /// See [`super::data_dir`] for the folder that is meant when this is unset.
     pub data_dir: Option<PathBuf>,
-    /// Not used by this version.
+    /// Each folder in it with a `model.toml` is a model. Unset: the models that ship with the program alone.
     pub models_dir: Option<PathBuf>,
     pub database: DatabaseConfig,
     pub amqp: AmqpConfig,
@@ -397,14 +397,48 @@ pub struct TranslateConfig {
     pub api_key: Option<SecretString>,
 }
 
-/// Models.
+/// Models: which ones judge, and where those are that run elsewhere.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceConfig {
-    /// A text-embeddings-inference server. Unset: in-process.
+    /// `auto`, `hashed`, or the name of a model.
+    pub embedder: String,
+    /// `auto`, `rules`, or the name of a model.
+    pub stance: String,
+    /// `auto`, `lexical`, or the name of a model.
+    pub reranker: String,
+    /// A text-embeddings-inference or OpenAI-compatible server. Unset: in-process.
     pub base_url: Option<Url>,
+    /// A text-embeddings-inference server with an NLI model.
+    pub stance_url: Option<Url>,
+    /// A text-embeddings-inference server with a reranker.
+    pub rerank_url: Option<Url>,
+    /// Bearer token of these servers.
+    #[serde(default, deserialize_with = "secret")]
+    pub api_key: Option<SecretString>,
+    /// The model's name for servers that hold several. Only OpenAI-compatible ones are asked by it.
+    pub embedding_model: Option<String>,
+    /// Bearer token of the hub that `corroborate models pull` fetches from.
+    #[serde(default, deserialize_with = "secret")]
+    pub hub_token: Option<SecretString>,
+    /// For one call to such a server.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
     /// Numbers in one embedding.
     pub embedding_dimension: usize,
+}
+
+impl InferenceConfig {
+    /// Its servers that are set, each with the variable that names it.
+    pub fn servers(&self) -> impl Iterator<Item = (&'static str, &Url)> {
+        [
+            ("INFERENCE_BASE_URL", &self.base_url),
+            ("INFERENCE_STANCE_URL", &self.stance_url),
+            ("INFERENCE_RERANK_URL", &self.rerank_url),
+        ]
+        .into_iter()
+        .filter_map(|(name, url)| Some((name, url.as_ref()?)))
+    }
 }
 
 pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {

@@ -142,7 +142,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
 fn service_keys() -> Vec<Key> {
     vec![
         Key::named("data_dir", "CORROBORATE_DATA_DIR", Kind::Path, "folder of the embedded database"),
-        Key::named("models_dir", "MODELS_DIR", Kind::Path, "folder of model files"),
+        Key::named("models_dir", "MODELS_DIR", Kind::Path, "folder of models"),
         Key::named("database.url", "DATABASE_URL", Kind::Secret(SecretKind::Postgres), "Postgres; unset: embedded"),
         Key::own("database.pool_size", count(1, 1000), "connections at most"),
         Key::own("database.acquire_timeout", CALL, "longest wait for a connection"),
@@ -405,7 +405,26 @@ fn model_keys() -> Vec<Key> {
         Key::named("llm.search_enabled", "LLM_SEARCH_ENABLED", Kind::Flag, "ask the model's own web search"),
         Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate server"),
         Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),
-        Key::named("inference.base_url", "INFERENCE_BASE_URL", Kind::Url, "text-embeddings-inference server"),
+        Key::named("inference.embedder", "INFERENCE_EMBEDDER", Kind::Name, "embedding model, or auto or hashed"),
+        Key::named("inference.stance", "INFERENCE_STANCE", Kind::Name, "stance model, or auto or rules"),
+        Key::named("inference.reranker", "INFERENCE_RERANKER", Kind::Name, "relevance model, or auto or lexical"),
+        Key::named("inference.base_url", "INFERENCE_BASE_URL", Kind::Url, "embedding server"),
+        Key::named("inference.stance_url", "INFERENCE_STANCE_URL", Kind::Url, "stance server"),
+        Key::named("inference.rerank_url", "INFERENCE_RERANK_URL", Kind::Url, "relevance server"),
+        Key::named("inference.api_key", "INFERENCE_API_KEY", Kind::Secret(SecretKind::Header), "their bearer token"),
+        Key::named(
+            "inference.embedding_model",
+            "INFERENCE_EMBEDDING_MODEL",
+            Kind::Text,
+            "model name for an OpenAI-compatible embedding server",
+        ),
+        Key::named(
+            "inference.hub_token",
+            "INFERENCE_HUB_TOKEN",
+            Kind::Secret(SecretKind::Header),
+            "token of the model hub",
+        ),
+        Key::named("inference.timeout", "INFERENCE_TIMEOUT", CALL, "longest time of one call to these servers"),
         // pgvector indexes vectors of up to 2,000 numbers.
         Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),
     ]

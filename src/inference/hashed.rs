@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 
 use crate::language::{tokens, transliterate};
 
-use super::{Embedder, InferenceError};
+use super::{Embedder, InferenceError, counted};
 
 /// Dimensions when nothing else is configured: those of the common small sentence models, so that a store made with
 /// one of them has the same column.
@@ -108,7 +108,9 @@ impl Embedder for HashedEmbedder {
     }
 
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {
-        Box::pin(async move { Ok(texts.iter().map(|text| self.embed_one(text)).collect()) })
+        Box::pin(async move {
+            Ok(counted("embedder", texts.len(), || texts.iter().map(|text| self.embed_one(text)).collect()))
+        })
     }
 }
 

@@ -4,22 +4,40 @@
 //! To add a backend: a file that implements one of the traits, a name that says what it is, and its place in
 //! [`Models`], which only `app` builds.
 
+pub mod choice;
+mod error;
+pub mod folder;
 pub mod hashed;
+mod labels;
+#[cfg(feature = "models")]
+pub mod local;
+mod manifest;
+pub mod pull;
+pub mod remote;
 pub mod rules;
+pub mod sets;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio::time::Instant;
 
 use crate::domain::evidence::StanceProbabilities;
 use crate::judging::profile::TextProfile;
+use crate::telemetry::metrics;
+
+pub use error::ModelError;
+pub use folder::{ModelFolder, scan};
+pub use manifest::{Label, Manifest, PairOrder, Pooling, Task};
 
 /// What a model could not do, in words for a person.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InferenceError {
     #[error("the model {model} failed: {detail}")]
     Failed { model: String, detail: String },
+    #[error("the thread of the model {model} has ended; restart the daemon, and report what its log says before this")]
+    Stopped { model: String },
 }
 
 /// Turns texts into unit-length vectors.
@@ -39,12 +57,21 @@ pub struct Pair {
     pub passage: Arc<TextProfile>,
 }
 
+/// What a passage says of a claim, and who said so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// They sum to 1.
+    pub probabilities: StanceProbabilities,
+    /// `rules` or `model:<name>`. Stated per pair: one model may leave some pairs to another.
+    pub judge: Arc<str>,
+}
+
 /// Says whether a passage entails, contradicts or leaves open a claim.
 pub trait StanceModel: Send + Sync + Debug {
     /// The `judge` of results: `rules` or `model:<name>`.
     fn name(&self) -> &str;
     /// One judgement per pair, in order.
-    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<StanceProbabilities>, InferenceError>>;
+    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>>;
 }
 
 /// Says how far a passage is about a claim.
@@ -52,6 +79,16 @@ pub trait Reranker: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Relevance in [0, 1] per pair, in order.
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>>;
+}
+
+/// Times and counts a batch that is worked off at once. Batches of nothing are none.
+fn counted<T>(model: &str, size: usize, work: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let done = work();
+    if size > 0 {
+        metrics::model_batch(model, size, started.elapsed());
+    }
+    done
 }
 
 /// The models a process works with, chosen once at start.

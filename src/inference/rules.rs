@@ -1,13 +1,14 @@
 //! Judges without a model: stance by rule, relevance by shared words. Both say so in their name.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 
-use crate::domain::evidence::StanceProbabilities;
 use crate::judging::agreement;
 use crate::judging::profile::TextProfile;
 use crate::judging::stance;
 
-use super::{InferenceError, Pair, Reranker, StanceModel};
+use super::{InferenceError, Judgement, Pair, Reranker, StanceModel, counted};
 
 /// Stance by the rules of [`crate::judging::stance`].
 #[derive(Debug, Clone, Copy)]
@@ -21,9 +22,14 @@ impl StanceModel for RuleStance {
         "rules"
     }
 
-    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<StanceProbabilities>, InferenceError>> {
+    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
-            Ok(pairs.iter().map(|pair| stance::rule_stance(&pair.claim, &pair.passage, self.min_agreement)).collect())
+            let judge: Arc<str> = Arc::from(self.name());
+            let judged = |pair: &Pair| Judgement {
+                probabilities: stance::rule_stance(&pair.claim, &pair.passage, self.min_agreement),
+                judge: Arc::clone(&judge),
+            };
+            Ok(counted("stance", pairs.len(), || pairs.iter().map(judged).collect()))
         })
     }
 }
@@ -62,6 +68,7 @@ impl Reranker for LexicalReranker {
     }
 
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
-        Box::pin(async move { Ok(pairs.iter().map(|pair| lexical_relevance(&pair.claim, &pair.passage)).collect()) })
+        let relevance = |pair: &Pair| lexical_relevance(&pair.claim, &pair.passage);
+        Box::pin(async move { Ok(counted("reranker", pairs.len(), || pairs.iter().map(relevance).collect())) })
     }
 }

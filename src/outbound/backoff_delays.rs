@@ -15,10 +15,16 @@ const JITTER: f64 = 0.5;
 
 /// Pauses that double from [`FIRST`] to [`LONGEST`], each jittered.
 #[derive(Debug)]
-pub(super) struct Delays(ExponentialBackoff);
+pub struct Delays(ExponentialBackoff);
+
+impl Default for Delays {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Delays {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self(
             ExponentialBackoffBuilder::new()
                 .with_initial_interval(FIRST)
@@ -32,7 +38,8 @@ impl Delays {
     }
 
     /// The next pause.
-    pub(super) fn next(&mut self) -> Duration {
+    #[expect(clippy::should_implement_trait, reason = "pauses never end, so they are no iterator")]
+    pub fn next(&mut self) -> Duration {
         self.0.next_backoff().unwrap_or(LONGEST)
     }
 }

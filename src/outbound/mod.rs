@@ -24,6 +24,7 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod guard;
+pub mod hub;
 mod inquiry;
 pub mod ledger;
 mod limiter;
@@ -42,6 +43,7 @@ mod spend;
 pub(crate) mod test_server;
 mod turnstile;
 
+pub use backoff_delays::Delays;
 pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
 #[cfg(test)]
 pub(crate) use error::samples::all as every_ask_error;

@@ -85,11 +85,11 @@ pub(super) async fn passages_of(
         .iter()
         .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
         .collect();
-    let probabilities = services.stances(&pairs).await?;
+    let judgements = services.stances(&pairs).await?;
     let mut one = JudgedClaim::default();
-    for (position, (entry, given)) in ranked.into_iter().zip(probabilities).enumerate() {
+    for (position, (entry, given)) in ranked.into_iter().zip(judgements).enumerate() {
         let check = numbers::compare(&claim.profile, &entry.profile);
-        let settled = numbers::apply(given, &check);
+        let settled = numbers::apply(given.probabilities, &check);
         let best = if closely {
             best_sentence(services, claim, &entry).await?
         } else {

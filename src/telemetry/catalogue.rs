@@ -200,7 +200,10 @@ pub const DEGRADED_REASONS: &[&str] = &[
 ];
 
 /// What is kept to spare a call.
-pub const CACHES: &[&str] = &["search", "fact_check", "page", "robots", OTHER];
+pub const CACHES: &[&str] = &["search", "fact_check", "page", "robots", "embedding", "stance", "relevance", OTHER];
+
+/// What models do.
+pub const MODELS: &[&str] = &["embedder", "stance", "reranker"];
 
 /// What came of asking for a page: read, unchanged, or why there is none.
 pub const PAGE_OUTCOMES: &[&str] = &[
@@ -380,7 +383,11 @@ metrics! {
 
     MODEL_BATCH_SIZE = Histogram(BATCH), Count, "model_batch_size", [], "Texts or pairs a model was given at a time.";
     MODEL_DURATION = Histogram(SHORT_SECONDS), Seconds, "model_duration_seconds",
-        [label("model", &["embedder", "stance", "reranker"])], "Time of one batch of a model.";
+        [label("model", MODELS)], "Time of one batch of a model.";
+    MODEL_WAIT = Histogram(SHORT_SECONDS), Seconds, "model_wait_seconds", [label("model", MODELS)],
+        "Time a text or pair waited for its batch. In-process models alone: servers queue by themselves.";
+    MODEL_ENTRIES_DROPPED = Counter, Count, "model_entries_dropped_total", [label("model", MODELS)],
+        "Texts and pairs left alone because whoever asked was gone before their batch.";
     LLM_CALLS = Counter, Count, "llm_calls_total",
         [
             label("purpose", LLM_PURPOSES),

@@ -179,6 +179,9 @@ pub(super) mod tests {
         record::verdict(Verdict::Supported);
         record::tier(Tier::High);
         record::model_batch("stance", 8, took);
+        record::model_waited("stance", took);
+        record::model_entries_dropped("stance", 2);
+        record::cache_requests("stance", "hit", 3);
         record::evidence_rows_deleted(5);
         record::db_pool(1, 2, 16);
         record::db_commit(took);

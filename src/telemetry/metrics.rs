@@ -215,6 +215,13 @@ pub fn cache_request(cache: &str, result: &str) {
     count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], 1);
 }
 
+/// A cache was asked as often as that with the same result.
+pub fn cache_requests(cache: &str, result: &str, times: usize) {
+    if times > 0 {
+        count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], times as u64);
+    }
+}
+
 /// A claim was looked up among reviews: matched, unmatched, none, skipped or failed.
 pub fn fact_check_lookup(result: &str) {
     count(&c::FACT_CHECK_LOOKUPS, [("result", result)], 1);
@@ -240,10 +247,22 @@ pub fn tier(tier: Tier) {
     count(&c::TIERS_TOTAL, [("tier", tier.as_str())], 1);
 }
 
-/// A model worked off a batch; `model` is embedder, stance or reranker.
+/// A model worked off a batch; `model` is one of [`c::MODELS`].
 pub fn model_batch(model: &str, size: usize, took: Duration) {
     observe(&c::MODEL_BATCH_SIZE, [], size as f64);
     observe(&c::MODEL_DURATION, [("model", model)], took.as_secs_f64());
+}
+
+/// A text or pair waited for its batch; `model` is one of [`c::MODELS`].
+pub fn model_waited(model: &str, waited: Duration) {
+    observe(&c::MODEL_WAIT, [("model", model)], waited.as_secs_f64());
+}
+
+/// Nobody waited any longer for so many texts or pairs.
+pub fn model_entries_dropped(model: &str, entries: usize) {
+    if entries > 0 {
+        count(&c::MODEL_ENTRIES_DROPPED, [("model", model)], entries as u64);
+    }
 }
 
 /// Rows of expired evidence were deleted.

@@ -1,5 +1,8 @@
 //! The integration tests, in one binary: it links once, and they share what is in `support`.
 
+#[cfg(feature = "models")]
+#[cfg(test)]
+mod architectures;
 #[cfg(test)]
 mod broker;
 #[cfg(test)]
@@ -14,6 +17,8 @@ mod demo;
 mod feeds;
 #[cfg(test)]
 mod fleet;
+#[cfg(test)]
+mod models;
 #[cfg(test)]
 mod recordings;
 #[cfg(test)]

@@ -176,6 +176,8 @@ fn the_defaults_are_those_of_the_contract() {
     assert!(config.providers.searxng.base_url.is_none() && config.providers.gdelt.base_url.is_some());
     assert!(!config.fetch.allow_private_addresses && !config.enrichment.allowlist_only);
     assert!(show(&load_env(&[]).unwrap()).iter().any(|shown| shown.key == "http.max_body" && shown.value == "8MiB"));
+    assert_eq!(config.inference.servers().count(), 0);
+    assert_eq!([&config.inference.embedder, &config.inference.stance, &config.inference.reranker], ["auto"; 3]);
     assert!(load_env(&[]).unwrap().warnings.is_empty(), "the defaults warn of themselves");
 }
 
@@ -300,6 +302,10 @@ fn an_empty_value_counts_as_not_set_and_none_unsets() {
 fn contradictions_stop_the_start() {
     let cases: &[(&[(&str, &str)], &str)] = &[
         (&[("LLM_BASE_URL", "http://localhost/v1")], "LLM_BASE_URL: is set and LLM_MODEL is not"),
+        (
+            &[("INFERENCE_STANCE_URL", "http://localhost"), ("INFERENCE_STANCE", "rules")],
+            "INFERENCE_STANCE_URL: is set, and inference.stance is rules",
+        ),
         (&[("LLM_SEARCH_ENABLED", "true")], "LLM_SEARCH_ENABLED: is true and LLM_BASE_URL is not set"),
         (
             &[("ENRICHMENT_ALLOWLIST_DOMAINS", "a.org,b.org"), ("ENRICHMENT_DENYLIST_DOMAINS", "https://www.B.org/x")],
@@ -341,7 +347,10 @@ fn what_is_doubtful_is_warned_of() {
         (&[("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")], "internal network"),
         (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
         (&[("LLM_API_KEY", "k")], "LLM_API_KEY is set, but this version does not use it yet"),
-        (&[("MODELS_DIR", "/m")], "MODELS_DIR is set, but this version does not use it yet"),
+        (
+            &[("INFERENCE_API_KEY", "k"), ("INFERENCE_STANCE_URL", "http://nli.example.org")],
+            "the base URL of INFERENCE_STANCE_URL is http: its key travels unencrypted",
+        ),
         (&[("ENRICHMENT_NEWSAPI_API_KEY", "k")], "set ENRICHMENT_NEWSAPI_LICENSED=true"),
         (
             &[("ENRICHMENT_BRAVE_API_KEY", "k"), ("ENRICHMENT_PROVIDERS", "gdelt")],

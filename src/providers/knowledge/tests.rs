@@ -132,7 +132,7 @@ async fn alone(claim: &str) -> (Verdict, bool) {
         let theirs = profile(fact.text).await;
         let pairs = [Pair { claim: Arc::clone(&ours), passage: Arc::clone(&theirs) }];
         let relevance = models.reranker.relevance(&pairs).await.unwrap()[0];
-        let given = models.stance.judge(&pairs).await.unwrap()[0];
+        let given = models.stance.judge(&pairs).await.unwrap()[0].probabilities;
         let check = numbers::compare(&ours, &theirs);
         let given = numbers::apply(given, &check);
         passages.push(JudgedPassage {

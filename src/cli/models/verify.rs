@@ -1,0 +1,98 @@
+//! `models verify`: files, checksums, and a first answer.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::super::failure::Failure;
+use super::super::output::{Colour, Output};
+use super::super::render::plain;
+use super::{probe, stock};
+use crate::config::Config;
+use crate::inference::{ModelFolder, Task};
+
+/// How one model stands.
+#[derive(Debug, Serialize)]
+struct Finding {
+    task: Task,
+    name: String,
+    location: String,
+    ok: bool,
+    /// What was looked at, or what is wrong and what to do.
+    detail: String,
+}
+
+pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Result<(), Failure> {
+    let stock = stock(config).await?;
+    let served = stock.served();
+    let known = |name: &String| {
+        let folders = stock.brought.iter().chain(&stock.shipped);
+        folders.map(|folder| &folder.manifest.name).chain(served.iter().map(|(_, name, _)| name)).any(|own| own == name)
+    };
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        for problem in &stock.problems {
+            output.problem(&format!("problem: {problem}"));
+        }
+        return Err(Failure::new(2, format!("no model is called {unknown:?}; see `corroborate models list`")));
+    }
+    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
+    let mut findings = Vec::new();
+    for (task, name, location) in served.iter().filter(|(_, name, _)| is_wanted(name)) {
+        // It answered a probe when it was connected to.
+        let (name, location) = (name.clone(), location.clone());
+        findings.push(Finding { task: *task, name, location, ok: true, detail: "the server answers".to_owned() });
+    }
+    let folders = stock.brought.iter().chain(&stock.shipped);
+    for folder in folders.filter(|folder| is_wanted(&folder.manifest.name)) {
+        let (ok, detail) = look_at(folder).await;
+        let (manifest, location) = (&folder.manifest, folder.location());
+        findings.push(Finding { task: manifest.task, name: manifest.name.clone(), location, ok, detail });
+    }
+    let failed = findings.iter().filter(|finding| !finding.ok).count() + stock.problems.len();
+    if output.json {
+        output.value(&serde_json::json!({ "ok": failed == 0, "models": findings, "problems": stock.problems }))?;
+    } else {
+        output.text(&lines(&findings, output))?;
+        for problem in &stock.problems {
+            output.problem(&format!("problem: {problem}"));
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::failed(format!("{failed} of the models cannot be used; each line says what to do"))),
+    }
+}
+
+/// Checksums first: what a damaged file does when it is loaded says less.
+pub(super) async fn look_at(folder: &ModelFolder) -> (bool, String) {
+    if let Err(error) = folder.verify() {
+        return (false, error.to_string());
+    }
+    let sums = match folder.manifest.sha256.len() {
+        0 => "its model.toml has no checksums",
+        _ => "checksums right",
+    };
+    match probe::run(folder).await {
+        Ok(answer) => (true, format!("{sums}, {answer}")),
+        Err(error) => (false, error),
+    }
+}
+
+fn lines(findings: &[Finding], output: Output) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let (word, colour) = if finding.ok { ("ok  ", Colour::Green) } else { ("FAIL", Colour::Red) };
+        let _infallible = writeln!(
+            text,
+            "{}  {:<10} {:<30} {}",
+            output.paint(word, colour),
+            finding.task.as_str(),
+            plain(&finding.name),
+            plain(&finding.detail)
+        );
+    }
+    if findings.is_empty() {
+        text.push_str("there is no model to look at: vectors, stance and relevance are made by rule\n");
+    }
+    text
+}

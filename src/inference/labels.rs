@@ -1,0 +1,109 @@
+//! What NLI models call their classes: each has its own words and its own order, so both are read, never assumed.
+
+use std::collections::BTreeMap;
+
+use super::Label;
+use crate::domain::evidence::StanceProbabilities;
+
+/// The class a model means by that word; `None` for words that say nothing (`LABEL_0`).
+fn label(word: &str) -> Option<Label> {
+    let word = word.trim().to_lowercase().replace(['-', ' '], "_");
+    Some(match word.as_str() {
+        "entail" | "entails" | "entailed" | "entailment" | "support" | "supports" | "supported" => Label::Entail,
+        "neutral" | "nei" | "not_enough_info" | "not_enough_information" | "not_enough_evidence" => Label::Neutral,
+        "contradict" | "contradicts" | "contradiction" | "refute" | "refutes" | "refuted" => Label::Contradict,
+        "not_entail" | "not_entailment" | "not_entailed" | "non_entailment" => Label::NotEntail,
+        _ => return None,
+    })
+}
+
+/// The classes of a model in the order of its outputs, from the `id2label` of its configuration.
+///
+/// # Errors
+/// The words, when they are not those of a three-way or two-way NLI model.
+pub(super) fn labels_of(id2label: &BTreeMap<String, String>) -> Result<Vec<Label>, String> {
+    let words = || id2label.values().cloned().collect::<Vec<_>>().join(", ");
+    let mut numbered: Vec<(usize, Option<Label>)> = Vec::with_capacity(id2label.len());
+    for (id, word) in id2label {
+        numbered.push((id.trim().parse().map_err(|_no_number| words())?, label(word)));
+    }
+    numbered.sort_by_key(|(id, _)| *id);
+    let is_dense = numbered.iter().enumerate().all(|(position, (id, _))| position == *id);
+    let labels: Option<Vec<Label>> = numbered.into_iter().map(|(_, label)| label).collect();
+    match labels {
+        Some(labels) if is_dense && is_whole(&labels) => Ok(labels),
+        _ => Err(words()),
+    }
+}
+
+/// Whether these are the classes of an NLI model, each once.
+pub(super) fn is_whole(labels: &[Label]) -> bool {
+    let has = |label| labels.contains(&label);
+    match labels.len() {
+        2 => has(Label::Entail) && has(Label::NotEntail),
+        3 => has(Label::Entail) && has(Label::Neutral) && has(Label::Contradict),
+        _ => false,
+    }
+}
+
+/// The three probabilities from those of a model's classes. What a model with two classes does not call entailed is left
+/// open: it cannot tell silence from contradiction.
+pub(super) fn probabilities(shares: impl IntoIterator<Item = (Label, f64)>) -> StanceProbabilities {
+    let mut sums = StanceProbabilities { entail: 0.0, contradict: 0.0, neutral: 0.0 };
+    for (label, share) in shares {
+        match label {
+            Label::Entail => sums.entail += share,
+            Label::Contradict => sums.contradict += share,
+            Label::Neutral | Label::NotEntail => sums.neutral += share,
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[(&str, &str)]) -> Result<Vec<Label>, String> {
+        labels_of(&words.iter().map(|(id, word)| ((*id).to_owned(), (*word).to_owned())).collect())
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_ids_and_the_words_are_the_models_own() {
+        use Label::{Contradict, Entail, Neutral, NotEntail};
+        assert_eq!(
+            of(&[("0", "entailment"), ("1", "neutral"), ("2", "contradiction")]),
+            Ok(vec![Entail, Neutral, Contradict])
+        );
+        assert_eq!(
+            of(&[("2", "ENTAILMENT"), ("0", "CONTRADICTION"), ("1", "NEUTRAL")]),
+            Ok(vec![Contradict, Neutral, Entail])
+        );
+        assert_eq!(
+            of(&[("0", "SUPPORTS"), ("1", "REFUTES"), ("2", "Not Enough Info")]),
+            Ok(vec![Entail, Contradict, Neutral])
+        );
+        assert_eq!(of(&[("0", "entailment"), ("1", "not-entailment")]), Ok(vec![Entail, NotEntail]));
+    }
+
+    #[test]
+    fn words_that_say_nothing_are_refused_with_the_words() {
+        for words in [
+            &[("0", "LABEL_0"), ("1", "LABEL_1"), ("2", "LABEL_2")][..],
+            &[("0", "entailment"), ("1", "entailment"), ("2", "neutral")],
+            &[("0", "entailment"), ("2", "neutral"), ("3", "contradiction")],
+            &[("0", "positive"), ("1", "negative")],
+            &[("zero", "entailment"), ("1", "not_entailment")],
+            &[],
+        ] {
+            let told = of(words).unwrap_err();
+            assert!(words.iter().all(|(_, word)| told.contains(word)), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_entailed_is_left_open() {
+        let two = probabilities([(Label::NotEntail, 0.75), (Label::Entail, 0.25)]);
+        assert_eq!(two, StanceProbabilities { entail: 0.25, contradict: 0.0, neutral: 0.75 });
+    }
+}

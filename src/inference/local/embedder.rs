@@ -1,0 +1,186 @@
+//! Texts to unit-length vectors with an encoder of the process.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use super::answers::{Answers, key};
+use super::backend::Output;
+use super::engine::Misread;
+use super::load::{Loaded, load};
+use super::tokens::Tokens;
+use crate::inference::folder::{Manifest, ModelError, ModelFolder, Pooling, Task};
+use crate::inference::{Embedder, InferenceError};
+
+/// Memory for vectors already made: about 20,000 of 384 dimensions.
+const REMEMBERED_BYTES: u64 = 32 << 20;
+
+/// What a cached vector takes beside its numbers: its key, the cache's books.
+const BESIDE_BYTES: usize = 200;
+
+/// An embedding model of the process.
+#[derive(Debug)]
+pub struct LocalEmbedder {
+    name: String,
+    dimension: usize,
+    prefix: Arc<str>,
+    model: Loaded,
+    answers: Answers<Arc<[f32]>>,
+}
+
+impl LocalEmbedder {
+    /// Loads it and shows that it works.
+    ///
+    /// # Errors
+    /// [`ModelError`] says what is wrong with the folder and what to do.
+    pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
+        let manifest = folder.manifest.clone();
+        let (name, dimension) = (manifest.name.clone(), manifest.dimension.unwrap_or_default());
+        // Texts are compared with each other here, not questions with answers; models with prefixes ask for the query's
+        // on both sides then.
+        let prefix = Arc::from(manifest.query_prefix.as_str());
+        let model = load(folder, Task::Embedding, Box::new(move |row, output| vector(&manifest, row, output)))?;
+        let answers = Answers::new("embedding", REMEMBERED_BYTES, dimension * size_of::<f32>() + BESIDE_BYTES);
+        Ok(Self { name, dimension, prefix, model, answers })
+    }
+
+    async fn ask(&self, texts: Vec<String>) -> Result<Vec<Arc<[f32]>>, InferenceError> {
+        let answered = self.model.answer(move |tokens| texts.iter().map(|text| tokens.single(text)).collect()).await?;
+        Ok(answered.into_iter().map(|vector| vector.map_or_else(|| self.nothing(), Arc::from)).collect())
+    }
+
+    fn nothing(&self) -> Arc<[f32]> {
+        Arc::from(vec![0.0; self.dimension])
+    }
+}
+
+impl Embedder for LocalEmbedder {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {
+        Box::pin(async move {
+            let keys: Vec<_> = texts.iter().map(|text| key(&[text])).collect();
+            let owned = |position: &usize| {
+                let text = texts.get(*position).copied().unwrap_or_default();
+                // A text without words has no meaning to be near to; the model would give its full stop one.
+                if text.chars().any(char::is_alphanumeric) { format!("{}{text}", self.prefix) } else { String::new() }
+            };
+            let vectors = self
+                .answers
+                .or_ask(&keys, async |missing: &[usize]| self.ask(missing.iter().map(owned).collect()).await);
+            Ok(vectors.await?.into_iter().map(|vector| vector.unwrap_or_else(|| self.nothing()).to_vec()).collect())
+        })
+    }
+}
+
+/// The vector of a row's output.
+fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>, Misread> {
+    let dimension = manifest.dimension.unwrap_or_default();
+    let tokens = row.ids.len();
+    let pooling = manifest.pooling.unwrap_or(Pooling::Mean);
+    let mut vector = match (pooling, output.shape.as_slice()) {
+        (Pooling::None, [1, size]) if *size == dimension => output.values.clone(),
+        (Pooling::Cls, [1, length, size]) if *length == tokens && *size == dimension => {
+            output.values.iter().take(dimension).copied().collect()
+        }
+        (Pooling::Mean, [1, length, size]) if *length == tokens && *size == dimension => {
+            mean(&output.values, dimension)
+        }
+        (_, shape) => return Err(misfit(pooling, tokens, dimension, shape)),
+    };
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if !length.is_finite() || length <= 0.0 {
+        return Err(Misread::NotANumber);
+    }
+    if manifest.normalize {
+        vector.iter_mut().for_each(|value| *value /= length);
+    }
+    Ok(vector)
+}
+
+/// The mean of vectors that stand one behind the other.
+fn mean(values: &[f32], dimension: usize) -> Vec<f32> {
+    let mut sums = vec![0.0_f32; dimension];
+    let mut count = 0.0_f32;
+    for token in values.chunks_exact(dimension) {
+        count += 1.0;
+        for (sum, value) in sums.iter_mut().zip(token) {
+            *sum += value;
+        }
+    }
+    sums.iter_mut().for_each(|sum| *sum /= count);
+    sums
+}
+
+fn misfit(pooling: Pooling, tokens: usize, dimension: usize, shape: &[usize]) -> Misread {
+    let expected = match pooling {
+        Pooling::None => format!("one vector of {dimension}"),
+        Pooling::Mean | Pooling::Cls => format!("a vector of {dimension} for each of {tokens} tokens"),
+    };
+    let (found, mend) = match (pooling, shape) {
+        (Pooling::Mean | Pooling::Cls, [1, length, size]) if *length == tokens => {
+            (format!("vectors of {size}"), format!("set `dimension = {size}`"))
+        }
+        (Pooling::None, [1, size]) => (format!("a vector of {size}"), format!("set `dimension = {size}`")),
+        (Pooling::None, [1, length, _]) if *length == tokens => (
+            "a vector for each token".to_owned(),
+            "set `pooling` to \"mean\" or \"cls\", as the model's card says".to_owned(),
+        ),
+        (Pooling::Mean | Pooling::Cls, [1, _]) => {
+            ("one vector a text".to_owned(), "set `pooling = \"none\"`: the graph pools by itself".to_owned())
+        }
+        _ => (format!("numbers of the shape {shape:?}"), "export it as an encoder for text".to_owned()),
+    };
+    Misread::Shape { expected, found, mend }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(pooling: &str, dimension: usize) -> Manifest {
+        Manifest::parse(&format!(
+            "name = \"m\"\ntask = \"embedding\"\nmodel = \"m.onnx\"\ntokenizer = \"t.json\"\nmax_length = 64\n\
+             pooling = \"{pooling}\"\ndimension = {dimension}\nnormalize = false\n"
+        ))
+        .unwrap()
+    }
+
+    fn read(pooling: &str, dimension: usize, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, Misread> {
+        let row = Tokens { ids: vec![1, 2], types: vec![0, 0] };
+        let output = Output { shape: shape.to_vec(), values: values.to_vec() };
+        vector(&manifest(pooling, dimension), &row, &output)
+    }
+
+    #[test]
+    fn pooling_is_as_the_manifest_says() {
+        let values = [1.0, 2.0, 3.0, 5.0];
+        assert_eq!(read("mean", 2, &[1, 2, 2], &values).unwrap(), [2.0, 3.5]);
+        assert_eq!(read("cls", 2, &[1, 2, 2], &values).unwrap(), [1.0, 2.0]);
+        assert_eq!(read("none", 4, &[1, 4], &values).unwrap(), values);
+    }
+
+    #[test]
+    fn a_wrong_shape_says_which_key_to_change() {
+        let said =
+            |pooling, dimension, shape: &[usize]| read(pooling, dimension, shape, &[1.0; 8]).unwrap_err().to_string();
+        assert!(said("mean", 3, &[1, 2, 4]).contains("`dimension = 4`"));
+        assert!(said("none", 3, &[1, 8]).contains("`dimension = 8`"));
+        assert!(said("none", 4, &[1, 2, 4]).contains("\"mean\" or \"cls\""));
+        assert!(said("cls", 8, &[1, 8]).contains("`pooling = \"none\"`"));
+        assert!(said("mean", 4, &[8]).contains("[8]"));
+    }
+
+    #[test]
+    fn what_is_no_number_or_has_no_direction_is_refused() {
+        assert_eq!(read("none", 2, &[1, 2], &[f32::NAN, 1.0]), Err(Misread::NotANumber));
+        assert_eq!(read("none", 2, &[1, 2], &[f32::INFINITY, 1.0]), Err(Misread::NotANumber));
+        assert_eq!(read("none", 2, &[1, 2], &[0.0, 0.0]), Err(Misread::NotANumber));
+    }
+}

@@ -1,0 +1,322 @@
+//! One thread that owns a loaded model: entries queue for it, and it works them off in batches.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::backend::{Backend, Output};
+use super::batch;
+use super::tokens::Tokens;
+use crate::inference::InferenceError;
+use crate::inference::folder::Task;
+use crate::telemetry::metrics;
+
+/// Tokens of one batch for each core. A small encoder takes about 50 ms for as many, which is how long a newcomer may have
+/// to wait behind them.
+const TOKENS_PER_CORE: usize = 512;
+
+/// Entries that wait in the queue, and as many again that the thread looks through for a batch. A caller with more waits
+/// with the rest, beside others: nobody's thousand texts stand before another's one.
+const QUEUE: usize = 128;
+
+/// Why an output cannot be read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(super) enum Misread {
+    #[error("it gives {found} where its model.toml promises {expected}: {mend}")]
+    Shape { expected: String, found: String, mend: String },
+    #[error("it gives what is not a number")]
+    NotANumber,
+}
+
+/// Makes the answer of a row's output: a vector, or probabilities.
+pub(super) type Read = Box<dyn Fn(&Tokens, &Output) -> Result<Vec<f32>, Misread> + Send>;
+
+/// A model, and how its outputs are read.
+pub(super) struct Runner {
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) read: Read,
+}
+
+/// Why a row has no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum RowError {
+    #[error("{0}")]
+    Run(String),
+    #[error(transparent)]
+    Misread(#[from] Misread),
+}
+
+impl Runner {
+    /// One answer per row, in order. Rows that fail together are tried each by itself, so that one of them does not take
+    /// the others with it.
+    pub(super) fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Vec<f32>, RowError>> {
+        // The model is only read by a run, and whatever a panic leaves behind in the runtime's buffers is made anew.
+        let outputs = catch_unwind(AssertUnwindSafe(|| self.backend.run(rows)));
+        match outputs {
+            Ok(outputs) if outputs.len() == rows.len() => {
+                let read = |(row, output): (&&Tokens, Result<Output, String>)| {
+                    Ok((self.read)(row, &output.map_err(RowError::Run)?)?)
+                };
+                rows.iter().zip(outputs).map(read).collect()
+            }
+            Ok(outputs) => {
+                let error = RowError::Run(format!("{} answers to {} texts", outputs.len(), rows.len()));
+                vec![Err(error); rows.len()]
+            }
+            Err(_panic) if rows.len() > 1 => rows.iter().flat_map(|row| self.run(&[*row])).collect(),
+            Err(panic) => {
+                let said = panic.downcast_ref::<String>().map(String::as_str);
+                let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
+                vec![Err(RowError::Run(format!("the runtime gave up: {said}")))]
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    tokens: Tokens,
+    arrived: Instant,
+    answer: oneshot::Sender<Result<Vec<f32>, RowError>>,
+}
+
+/// The door to a model's thread. The thread ends when the last door is dropped.
+#[derive(Debug, Clone)]
+pub(super) struct Engine {
+    /// The model's name, for errors.
+    model: Arc<str>,
+    queue: mpsc::Sender<Entry>,
+}
+
+impl Engine {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(super) fn start(model: Arc<str>, task: Task, cores: usize, mut runner: Runner) -> std::io::Result<Self> {
+        let (queue, entries) = mpsc::channel(QUEUE);
+        let budget = TOKENS_PER_CORE * cores.max(1);
+        std::thread::Builder::new()
+            .name(format!("model-{}", task.as_str()))
+            .spawn(move || work(entries, counted_as(task), budget, &mut runner))?;
+        Ok(Self { model, queue })
+    }
+
+    /// One answer per row, in order. Waits while the queue is full. Rows nobody waits for any longer, because the future
+    /// was dropped, are not worked on.
+    ///
+    /// # Errors
+    /// The first row's that failed, or that the thread is gone.
+    pub(super) async fn run(&self, rows: Vec<Tokens>) -> Result<Vec<Vec<f32>>, InferenceError> {
+        let stopped = || InferenceError::Stopped { model: self.model.to_string() };
+        let mut waiting = Vec::with_capacity(rows.len());
+        for tokens in rows {
+            let (answer, promise) = oneshot::channel();
+            let entry = Entry { tokens, arrived: Instant::now(), answer };
+            self.queue.send(entry).await.map_err(|_closed| stopped())?;
+            waiting.push(promise);
+        }
+        let mut answers = Vec::with_capacity(waiting.len());
+        for promise in waiting {
+            let answer = promise.await.map_err(|_gone| stopped())?;
+            answers.push(answer.map_err(|error| self.failed(&error))?);
+        }
+        Ok(answers)
+    }
+
+    pub(super) fn failed(&self, error: &dyn std::fmt::Display) -> InferenceError {
+        InferenceError::Failed { model: self.model.to_string(), detail: error.to_string() }
+    }
+}
+
+/// The task as the metrics call it.
+fn counted_as(task: Task) -> &'static str {
+    match task {
+        Task::Embedding => "embedder",
+        Task::Stance => "stance",
+        Task::Relevance => "reranker",
+    }
+}
+
+fn work(mut queue: mpsc::Receiver<Entry>, model: &'static str, budget: usize, runner: &mut Runner) {
+    let mut waiting: Vec<Entry> = Vec::with_capacity(QUEUE);
+    while gather(&mut queue, &mut waiting) {
+        let before = waiting.len();
+        waiting.retain(|entry| !entry.answer.is_closed());
+        metrics::model_entries_dropped(model, before - waiting.len());
+        let batch = take(&mut waiting, budget);
+        if batch.is_empty() {
+            continue;
+        }
+        let started = Instant::now();
+        for entry in &batch {
+            metrics::model_waited(model, started.duration_since(entry.arrived));
+        }
+        let rows: Vec<&Tokens> = batch.iter().map(|entry| &entry.tokens).collect();
+        let answers = runner.run(&rows);
+        metrics::model_batch(model, batch.len(), started.elapsed());
+        for (entry, answer) in batch.into_iter().zip(answers) {
+            // Who left meanwhile needs no answer.
+            drop(entry.answer.send(answer));
+        }
+    }
+}
+
+/// Waits for an entry when there is none, and takes what else is in the queue; false when nobody can ask any more.
+fn gather(queue: &mut mpsc::Receiver<Entry>, waiting: &mut Vec<Entry>) -> bool {
+    if waiting.is_empty() {
+        match queue.blocking_recv() {
+            Some(entry) => waiting.push(entry),
+            None => return false,
+        }
+    }
+    while waiting.len() < QUEUE {
+        match queue.try_recv() {
+            Ok(entry) => waiting.push(entry),
+            Err(_) => break,
+        }
+    }
+    true
+}
+
+/// Takes the next batch out of what waits; the rest keeps its order.
+fn take(waiting: &mut Vec<Entry>, budget: usize) -> Vec<Entry> {
+    let lengths: Vec<usize> = waiting.iter().map(|entry| entry.tokens.ids.len()).collect();
+    let mut chosen = batch::choose(&lengths, budget).into_iter().peekable();
+    let mut batch = Vec::new();
+    let mut rest = Vec::with_capacity(QUEUE);
+    for (position, entry) in waiting.drain(..).enumerate() {
+        if chosen.next_if_eq(&position).is_some() {
+            batch.push(entry);
+        } else {
+            rest.push(entry);
+        }
+    }
+    *waiting = rest;
+    batch
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc as blocking;
+    use std::time::Duration;
+
+    use futures::future::join_all;
+
+    use super::*;
+
+    /// Gives each row its first id; waits for a permit before each batch, and tells the ids it was given.
+    #[derive(Debug)]
+    struct Scripted {
+        permits: blocking::Receiver<()>,
+        seen: blocking::Sender<Vec<u32>>,
+    }
+
+    /// Makes the script panic.
+    const PANIC: u32 = 13;
+    const NAN: u32 = 14;
+
+    impl Backend for Scripted {
+        fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Output, String>> {
+            self.permits.recv().unwrap();
+            let ids: Vec<u32> = rows.iter().map(|row| row.ids[0]).collect();
+            self.seen.send(ids.clone()).unwrap();
+            assert!(!ids.contains(&PANIC), "an unlucky number");
+            let value = |id: u32| if id == NAN { f32::NAN } else { id as f32 };
+            ids.into_iter().map(|id| Ok(Output { shape: vec![1], values: vec![value(id)] })).collect()
+        }
+    }
+
+    struct Bed {
+        engine: Engine,
+        permits: blocking::Sender<()>,
+        seen: blocking::Receiver<Vec<u32>>,
+    }
+
+    fn bed(cores: usize) -> Bed {
+        let (permits, granted) = blocking::channel();
+        let (tell, seen) = blocking::channel();
+        let read: Read = Box::new(|_, output| match output.values.as_slice() {
+            [value] if value.is_finite() => Ok(vec![*value]),
+            _ => Err(Misread::NotANumber),
+        });
+        let runner = Runner { backend: Box::new(Scripted { permits: granted, seen: tell }), read };
+        let engine = Engine::start(Arc::from("scripted"), Task::Stance, cores, runner).unwrap();
+        Bed { engine, permits, seen }
+    }
+
+    fn row(id: u32, length: usize) -> Tokens {
+        Tokens { ids: vec![id; length], types: vec![0; length] }
+    }
+
+    #[tokio::test]
+    async fn callers_share_batches_and_get_their_own_answers() {
+        let bed = bed(1);
+        let first = bed.engine.run(vec![row(1, 4)]);
+        let others = join_all([bed.engine.run(vec![row(2, 4), row(3, 4)]), bed.engine.run(vec![row(4, 4)])]);
+        for _ in 0..9 {
+            bed.permits.send(()).unwrap();
+        }
+        let (first, others) = tokio::join!(first, others);
+        assert_eq!(first.unwrap(), [[1.0]]);
+        let others: Vec<Vec<Vec<f32>>> = others.into_iter().map(Result::unwrap).collect();
+        assert_eq!(others, [vec![vec![2.0], vec![3.0]], vec![vec![4.0]]]);
+    }
+
+    #[tokio::test]
+    async fn a_row_whose_caller_left_is_not_worked_on() {
+        let bed = bed(1);
+        let busy = tokio::time::timeout(Duration::from_millis(50), bed.engine.run(vec![row(1, 4)]));
+        busy.await.unwrap_err();
+        let left = tokio::time::timeout(Duration::from_millis(50), bed.engine.run(vec![row(2, 4), row(3, 4)]));
+        left.await.unwrap_err();
+        bed.permits.send(()).unwrap();
+        bed.permits.send(()).unwrap();
+        assert_eq!(bed.engine.run(vec![row(4, 4)]).await.unwrap(), [[4.0]]);
+        assert_eq!(bed.seen.try_iter().collect::<Vec<_>>(), [[1], [4]]);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_waits_and_loses_nothing() {
+        let bed = bed(1);
+        let rows: Vec<Tokens> = (100..100 + 4 * QUEUE as u32).map(|id| row(id, 8)).collect();
+        let asked = bed.engine.run(rows.clone());
+        tokio::pin!(asked);
+        // Nothing is worked off yet: the caller cannot get more into memory than the queue and the thread's window.
+        tokio::time::timeout(Duration::from_millis(100), &mut asked).await.unwrap_err();
+        assert_eq!(bed.engine.queue.capacity(), 0);
+        for _ in 0..rows.len() {
+            bed.permits.send(()).unwrap();
+        }
+        let answers = asked.await.unwrap();
+        assert_eq!(answers.len(), rows.len());
+        assert!(answers.iter().zip(&rows).all(|(answer, row)| answer == &[row.ids[0] as f32]));
+        assert!(bed.seen.try_iter().all(|batch| batch.len() * 8 <= TOKENS_PER_CORE));
+    }
+
+    #[tokio::test]
+    async fn a_row_that_breaks_the_runtime_fails_alone() {
+        let bed = bed(1);
+        for _ in 0..9 {
+            bed.permits.send(()).unwrap();
+        }
+        let asked = [1, PANIC, NAN, 2].map(|id| bed.engine.run(vec![row(id, 4)]));
+        let answers = join_all(asked).await;
+        assert_eq!(answers[0].as_ref().unwrap(), &[[1.0]]);
+        let said = answers[1].as_ref().unwrap_err().to_string();
+        assert!(said.contains("scripted") && said.contains("an unlucky number"), "{said}");
+        assert!(answers[2].as_ref().unwrap_err().to_string().contains("not a number"));
+        assert_eq!(answers[3].as_ref().unwrap(), &[[2.0]]);
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_has_ended_says_so() {
+        let (queue, entries) = mpsc::channel(1);
+        let engine = Engine { model: Arc::from("gone"), queue };
+        drop(entries);
+        let error = engine.run(vec![row(1, 1)]).await.unwrap_err();
+        assert!(error.to_string().contains("restart the daemon"), "{error}");
+    }
+}

@@ -1,0 +1,111 @@
+//! How far a passage is about a claim, with a reranking cross-encoder of the process.
+
+use futures::future::BoxFuture;
+
+use super::answers::{Answers, key};
+use super::backend::Output;
+use super::engine::Misread;
+use super::load::{Loaded, load};
+use super::stance::{Words, softmax};
+use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
+use crate::inference::{InferenceError, Pair, Reranker};
+
+/// Memory for answers already given: about 80,000.
+const REMEMBERED_BYTES: u64 = 16 << 20;
+
+/// What a cached answer takes with its key and the cache's books.
+const REMEMBERED_BYTES_EACH: usize = 200;
+
+/// A reranker of the process.
+#[derive(Debug)]
+pub struct LocalReranker {
+    name: String,
+    words: Words,
+    model: Loaded,
+    answers: Answers<f64>,
+}
+
+impl LocalReranker {
+    /// Loads it and shows that it works.
+    ///
+    /// # Errors
+    /// [`ModelError`] says what is wrong with the folder and what to do.
+    pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
+        let manifest = folder.manifest.clone();
+        let (name, words) = (manifest.name.clone(), Words::of(&manifest));
+        let model = load(folder, Task::Relevance, Box::new(move |_, output| relevance(&manifest, output)))?;
+        Ok(Self { name, words, model, answers: Answers::new("relevance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH) })
+    }
+
+    async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<f64>, InferenceError> {
+        let answers = self.words.ask(&self.model, pairs).await?;
+        // A text of which the model knows nothing is about nothing.
+        let one = |answer: Option<Vec<f32>>| answer.and_then(|one| one.first().copied()).map_or(0.0, f64::from);
+        Ok(answers.into_iter().map(one).collect())
+    }
+}
+
+impl Reranker for LocalReranker {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
+        Box::pin(async move {
+            let keys: Vec<_> = pairs.iter().map(|pair| key(&[&pair.claim.text, &pair.passage.text])).collect();
+            let given = self.answers.or_ask(&keys, async |missing: &[usize]| {
+                self.ask(missing.iter().filter_map(|position| pairs.get(*position).cloned()).collect()).await
+            });
+            Ok(given.await?.into_iter().map(Option::unwrap_or_default).collect())
+        })
+    }
+}
+
+/// The probability of "relevant": of one logit by itself, of two against the other.
+fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> {
+    let misfit = |expected: &str, mend: &str| Misread::Shape {
+        expected: expected.to_owned(),
+        found: format!("numbers of the shape {:?}", output.shape),
+        mend: mend.to_owned(),
+    };
+    match (output.shape.as_slice(), output.values.as_slice(), manifest.relevant) {
+        ([1] | [1, 1], [logit], None) => {
+            let scaled = logit / manifest.temperature + manifest.bias.first().copied().unwrap_or(0.0);
+            if scaled.is_nan() { Err(Misread::NotANumber) } else { Ok(vec![1.0 / (1.0 + (-scaled).exp())]) }
+        }
+        ([1, 2], logits, Some(position)) => Ok(softmax(manifest, logits)?.get(position).copied().into_iter().collect()),
+        ([1, 2], _, None) => {
+            Err(misfit("one logit", "set `relevant` to the position of the relevant one of two, 0 or 1"))
+        }
+        ([1] | [1, 1], _, Some(_)) => Err(misfit("two logits", "take `relevant` out")),
+        _ => Err(misfit("one logit, or two with `relevant`", "export it as a sequence classifier")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(more: &str, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, Misread> {
+        let manifest = Manifest::parse(&format!(
+            "name = \"m\"\ntask = \"relevance\"\nmodel = \"m.onnx\"\ntokenizer = \"t.json\"\nmax_length = 64\n{more}"
+        ))
+        .unwrap();
+        relevance(&manifest, &Output { shape: shape.to_vec(), values: values.to_vec() })
+    }
+
+    #[test]
+    fn one_logit_or_two_become_a_probability() {
+        assert!((read("", &[1, 1], &[3.0_f32.ln()]).unwrap()[0] - 0.75).abs() < 1e-6);
+        assert!((read("bias = [-1.0]\ntemperature = 2.0\n", &[1], &[2.0]).unwrap()[0] - 0.5).abs() < 1e-6);
+        assert!((read("relevant = 0\n", &[1, 2], &[3.0_f32.ln(), 0.0]).unwrap()[0] - 0.75).abs() < 1e-6);
+    }
+
+    #[test]
+    fn other_shapes_say_which_key_to_change() {
+        assert!(read("", &[1, 2], &[0.0, 0.0]).unwrap_err().to_string().contains("set `relevant`"));
+        assert!(read("relevant = 1\n", &[1, 1], &[0.0]).unwrap_err().to_string().contains("take `relevant` out"));
+        assert!(read("", &[1, 3], &[0.0; 3]).unwrap_err().to_string().contains("sequence classifier"));
+        assert_eq!(read("", &[1, 1], &[f32::NAN]), Err(Misread::NotANumber));
+    }
+}

@@ -1,0 +1,339 @@
+//! `model.toml`: what a model is for and how it is to be fed and read.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use figment::Figment;
+use figment::providers::{Format, Toml};
+use serde::{Deserialize, Serialize};
+
+use super::labels::is_whole;
+
+/// Names that the configuration gives to choices that are no models.
+const RESERVED_NAMES: [&str; 4] = ["auto", "hashed", "rules", "lexical"];
+
+/// Longest input that is believed, in tokens. Encoders end at 512 or 8,192; more is a mistake.
+const MOST_TOKENS: usize = 8_192;
+
+/// Fewest tokens that hold a claim, a passage and the marks around them.
+const LEAST_TOKENS: usize = 8;
+
+/// What a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// Text in, vector out.
+    Embedding,
+    /// Claim and passage in; entails, leaves open or contradicts out.
+    Stance,
+    /// Claim and passage in, relevance out.
+    Relevance,
+}
+
+impl Task {
+    pub const ALL: [Self; 3] = [Self::Embedding, Self::Stance, Self::Relevance];
+
+    /// As `model.toml` writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Embedding => "embedding",
+            Self::Stance => "stance",
+            Self::Relevance => "relevance",
+        }
+    }
+}
+
+/// How one vector is made of an encoder's vectors, one per token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pooling {
+    /// Their mean, padding left out.
+    Mean,
+    /// The first token's.
+    Cls,
+    /// The graph has done it: its output is `[batch, dimension]`.
+    None,
+}
+
+/// What one logit of a stance model stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Label {
+    Entail,
+    Neutral,
+    Contradict,
+    /// Neutral or contradict, which a two-label model does not tell apart.
+    NotEntail,
+}
+
+/// Which of the two texts the model was trained to see first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairOrder {
+    /// Premise, hypothesis: how models of natural language inference are trained.
+    PassageClaim,
+    /// Query, passage: how rerankers are trained.
+    ClaimPassage,
+}
+
+/// What `model.toml` says.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Results say `model:<name>`.
+    pub name: String,
+    pub task: Task,
+    /// The ONNX graph, a file beside the manifest.
+    pub model: String,
+    /// The tokenizer, a file beside the manifest.
+    pub tokenizer: String,
+    /// Longest input in tokens, both texts of a pair and the marks around them included.
+    pub max_length: usize,
+    /// Embedding only.
+    #[serde(default)]
+    pub pooling: Option<Pooling>,
+    /// Whether vectors are brought to unit length. Embedding only; a model whose vectors are not of unit length gives
+    /// cosines that are none.
+    #[serde(default = "yes")]
+    pub normalize: bool,
+    /// Length of a vector. Embedding only.
+    #[serde(default)]
+    pub dimension: Option<usize>,
+    /// What the logits stand for, in their order. Stance only.
+    #[serde(default)]
+    pub labels: Vec<Label>,
+    /// The logit that says "relevant", where there are two. Relevance only.
+    #[serde(default)]
+    pub relevant: Option<usize>,
+    /// Which text comes first; the custom of the task where it is not said. Stance and relevance only.
+    #[serde(default)]
+    pub order: Option<PairOrder>,
+    /// Logits are divided by it.
+    #[serde(default = "one")]
+    pub temperature: f32,
+    /// Added to the logits behind the temperature; nothing where empty.
+    #[serde(default)]
+    pub bias: Vec<f32>,
+    /// Put before a claim, for models that were trained with it.
+    #[serde(default)]
+    pub query_prefix: String,
+    /// Put before a passage.
+    #[serde(default)]
+    pub passage_prefix: String,
+    /// ISO 639-1, or `*`.
+    #[serde(default = "any_language")]
+    pub languages: Vec<String>,
+    #[serde(default)]
+    pub licence: Option<String>,
+    /// Where it comes from.
+    #[serde(default)]
+    pub origin: Option<String>,
+    /// SHA-256 of files of the folder, in hexadecimal.
+    #[serde(default)]
+    pub sha256: BTreeMap<String, String>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn one() -> f32 {
+    1.0
+}
+
+fn any_language() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+impl Manifest {
+    /// Reads a manifest and holds it against itself; the error is for a person.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let manifest: Self = Figment::from(Toml::string(text)).extract().map_err(|error| said(&error))?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Every file that the model is made of.
+    pub fn files(&self) -> Vec<&str> {
+        let mut files = vec![self.model.as_str(), self.tokenizer.as_str()];
+        files.extend(
+            self.sha256.keys().map(String::as_str).filter(|file| *file != self.model && *file != self.tokenizer),
+        );
+        files
+    }
+
+    /// The order in which a pair is written.
+    pub fn pair_order(&self) -> PairOrder {
+        self.order.unwrap_or(match self.task {
+            Task::Relevance => PairOrder::ClaimPassage,
+            Task::Embedding | Task::Stance => PairOrder::PassageClaim,
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            return Err(format!("`name` is {:?}; use letters, digits, `-`, `_` and `.`", self.name));
+        }
+        if RESERVED_NAMES.contains(&self.name.as_str()) {
+            return Err(format!("`name` may not be {:?}, which the configuration uses for something else", self.name));
+        }
+        for file in self.files() {
+            if !is_below(file) {
+                return Err(format!("{file:?} is not a file beside model.toml; give a name without `..` or a root"));
+            }
+        }
+        for (file, sum) in &self.sha256 {
+            if sum.len() != 64 || !sum.bytes().all(|letter| letter.is_ascii_hexdigit()) {
+                return Err(format!(
+                    "`sha256` of {file:?} is not 64 hexadecimal digits; `sha256sum {file}` prints them"
+                ));
+            }
+        }
+        if !(LEAST_TOKENS..=MOST_TOKENS).contains(&self.max_length) {
+            return Err(format!("`max_length` is {}; give {LEAST_TOKENS} to {MOST_TOKENS} tokens", self.max_length));
+        }
+        if !(self.temperature.is_finite() && self.temperature > 0.0) {
+            return Err(format!("`temperature` is {}; give a number above 0, 1 for none", self.temperature));
+        }
+        if self.bias.iter().any(|value| !value.is_finite()) {
+            return Err("`bias` holds something that is not a number".to_owned());
+        }
+        match self.task {
+            Task::Embedding => self.check_embedding(),
+            Task::Stance => self.check_stance(),
+            Task::Relevance => self.check_relevance(),
+        }
+    }
+
+    fn check_embedding(&self) -> Result<(), String> {
+        if self.pooling.is_none() {
+            return Err(
+                "an embedding model needs `pooling`: \"mean\", \"cls\" or \"none\" (its card says which)".to_owned()
+            );
+        }
+        match self.dimension {
+            None => return Err("an embedding model needs `dimension`, the length of its vectors".to_owned()),
+            Some(0) => return Err("`dimension` is 0; give the length of the model's vectors".to_owned()),
+            Some(_) => {}
+        }
+        self.refuse(&[
+            ("labels", !self.labels.is_empty()),
+            ("bias", !self.bias.is_empty()),
+            ("order", self.order.is_some()),
+            ("relevant", self.relevant.is_some()),
+        ])
+    }
+
+    fn check_stance(&self) -> Result<(), String> {
+        if !is_whole(&self.labels) {
+            return Err("a stance model needs `labels` in the order of its logits: \"entail\", \"neutral\" and \
+                        \"contradict\", or \"entail\" and \"not_entail\" (its config.json says the order in id2label)"
+                .to_owned());
+        }
+        self.check_bias(self.labels.len())?;
+        self.refuse(&[
+            ("pooling", self.pooling.is_some()),
+            ("dimension", self.dimension.is_some()),
+            ("relevant", self.relevant.is_some()),
+        ])
+    }
+
+    fn check_relevance(&self) -> Result<(), String> {
+        if self.relevant.is_some_and(|position| position > 1) {
+            return Err("`relevant` is the position of the relevant one of two logits: 0 or 1".to_owned());
+        }
+        self.check_bias(if self.relevant.is_some() { 2 } else { 1 })?;
+        self.refuse(&[
+            ("pooling", self.pooling.is_some()),
+            ("dimension", self.dimension.is_some()),
+            ("labels", !self.labels.is_empty()),
+        ])
+    }
+
+    fn check_bias(&self, logits: usize) -> Result<(), String> {
+        if self.bias.is_empty() || self.bias.len() == logits {
+            return Ok(());
+        }
+        Err(format!("`bias` has {} values and the model {logits} logits; give one value each", self.bias.len()))
+    }
+
+    fn refuse(&self, fields: &[(&str, bool)]) -> Result<(), String> {
+        match fields.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((field, _)) => {
+                Err(format!("`{field}` says nothing of a model for {}; take it out", self.task.as_str()))
+            }
+        }
+    }
+}
+
+/// Whether a name stays below the folder it is looked for in.
+fn is_below(file: &str) -> bool {
+    let mut parts = Path::new(file).components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// The first problem in words, with the key it is about.
+fn said(error: &figment::Error) -> String {
+    let key = error.path.join(".");
+    if key.is_empty() { error.kind.to_string() } else { format!("`{key}`: {}", error.kind) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMBEDDING: &str = "name = \"small\"\ntask = \"embedding\"\nmodel = \"model.onnx\"\ntokenizer = \"tokenizer.json\"\n\
+                             max_length = 256\npooling = \"mean\"\ndimension = 384\n";
+    const STANCE: &str = "name = \"nli\"\ntask = \"stance\"\nmodel = \"model.onnx\"\ntokenizer = \"tokenizer.json\"\n\
+                          max_length = 256\nlabels = [\"contradict\", \"entail\", \"neutral\"]\n";
+
+    #[test]
+    fn what_is_not_said_has_its_usual_value() {
+        let embedding = Manifest::parse(EMBEDDING).unwrap();
+        assert!(embedding.normalize && embedding.languages == ["*"]);
+        assert!((embedding.temperature - 1.0).abs() < 1e-9);
+        let stance = Manifest::parse(STANCE).unwrap();
+        assert_eq!(stance.labels, [Label::Contradict, Label::Entail, Label::Neutral]);
+        assert_eq!(stance.pair_order(), PairOrder::PassageClaim);
+        assert_eq!(stance.files(), ["model.onnx", "tokenizer.json"]);
+    }
+
+    /// Each line: what is changed, and what the complaint must name.
+    #[test]
+    fn every_mistake_is_named_with_its_mend() {
+        let wrong = [
+            (EMBEDDING.replace("pooling = \"mean\"\n", ""), "needs `pooling`"),
+            (EMBEDDING.replace("dimension = 384\n", ""), "needs `dimension`"),
+            (EMBEDDING.replace("384", "0"), "`dimension` is 0"),
+            (EMBEDDING.replace("mean", "max"), "`pooling`"),
+            (EMBEDDING.replace("256", "4"), "`max_length` is 4"),
+            (EMBEDDING.replace("256", "\"long\""), "`max_length`"),
+            (EMBEDDING.replace("small", "rules"), "something else"),
+            (EMBEDDING.replace("small", "a b"), "use letters"),
+            (EMBEDDING.replace("model.onnx", "../model.onnx"), "beside model.toml"),
+            (EMBEDDING.replace("model.onnx", "/model.onnx"), "beside model.toml"),
+            (EMBEDDING.replace("model = \"model.onnx\"\n", ""), "missing field `model`"),
+            (format!("{EMBEDDING}poolling = \"cls\"\n"), "poolling"),
+            (format!("{EMBEDDING}labels = [\"entail\"]\n"), "`labels` says nothing"),
+            (format!("{EMBEDDING}[sha256]\n\"model.onnx\" = \"abc\"\n"), "64 hexadecimal"),
+            (STANCE.replace("\"neutral\"", "\"entail\""), "id2label"),
+            (STANCE.replace("\"neutral\"", "\"maybe\""), "maybe"),
+            (format!("{STANCE}bias = [0.0]\n"), "1 values and the model 3 logits"),
+            (format!("{STANCE}temperature = 0\n"), "`temperature` is 0"),
+            (format!("{STANCE}temperature = nan\n"), "`temperature` is NaN"),
+            ("name = ".to_owned(), "TOML"),
+        ];
+        for (text, said) in wrong {
+            let error = Manifest::parse(&text).expect_err(&text);
+            assert!(error.contains(said), "{said:?} is not in {error:?}");
+        }
+    }
+
+    #[test]
+    fn two_label_models_are_allowed() {
+        let text = STANCE.replace("\"contradict\", \"entail\", \"neutral\"", "\"entail\", \"not_entail\"");
+        assert_eq!(Manifest::parse(&text).unwrap().labels, [Label::Entail, Label::NotEntail]);
+    }
+}

@@ -1,0 +1,120 @@
+//! What a text-embeddings-inference server says of itself.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tokio::time::{Instant, sleep_until};
+
+use super::Patience;
+use super::error::{RemoteError, words};
+use super::server::{Answer, Server};
+use crate::outbound::{AskError, Delays};
+
+/// What a server serves.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Info {
+    pub(super) model: String,
+    pub(super) kind: Kind,
+    /// Texts or pairs in one request, at most.
+    pub(super) max_batch: usize,
+    /// Tokens of one input.
+    pub(super) max_tokens: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    Embedding,
+    Reranker,
+    Classifier { id2label: BTreeMap<String, String> },
+}
+
+/// As `/info` tells it. Fields that are not read here come and go with the server's version.
+#[derive(Debug, Deserialize)]
+struct InfoWire {
+    model_id: String,
+    model_type: ModelType,
+    max_client_batch_size: Option<usize>,
+    max_input_length: Option<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ModelType {
+    Embedding(serde::de::IgnoredAny),
+    Reranker(serde::de::IgnoredAny),
+    Classifier(Classes),
+}
+
+#[derive(Debug, Deserialize)]
+struct Classes {
+    id2label: BTreeMap<String, String>,
+}
+
+/// The server's own default, for one that does not say.
+const DEFAULT_BATCH: usize = 32;
+/// The window of most encoders, for one that does not say.
+const DEFAULT_TOKENS: usize = 512;
+
+/// What an answer of `/info` says; `None` where it is not that of a text-embeddings-inference server.
+fn read(body: &[u8]) -> Option<Info> {
+    let wire: InfoWire = serde_json::from_slice(body).ok()?;
+    let kind = match wire.model_type {
+        ModelType::Embedding(_) => Kind::Embedding,
+        ModelType::Reranker(_) => Kind::Reranker,
+        ModelType::Classifier(classes) => Kind::Classifier { id2label: classes.id2label },
+    };
+    Some(Info {
+        model: wire.model_id,
+        kind,
+        max_batch: wire.max_client_batch_size.filter(|size| *size > 0).unwrap_or(DEFAULT_BATCH),
+        max_tokens: wire.max_input_length.filter(|length| *length > 0).unwrap_or(DEFAULT_TOKENS),
+    })
+}
+
+/// Asks the server what it serves, and again while it starts. `None`: it answers, and has no `/info`.
+pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<Info>, RemoteError> {
+    let began = Instant::now();
+    let mut pauses = Delays::new();
+    let mut told = false;
+    loop {
+        let (error, wait) = match server.info().await {
+            Ok(Answer::Done(body)) => return Ok(read(&body)),
+            // Other servers want a key for every path, or do not know this one.
+            Ok(Answer::Key(_) | Answer::Refused(_) | Answer::TooLong | Answer::TooMany(_)) => return Ok(None),
+            Ok(Answer::Busy) => ("is overloaded".to_owned(), patience.loading),
+            Err(error @ AskError::Server { .. }) => (words(&error), patience.loading),
+            Err(error @ (AskError::Connect { .. } | AskError::Lost { .. })) => (words(&error), patience.starting),
+            Err(error) => (words(&error), std::time::Duration::ZERO),
+        };
+        let again = Instant::now() + pauses.next();
+        if again > began + wait {
+            return Err(server.away(error));
+        }
+        if !told {
+            tracing::info!(server = %server.shown(), %error, "waiting for a model server that is not ready");
+            told = true;
+        }
+        sleep_until(again).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_of_every_kind_is_read_and_of_others_is_not() {
+        let embedder = read(br#"{"model_id":"a/b","model_sha":null,"model_dtype":"float16","model_type":{"embedding":{"pooling":"mean"}},"max_concurrent_requests":512,"max_input_length":384,"max_batch_tokens":16384,"max_client_batch_size":8,"auto_truncate":true,"version":"1.9.3"}"#);
+        assert_eq!(embedder, Some(Info { model: "a/b".into(), kind: Kind::Embedding, max_batch: 8, max_tokens: 384 }));
+        let reranker = read(
+            br#"{"model_id":"a/b","model_type":{"reranker":{"id2label":{"0":"LABEL_0"},"label2id":{"LABEL_0":0}}}}"#,
+        )
+        .unwrap();
+        assert_eq!((reranker.kind, reranker.max_batch, reranker.max_tokens), (Kind::Reranker, 32, 512));
+        let classifier = read(br#"{"model_id":"a/b","model_type":{"classifier":{"id2label":{"0":"entailment"},"label2id":{"entailment":0}}}}"#).unwrap();
+        assert_eq!(classifier.kind, Kind::Classifier { id2label: [("0".to_owned(), "entailment".to_owned())].into() });
+        for other in [&b"<html>"[..], b"{}", br#"{"model_id":"a","model_type":{"poet":{}}}"#, br#"{"status":"ok"}"#] {
+            assert_eq!(read(other), None);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Stance and relevance of pairs from a server.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::error::RemoteError;
+use super::info::Info;
+use super::server::Server;
+use super::wire::{self, Scored};
+use crate::domain::evidence::StanceProbabilities;
+use crate::inference::labels::probabilities;
+use crate::inference::{InferenceError, Judgement, Label, Pair, Reranker, StanceModel};
+
+/// A passage and a claim to try a server with.
+const PROBE: (&str, &str) = ("The bridge reopened on Monday.", "The bridge is open again.");
+/// How far the shares of a softmax may be from one in the 32 bits servers compute in.
+const ROUNDING: f64 = 0.02;
+
+/// An NLI model on a server.
+#[derive(Debug, Clone)]
+pub struct RemoteStance {
+    server: Arc<Server>,
+    /// `model:` and the model's name.
+    judge: Arc<str>,
+    labels: Arc<HashMap<String, Label>>,
+}
+
+impl RemoteStance {
+    /// `labels` are those of `info`'s classes, in the order of their ids.
+    pub(super) async fn new(server: Server, info: &Info, labels: Vec<Label>) -> Result<Self, RemoteError> {
+        let super::Kind::Classifier { id2label } = &info.kind else { return Err(server.failed("is no classifier")) };
+        let in_order = |id: &String| id.trim().parse::<usize>().ok().and_then(|id| labels.get(id)).copied();
+        let labels = id2label.iter().filter_map(|(id, word)| Some((word.clone(), in_order(id)?))).collect();
+        let judge = Arc::from(format!("model:{}", info.model));
+        let made = Self { server: Arc::new(server), judge, labels: Arc::new(labels) };
+        made.ask(&[PROBE]).await?;
+        Ok(made)
+    }
+
+    /// Where it runs, for people.
+    pub fn location(&self) -> String {
+        self.server.shown()
+    }
+
+    /// The probabilities of (passage, claim), in order.
+    pub(super) async fn ask(&self, pairs: &[(&str, &str)]) -> Result<Vec<StanceProbabilities>, RemoteError> {
+        let inputs = pairs
+            .iter()
+            // Premise, then hypothesis. A batch is a list of such lists: a flat list of two texts would be one pair.
+            .map(|(passage, claim)| json!([self.server.clip(passage), self.server.clip(claim)]))
+            .collect();
+        let body = |batch: &[Value]| json!({ "inputs": batch, "raw_scores": false, "truncate": true, "truncation_direction": "Right" });
+        let read = |rows: Vec<Vec<Scored>>, _count| rows.iter().map(|row| self.probabilities(row)).collect();
+        self.server.all("predict", inputs, body, read).await
+    }
+
+    /// Labels come sorted by their score: they are told apart by their words.
+    fn probabilities(&self, row: &[Scored]) -> Result<StanceProbabilities, String> {
+        let mut shares = Vec::with_capacity(row.len());
+        for class in row {
+            let label = self.labels.get(&class.label).ok_or_else(|| format!("the unknown label {:?}", class.label))?;
+            let share = class.score.filter(|score| (0.0..=1.0 + ROUNDING).contains(score));
+            shares.push((*label, share.ok_or_else(|| "a score that is no probability (NaN)".to_owned())?));
+        }
+        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+        if shares.len() != self.labels.len() || (sum - 1.0).abs() > ROUNDING {
+            return Err(format!("{} probabilities that sum to {sum:.3}", shares.len()));
+        }
+        Ok(probabilities(shares))
+    }
+}
+
+fn texts(pairs: &[Pair]) -> Vec<(&str, &str)> {
+    pairs.iter().map(|pair| (pair.passage.text.as_str(), pair.claim.text.as_str())).collect()
+}
+
+impl StanceModel for RemoteStance {
+    fn name(&self) -> &str {
+        &self.judge
+    }
+
+    fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
+        Box::pin(async move {
+            let given = self.ask(&texts(pairs)).await.map_err(|error| super::failure(&self.judge, &error))?;
+            let judged = |probabilities| Judgement { probabilities, judge: Arc::clone(&self.judge) };
+            Ok(given.into_iter().map(judged).collect())
+        })
+    }
+}
+
+/// A reranker on a server.
+#[derive(Debug, Clone)]
+pub struct RemoteReranker {
+    server: Arc<Server>,
+    name: String,
+}
+
+impl RemoteReranker {
+    pub(super) async fn new(server: Server, info: &Info) -> Result<Self, RemoteError> {
+        let made = Self { server: Arc::new(server), name: info.model.clone() };
+        made.ask(&[PROBE]).await?;
+        Ok(made)
+    }
+
+    /// Where it runs, for people.
+    pub fn location(&self) -> String {
+        self.server.shown()
+    }
+
+    /// Relevance of (passage, claim), in order. A request holds one claim with its passages: neighbours share one.
+    pub(super) async fn ask(&self, pairs: &[(&str, &str)]) -> Result<Vec<f64>, RemoteError> {
+        let mut scores = Vec::with_capacity(pairs.len());
+        for of_claim in pairs.chunk_by(|(_, one), (_, other)| one == other) {
+            let Some((_, claim)) = of_claim.first() else { continue };
+            let query = self.server.clip(claim);
+            let inputs = of_claim.iter().map(|(passage, _)| Value::from(self.server.clip(passage))).collect();
+            let body = |batch: &[Value]| {
+                json!({
+                    "query": query, "texts": batch, "raw_scores": false, "return_text": false, "truncate": true,
+                    "truncation_direction": "Right"
+                })
+            };
+            // Sorted by score: each says which text it is of.
+            let read = |rows: Vec<Scored>, count| {
+                let mut placed = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let score = row.score.filter(|score| score.is_finite());
+                    let score = score.ok_or_else(|| "a score that is no number (NaN)".to_owned())?;
+                    placed.push((
+                        row.index.ok_or_else(|| "a score without its index".to_owned())?,
+                        score.clamp(0.0, 1.0),
+                    ));
+                }
+                wire::by_index(placed, count)
+            };
+            scores.extend(self.server.all("rerank", inputs, body, read).await?);
+        }
+        Ok(scores)
+    }
+}
+
+impl Reranker for RemoteReranker {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
+        Box::pin(async move { self.ask(&texts(pairs)).await.map_err(|error| super::failure(&self.name, &error)) })
+    }
+}

@@ -1,0 +1,323 @@
+//! One model server: how it is asked, how much at once, and what its refusals mean.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+use url::Url;
+
+use super::error::{RemoteError, words};
+use super::info::Info;
+use super::{shown, wire};
+use crate::config::InferenceConfig;
+use crate::domain::Clock;
+use crate::outbound::{
+    ApiRequest, ApiResponse, AskError, AskMeter, Asker, Delays, Gate, GateSettings, HttpClient, NoObserver, header,
+};
+
+/// Calls a minute: the server says itself when it has enough, so this only has to be more than any server does.
+const RATE: u32 = 60_000;
+/// Largest answer: 64 vectors of 4,096 numbers, written out.
+const MAX_ANSWER: usize = 16 * 1024 * 1024;
+/// Attempts at a call that failed as a connection or in the server.
+const ATTEMPTS: u32 = 3;
+/// Failures in a row after which a server is left alone for [`REST`], so that items fail at once instead of each after
+/// its own wait.
+const FAILURES: u32 = 5;
+/// A model server that is restarted is back within seconds to minutes.
+const REST: Duration = Duration::from_secs(15);
+/// How much longer than one call all calls of one question may take: overload is waited out, and not for ever.
+const CALLS: u32 = 3;
+/// Inputs in one request where the server does not say.
+const BATCH: usize = 32;
+/// Characters in one request. A server takes 2,000,000 bytes; a letter has up to four, and JSON adds to them.
+const REQUEST_CHARS: usize = 300_000;
+/// Letters a token has at most in running text of any language; what is longer is cut here rather than sent.
+const CHARS_PER_TOKEN: usize = 16;
+/// The window of most encoders, tokens.
+const TOKENS: usize = 512;
+
+/// What a server answered, as far as it concerns what is sent next.
+#[derive(Debug)]
+pub(super) enum Answer<T> {
+    Done(T),
+    /// Too much at a time for now.
+    Busy,
+    /// Too much at once: at most so many, where it says.
+    TooMany(Option<usize>),
+    /// One of the inputs is too long.
+    TooLong,
+    Key(u16),
+    Refused(String),
+}
+
+/// A server and the client's bearing towards it.
+#[derive(Debug)]
+pub(super) struct Server {
+    variable: &'static str,
+    url: Url,
+    key: Option<SecretString>,
+    timeout: Duration,
+    http: HttpClient,
+    clock: Arc<dyn Clock>,
+    gate: Gate,
+    /// Inputs it takes in one request.
+    most: AtomicUsize,
+    /// Inputs sent in one request for now: less than `most` after it was overloaded. Batches are formed from it without a
+    /// lock; a lost update costs one batch of another size.
+    batch: AtomicUsize,
+    max_chars: usize,
+}
+
+fn gate(timeout: Duration, failures_to_open: u32, attempts: u32, http: &HttpClient, clock: &Arc<dyn Clock>) -> Gate {
+    let settings = GateSettings {
+        name: "inference",
+        rpm: RATE,
+        max_wait: timeout,
+        timeout,
+        max_bytes: MAX_ANSWER,
+        max_attempts: attempts,
+        cooldown: REST,
+        failures_to_open,
+        daily_limit: None,
+        cost_usd: 0.0,
+    };
+    // Latency and batches are counted where models are called, for all backends alike.
+    Gate::new(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver))
+}
+
+impl Server {
+    pub(super) fn new(
+        variable: &'static str,
+        url: Url,
+        config: &InferenceConfig,
+        http: HttpClient,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            variable,
+            url,
+            key: config.api_key.clone(),
+            timeout: config.timeout,
+            gate: gate(config.timeout, FAILURES, ATTEMPTS, &http, &clock),
+            http,
+            clock,
+            most: AtomicUsize::new(BATCH),
+            batch: AtomicUsize::new(BATCH),
+            max_chars: TOKENS * CHARS_PER_TOKEN,
+        }
+    }
+
+    /// Takes over the limits the server names.
+    pub(super) fn learn(&mut self, info: &Info) {
+        self.most = AtomicUsize::new(info.max_batch);
+        self.batch = AtomicUsize::new(info.max_batch);
+        self.max_chars = info.max_tokens.saturating_mul(CHARS_PER_TOKEN);
+    }
+
+    /// The same for one that does not.
+    pub(super) fn limit_chars(&mut self, most: usize) {
+        self.max_chars = most;
+    }
+
+    pub(super) const fn variable(&self) -> &'static str {
+        self.variable
+    }
+
+    pub(super) const fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(super) fn shown(&self) -> String {
+        shown(&self.url)
+    }
+
+    pub(super) fn away(&self, detail: String) -> RemoteError {
+        RemoteError::Away { variable: self.variable, url: self.url.clone(), detail }
+    }
+
+    pub(super) fn failed(&self, detail: impl Into<String>) -> RemoteError {
+        RemoteError::Failed { variable: self.variable, url: self.url.clone(), detail: detail.into() }
+    }
+
+    /// A text the server's model could read to its end, and no more.
+    pub(super) fn clip<'a>(&self, text: &'a str) -> &'a str {
+        wire::first_chars(text, self.max_chars)
+    }
+
+    /// Asks for `/info`, once. A server that starts fails many times: that must not make it one that is left alone.
+    pub(super) async fn info(&self) -> Result<Answer<Vec<u8>>, AskError> {
+        let request = self.authorised(ApiRequest::get(self.at("info")))?;
+        let meter = AskMeter::default();
+        let asker = Asker { until: Instant::now() + self.timeout, meter: &meter };
+        let gate = gate(self.timeout, u32::MAX, 1, &self.http, &self.clock);
+        gate.ask(request, asker, |response| verdict(response, |body| Ok(body.to_vec()))).await
+    }
+
+    /// One answer per input, in order, in as many requests as the server wants. `body` makes a request's body from some of
+    /// the inputs; `read` puts its answer into their order, or says what is wrong with it.
+    pub(super) async fn all<A: DeserializeOwned, T>(
+        &self,
+        path: &str,
+        inputs: Vec<Value>,
+        body: impl Fn(&[Value]) -> Value,
+        read: impl Fn(A, usize) -> Result<Vec<T>, String>,
+    ) -> Result<Vec<T>, RemoteError> {
+        let mut inputs = inputs;
+        let until = Instant::now() + self.timeout * CALLS;
+        let mut answers = Vec::with_capacity(inputs.len());
+        let mut pauses = Delays::new();
+        // One at a time from here on: an input is too long, and which one is only seen alone.
+        let mut alone_until = 0;
+        while answers.len() < inputs.len() {
+            let at = answers.len();
+            let rest = inputs.get(at..).unwrap_or_default();
+            let size = if at < alone_until { 1 } else { self.take(rest) };
+            let batch = rest.get(..size).unwrap_or_default();
+            match self.ask(path, &body(batch), until).await.map_err(|error| self.failed(words(&error)))? {
+                Answer::Done(answer) => {
+                    let rows = read(answer, size).map_err(|detail| self.failed(format!("answered {detail}")))?;
+                    if rows.len() != size {
+                        return Err(self.failed(format!("gave {} answers to {size} questions", rows.len())));
+                    }
+                    answers.extend(rows);
+                    self.went_well(size);
+                }
+                Answer::Busy => {
+                    let again = Instant::now() + pauses.next();
+                    if again >= until {
+                        return Err(
+                            self.failed("is overloaded (429); give it more permits (--max-concurrent-requests)")
+                        );
+                    }
+                    self.shrink(size / 2);
+                    sleep_until(again).await;
+                }
+                Answer::TooMany(limit) if size > 1 => {
+                    let most = limit.filter(|limit| *limit < size).unwrap_or(size / 2).max(1);
+                    self.most.fetch_min(most, Ordering::Relaxed);
+                    self.shrink(most);
+                }
+                Answer::TooLong | Answer::TooMany(_) if size > 1 => alone_until = at + size,
+                Answer::TooLong | Answer::TooMany(_) => match inputs.get_mut(at).map(wire::shorten) {
+                    Some(true) => {}
+                    _ => return Err(self.failed("calls an input too long that is a sentence; serve another model")),
+                },
+                Answer::Key(status) => {
+                    return Err(RemoteError::Key { variable: self.variable, url: self.url.clone(), status });
+                }
+                Answer::Refused(detail) => return Err(self.failed(format!("refuses the question: {detail}"))),
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn ask<A: DeserializeOwned>(&self, path: &str, body: &Value, until: Instant) -> Result<Answer<A>, AskError> {
+        let request = self.authorised(ApiRequest::post_json(self.at(path), body))?;
+        let meter = AskMeter::default();
+        let asker = Asker { until, meter: &meter };
+        let read = |body: &[u8]| {
+            serde_json::from_slice(body).map_err(|error| AskError::Malformed { detail: error.to_string() })
+        };
+        self.gate.ask(request, asker, |response| verdict(response, read)).await
+    }
+
+    fn authorised(&self, request: ApiRequest) -> Result<ApiRequest, AskError> {
+        let Some(key) = &self.key else { return Ok(request) };
+        let bearer = SecretString::from(format!("Bearer {}", secrecy::ExposeSecret::expose_secret(key).trim()));
+        request.secret_header(header::AUTHORIZATION, &bearer)
+    }
+
+    fn at(&self, path: &str) -> Url {
+        let mut url = self.url.clone();
+        let base = url.path().trim_end_matches('/').to_owned();
+        // People write the address with or without the version that the path begins with.
+        let path = if base.ends_with("/v1") { path.trim_start_matches("v1/") } else { path };
+        url.set_path(&format!("{base}/{path}"));
+        url
+    }
+
+    /// How many of these go into the next request.
+    fn take(&self, inputs: &[Value]) -> usize {
+        let most = self.batch.load(Ordering::Relaxed).clamp(1, inputs.len().max(1));
+        let mut chars = 0;
+        let fits = inputs.iter().take(most).take_while(|input| {
+            chars += wire::chars(input);
+            chars <= REQUEST_CHARS
+        });
+        fits.count().max(1)
+    }
+
+    fn shrink(&self, size: usize) {
+        self.batch.store(size.max(1), Ordering::Relaxed);
+    }
+
+    /// A full batch went through: the next one may be a little larger again.
+    fn went_well(&self, size: usize) {
+        let now = self.batch.load(Ordering::Relaxed);
+        if size >= now {
+            let most = self.most.load(Ordering::Relaxed);
+            self.batch.store((now + now.div_ceil(4)).min(most), Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a status means. Those that say how to ask otherwise are answers, so that the breaker hears of failures alone.
+fn verdict<T>(response: &ApiResponse, read: impl Fn(&[u8]) -> Result<T, AskError>) -> Result<Answer<T>, AskError> {
+    let told = wire::told(&response.body);
+    match response.status {
+        200 => read(&response.body).map(Answer::Done),
+        429 => Ok(Answer::Busy),
+        401 | 403 => Ok(Answer::Key(response.status)),
+        // The documentation says 413 where the code says 422; a body above the limit is a 413 without words.
+        413 | 422 | 400 | 500 if wire::speaks_of_length(&told) => Ok(Answer::TooLong),
+        413 => Ok(Answer::TooMany(None)),
+        422 if wire::speaks_of_batch(&told) => Ok(Answer::TooMany(wire::last_number(&told))),
+        400 | 404 | 405 | 415 | 422 | 424 => Ok(Answer::Refused(format!("status {}: {told}", response.status))),
+        // Also with a wait named: it is loading, and asking again is how to know.
+        500..=599 => Err(AskError::Server { status: response.status }),
+        _ => Err(response.status_error().unwrap_or(AskError::CouldNotAsk { detail: told })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::domain::SystemClock;
+
+    fn server(url: &str) -> Server {
+        let config = Config::built_in().inference;
+        let http = HttpClient::live("test").unwrap();
+        Server::new("INFERENCE_BASE_URL", Url::parse(url).unwrap(), &config, http, Arc::new(SystemClock))
+    }
+
+    #[test]
+    fn a_prefix_stays_and_a_version_is_not_doubled() {
+        assert_eq!(server("http://a:8080").at("embed").as_str(), "http://a:8080/embed");
+        assert_eq!(server("http://a/tei/").at("embed").as_str(), "http://a/tei/embed");
+        for address in ["https://api.example/", "https://api.example/v1", "https://api.example/v1/"] {
+            assert_eq!(server(address).at("v1/embeddings").as_str(), "https://api.example/v1/embeddings");
+        }
+    }
+
+    #[test]
+    fn batches_keep_to_the_count_and_the_length() {
+        let server = server("http://a");
+        let short = vec![Value::from("a"); 100];
+        assert_eq!(server.take(&short), BATCH);
+        server.shrink(5);
+        assert_eq!(server.take(&short), 5);
+        server.went_well(5);
+        assert_eq!(server.take(&short), 7);
+        server.went_well(3);
+        assert_eq!(server.take(&short), 7, "a part of a batch says nothing of a larger one");
+        let long = vec![Value::from("я".repeat(200_000)); 3];
+        assert_eq!(server.take(&long), 1);
+        assert_eq!(server.take(&[]), 1);
+    }
+}

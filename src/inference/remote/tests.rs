@@ -1,0 +1,391 @@
+//! Promises about model servers, against real ones on a local port that speak the protocol.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::config::Config;
+use crate::domain::SystemClock;
+use crate::inference::{Embedder as _, Pair, Reranker as _, StanceModel as _};
+use crate::judging::profile::TextProfile;
+use crate::outbound::test_server::{Reply, Seen, TestServer, answer};
+
+/// What `/info` says of the kind of model, and the batch it takes.
+fn info(kind: &Value, batch: usize) -> Value {
+    json!({
+        "model_id": "acme/model", "model_sha": "8adb", "model_dtype": "float16", "model_type": kind,
+        "max_concurrent_requests": 512, "max_input_length": 512, "max_client_batch_size": batch, "version": "1.9.3"
+    })
+}
+
+fn embedding() -> Value {
+    json!({ "embedding": { "pooling": "mean" } })
+}
+
+fn nli() -> Value {
+    json!({ "classifier": { "id2label": { "0": "CONTRADICTION", "1": "ENTAILMENT", "2": "NEUTRAL" }, "label2id": {} } })
+}
+
+fn reranker() -> Value {
+    json!({ "reranker": { "id2label": { "0": "LABEL_0" }, "label2id": { "LABEL_0": 0 } } })
+}
+
+fn body(seen: &Seen) -> Value {
+    serde_json::from_slice(&seen.body).unwrap_or_default()
+}
+
+fn ok(value: &Value) -> Reply {
+    answer(200, &[("content-type", "application/json")], value.to_string())
+}
+
+fn refusal(status: u16, error: &str, kind: &str) -> Reply {
+    answer(status, &[("content-type", "application/json")], json!({ "error": error, "error_type": kind }).to_string())
+}
+
+/// A vector that tells texts apart: their length and their first letter.
+fn vector(text: &str) -> Value {
+    json!([text.chars().count() as f64, f64::from(text.chars().next().map_or(1, u32::from)), 3.0])
+}
+
+fn vectors(inputs: &Value) -> Value {
+    inputs.as_array().unwrap().iter().map(|text| vector(text.as_str().unwrap())).collect()
+}
+
+/// Classes sorted by score, as the server sends them: a passage that holds the claim entails it, one with `not` denies it.
+fn classes(inputs: &Value) -> Value {
+    let judge = |pair: &Value| {
+        let (passage, claim) = (pair[0].as_str().unwrap(), pair[1].as_str().unwrap());
+        let best = if passage.contains("not") {
+            "CONTRADICTION"
+        } else if passage.contains(claim) {
+            "ENTAILMENT"
+        } else {
+            "NEUTRAL"
+        };
+        let others = ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"].into_iter().filter(|label| *label != best);
+        let rest = others.map(|label| json!({ "label": label, "score": 0.1 }));
+        std::iter::once(json!({ "label": best, "score": 0.8 })).chain(rest).collect::<Value>()
+    };
+    inputs.as_array().unwrap().iter().map(judge).collect()
+}
+
+/// A well-behaved server of that kind.
+fn behave(kind: &Value, batch: usize, seen: &Seen) -> Reply {
+    let asked = body(seen);
+    let count = asked["inputs"].as_array().or(asked["texts"].as_array()).map_or(0, Vec::len);
+    if count > batch {
+        return refusal(422, &format!("batch size {count} > maximum allowed batch size {batch}"), "Validation");
+    }
+    match seen.path() {
+        "/info" => ok(&info(kind, batch)),
+        "/embed" => ok(&vectors(&asked["inputs"])),
+        "/predict" => ok(&classes(&asked["inputs"])),
+        "/rerank" => {
+            let texts = asked["texts"].as_array().unwrap();
+            let mut rows: Vec<(usize, f64)> =
+                texts.iter().map(|text| text.as_str().unwrap().len() as f64 / 100.0).enumerate().collect();
+            rows.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+            ok(&rows.into_iter().map(|(index, score)| json!({ "index": index, "score": score })).collect())
+        }
+        _ => answer(404, &[], ""),
+    }
+}
+
+async fn serving(kind: Value, batch: usize) -> TestServer {
+    TestServer::answering(move |_number, seen| behave(&kind, batch, seen)).await
+}
+
+/// The configuration with some servers in it.
+fn config(base: Option<&TestServer>, stance: Option<&TestServer>, rerank: Option<&TestServer>) -> InferenceConfig {
+    let url = |server: Option<&TestServer>| server.map(|server| server.url.clone());
+    InferenceConfig {
+        base_url: url(base),
+        stance_url: url(stance),
+        rerank_url: url(rerank),
+        timeout: Duration::from_secs(2),
+        ..Config::built_in().inference
+    }
+}
+
+async fn connected(config: &InferenceConfig) -> Result<RemoteModels, RemoteError> {
+    let http = HttpClient::live("test").unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    connect(config, &http, &clock, Patience::NONE).await
+}
+
+async fn embedder(server: &TestServer) -> RemoteEmbedder {
+    connected(&config(Some(server), None, None)).await.unwrap().embedder.unwrap()
+}
+
+fn pair(claim: &str, passage: &str) -> Pair {
+    let profile = |text: &str| Arc::new(TextProfile { text: text.to_owned(), ..TextProfile::default() });
+    Pair { claim: profile(claim), passage: profile(passage) }
+}
+
+fn of_path<'a>(seen: &'a [Seen], path: &str) -> Vec<&'a Seen> {
+    seen.iter().filter(|seen| seen.path() == path).collect()
+}
+
+#[tokio::test]
+async fn vectors_come_in_order_in_batches_the_server_takes() {
+    let server = serving(embedding(), 4).await;
+    let embedder = embedder(&server).await;
+    assert_eq!((embedder.name(), embedder.dimension()), ("acme/model", 3));
+    let texts: Vec<String> = (1..=10).map(|length| "b".repeat(length)).collect();
+    let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    texts.insert(3, "  ");
+    let vectors = embedder.embed(&texts).await.unwrap();
+    assert_eq!(vectors.len(), 11);
+    assert_eq!(vectors[3], [0.0; 3], "a text without words is nothing, and is not asked");
+    let lengths: Vec<f32> =
+        vectors.iter().filter(|row| row[0] > 0.0).map(|row| (row[0] / row[2] * 3.0).round()).collect();
+    assert_eq!(lengths, (1..=10).map(|length| length as f32).collect::<Vec<_>>());
+    assert!(
+        vectors
+            .iter()
+            .filter(|row| row[0] > 0.0)
+            .all(|row| { (row.iter().map(|number| number * number).sum::<f32>() - 1.0).abs() < 1e-5 })
+    );
+    let seen = server.seen();
+    let asked = of_path(&seen, "/embed");
+    let sizes: Vec<usize> = asked.iter().map(|seen| body(seen)["inputs"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [1, 4, 4, 2]);
+    assert_eq!(body(asked[1])["truncate"], true, "the default differs between versions");
+    assert!(asked[1].header("authorization").is_none());
+}
+
+#[tokio::test]
+async fn labels_are_told_apart_by_their_words_not_by_their_place() {
+    let server = serving(nli(), 2).await;
+    let models = connected(&config(None, Some(&server), None)).await.unwrap();
+    let stance = models.stance.unwrap();
+    assert_eq!(stance.name(), "model:acme/model");
+    let pairs = [pair("it is so", "they say it is so"), pair("it is so", "it is not so"), pair("it is so", "rain")];
+    let judged = stance.judge(&pairs).await.unwrap();
+    let strongest: Vec<(f64, f64, f64)> =
+        judged.iter().map(|one| one.probabilities).map(|one| (one.entail, one.contradict, one.neutral)).collect();
+    assert_eq!(strongest, [(0.8, 0.1, 0.1), (0.1, 0.8, 0.1), (0.1, 0.1, 0.8)]);
+    let seen = server.seen();
+    let inputs = &body(of_path(&seen, "/predict")[1])["inputs"];
+    assert_eq!(inputs[0], json!(["they say it is so", "it is so"]), "premise first, each pair a list of its own");
+}
+
+#[tokio::test]
+async fn relevance_comes_back_by_index_for_every_claim() {
+    let server = serving(reranker(), 2).await;
+    let models = connected(&config(None, None, Some(&server))).await.unwrap();
+    let passages: Vec<String> = [10, 90, 50, 30].iter().map(|length| "p".repeat(*length)).collect();
+    let mut pairs: Vec<Pair> = passages.iter().take(3).map(|passage| pair("one", passage)).collect();
+    pairs.push(pair("two", &passages[3]));
+    let scores = models.reranker.unwrap().relevance(&pairs).await.unwrap();
+    assert_eq!(scores, [0.1, 0.9, 0.5, 0.3]);
+    let seen = server.seen();
+    let queries: Vec<Value> = of_path(&seen, "/rerank").iter().map(|seen| body(seen)["query"].clone()).collect();
+    assert_eq!(queries[1..], [json!("one"), json!("one"), json!("two")]);
+}
+
+#[tokio::test]
+async fn an_overloaded_server_gets_smaller_batches_and_is_not_given_up() {
+    let server = TestServer::answering(|number, seen| {
+        let many = body(seen)["inputs"].as_array().is_some_and(|inputs| inputs.len() > 3);
+        if many && number < 6 {
+            refusal(429, "Model is overloaded", "Overloaded")
+        } else {
+            behave(&embedding(), 8, seen)
+        }
+    })
+    .await;
+    let embedder = embedder(&server).await;
+    let texts = ["text"; 8];
+    assert_eq!(embedder.embed(&texts).await.unwrap().len(), 8);
+    let seen = server.seen();
+    let sizes: Vec<usize> =
+        of_path(&seen, "/embed").iter().map(|seen| body(seen)["inputs"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes[..4], [1, 8, 4, 2], "it is halved until the server has permits for all of it");
+    let busy =
+        TestServer::answering(|_number, seen| match (seen.path(), body(seen)["inputs"].as_array().map(Vec::len)) {
+            ("/info", _) | (_, Some(1)) => behave(&embedding(), 8, seen),
+            _ => refusal(429, "Model is overloaded", "Overloaded"),
+        })
+        .await;
+    let alone = self::embedder(&busy).await;
+    assert_eq!(alone.embed(&["text"; 3]).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_limit_the_server_did_not_name_is_learnt_from_its_refusal() {
+    // Started again with a smaller limit than the one it named at our start.
+    let server = TestServer::answering(|_number, seen| match seen.path() {
+        "/info" => ok(&info(&embedding(), 32)),
+        _ => behave(&embedding(), 3, seen),
+    })
+    .await;
+    let embedder = embedder(&server).await;
+    let texts = ["text"; 7];
+    assert_eq!(embedder.embed(&texts).await.unwrap().len(), 7);
+    assert_eq!(embedder.embed(&texts).await.unwrap().len(), 7);
+    let seen = server.seen();
+    let sizes: Vec<usize> =
+        of_path(&seen, "/embed").iter().map(|seen| body(seen)["inputs"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [1, 7, 3, 3, 1, 3, 3, 1], "it is told once");
+    // A proxy in front that takes small bodies only says 413, and nothing else.
+    let server = TestServer::answering(|_number, seen| match body(seen)["inputs"].as_array().map(Vec::len) {
+        Some(size) if size > 2 => answer(413, &[], "length limit exceeded"),
+        _ => behave(&embedding(), 32, seen),
+    })
+    .await;
+    assert_eq!(self::embedder(&server).await.embed(&texts).await.unwrap().len(), 7);
+}
+
+#[tokio::test]
+async fn a_text_the_server_calls_too_long_is_cut_and_the_others_are_left_whole() {
+    let server = TestServer::answering(|_number, seen| {
+        let asked = body(seen);
+        let longest = asked["input"].as_array().into_iter().flatten().map(|text| text.as_str().unwrap().len()).max();
+        match (seen.path(), longest) {
+            ("/v1/embeddings", Some(length)) if length > 1000 => {
+                answer(400, &[], r#"{"error":"the input length exceeds the context length"}"#)
+            }
+            ("/v1/embeddings", _) => {
+                // The last first: the order is that of the index.
+                let rows = asked["input"].as_array().unwrap().iter().enumerate().rev();
+                let data: Value = rows
+                    .map(|(index, text)| json!({ "object": "embedding", "index": index, "embedding": vector(text.as_str().unwrap()) }))
+                    .collect();
+                ok(&json!({ "object": "list", "data": data, "model": "m", "usage": {} }))
+            }
+            _ => answer(404, &[], "404 page not found"),
+        }
+    })
+    .await;
+    let openai = InferenceConfig {
+        embedding_model: Some("nomic-embed-text".to_owned()),
+        api_key: Some("s3cret-key".into()),
+        ..config(Some(&server), None, None)
+    };
+    let embedder = connected(&openai).await.unwrap().embedder.unwrap();
+    assert_eq!(embedder.name(), "nomic-embed-text");
+    let long = "a".repeat(3000);
+    let vectors = embedder.embed(&["b", &long, "d"]).await.unwrap();
+    let lengths: Vec<f32> = vectors.iter().map(|row| (row[0] / row[2] * 3.0).round()).collect();
+    assert_eq!(lengths, [1.0, 750.0, 1.0]);
+    let seen = server.seen();
+    assert_eq!(of_path(&seen, "/v1/embeddings")[0].header("authorization"), Some("Bearer s3cret-key"));
+    assert!(!format!("{embedder:?}").contains("s3cret"));
+}
+
+#[tokio::test]
+async fn answers_that_are_none_are_refused_in_words() {
+    let cases: [(Value, &str, &str); 9] = [
+        (embedding(), "[[1,2,null]]", "NaN"),
+        (embedding(), "[[0,0,0]]", "length zero"),
+        (embedding(), "[]", "0 answers to 1"),
+        (embedding(), "[[1,2,3],[1,2,3]]", "2 answers to 1"),
+        (embedding(), r#"{"ok":true}"#, "cannot be read"),
+        (
+            nli(),
+            r#"[[{"label":"ENTAILMENT","score":null},{"label":"NEUTRAL","score":0.5},{"label":"CONTRADICTION","score":0.5}]]"#,
+            "NaN",
+        ),
+        (nli(), r#"[[{"label":"ENTAILMENT","score":0.9}]]"#, "1 probabilities that sum to 0.900"),
+        (nli(), r#"[[{"label":"joy","score":0.9}]]"#, "unknown label"),
+        (reranker(), r#"[{"index":7,"score":0.9}]"#, "row 7 of 1"),
+    ];
+    for (kind, given, expected) in cases {
+        let told = kind.clone();
+        let server = TestServer::answering(move |_number, seen| match seen.path() {
+            "/info" => ok(&info(&told, 32)),
+            _ => answer(200, &[("content-type", "application/json")], given),
+        })
+        .await;
+        let error = connected(&config(Some(&server), None, None)).await.unwrap_err().to_string();
+        assert!(
+            error.contains(expected) && error.starts_with("INFERENCE_BASE_URL: "),
+            "{expected}\nis not in\n{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn refusals_say_what_to_do() {
+    let table: [(u16, &str, &str); 6] = [
+        (401, "", "set INFERENCE_API_KEY"),
+        (
+            424,
+            r#"{"error":"Backend error: score is NaN","error_type":"Backend"}"#,
+            "status 424: Backend error: score is NaN",
+        ),
+        (422, "Failed to deserialize the JSON body", "status 422: Failed to deserialize"),
+        (503, r#"{"error":"unhealthy","error_type":"Unhealthy"}"#, "failed with status 503"),
+        (302, "", "refuses the question"),
+        (413, "", "too long that is a sentence"),
+    ];
+    for (status, given, expected) in table {
+        let server = TestServer::answering(move |_number, seen| match seen.path() {
+            "/info" => ok(&info(&embedding(), 32)),
+            _ => answer(status, &[], given),
+        })
+        .await;
+        let error = connected(&config(Some(&server), None, None)).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{status}: {expected}\nis not in\n{error}");
+        assert!(error.contains(server.url.as_str().trim_end_matches('/')), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_wrong_server_for_a_variable_stops_the_start_and_names_the_right_one() {
+    let (vectors, judge, ranker) =
+        (serving(embedding(), 32).await, serving(nli(), 32).await, serving(reranker(), 32).await);
+    let labels = json!({ "classifier": { "id2label": { "0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2" } } });
+    let (unnamed, web) = (serving(labels, 32).await, TestServer::start([answer(200, &[], "<html>")]).await);
+    let cases: [(InferenceConfig, &str); 8] = [
+        (config(None, Some(&vectors), None), "it belongs into INFERENCE_BASE_URL"),
+        (config(None, Some(&ranker), None), "it belongs into INFERENCE_RERANK_URL"),
+        (config(None, None, Some(&judge)), "it belongs into INFERENCE_STANCE_URL"),
+        (config(None, None, Some(&vectors)), "it belongs into INFERENCE_BASE_URL"),
+        (config(Some(&judge), Some(&judge), None), "INFERENCE_STANCE_URL names a second server for stance"),
+        (config(None, Some(&unnamed), None), "are LABEL_0, LABEL_1, LABEL_2"),
+        (config(Some(&web), None, None), "set INFERENCE_EMBEDDING_MODEL"),
+        (config(None, Some(&web), None), "only text-embeddings-inference can judge pairs"),
+    ];
+    for (wrong, expected) in cases {
+        let error = connected(&wrong).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected}\nis not in\n{error}");
+    }
+    let all = connected(&config(Some(&vectors), Some(&judge), Some(&ranker))).await.unwrap();
+    assert!(all.embedder.is_some() && all.stance.is_some() && all.reranker.is_some());
+    let none = connected(&config(None, None, None)).await.unwrap();
+    assert!(none.embedder.is_none() && none.stance.is_none() && none.reranker.is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_starts_is_waited_for_and_one_that_is_away_is_named() {
+    let server =
+        TestServer::answering(
+            |number, seen| {
+                if number < 2 { answer(503, &[], "loading") } else { behave(&embedding(), 32, seen) }
+            },
+        )
+        .await;
+    let http = HttpClient::live("test").unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let patience = Patience { loading: Duration::from_secs(30), starting: Duration::ZERO };
+    assert!(connect(&config(Some(&server), None, None), &http, &clock, patience).await.unwrap().embedder.is_some());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = InferenceConfig { base_url: Url::parse(&format!("http://{free}")).ok(), ..config(None, None, None) };
+    let error = connected(&nobody).await.unwrap_err().to_string();
+    assert!(error.contains("cannot be reached") && error.contains("take INFERENCE_BASE_URL out"), "{error}");
+}
+
+#[tokio::test]
+async fn a_model_that_was_exchanged_behind_our_back_is_noticed() {
+    let server = TestServer::answering(|number, seen| match seen.path() {
+        "/embed" if number > 1 => ok(&json!([[1.0, 2.0, 3.0, 4.0]])),
+        _ => behave(&embedding(), 32, seen),
+    })
+    .await;
+    let error = embedder(&server).await.embed(&["text"]).await.unwrap_err().to_string();
+    assert!(error.contains("a vector of 4 numbers") && error.contains("of 3"), "{error}");
+}

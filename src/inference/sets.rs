@@ -1,0 +1,150 @@
+//! The models that `corroborate models pull` knows by name.
+//!
+//! Each is pinned to a commit of its repository, so that what was tried is what comes. Checksums stand here where several
+//! independent projects publish the same ones; where they do not, the hub's own is held against what came. Weights are
+//! not part of this project: their licence is named and goes into `model.toml`.
+
+use super::{Pooling, Task};
+
+/// A file of a repository.
+#[derive(Debug, Clone, Copy)]
+pub struct PinnedFile {
+    /// From the repository's root.
+    pub path: &'static str,
+    /// Bytes.
+    pub size: Option<u64>,
+    /// Lower-case hexadecimal.
+    pub sha256: Option<&'static str>,
+}
+
+/// A model on a hub.
+#[derive(Debug, Clone, Copy)]
+pub struct HubModel {
+    /// Of its folder, and in `model.toml`.
+    pub name: &'static str,
+    pub task: Task,
+    /// `owner/name`.
+    pub repository: &'static str,
+    pub commit: &'static str,
+    pub model: PinnedFile,
+    pub tokenizer: PinnedFile,
+    /// Its labels or its dimension are read from this one.
+    pub configuration: &'static str,
+    pub max_length: usize,
+    /// Of embedding models.
+    pub pooling: Option<Pooling>,
+    pub query_prefix: &'static str,
+    pub passage_prefix: &'static str,
+    pub licence: &'static str,
+}
+
+/// Models that belong together.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelSet {
+    pub name: &'static str,
+    /// For people, in a line.
+    pub about: &'static str,
+    pub models: &'static [HubModel],
+}
+
+/// Sentence vectors in some hundred languages, as wide as those of the model that ships.
+const E5_SMALL: HubModel = HubModel {
+    name: "multilingual-e5-small",
+    task: Task::Embedding,
+    repository: "intfloat/multilingual-e5-small",
+    commit: "614241f622f53c4eeff9890bdc4f31cfecc418b3",
+    model: PinnedFile {
+        path: "onnx/model_qint8_avx512_vnni.onnx",
+        size: Some(118_346_824),
+        sha256: Some("dd476dd0c2514e9b9be83aeb3853fac0763e0bdf4a71645407587d77c48a2d88"),
+    },
+    tokenizer: PinnedFile {
+        path: "onnx/tokenizer.json",
+        size: Some(17_082_730),
+        sha256: Some("0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39"),
+    },
+    configuration: "config.json",
+    max_length: 512,
+    pooling: Some(Pooling::Mean),
+    query_prefix: "query: ",
+    passage_prefix: "passage: ",
+    licence: "MIT",
+};
+
+const MDEBERTA_XNLI: HubModel = HubModel {
+    name: "mdeberta-v3-base-xnli",
+    task: Task::Stance,
+    repository: "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli",
+    commit: "8adb042d524ecd5c26d3e3ba0e3fbcf7e2d0864c",
+    model: PinnedFile {
+        path: "onnx/model_quantized.onnx",
+        size: Some(338_679_133),
+        sha256: Some("27c39e884c14b03cf46cfc5485971b6db70ff330220d93dfe729c63fde43af0e"),
+    },
+    tokenizer: PinnedFile {
+        path: "tokenizer.json",
+        size: Some(16_331_396),
+        sha256: Some("3aca3ce69a0a35aeb144a52c4f1d41c4246b8785f8f398315cc8fb6b24057810"),
+    },
+    configuration: "config.json",
+    max_length: 512,
+    pooling: None,
+    query_prefix: "",
+    passage_prefix: "",
+    licence: "MIT",
+};
+
+const MINILM_XNLI: HubModel = HubModel {
+    name: "multilingual-minilm-l6-xnli",
+    task: Task::Stance,
+    repository: "MoritzLaurer/multilingual-MiniLMv2-L6-mnli-xnli",
+    commit: "0a71e92a985b6e1ad1828cf67ce9c459639c1dca",
+    model: PinnedFile { path: "onnx/model_quantized.onnx", size: None, sha256: None },
+    tokenizer: PinnedFile { path: "tokenizer.json", size: None, sha256: None },
+    configuration: "config.json",
+    max_length: 512,
+    pooling: None,
+    query_prefix: "",
+    passage_prefix: "",
+    licence: "MIT",
+};
+
+/// Every set there is.
+pub const SETS: [ModelSet; 2] = [
+    ModelSet {
+        name: "multilingual",
+        about: "vectors and stance in some hundred languages, 490 MB: the quality of a 12-layer NLI model",
+        models: &[E5_SMALL, MDEBERTA_XNLI],
+    },
+    ModelSet {
+        name: "multilingual-small",
+        about: "the same with a 6-layer NLI model, 260 MB: several times as fast, and wrong more often",
+        models: &[E5_SMALL, MINILM_XNLI],
+    },
+];
+
+/// The set of that name.
+pub fn set(name: &str) -> Option<&'static ModelSet> {
+    SETS.iter().find(|set| set.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pin_is_well_formed() {
+        let hexadecimal =
+            |text: &str, length| text.len() == length && text.bytes().all(|letter| letter.is_ascii_hexdigit());
+        for model in SETS.iter().flat_map(|set| set.models) {
+            assert!(hexadecimal(model.commit, 40), "{}", model.name);
+            for file in [model.model, model.tokenizer] {
+                assert!(file.sha256.is_none_or(|sum| hexadecimal(sum, 64)), "{} of {}", file.path, model.name);
+                assert_eq!(file.size.is_some(), file.sha256.is_some(), "{} of {}", file.path, model.name);
+            }
+            assert_eq!(model.pooling.is_some(), model.task == Task::Embedding);
+            assert_eq!(model.repository.split('/').count(), 2);
+        }
+        assert!(set("multilingual").is_some() && set("everything").is_none());
+    }
+}

@@ -1,0 +1,150 @@
+//! The encoders people bring answer in this runtime as in the library they come from.
+//!
+//! `tests/fixtures/models` holds small ones with random weights, and what `transformers` (f32) and ONNX Runtime (the
+//! quantised files) answer. `training/fixtures.py` makes all of it anew.
+#![cfg(test)]
+#![cfg(feature = "models")]
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use corroborate::domain::evidence::StanceProbabilities;
+use corroborate::inference::local::{LocalEmbedder, LocalStance};
+use corroborate::inference::{Embedder, ModelFolder, Pair, StanceModel};
+use corroborate::judging::profile::TextProfile;
+use serde::Deserialize;
+
+/// How far an answer may lie from the reference: vectors of length one, logits. Of the quantised answers half must keep
+/// to it, and two thirds to nine tenths do: runtimes add in another order, and what then lies on the other side of a
+/// rounding edge moves by something like the quantisation's own error, which is the limit for all.
+const TOLERANCE: f64 = 1e-3;
+
+/// Answers by precision: `f32`, `int8`, `dynamic`.
+type Answers = HashMap<String, Vec<f64>>;
+
+#[derive(Deserialize)]
+struct Reference {
+    embedding: Vec<Single>,
+    stance: Vec<Paired>,
+}
+
+#[derive(Deserialize)]
+struct Single {
+    text: String,
+    answers: Answers,
+}
+
+#[derive(Deserialize)]
+struct Paired {
+    claim: String,
+    passage: String,
+    answers: Answers,
+}
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models"))
+}
+
+fn reference(architecture: &str) -> Reference {
+    let text = std::fs::read_to_string(fixtures().join(format!("{architecture}.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn folder(name: &str) -> ModelFolder {
+    let folder = ModelFolder::read(&fixtures().join(name)).unwrap();
+    folder.verify().unwrap();
+    folder
+}
+
+/// All texts in one call, the longest beside the shortest.
+async fn vectors(architecture: &str, precision: &str, texts: &[Single]) -> Vec<Vec<f64>> {
+    let embedder = LocalEmbedder::load(&folder(&format!("{architecture}-embedding-{precision}"))).unwrap();
+    let texts: Vec<&str> = texts.iter().map(|case| case.text.as_str()).collect();
+    let vectors = embedder.embed(&texts).await.unwrap();
+    vectors.into_iter().map(|vector| vector.into_iter().map(f64::from).collect()).collect()
+}
+
+async fn logits(architecture: &str, precision: &str, claims: &[Paired]) -> Vec<Vec<f64>> {
+    let stance = LocalStance::load(&folder(&format!("{architecture}-stance-{precision}"))).unwrap();
+    let profile = |text: &str| Arc::new(TextProfile { text: text.to_owned(), ..TextProfile::default() });
+    let pairs: Vec<Pair> =
+        claims.iter().map(|case| Pair { claim: profile(&case.claim), passage: profile(&case.passage) }).collect();
+    let judged = stance.judge(&pairs).await.unwrap();
+    judged.into_iter().map(|judgement| as_logits(judgement.probabilities)).collect()
+}
+
+/// Softmax forgets what all logits have in common: they come back with a mean of 0.
+fn as_logits(probabilities: StanceProbabilities) -> Vec<f64> {
+    let StanceProbabilities { entail, contradict, neutral } = probabilities;
+    centred(&[entail.ln(), neutral.ln(), contradict.ln()])
+}
+
+fn centred(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / f64::from(u32::try_from(values.len()).unwrap());
+    values.iter().map(|value| value - mean).collect()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    // A NaN is farther than anything.
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |most, next| if next <= most { most } else { next })
+}
+
+/// How far each answer lies from its reference; `expected` holds the reference of this precision and that of f32.
+fn distances(what: &str, answered: &[Vec<f64>], expected: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
+    assert_eq!(answered.len(), expected.len(), "{what}");
+    let found: Vec<f64> =
+        answered.iter().zip(expected).map(|(answer, (reference, _))| distance(answer, reference)).collect();
+    let moved = expected.iter().map(|(reference, exact)| distance(reference, exact)).fold(0.0, f64::max);
+    let limit = if what.ends_with("f32") { TOLERANCE } else { moved };
+    assert!(found.iter().all(|distance| *distance <= limit), "{what}: over {limit}: {found:?}");
+    found
+}
+
+async fn answers_as_its_reference(architecture: &str) {
+    let Reference { embedding, stance } = reference(architecture);
+    let mut quantised = Vec::new();
+    for precision in ["f32", "int8"] {
+        let expected: Vec<_> =
+            embedding.iter().map(|case| (case.answers[precision].clone(), case.answers["f32"].clone())).collect();
+        let answered = vectors(architecture, precision, &embedding).await;
+        let found = distances(&format!("{architecture} embedding {precision}"), &answered, &expected);
+        quantised.extend(found.into_iter().filter(|_| precision != "f32"));
+    }
+    for precision in ["f32", "int8", "dynamic"] {
+        let expected: Vec<_> =
+            stance.iter().map(|case| (centred(&case.answers[precision]), centred(&case.answers["f32"]))).collect();
+        let answered = logits(architecture, precision, &stance).await;
+        let found = distances(&format!("{architecture} stance {precision}"), &answered, &expected);
+        quantised.extend(found.into_iter().filter(|_| precision != "f32"));
+    }
+    let near = quantised.iter().filter(|distance| **distance <= TOLERANCE).count();
+    assert!(near * 2 >= quantised.len(), "{architecture}: only {near} of the quantised are near: {quantised:?}");
+}
+
+#[tokio::test]
+async fn bert_answers_as_its_reference() {
+    answers_as_its_reference("bert").await;
+}
+
+#[tokio::test]
+async fn xlm_roberta_answers_as_its_reference() {
+    answers_as_its_reference("xlm-roberta").await;
+}
+
+#[tokio::test]
+async fn deberta_v3_answers_as_its_reference() {
+    answers_as_its_reference("deberta-v3").await;
+}
+
+#[tokio::test]
+async fn modernbert_answers_as_its_reference() {
+    answers_as_its_reference("modernbert").await;
+}
+
+#[test]
+fn an_operator_that_the_runtime_lacks_is_named() {
+    let error = LocalStance::load(&folder("unsupported-operator")).unwrap_err().to_string();
+    assert!(error.contains("FoldTimeline") && error.contains("unsupported-operator"), "{error}");
+}

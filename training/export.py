@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Export a Hugging Face encoder folder to ONNX.
+
+An embedding model gives `last_hidden_state` [batch, sequence, hidden]; pooling stays outside, in the
+runtime. A sequence classifier gives `logits` [batch, labels]. Batch and sequence are dynamic axes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import onnx
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    PreTrainedModel,
+)
+
+OPSET = 17
+# More than one text and more than a handful of tokens, so that the tracer sees no axis of length one.
+EXAMPLE_SHAPE = (2, 12)
+OUTPUT_NAMES = {"embedding": "last_hidden_state", "classifier": "logits"}
+
+
+class Plain(torch.nn.Module):
+    """The encoder with positional tensors in and one tensor out, as the ONNX exporter wants it."""
+
+    def __init__(self, model: PreTrainedModel, output: str, inputs: list[str]) -> None:
+        super().__init__()
+        self.model = model
+        self.output = output
+        self.inputs = inputs
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        """One tensor per name in `inputs`, each [batch, sequence]."""
+        named = dict(zip(self.inputs, tensors, strict=True))
+        return getattr(self.model(**named, return_dict=True), self.output)
+
+
+def load(folder: Path, kind: str) -> PreTrainedModel:
+    """The model in `folder`, in f32, with attention written out in plain operators."""
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    loader = AutoModel if kind == "embedding" else AutoModelForSequenceClassification
+    model = loader.from_pretrained(
+        folder, config=config, local_files_only=True, dtype=torch.float32, attn_implementation="eager"
+    )
+    return model.eval()
+
+
+def input_names(model: PreTrainedModel) -> list[str]:
+    """The inputs the model really reads: token types only where it tells segments apart."""
+    names = ["input_ids", "attention_mask"]
+    if getattr(model.config, "type_vocab_size", 0) > 1:
+        names.append("token_type_ids")
+    return names
+
+
+def example_inputs(model: PreTrainedModel, names: list[str]) -> tuple[torch.Tensor, ...]:
+    """Inputs to trace with: arbitrary tokens, the second text shorter than the first."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(3, model.config.vocab_size, EXAMPLE_SHAPE, generator=generator)
+    mask = torch.ones(EXAMPLE_SHAPE, dtype=torch.int64)
+    mask[1, EXAMPLE_SHAPE[1] * 2 // 3 :] = 0
+    tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
+    return tuple(tensors[name] for name in names)
+
+
+def export(model: PreTrainedModel, kind: str, target: Path) -> None:
+    """Write `model` to `target` as ONNX, checked."""
+    names = input_names(model)
+    output = OUTPUT_NAMES[kind]
+    axes = {name: {0: "batch", 1: "sequence"} for name in names}
+    axes[output] = {0: "batch", 1: "sequence"} if kind == "embedding" else {0: "batch"}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            # The exporter puts back the mode it finds: a wrapper in training mode would switch the model's dropout on.
+            Plain(model, output, names).eval(),
+            example_inputs(model, names),
+            str(target),
+            input_names=names,
+            output_names=[output],
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            do_constant_folding=True,
+            dynamo=False,
+        )
+    graph = onnx.load(target)
+    onnx.checker.check_model(graph)
+    graph.producer_version = ""
+    onnx.save(graph, target)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="folder with config.json and model.safetensors")
+    parser.add_argument("target", type=Path, help="ONNX file to write")
+    parser.add_argument("--kind", choices=sorted(OUTPUT_NAMES), default="embedding")
+    arguments = parser.parse_args()
+    export(load(arguments.folder, arguments.kind), arguments.kind, arguments.target)
+    size = arguments.target.stat().st_size / 1e6
+    print(f"{arguments.target}: {size:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Quantise an f32 ONNX encoder to int8 weights, in operators that every ONNX runtime has.
+
+* Weights of matrix products: int8, one scale per output channel, 7 bits of range. Processors without
+  a dot-product instruction add pairs of products in 16 bits; with the eighth bit those sums saturate
+  and the same model answers differently from one machine to the next.
+* Activations: uint8, one scale per token, computed while running. The usual dynamic quantisation
+  has one scale per tensor: a text's answer then depends on which other texts share its batch.
+* Embedding tables: int8, one scale per row. Rows are gathered first and only those become floats.
+
+Products of two activations, normalisation, softmax and the last linear layer (`Gemm`) stay f32.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+# Largest weight: 7 bits with the sign, so that 255 * 63 * 2 fits the 16-bit sums of older processors.
+WEIGHT_LIMIT = 63
+# Nothing is multiplied with table rows in integers, so these use all of int8.
+TABLE_LIMIT = 127
+# Activations are centred on this value of uint8 and reach 127 to either side.
+ACTIVATION_CENTRE = 128
+ACTIVATION_LIMIT = 127
+# A power of two, so that multiplying by its reciprocal and dividing by it round alike in every runtime.
+ACTIVATION_STEP = 1 / 128
+# A token whose activations are all zero must not divide by zero.
+SMALLEST_SCALE = 1e-9
+# Tables smaller than this are not worth two more operators.
+MINIMUM_TABLE_ELEMENTS = 4096
+# Shares of the largest weight tried as the channel's range; clipping a rare outlier can cost less than coarse steps.
+CLIP_SHARES = np.linspace(0.7, 1.0, 16, dtype=np.float32)
+
+
+@dataclass
+class Rewriter:
+    """The graph under work: tensors by name, nodes in order, and what was quantised so far."""
+
+    model: ModelProto
+    keep: set[str] = field(default_factory=set)
+    nodes: list[NodeProto] = field(default_factory=list)
+    activations: dict[str, tuple[str, str]] = field(default_factory=dict)
+    tensors: dict[str, TensorProto] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tensors = {tensor.name: tensor for tensor in self.model.graph.initializer}
+
+    def constant(self, name: str, value: np.ndarray) -> str:
+        """Add an initializer, once, and give its name."""
+        if name not in self.tensors:
+            self.tensors[name] = numpy_helper.from_array(value, name)
+        return name
+
+    def node(self, operator: str, inputs: list[str], output: str, **attributes: object) -> str:
+        """Append a node with one output and give the output's name."""
+        self.nodes.append(helper.make_node(operator, inputs, [output], name=output, **attributes))
+        return output
+
+    def array(self, name: str) -> np.ndarray | None:
+        """The f32 constant called `name`; None for an activation or another type."""
+        tensor = self.tensors.get(name)
+        if tensor is None or tensor.data_type != TensorProto.FLOAT:
+            return None
+        return numpy_helper.to_array(tensor)
+
+
+def quantise_columns(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`weight` [inputs, outputs] as int8 and one scale per output, each with the least squared error."""
+    largest = np.maximum(np.abs(weight).max(axis=0), SMALLEST_SCALE).astype(np.float32)
+    best_error = np.full(weight.shape[1], np.inf, dtype=np.float32)
+    best_scale = largest / WEIGHT_LIMIT
+    for share in CLIP_SHARES:
+        scale = largest * share / WEIGHT_LIMIT
+        rounded = np.clip(np.rint(weight / scale), -WEIGHT_LIMIT, WEIGHT_LIMIT)
+        error = np.square(weight - rounded * scale).sum(axis=0)
+        better = error < best_error
+        best_error[better], best_scale[better] = error[better], scale[better]
+    rounded = np.clip(np.rint(weight / best_scale), -WEIGHT_LIMIT, WEIGHT_LIMIT)
+    return rounded.astype(np.int8), best_scale.astype(np.float32)
+
+
+def quantise_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`table` [rows, hidden] as int8 and scales [rows, 1]."""
+    scale = np.maximum(np.abs(table).max(axis=1, keepdims=True) / TABLE_LIMIT, SMALLEST_SCALE).astype(np.float32)
+    return np.rint(table / scale).astype(np.int8), scale
+
+
+def quantise_activation(rewriter: Rewriter, name: str) -> tuple[str, str]:
+    """Nodes that turn the activation `name` into uint8 and a scale per token; shared by its readers."""
+    if name in rewriter.activations:
+        return rewriter.activations[name]
+    highest = rewriter.node("ReduceMax", [name], f"{name}_highest", axes=[-1], keepdims=1)
+    lowest = rewriter.node("ReduceMin", [name], f"{name}_lowest", axes=[-1], keepdims=1)
+    negated = rewriter.node("Neg", [lowest], f"{name}_negated")
+    smallest = rewriter.constant("quantised_smallest", np.array(SMALLEST_SCALE, dtype=np.float32))
+    largest = rewriter.node("Max", [highest, negated, smallest], f"{name}_largest")
+    share = rewriter.constant("quantised_share", np.array(1 / (ACTIVATION_LIMIT * ACTIVATION_STEP), dtype=np.float32))
+    full_scale = rewriter.node("Mul", [largest, share], f"{name}_full_scale")
+    relative = rewriter.node("Div", [name, full_scale], f"{name}_relative")
+    step = rewriter.constant("quantised_step", np.array(ACTIVATION_STEP, dtype=np.float32))
+    centre = rewriter.constant("quantised_centre", np.array(ACTIVATION_CENTRE, dtype=np.uint8))
+    quantised = rewriter.node("QuantizeLinear", [relative, step, centre], f"{name}_quantised")
+    rewriter.activations[name] = (quantised, full_scale)
+    return quantised, full_scale
+
+
+def quantise_product(rewriter: Rewriter, node: NodeProto, weight: np.ndarray) -> None:
+    """Replace `MatMul(activation, weight)` by an integer product and its scales."""
+    name, output = node.input[1], node.output[0]
+    integers, scale = quantise_columns(weight)
+    quantised, token_scale = quantise_activation(rewriter, node.input[0])
+    rewriter.constant(f"{name}_integers", integers)
+    # The step of the activations is a constant: it goes into the weights' scale.
+    rewriter.constant(f"{name}_scale", scale * np.float32(ACTIVATION_STEP))
+    rewriter.constant(f"{name}_zero", np.zeros(weight.shape[1], dtype=np.int8))
+    inputs = [quantised, f"{name}_integers", "quantised_centre", f"{name}_zero"]
+    product = rewriter.node("MatMulInteger", inputs, f"{output}_product")
+    # In this order the runtime fuses product, cast and the scale per channel into one operator.
+    cast = rewriter.node("Cast", [product], f"{output}_cast", to=TensorProto.FLOAT)
+    scaled = rewriter.node("Mul", [cast, f"{name}_scale"], f"{output}_scaled")
+    rewriter.node("Mul", [scaled, token_scale], output)
+
+
+def quantise_table(rewriter: Rewriter, node: NodeProto, table: np.ndarray) -> None:
+    """Replace `Gather(table, ids)` by gathers of int8 rows and their scales."""
+    name, indices, output = node.input[0], node.input[1], node.output[0]
+    integers, scale = quantise_rows(table)
+    rewriter.constant(f"{name}_integers", integers)
+    rewriter.constant(f"{name}_scale", scale)
+    rows = rewriter.node("Gather", [f"{name}_integers", indices], f"{output}_rows", axis=0)
+    scales = rewriter.node("Gather", [f"{name}_scale", indices], f"{output}_scales", axis=0)
+    cast = rewriter.node("Cast", [rows], f"{output}_cast", to=TensorProto.FLOAT)
+    rewriter.node("Mul", [cast, scales], output)
+
+
+def gather_axis(node: NodeProto) -> int:
+    """The axis of a Gather; 0 when it does not say."""
+    return next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+
+
+def rewrite(rewriter: Rewriter, node: NodeProto) -> None:
+    """Append `node`, or what replaces it."""
+    if node.op_type == "MatMul" and node.name not in rewriter.keep:
+        weight = rewriter.array(node.input[1])
+        if weight is not None and weight.ndim == 2 and node.input[0] not in rewriter.tensors:
+            return quantise_product(rewriter, node, weight)
+    if node.op_type == "Gather" and gather_axis(node) == 0:
+        table = rewriter.array(node.input[0])
+        if table is not None and table.ndim == 2 and table.size >= MINIMUM_TABLE_ELEMENTS:
+            return quantise_table(rewriter, node, table)
+    rewriter.nodes.append(node)
+    return None
+
+
+def used_tensors(rewriter: Rewriter) -> list[TensorProto]:
+    """The initializers that a node or an output still reads."""
+    used = {name for node in rewriter.nodes for name in node.input}
+    used.update(output.name for output in rewriter.model.graph.output)
+    return [tensor for name, tensor in rewriter.tensors.items() if name in used]
+
+
+def quantise(source: Path, target: Path, keep: set[str] | None = None) -> int:
+    """Write the quantised `source` to `target`; gives the number of integer products.
+
+    `keep` names MatMul nodes that stay f32.
+    """
+    model = onnx.load(source)
+    rewriter = Rewriter(model, keep or set())
+    for node in model.graph.node:
+        rewrite(rewriter, node)
+    tensors = used_tensors(rewriter)
+    del model.graph.node[:], model.graph.initializer[:], model.graph.value_info[:]
+    model.graph.node.extend(rewriter.nodes)
+    model.graph.initializer.extend(tensors)
+    model.producer_name, model.producer_version = "corroborate", ""
+    onnx.checker.check_model(model)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, target)
+    return sum(node.op_type == "MatMulInteger" for node in rewriter.nodes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, help="f32 ONNX file, as written by export.py")
+    parser.add_argument("target", type=Path, help="int8 ONNX file to write")
+    parser.add_argument("--keep", nargs="*", default=[], metavar="NODE", help="MatMul nodes that stay f32")
+    arguments = parser.parse_args()
+    products = quantise(arguments.source, arguments.target, set(arguments.keep))
+    size = arguments.target.stat().st_size / 1e6
+    print(f"{arguments.target}: {products} integer products, {size:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
