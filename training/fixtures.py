@@ -24,16 +24,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from onnx import helper
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from tokenizers import Encoding, Tokenizer
+from transformers import PreTrainedModel
+
 from export import export
 from fixture_parts.encoders import ARCHITECTURES, HIDDEN, MAX_LENGTH, Architecture, classifier, encoder
 from fixture_parts.texts import AWKWARD, text_of
 from fixture_parts.tokenizers import describe, pad_token
 from folder import write_manifest
-from onnx import TensorProto, helper
-from onnxruntime.quantization import QuantType, quantize_dynamic
 from quantise import quantise
-from tokenizers import Encoding, Tokenizer
-from transformers import PreTrainedModel
 
 SINGLE_LENGTHS = [8, 21, 64, 130, 257, 400, 530]
 # Tokens of claim and passage. The last passage is cut to what the claim leaves of the model's length.
@@ -138,7 +139,9 @@ def quantise_dynamically(source: Path, target: Path) -> None:
     logging.disable(logging.NOTSET)
 
 
-def write_models(architecture: Architecture, model: PreTrainedModel, task: str, tokenizer: Tokenizer, root: Path) -> dict[str, Path]:
+def write_models(
+    architecture: Architecture, model: PreTrainedModel, task: str, tokenizer: Tokenizer, root: Path
+) -> dict[str, Path]:
     """A model folder for each precision; gives the ONNX files."""
     precisions = ["f32", "int8"] if task == "embedding" else ["f32", "int8", "dynamic"]
     paths = {precision: root / f"{architecture.name}-{task}-{precision}" / "model.onnx" for precision in precisions}
@@ -189,7 +192,9 @@ def answers(
     return {precision: np.stack(rows) for precision, rows in given.items()}
 
 
-def make_task(architecture: Architecture, model: PreTrainedModel, task: str, tokenizer: Tokenizer, root: Path) -> list[Case]:
+def make_task(
+    architecture: Architecture, model: PreTrainedModel, task: str, tokenizer: Tokenizer, root: Path
+) -> list[Case]:
     """Folders of one task, and its cases with ids and answers."""
     paths = write_models(architecture, model, task, tokenizer, root)
     made = cases(task, tokenizer)

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::observers::QueueObserver;
-use super::{App, AppError, jobs, work};
+use super::{App, AppError, embedding_anew, jobs, work};
 use crate::config::Overload;
 use crate::http::{self, HttpSettings, HttpState};
 use crate::worker::{self, OverloadLimits, OverloadPolicy, RetryPolicy, WorkerParts, WorkerSettings};
@@ -164,6 +164,9 @@ impl App {
             "clean-up",
             endless(jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone())),
         ));
+        let embedder = Arc::clone(&services.models.embedder);
+        let job = embedding_anew::embed_anew(store.clone(), embedder, stop.clone());
+        tasks.spawn(named("embedding anew", endless(job)));
         for provider in services.providers.configured() {
             if let Some(interval) = provider.upkeep() {
                 let job = jobs::keep_up(Arc::clone(provider), interval, stop.clone());

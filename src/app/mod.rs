@@ -1,12 +1,14 @@
 //! The application: builds the concrete parts from the configuration, runs them, and stops them in order. The only room
 //! that names concrete types of all the others; it never prints and never decides anything about a claim.
 //!
-//! `opening` opens the store, `build` the services, `lifecycle` runs the daemon, `jobs` is its background work. A new
-//! provider or model gets its line in `build`; a new periodic task its function in `jobs`.
+//! `opening` opens the store, `build` the services, `lifecycle` runs the daemon, `jobs` is its background work,
+//! `embedding_anew` what a change of the embedder leaves to do. A new provider or model gets its line in `build`; a new
+//! periodic task its function in `jobs`.
 
 mod build;
 pub mod demo;
 pub mod demo_data;
+mod embedding_anew;
 mod error;
 mod jobs;
 mod lifecycle;

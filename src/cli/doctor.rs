@@ -108,6 +108,17 @@ async fn pending(config: &Config, findings: &mut Vec<Finding>) -> Option<Option<
     }
 }
 
+/// Which models judge, one line each.
+fn models(app: &App, findings: &mut Vec<Finding>) {
+    let models = &app.services.models;
+    let without = |name: &str| if name.contains(':') { "" } else { ", without a model" };
+    let stance = models.stance.name();
+    let dimension = models.embedder.dimension();
+    findings.push(finding("embedder", Health::Ok, format!("{}, {dimension} dimensions", models.embedder.name())));
+    findings.push(finding("stance", Health::Ok, format!("{stance}{}", without(stance))));
+    findings.push(finding("reranker", Health::Ok, models.reranker.name().to_owned()));
+}
+
 /// Opens everything as a command would. `Some` is the exit code of what could not be had.
 async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> Option<u8> {
     let place = if config.database.url.is_some() {
@@ -126,7 +137,11 @@ async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> 
             return None;
         }
         Err(error) => {
-            let check = if matches!(error, AppError::Queue(_)) { "broker" } else { "store" };
+            let check = match &error {
+                AppError::Queue(_) => "broker",
+                AppError::Setup { component, .. } => component,
+                _ => "store",
+            };
             findings.push(finding(check, Health::Fail, chain(&error)));
             return Some(error.exit_code());
         }
@@ -153,17 +168,7 @@ async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> 
         Err(error) => findings.push(finding("queue", Health::Fail, chain(&error))),
     }
     providers(&app, findings);
-    let models = &app.services.models;
-    findings.push(finding(
-        "models",
-        Health::Ok,
-        format!(
-            "embedder {}, stance {}, reranker {}",
-            models.embedder.name(),
-            models.stance.name(),
-            models.reranker.name()
-        ),
-    ));
+    models(&app, findings);
     if let Err(error) = app.close().await {
         findings.push(finding("store", Health::Warn, format!("it did not close cleanly: {}", chain(&error))));
     }

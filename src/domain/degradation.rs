@@ -15,6 +15,8 @@ pub enum Degradation {
     ProviderDisabled(String),
     /// That provider was not asked: the store, which shares out the turns, could not be reached.
     StoreAway(String),
+    /// That model (`embedder`, `stance`, `reranker`) failed: its work was done by words and rules.
+    ModelFailed(String),
     /// The item's time was up before everything was asked or read.
     Deadline,
     /// The spending cap stopped a paid call.
@@ -38,6 +40,7 @@ impl Degradation {
             Self::ProviderFailed(_) => "provider_failed",
             Self::ProviderDisabled(_) => "provider_disabled",
             Self::StoreAway(_) => "store_away",
+            Self::ModelFailed(_) => "model_failed",
             Self::Deadline => "deadline",
             Self::Budget => "budget",
             Self::Overload => "overload",
@@ -55,7 +58,8 @@ impl fmt::Display for Degradation {
             | Self::ProviderBusy(name)
             | Self::ProviderFailed(name)
             | Self::ProviderDisabled(name)
-            | Self::StoreAway(name) => {
+            | Self::StoreAway(name)
+            | Self::ModelFailed(name) => {
                 write!(f, "{}:{name}", self.label())
             }
             _ => f.write_str(self.label()),

@@ -5,6 +5,7 @@
 
 use futures::future::BoxFuture;
 
+use crate::judging::profile::EmbeddingSpace;
 use crate::language::{tokens, transliterate};
 
 use super::{Embedder, InferenceError, counted};
@@ -105,6 +106,10 @@ impl Embedder for HashedEmbedder {
 
     fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    fn space(&self, _text: &str) -> EmbeddingSpace {
+        EmbeddingSpace::Words
     }
 
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {

@@ -9,11 +9,13 @@ mod error;
 pub mod folder;
 pub mod hashed;
 mod labels;
+pub mod languages;
 #[cfg(feature = "models")]
 pub mod local;
 mod manifest;
 pub mod pull;
 pub mod remote;
+pub mod routed;
 pub mod rules;
 pub mod sets;
 
@@ -24,7 +26,7 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::domain::evidence::StanceProbabilities;
-use crate::judging::profile::TextProfile;
+use crate::judging::profile::{EmbeddingSpace, TextProfile};
 use crate::telemetry::metrics;
 
 pub use error::ModelError;
@@ -46,6 +48,10 @@ pub trait Embedder: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Length of every vector.
     fn dimension(&self) -> usize;
+    /// What the vector of that text may be compared with.
+    fn space(&self, _text: &str) -> EmbeddingSpace {
+        EmbeddingSpace::Meaning
+    }
     /// One vector per text, in order, each of unit length (all zeros for a text without words).
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>>;
 }
@@ -81,6 +87,26 @@ pub trait Reranker: Send + Sync + Debug {
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>>;
 }
 
+/// What needs no model, and so never fails.
+#[derive(Debug, Clone)]
+pub struct Fallback {
+    pub words: hashed::HashedEmbedder,
+    pub stance: rules::RuleStance,
+    pub reranker: rules::LexicalReranker,
+}
+
+impl Fallback {
+    /// Of the stored dimension. `min_agreement` is the agreement under which nothing supports
+    /// (`ENRICHMENT_MIN_AGREEMENT`).
+    pub fn new(dimension: usize, min_agreement: f64) -> Self {
+        Self {
+            words: hashed::HashedEmbedder::new(dimension),
+            stance: rules::RuleStance { min_agreement },
+            reranker: rules::LexicalReranker,
+        }
+    }
+}
+
 /// Times and counts a batch that is worked off at once. Batches of nothing are none.
 fn counted<T>(model: &str, size: usize, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
@@ -103,10 +129,7 @@ impl Models {
     /// No model at all: hashed words of that dimension, stance and relevance by rule. `min_agreement` is the agreement
     /// under which nothing supports (`ENRICHMENT_MIN_AGREEMENT`).
     pub fn rules(dimension: usize, min_agreement: f64) -> Self {
-        Self {
-            embedder: Arc::new(hashed::HashedEmbedder::new(dimension)),
-            stance: Arc::new(rules::RuleStance { min_agreement }),
-            reranker: Arc::new(rules::LexicalReranker),
-        }
+        let Fallback { words, stance, reranker } = Fallback::new(dimension, min_agreement);
+        Self { embedder: Arc::new(words), stance: Arc::new(stance), reranker: Arc::new(reranker) }
     }
 }

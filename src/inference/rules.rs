@@ -10,6 +10,9 @@ use crate::judging::stance;
 
 use super::{InferenceError, Judgement, Pair, Reranker, StanceModel, counted};
 
+/// The `judge` of what was decided without a model.
+pub const RULES: &str = "rules";
+
 /// Stance by the rules of [`crate::judging::stance`].
 #[derive(Debug, Clone, Copy)]
 pub struct RuleStance {
@@ -19,7 +22,7 @@ pub struct RuleStance {
 
 impl StanceModel for RuleStance {
     fn name(&self) -> &'static str {
-        "rules"
+        RULES
     }
 
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {

@@ -23,9 +23,9 @@ pub fn entity_overlap(claim: &TextProfile, evidence_claim: &TextProfile) -> Opti
     entities::overlap(&claim.entities, &evidence_claim.entities)
 }
 
-/// Cosine of the embeddings, −1 to 1; 0 where one is missing or their lengths differ.
+/// Cosine of the embeddings, −1 to 1; 0 where one is missing, or they are of different lengths or spaces.
 pub fn cosine(a: &TextProfile, b: &TextProfile) -> f64 {
-    if a.embedding.len() != b.embedding.len() {
+    if a.embedding.len() != b.embedding.len() || a.space != b.space {
         return 0.0;
     }
     // Both are of unit length, as every embedder promises; four sums let the compiler use wide registers.

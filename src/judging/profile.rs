@@ -17,6 +17,8 @@ pub struct TextProfile {
     pub language: Option<String>,
     /// Unit-length embedding; empty until the embedder has run.
     pub embedding: Vec<f32>,
+    /// What the embedding may be compared with.
+    pub space: EmbeddingSpace,
     /// What relative dates are counted from, and when the text was current: the claim's date, the page's publication.
     pub reference: Option<DateTime<Utc>>,
     /// The distinct content words, sorted by stem.
@@ -29,6 +31,16 @@ pub struct TextProfile {
     /// Denials in the whole text.
     pub negations: usize,
     pub sentences: Vec<SentenceProfile>,
+}
+
+/// Which vectors an embedding may be compared with: those of another embedder point anywhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum EmbeddingSpace {
+    /// Hashed words: near where words are shared.
+    #[default]
+    Words,
+    /// The model's: near where the meaning is.
+    Meaning,
 }
 
 /// A content word with what it weighs when texts are compared.
@@ -265,6 +277,7 @@ impl TextProfile {
             text: text.to_owned(),
             language: language.map(str::to_owned),
             embedding: Vec::new(),
+            space: EmbeddingSpace::default(),
             reference,
             words,
             entities,
@@ -276,11 +289,18 @@ impl TextProfile {
         }
     }
 
-    /// The same with its embedding.
+    /// The same with an embedding by hashed words.
     #[must_use]
     pub fn with_embedding(mut self, embedding: Vec<f32>) -> Self {
+        self.space = EmbeddingSpace::Words;
         self.embedding = embedding;
         self
+    }
+
+    /// The same with an embedding of that space.
+    #[must_use]
+    pub fn embedded(self, embedding: Vec<f32>, space: EmbeddingSpace) -> Self {
+        Self { space, ..self.with_embedding(embedding) }
     }
 
     /// Whether a stem is among the content words.

@@ -9,6 +9,8 @@
 //! terra's hard negatives 66 %; sharing three words of five: 55 %), and 44 contradicting, 82 % rightly; 4 of
 //! 4 figures called differing differ.
 
+mod beside;
+pub mod leaning;
 mod lexicon;
 mod names;
 mod structure;
@@ -19,6 +21,7 @@ use super::agreement;
 use super::numbers;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
+pub use beside::beside;
 pub use names::{Names, differing_names, has_name, same_names};
 pub use structure::{antonym_between, negated, swapped_roles};
 
@@ -55,11 +58,12 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
         return StanceProbabilities::NEUTRAL;
     };
     let names = table.found();
+    let open = || open(leaning::leaning(claim, passage, &table));
     if claim.words.is_empty() || sentence.question || claim.sentences.iter().any(|own| own.question) || names < 1.0 {
-        return open(shared);
+        return open();
     }
     if shared < FIGURE_COVERAGE {
-        return open(shared);
+        return open();
     }
     let missing = |word: &&Word| sentence.stems.binary_search(&word.stem).is_err();
     let antonym = claim.words.iter().filter(missing).any(|word| has_antonym(word, claim, sentence));
@@ -104,18 +108,16 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
         || agreed < min_agreement
         || swapped_roles_in(claim, passage, sentence) == Some(true)
     {
-        return open(shared);
+        return open();
     }
     let strength = f64::midpoint(above(shared, SUPPORT_COVERAGE), above(agreed, min_agreement));
     let entail = LEAST_SUPPORT + (MOST_SUPPORT - LEAST_SUPPORT) * strength;
     StanceProbabilities { entail, contradict: 0.03, neutral: (0.97 - entail).max(0.0) }
 }
 
-/// Neutral, leaning towards the claim by what is shared but never as far as support: a reader of figures sees which
-/// neutral passages were near.
-fn open(shared: f64) -> StanceProbabilities {
-    let entail = 0.35 * shared;
-    StanceProbabilities { entail, contradict: 0.05, neutral: 0.95 - entail }
+/// Undecided, leaning towards the claim by what is shared but never as far as support.
+fn open(entail: f64) -> StanceProbabilities {
+    StanceProbabilities { entail, contradict: 1.0 - leaning::LEFT, neutral: leaning::LEFT - entail }
 }
 
 fn refuted(shared: f64, from: f64) -> StanceProbabilities {

@@ -1,6 +1,6 @@
 //! Claims: self-contained statements taken from the item's texts, each with its kind and its profile.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
 
@@ -20,6 +20,8 @@ pub(crate) struct Claim {
     pub(crate) source: usize,
     pub(crate) check_worthiness: f64,
     pub(crate) profile: Arc<TextProfile>,
+    /// The same embedded by hashed words; made when first held against a text that has no other vector.
+    pub(crate) by_words: OnceLock<Arc<TextProfile>>,
     /// The date the claim speaks of, when it names one; freshness and "outdated" go by it.
     pub(crate) date: Option<DateTime<Utc>>,
 }
@@ -65,11 +67,11 @@ pub(super) async fn claims(
     }
     keep_best(&mut found, most);
     let texts: Vec<&str> = found.iter().map(|(_, statement)| statement.text.as_str()).collect();
-    let embeddings = services.embed(&texts).await?;
+    let embeddings = services.embed(&texts, journal).await;
     let mut claims = Vec::with_capacity(found.len());
     for ((source, statement), embedding) in found.into_iter().zip(embeddings) {
         let profile = TextProfile::new(&statement.text, language, Some(normal.reference), &item.entities)
-            .with_embedding(embedding);
+            .embedded(embedding.vector, embedding.space);
         claims.push(Claim {
             id: ids::claim_id(&item.item_id, &statement.text),
             date: claim_date(&statement.text, normal.reference).or(item.published_at),
@@ -77,6 +79,7 @@ pub(super) async fn claims(
             source,
             check_worthiness: statement.check_worthiness,
             profile: Arc::new(profile),
+            by_words: OnceLock::new(),
             text: statement.text,
         });
     }

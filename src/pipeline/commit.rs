@@ -58,9 +58,9 @@ pub(super) async fn commit(
         result,
         claims,
         sources: fresh.iter().map(|page| page.row(&rules, result.enriched_at)).collect(),
-        evidence_claims: evidence_claims(&fresh, judged),
+        evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
         uses: uses(services.settings.scoring.relevance_floor, decided, judged),
-        embedder: services.models.embedder.name(),
+        embedder: &normal.embedder,
         outbox: messages(services, request, result)?,
         expires_at: result.enriched_at + ttl,
     };
@@ -91,8 +91,14 @@ pub(super) async fn answer_again(services: &Services, request: &Request) -> Resu
     Ok(())
 }
 
-/// The best judged passages of each new page, once each.
-fn evidence_claims(fresh: &[&std::sync::Arc<PreparedPage>], judged: &Judged) -> Vec<EvidenceClaimRow> {
+/// The best judged passages of each new page, once each. One whose vector another embedder made, while this one failed, is
+/// left out: it would be stored under a name it is not found by.
+fn evidence_claims(
+    services: &Services,
+    embedder: &str,
+    fresh: &[&std::sync::Arc<PreparedPage>],
+    judged: &Judged,
+) -> Vec<EvidenceClaimRow> {
     let mut rows: Vec<EvidenceClaimRow> = Vec::new();
     // The operator's own texts are asked for themselves, so nothing of them need be found again.
     for page in fresh.iter().filter(|page| page.origin == Origin::Web) {
@@ -107,6 +113,9 @@ fn evidence_claims(fresh: &[&std::sync::Arc<PreparedPage>], judged: &Judged) -> 
         for passage in of_page.into_iter().take(SENTENCES_PER_PAGE) {
             let Some(piece) = page.passages.iter().find(|piece| piece.text == passage.passage) else { continue };
             let Some(profile) = piece.profile() else { continue };
+            if services.embedder_of(&profile.text, profile.space) != embedder {
+                continue;
+            }
             rows.push(EvidenceClaimRow {
                 evidence_id: page.id.clone(),
                 claim_text: passage.passage.clone(),

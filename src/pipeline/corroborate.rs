@@ -30,7 +30,7 @@ pub(super) async fn channels(
             .store
             .similar_items(
                 &normal.embedding,
-                services.models.embedder.name(),
+                &normal.embedder,
                 &own,
                 &item.item_id,
                 journal.evaluated_at - window,

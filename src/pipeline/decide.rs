@@ -47,7 +47,7 @@ pub(super) fn decide(
             scoring: services.settings.scoring,
         };
         let assessment = assess(&context, &seen.passages, reviews);
-        let result = result(services, request, phase, claim, seen, reviews, &assessment, &judged.judge);
+        let result = result(services, request, phase, claim, seen, reviews, &assessment);
         journal.trace(format!(
             "decide: {} ({}, {}) for {:?}",
             result.verdict,
@@ -65,7 +65,6 @@ pub(super) fn decide(
     decided
 }
 
-#[expect(clippy::too_many_arguments, reason = "assembles one record from its parts")]
 fn result(
     services: &Services,
     request: &Request,
@@ -74,7 +73,6 @@ fn result(
     seen: &JudgedClaim,
     reviews: &[MatchedReview],
     assessment: &Assessment,
-    judge: &str,
 ) -> ClaimResult {
     let correction = if request.item.options.auto_correct() {
         correction::correct(&claim.text, assessment, &seen.passages, &seen.checks, reviews)
@@ -103,7 +101,7 @@ fn result(
         text: claim.text.clone(),
         kind: claim.kind,
         source: claim.source,
-        judge: if assessment.by_fact_check { "fact_check".to_owned() } else { judge.to_owned() },
+        judge: if assessment.by_fact_check { "fact_check".to_owned() } else { seen.judge() },
         verdict: assessment.verdict,
         decisive: assessment.decisive,
         confidence: round(assessment.confidence),

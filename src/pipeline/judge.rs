@@ -12,11 +12,12 @@ use super::{Journal, PipelineError, Services};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{Origin, SourceType};
 use crate::inference::Pair;
+use crate::inference::rules::RULES;
 use crate::judging::agreement::agreement;
 use crate::judging::numbers::{self, NumberCheck};
-use crate::judging::profile::TextProfile;
+use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
-use crate::language::sentences::sentences;
+use crate::judging::stance::sentence_coverage;
 
 /// All judged passages, per claim, with what the number rule saw.
 #[derive(Debug, Default)]
@@ -24,13 +25,14 @@ pub(crate) struct Judged {
     pub(crate) claims: Vec<JudgedClaim>,
     /// Every page that was fetched for the item, readable or not.
     pub(crate) pages: Vec<Arc<PreparedPage>>,
-    pub(crate) judge: String,
     /// Whether sources were searched at all.
     pub(crate) searched: bool,
 }
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct JudgedClaim {
+    /// Who judged the passages, each once: the model of most of them first. Empty where there was nothing to judge.
+    pub(crate) judges: Vec<Arc<str>>,
     /// Best rank first.
     pub(crate) passages: Vec<JudgedPassage>,
     /// Parallel to `passages`.
@@ -40,11 +42,19 @@ pub(crate) struct JudgedClaim {
 impl Judged {
     /// Phase 1: nothing was searched.
     pub(crate) fn nothing(claims: usize) -> Self {
-        Self {
-            claims: vec![JudgedClaim::default(); claims],
-            pages: Vec::new(),
-            judge: "rules".to_owned(),
-            searched: false,
+        Self { claims: vec![JudgedClaim::default(); claims], pages: Vec::new(), searched: false }
+    }
+}
+
+impl JudgedClaim {
+    /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
+    /// the model does not read were judged by rule. The rules decide where nothing was judged.
+    pub(crate) fn judge(&self) -> String {
+        let model = self.judges.iter().find(|judge| judge.as_ref() != RULES);
+        match (model, self.judges.iter().any(|judge| judge.as_ref() == RULES)) {
+            (Some(model), false) => model.to_string(),
+            (Some(model), true) => format!("{model}+{RULES}"),
+            (None, _) => RULES.to_owned(),
         }
     }
 }
@@ -57,70 +67,96 @@ pub(super) async fn judge(
     pages: &Pages,
     journal: &Journal,
 ) -> Result<Judged, PipelineError> {
-    let mut judged = Judged {
-        claims: Vec::with_capacity(claims.len()),
+    let claims: Vec<(&Claim, Vec<Ranked>)> = claims.iter().zip(candidates).collect();
+    let judged = Judged {
+        claims: passages_of(services, normal, &claims, true, journal).await?,
         pages: pages.read.iter().map(|read| Arc::clone(&read.page)).collect(),
-        judge: services.models.stance.name().to_owned(),
         searched: pages.searched,
     };
-    for (claim, ranked) in claims.iter().zip(candidates) {
-        judged.claims.push(passages_of(services, normal, claim, ranked, true, journal).await?);
-    }
     let passages: usize = judged.claims.iter().map(|claim| claim.passages.len()).sum();
-    journal.trace(format!("judge: {passages} passage(s) by {}, numbers and dates by rule", judged.judge));
+    let mut judges: Vec<&str> = judged.claims.iter().flat_map(|claim| &claim.judges).map(AsRef::as_ref).collect();
+    judges.sort_unstable();
+    judges.dedup();
+    let judges = if judges.is_empty() { RULES.to_owned() } else { judges.join(" and ") };
+    journal.trace(format!("judge: {passages} passage(s) by {judges}, numbers and dates by rule"));
     Ok(judged)
 }
 
-/// One claim's passages, in the order given. `closely` takes the agreement from the best sentence, which is embedded for
-/// it, and not from the passage as a whole.
+/// Each claim's passages, in the order given; all pairs are put to the model at once. `closely` takes the agreement from
+/// the best sentence, which is embedded for it, and not from the passage as a whole.
 pub(super) async fn passages_of(
     services: &Services,
     normal: &Normal,
-    claim: &Claim,
-    ranked: Vec<Ranked>,
+    claims: &[(&Claim, Vec<Ranked>)],
     closely: bool,
     journal: &Journal,
-) -> Result<JudgedClaim, PipelineError> {
-    let pairs: Vec<Pair> = ranked
-        .iter()
-        .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
-        .collect();
-    let judgements = services.stances(&pairs).await?;
-    let mut one = JudgedClaim::default();
-    for (position, (entry, given)) in ranked.into_iter().zip(judgements).enumerate() {
-        let check = numbers::compare(&claim.profile, &entry.profile);
-        let settled = numbers::apply(given.probabilities, &check);
-        let best = if closely {
-            best_sentence(services, claim, &entry).await?
-        } else {
-            agreement(&claim.profile, &entry.profile)
-        };
-        let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
-        let passage = figures(services, normal, claim, &entry, settled, best, check.num_ok, rank, journal);
-        one.passages.push(passage);
-        one.checks.push(check);
+) -> Result<Vec<JudgedClaim>, PipelineError> {
+    let entries = || claims.iter().flat_map(|(_, ranked)| ranked);
+    let pairs: Vec<Pair> = entries().map(|entry| entry.pair.clone()).collect();
+    let mut judgements = services.stances(&pairs, journal).await?.into_iter();
+    let mut agreements = if closely {
+        best_sentences(services, &pairs, journal).await
+    } else {
+        pairs.iter().map(|pair| agreement(&pair.claim, &pair.passage)).collect()
     }
-    Ok(one)
+    .into_iter();
+    let mut judged = Vec::with_capacity(claims.len());
+    for (claim, ranked) in claims {
+        let mut one = JudgedClaim::default();
+        for (position, entry) in ranked.iter().enumerate() {
+            let (Some(given), Some(best)) = (judgements.next(), agreements.next()) else { break };
+            let check = numbers::compare(&claim.profile, &entry.pair.passage);
+            let settled = numbers::apply(given.probabilities, &check);
+            let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
+            let passage = figures(services, normal, claim, entry, settled, best, check.num_ok, rank, journal);
+            one.passages.push(passage);
+            one.checks.push(check);
+            if !one.judges.contains(&given.judge) {
+                one.judges.push(given.judge);
+            }
+        }
+        judged.push(one);
+    }
+    Ok(judged)
 }
 
-/// Agreement with the passage's best single sentence: a long passage must not drown the one sentence that says it.
-async fn best_sentence(services: &Services, claim: &Claim, entry: &Ranked) -> Result<f64, PipelineError> {
-    let parts = sentences(&entry.text);
-    let whole = agreement(&claim.profile, &entry.profile);
-    if parts.len() < 2 {
-        return Ok(whole);
+/// Sentences of a passage that are embedded for one claim: those that share most words with it.
+const SENTENCES: usize = 2;
+
+/// Agreement with each passage's best single sentence: a long passage must not drown the one sentence that says it.
+async fn best_sentences(services: &Services, pairs: &[Pair], journal: &Journal) -> Vec<f64> {
+    let chosen: Vec<Vec<&str>> = pairs.iter().map(|pair| nearest_sentences(&pair.claim, &pair.passage)).collect();
+    // Where the two are compared by words, so are the sentences.
+    let by_words = |pair: &Pair| pair.passage.space == EmbeddingSpace::Words;
+    let texts: Vec<&str> =
+        pairs.iter().zip(&chosen).filter(|(pair, _)| !by_words(pair)).flat_map(|(_, texts)| texts).copied().collect();
+    let mut embeddings = services.embed(&texts, journal).await.into_iter();
+    let mut best = Vec::with_capacity(pairs.len());
+    for (pair, sentences) in pairs.iter().zip(chosen) {
+        // A sentence that names its subject with a pronoun loses the name that the passage holds.
+        let mut nearest = agreement(&pair.claim, &pair.passage);
+        for text in sentences {
+            let embedding =
+                if by_words(pair) { services.embed_words(text) } else { embeddings.next().unwrap_or_default() };
+            let sentence = TextProfile::new(text, pair.passage.language.as_deref(), None, &[])
+                .embedded(embedding.vector, embedding.space);
+            nearest = nearest.max(agreement(&pair.claim, &sentence));
+        }
+        best.push(nearest);
     }
-    let embeddings = services.embed(&parts).await?;
-    let language = entry.profile.language.as_deref();
-    let best = parts
-        .iter()
-        .zip(embeddings)
-        .map(|(text, embedding)| {
-            agreement(&claim.profile, &TextProfile::new(text, language, None, &[]).with_embedding(embedding))
-        })
-        .fold(0.0_f64, f64::max);
-    // A sentence that names its subject with a pronoun loses the name that the passage holds.
-    Ok(best.max(whole))
+    best
+}
+
+/// The sentences of a passage of several that share most of the claim's words, the first of equals.
+fn nearest_sentences<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<&'a str> {
+    if passage.sentences.len() < 2 {
+        return Vec::new();
+    }
+    let mut ranked: Vec<(f64, &SentenceProfile)> =
+        passage.sentences.iter().map(|sentence| (sentence_coverage(claim, sentence), sentence)).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let texts = ranked.into_iter().filter_map(|(_, sentence)| passage.text.get(sentence.start..sentence.end));
+    texts.take(SENTENCES).collect()
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is one figure of the passage; a struct would only rename them")]
@@ -139,7 +175,7 @@ fn figures(
     let reference = claim.date.unwrap_or(normal.reference);
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
-    let specificity = quality::specificity(&claim.profile, &entry.profile);
+    let specificity = quality::specificity(&claim.profile, &entry.pair.passage);
     let source_type = page.source_type(&services.rules.current());
     JudgedPassage {
         evidence_id: page.id.clone(),
@@ -175,5 +211,31 @@ fn figures(
         provider: entry.read.provider.to_owned(),
         rank,
         out_of_context: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_told_by_whom_it_was_judged() {
+        let by = |judges: &[&str]| {
+            let judges = judges.iter().map(|judge| Arc::from(*judge)).collect();
+            JudgedClaim { judges, ..JudgedClaim::default() }.judge()
+        };
+        assert_eq!(by(&[]), "rules", "there was nothing to judge");
+        assert_eq!(by(&["rules"]), "rules");
+        assert_eq!(by(&["model:minilm"]), "model:minilm");
+        assert_eq!(by(&["rules", "model:minilm"]), "model:minilm+rules");
+    }
+
+    #[test]
+    fn the_sentences_that_share_most_words_are_the_ones_embedded() {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        let claim = profile("The mayor of Odesa resigned on Monday.");
+        let passage = profile("It rained. The council met. The mayor of Odesa resigned. On Monday the mayor spoke.");
+        assert_eq!(nearest_sentences(&claim, &passage), ["The mayor of Odesa resigned.", "On Monday the mayor spoke."]);
+        assert!(nearest_sentences(&claim, &profile("The mayor resigned.")).is_empty(), "it is the passage");
     }
 }

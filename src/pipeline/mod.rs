@@ -160,6 +160,10 @@ impl Journal {
         });
     }
 
+    pub(crate) fn is_degraded_by(&self, cause: &Degradation) -> bool {
+        self.with(|inner| inner.degraded.contains(cause))
+    }
+
     pub(crate) fn degraded(&self) -> Vec<Degradation> {
         let mut causes = self.with(|inner| inner.degraded.clone());
         causes.sort();

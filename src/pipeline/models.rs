@@ -1,21 +1,96 @@
-//! The models as the stages ask them. Batches are timed and counted where they are formed, in `inference`.
+//! The models as the stages ask them. A model that fails costs the item nothing but its judgement: hashed words, the rules
+//! and shared words do the work, the item says so, and may be run again.
 
-use super::Services;
-use crate::inference::{InferenceError, Judgement, Pair};
+use std::sync::Arc;
+
+use super::claims::Claim;
+use super::{Journal, PipelineError, Services};
+use crate::domain::Degradation;
+use crate::inference::{Embedder as _, InferenceError, Judgement, Pair, Reranker as _, StanceModel as _};
+use crate::judging::profile::{EmbeddingSpace, TextProfile};
+
+/// A vector, and what it may be compared with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Embedding {
+    pub(crate) vector: Vec<f32>,
+    pub(crate) space: EmbeddingSpace,
+}
 
 impl Services {
     /// One unit-length vector per text, in order.
-    pub(super) async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, InferenceError> {
-        self.models.embedder.embed(texts).await
+    pub(super) async fn embed(&self, texts: &[&str], journal: &Journal) -> Vec<Embedding> {
+        let embedder = &self.models.embedder;
+        match embedder.embed(texts).await {
+            Ok(vectors) => texts
+                .iter()
+                .zip(vectors)
+                .map(|(text, vector)| Embedding { vector, space: embedder.space(text) })
+                .collect(),
+            Err(error) => {
+                failed("embedder", &error, journal);
+                texts.iter().map(|text| self.embed_words(text)).collect()
+            }
+        }
+    }
+
+    /// A text by hashed words, which need no model.
+    pub(super) fn embed_words(&self, text: &str) -> Embedding {
+        Embedding { vector: self.fallback.words.embed_one(text), space: EmbeddingSpace::Words }
+    }
+
+    /// Who made a text's vector: the embedder, or what stands in for it when it fails. A vector is stored under that name,
+    /// for under the other one nobody would find it.
+    pub(super) fn embedder_of(&self, text: &str, space: EmbeddingSpace) -> &str {
+        let embedder = &self.models.embedder;
+        if embedder.space(text) == space { embedder.name() } else { self.fallback.words.name() }
     }
 
     /// One judgement per pair, in order.
-    pub(super) async fn stances(&self, pairs: &[Pair]) -> Result<Vec<Judgement>, InferenceError> {
-        self.models.stance.judge(pairs).await
+    pub(super) async fn stances(&self, pairs: &[Pair], journal: &Journal) -> Result<Vec<Judgement>, PipelineError> {
+        match self.models.stance.judge(pairs).await {
+            Ok(judged) => Ok(judged),
+            Err(error) => {
+                failed("stance", &error, journal);
+                Ok(self.fallback.stance.judge(pairs).await?)
+            }
+        }
     }
 
     /// Relevance in [0, 1] per pair, in order.
-    pub(super) async fn relevance(&self, pairs: &[Pair]) -> Result<Vec<f64>, InferenceError> {
-        self.models.reranker.relevance(pairs).await
+    pub(super) async fn relevance(&self, pairs: &[Pair], journal: &Journal) -> Result<Vec<f64>, PipelineError> {
+        match self.models.reranker.relevance(pairs).await {
+            Ok(relevance) => Ok(relevance),
+            Err(error) => {
+                failed("reranker", &error, journal);
+                Ok(self.fallback.reranker.relevance(pairs).await?)
+            }
+        }
+    }
+
+    /// Claim and passage with vectors of one embedder: as they are, or both by hashed words where one has no other, which
+    /// is how texts of two languages meet whose model reads only one.
+    pub(super) fn comparable(&self, claim: &Claim, passage: &Arc<TextProfile>) -> Pair {
+        let (own, other) = (Arc::clone(&claim.profile), Arc::clone(passage));
+        if own.space == other.space {
+            return Pair { claim: own, passage: other };
+        }
+        let by_words = |profile: Arc<TextProfile>| {
+            if profile.space == EmbeddingSpace::Words {
+                return profile;
+            }
+            let Embedding { vector, space } = self.embed_words(&profile.text);
+            Arc::new((*profile).clone().embedded(vector, space))
+        };
+        Pair { claim: Arc::clone(claim.by_words.get_or_init(|| by_words(own))), passage: by_words(other) }
+    }
+}
+
+fn failed(model: &'static str, error: &InferenceError, journal: &Journal) {
+    let cause = Degradation::ModelFailed(model.to_owned());
+    // Once an item is enough: a model that is away fails every batch.
+    if !journal.is_degraded_by(&cause) {
+        tracing::warn!(%error, model, "a model failed; this item is worked on without it");
+        journal.trace(format!("{model}: failed ({error}); done without it"));
+        journal.degrade(cause);
     }
 }

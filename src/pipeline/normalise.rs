@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use super::models::Embedding;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::language::{detect, statements};
@@ -16,6 +17,8 @@ pub(crate) struct Normal {
     /// All texts, cleaned, with the position a claim's `source` names.
     pub(crate) texts: Vec<(usize, String)>,
     pub(crate) embedding: Vec<f32>,
+    /// The embedder that made it; what it is stored under.
+    pub(crate) embedder: String,
     /// The date the item speaks from.
     pub(crate) reference: DateTime<Utc>,
 }
@@ -43,13 +46,22 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         given.as_deref().and_then(|code| code.split(['-', '_']).next()).map(str::to_owned).or(detected.language);
     let lead: String = item.title.iter().map(String::as_str).chain([main]).collect::<Vec<_>>().join(". ");
     let lead: String = lead.chars().take(EMBEDDED_CHARS).collect();
-    let embedding = services.embed(&[lead.as_str()]).await?.pop().unwrap_or_default();
+    let Embedding { vector: embedding, space } =
+        services.embed(&[lead.as_str()], journal).await.pop().unwrap_or_default();
+    let embedder = services.embedder_of(&lead, space).to_owned();
     journal.trace(format!(
         "normalise: language {}{}, {} text(s), embedding by {}",
         language.as_deref().unwrap_or("unknown"),
         if mixed { " (mixed)" } else { "" },
         texts.len(),
-        services.models.embedder.name(),
+        embedder,
     ));
-    Ok(Normal { language, mixed, texts, embedding, reference: item.published_at.unwrap_or(journal.evaluated_at) })
+    Ok(Normal {
+        language,
+        mixed,
+        texts,
+        embedding,
+        embedder,
+        reference: item.published_at.unwrap_or(journal.evaluated_at),
+    })
 }

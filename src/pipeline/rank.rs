@@ -1,9 +1,11 @@
 //! Ranking: for every claim the passages most about it, at most two per independent group, the best few to be judged.
 
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::claims::Claim;
-use super::page::stem_hash;
+use super::models::Embedding;
+use super::page::{Passage, stem_hash};
 use super::read::{Pages, ReadPage};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
@@ -18,10 +20,19 @@ pub(crate) struct Ranked {
     pub(crate) read: ReadPage,
     pub(crate) group: String,
     pub(crate) text: String,
-    pub(crate) profile: Arc<TextProfile>,
+    /// The claim and the passage, with vectors that may be compared.
+    pub(crate) pair: Pair,
     pub(crate) relevance: f64,
     pub(crate) credibility: f64,
     pub(crate) rank: f64,
+}
+
+/// Pages with the lists and groups they are ranked by.
+struct Shelf<'a> {
+    pages: Vec<&'a ReadPage>,
+    /// Parallel to `pages`.
+    groups: Vec<String>,
+    rules: &'a DomainRules,
 }
 
 pub(super) async fn rank(
@@ -30,19 +41,17 @@ pub(super) async fn rank(
     pages: &Pages,
     journal: &Journal,
 ) -> Result<Vec<Vec<Ranked>>, PipelineError> {
-    let readable: Vec<&ReadPage> = pages.read.iter().filter(|read| read.page.failure.is_none()).collect();
-    let groups = independent_groups(&readable, &pages.rules);
-    let mut ranked = Vec::with_capacity(claims.len());
-    for claim in claims {
-        ranked.push(if claim.checkable() {
-            let settings = &services.settings;
-            let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
-            let all = scored(services, claim, &readable, &groups, &pages.rules, per_page).await?;
-            pick(all, settings.judged_passages, settings.passages_per_group)
-        } else {
-            Vec::new()
-        });
-    }
+    let settings = &services.settings;
+    let shelf = Shelf::new(pages.read.iter().filter(|read| read.page.failure.is_none()).collect(), &pages.rules);
+    let checkable: Vec<&Claim> = claims.iter().filter(|claim| claim.checkable()).collect();
+    let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
+    let scored = scored(services, &checkable, &shelf, per_page, settings.passages_per_claim, journal).await?;
+    let mut scored = scored.into_iter();
+    let ranked: Vec<Vec<Ranked>> = claims
+        .iter()
+        .map(|claim| if claim.checkable() { scored.next().unwrap_or_default() } else { Vec::new() })
+        .map(|all| pick(all, settings.judged_passages, settings.passages_per_group))
+        .collect();
     let total: usize = ranked.iter().map(Vec::len).sum();
     journal.trace(format!("rank: {total} passage(s) to judge, by {}", services.models.reranker.name()));
     Ok(ranked)
@@ -58,12 +67,20 @@ pub(super) async fn among_known(
     claim: &Claim,
     known: &[ReadPage],
     rules: &DomainRules,
+    journal: &Journal,
 ) -> Result<Vec<Ranked>, PipelineError> {
-    let readable: Vec<&ReadPage> = known.iter().collect();
-    let groups = independent_groups(&readable, rules);
-    let mut ranked = scored(services, claim, &readable, &groups, rules, KNOWN_PER_PAGE).await?;
+    let shelf = Shelf::new(known.iter().collect(), rules);
+    let scored = scored(services, &[claim], &shelf, KNOWN_PER_PAGE, usize::MAX, journal).await?;
+    let mut ranked = scored.into_iter().next().unwrap_or_default();
     ranked.retain(|entry| entry.relevance >= services.settings.scoring.relevance_floor);
     Ok(ranked)
+}
+
+impl<'a> Shelf<'a> {
+    fn new(pages: Vec<&'a ReadPage>, rules: &'a DomainRules) -> Self {
+        let groups = independent_groups(&pages, rules);
+        Self { pages, groups, rules }
+    }
 }
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
@@ -84,84 +101,111 @@ fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
     groups(&sources)
 }
 
-/// The `per_page` passages of each page that are nearest to the claim, best rank first.
+/// Of each claim, the passages that are nearest to it by words, `per_page` of a page and `most` in all, best rank first.
+/// Whatever a model has to read is put to it at once, for all claims together: one batch costs far less than many.
 async fn scored(
     services: &Services,
-    claim: &Claim,
-    pages: &[&ReadPage],
-    groups: &[String],
-    rules: &DomainRules,
+    claims: &[&Claim],
+    shelf: &Shelf<'_>,
     per_page: usize,
-) -> Result<Vec<Ranked>, PipelineError> {
-    let mut ranked: Vec<Ranked> = Vec::new();
-    let mut bare: Vec<(usize, usize)> = Vec::new();
-    for (position, read) in pages.iter().enumerate() {
-        bare.extend(closer_look(claim, read, per_page).into_iter().map(|passage| (position, passage)));
-    }
-    embed(services, pages, &bare).await?;
-    for (position, passage) in bare {
-        let (Some(read), Some(group)) = (pages.get(position), groups.get(position)) else { continue };
-        let Some(passage) = read.page.passages.get(passage) else { continue };
-        let profile = passage.profile_or(|| profile_of(&passage.text, read, Vec::new()));
-        ranked.push(Ranked {
-            read: (*read).clone(),
-            group: group.clone(),
-            text: passage.text.clone(),
-            profile,
-            relevance: 0.0,
-            credibility: read.page.credibility(rules).0,
-            rank: 0.0,
-        });
-    }
-    let pairs: Vec<Pair> = ranked
+    most: usize,
+    journal: &Journal,
+) -> Result<Vec<Vec<Ranked>>, PipelineError> {
+    let chosen: Vec<Vec<(usize, usize)>> = claims
         .iter()
-        .map(|entry| Pair { claim: Arc::clone(&claim.profile), passage: Arc::clone(&entry.profile) })
+        .map(|claim| {
+            let looks = shelf.pages.iter().map(|read| closer_look(claim, read, per_page)).collect();
+            preselected(looks, most)
+        })
         .collect();
-    let relevance = services.relevance(&pairs).await?;
-    for (entry, relevance) in ranked.iter_mut().zip(relevance) {
-        entry.relevance = relevance;
-        entry.rank = quality::rank(relevance, entry.credibility, entry.read.access_count, entry.read.is_known());
+    embed(services, &shelf.pages, chosen.iter().flatten(), journal).await;
+    let mut ranked: Vec<Vec<Ranked>> = Vec::with_capacity(claims.len());
+    for (claim, passages) in claims.iter().zip(chosen) {
+        let one = |(page, passage): (usize, usize)| candidate(services, claim, shelf, page, passage);
+        ranked.push(passages.into_iter().filter_map(one).collect());
     }
-    ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
+    let pairs: Vec<Pair> = ranked.iter().flatten().map(|entry| entry.pair.clone()).collect();
+    let mut relevance = services.relevance(&pairs, journal).await?.into_iter();
+    for entries in &mut ranked {
+        for entry in entries.iter_mut() {
+            entry.relevance = relevance.next().unwrap_or_default();
+            let (access_count, is_known) = (entry.read.access_count, entry.read.is_known());
+            entry.rank = quality::rank(entry.relevance, entry.credibility, access_count, is_known);
+        }
+        entries.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
+    }
     Ok(ranked)
 }
 
-/// The `most` passages of a page that share most words with the claim. A page that shares none still gets its best ones
-/// looked at: another language shares no words.
-fn closer_look(claim: &Claim, read: &ReadPage, most: usize) -> Vec<usize> {
+/// A passage for a claim, before anything is known of how near they are.
+fn candidate(services: &Services, claim: &Claim, shelf: &Shelf<'_>, page: usize, passage: usize) -> Option<Ranked> {
+    let (read, group) = (*shelf.pages.get(page)?, shelf.groups.get(page)?);
+    let piece = read.page.passages.get(passage)?;
+    let profile = piece.profile_or(|| profile_of(&piece.text, read, Embedding::default()));
+    Some(Ranked {
+        read: read.clone(),
+        group: group.clone(),
+        text: piece.text.clone(),
+        pair: services.comparable(claim, &profile),
+        relevance: 0.0,
+        credibility: read.page.credibility(shelf.rules).0,
+        rank: 0.0,
+    })
+}
+
+/// The `most` passages of a page that share most words with the claim, best first, each with how many it shares. A page
+/// that shares none still gets its first ones looked at: another language shares no words.
+fn closer_look(claim: &Claim, read: &ReadPage, most: usize) -> Vec<(usize, usize)> {
     let words: Vec<u64> = claim.profile.words.iter().map(|word| stem_hash(&word.stem)).collect();
     let passages = read.page.passages.iter().enumerate();
     let mut shared: Vec<(usize, usize)> =
         passages.map(|(position, passage)| (passage.shares(&words), position)).collect();
     shared.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    shared.into_iter().take(most).map(|(_, position)| position).collect()
+    shared.truncate(most);
+    shared
 }
 
-fn profile_of(text: &str, read: &ReadPage, embedding: Vec<f32>) -> TextProfile {
-    TextProfile::new(text, read.page.language.as_deref(), read.page.published_at, &[]).with_embedding(embedding)
+/// Of every page's passages (shared words, position), the `most` to be looked at closely, as (page, passage): the best of
+/// each page first, then the second ones, and so on, those that share most words before others. So a page that says it in
+/// other words is heard before a wordy one is heard a third time.
+fn preselected(looks: Vec<Vec<(usize, usize)>>, most: usize) -> Vec<(usize, usize)> {
+    let mut places: Vec<(usize, Reverse<usize>, usize, usize)> = looks
+        .into_iter()
+        .enumerate()
+        .flat_map(|(page, passages)| {
+            let ranked = passages.into_iter().enumerate();
+            ranked.map(move |(place, (shared, passage))| (place, Reverse(shared), page, passage))
+        })
+        .collect();
+    places.sort_unstable();
+    places.into_iter().take(most).map(|(_, _, page, passage)| (page, passage)).collect()
+}
+
+fn profile_of(text: &str, read: &ReadPage, embedding: Embedding) -> TextProfile {
+    TextProfile::new(text, read.page.language.as_deref(), read.page.published_at, &[])
+        .embedded(embedding.vector, embedding.space)
 }
 
 /// Profiles and embeds, in one batch, the passages that nobody looked at closely before.
-async fn embed(services: &Services, pages: &[&ReadPage], wanted: &[(usize, usize)]) -> Result<(), PipelineError> {
-    let fresh: Vec<(&ReadPage, usize)> = wanted
-        .iter()
-        .filter_map(|(page, passage)| pages.get(*page).map(|read| (*read, *passage)))
-        .filter(|(read, passage)| read.page.passages.get(*passage).is_some_and(|piece| !piece.is_profiled()))
+async fn embed(
+    services: &Services,
+    pages: &[&ReadPage],
+    wanted: impl Iterator<Item = &(usize, usize)>,
+    journal: &Journal,
+) {
+    let once: BTreeSet<&(usize, usize)> = wanted.collect();
+    let fresh: Vec<(&ReadPage, &Passage)> = once
+        .into_iter()
+        .filter_map(|(page, passage)| {
+            let read = *pages.get(*page)?;
+            Some((read, read.page.passages.get(*passage).filter(|piece| !piece.is_profiled())?))
+        })
         .collect();
-    let texts: Vec<&str> = fresh
-        .iter()
-        .filter_map(|(read, passage)| read.page.passages.get(*passage).map(|piece| piece.text.as_str()))
-        .collect();
-    if texts.is_empty() {
-        return Ok(());
+    let texts: Vec<&str> = fresh.iter().map(|(_, piece)| piece.text.as_str()).collect();
+    let embeddings = services.embed(&texts, journal).await;
+    for ((read, piece), embedding) in fresh.into_iter().zip(embeddings) {
+        piece.profile_or(|| profile_of(&piece.text, read, embedding));
     }
-    let embeddings = services.embed(&texts).await?;
-    for ((read, passage), embedding) in fresh.into_iter().zip(embeddings) {
-        if let Some(piece) = read.page.passages.get(passage) {
-            piece.profile_or(|| profile_of(&piece.text, read, embedding));
-        }
-    }
-    Ok(())
 }
 
 /// The best `most`, at most `per_group` of one group, repeats left out.
@@ -178,4 +222,16 @@ fn pick(ranked: Vec<Ranked>, most: usize, per_group: usize) -> Vec<Ranked> {
         }
     }
     chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::preselected;
+
+    #[test]
+    fn every_page_is_heard_before_one_is_heard_twice() {
+        let looks = vec![vec![(5, 2), (4, 0), (4, 1)], vec![(0, 0), (0, 1)], vec![(3, 7)]];
+        assert_eq!(preselected(looks.clone(), 4), [(0, 2), (2, 7), (1, 0), (0, 0)]);
+        assert_eq!(preselected(looks, usize::MAX).len(), 6);
+    }
 }

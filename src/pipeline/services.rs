@@ -7,7 +7,7 @@ use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Note;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
-use crate::inference::Models;
+use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
 use crate::outbound::pages::PageFetcher;
 use crate::providers::{Answer, Provider};
@@ -133,6 +133,8 @@ pub struct Services {
     pub providers: SearchProviders,
     pub pages: Arc<PageFetcher>,
     pub models: Models,
+    /// What does the work of a model that fails, and of texts that no model reads.
+    pub fallback: Fallback,
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,
     pub search_cache: SearchCache<Answer>,

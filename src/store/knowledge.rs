@@ -159,6 +159,40 @@ impl Store {
         .await?)
     }
 
+    /// The next sentences behind that id which another embedder embedded, by id: their ids and words.
+    pub async fn embedded_otherwise(
+        &self,
+        embedder: &str,
+        after: i64,
+        most: i64,
+    ) -> Result<Vec<(i64, String)>, StoreError> {
+        let found = sqlx::query_as(
+            "SELECT id, claim_text FROM evidence_claims WHERE id > $1 AND embedder <> $2 ORDER BY id LIMIT $3",
+        );
+        Ok(found.bind(after).bind(embedder).bind(most).fetch_all(&self.pool).await?)
+    }
+
+    /// Gives sentences the vectors of that embedder; how many. One that was removed meanwhile stays removed.
+    pub async fn embed_again(&self, vectors: &[(i64, Vec<f32>)], embedder: &str) -> Result<u64, StoreError> {
+        #[derive(Serialize)]
+        struct Given {
+            id: i64,
+            embedding: String,
+        }
+        let given: Vec<Given> =
+            vectors.iter().map(|(id, vector)| Given { id: *id, embedding: vector_text(vector) }).collect();
+        // In one order everywhere, and nothing is waited for: what another transaction holds is left for the next start.
+        let done = sqlx::query(
+            "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id bigint, embedding text)),
+             held AS (
+                 SELECT said.id FROM evidence_claims said JOIN given USING (id)
+                 ORDER BY said.id FOR NO KEY UPDATE OF said SKIP LOCKED)
+             UPDATE evidence_claims said SET embedding = given.embedding::vector(384), embedder = $2
+             FROM given JOIN held USING (id) WHERE said.id = given.id",
+        );
+        Ok(done.bind(rows(&given)?).bind(embedder).execute(&self.pool).await?.rows_affected())
+    }
+
     /// Whether exactly the facts with these sentences (by their hashes) are installed, embedded by that embedder.
     pub async fn has_seeds(&self, sentences: &[String], embedder: &str) -> Result<bool, StoreError> {
         let (known, other): (i64, i64) = sqlx::query_as(

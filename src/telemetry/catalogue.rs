@@ -190,6 +190,7 @@ pub const DEGRADED_REASONS: &[&str] = &[
     "provider_failed",
     "provider_disabled",
     "store_away",
+    "model_failed",
     "deadline",
     "budget",
     "overload",

@@ -257,6 +257,7 @@ pub(super) mod tests {
             Degradation::ProviderDisabled(String::new()),
             Degradation::Deadline,
             Degradation::StoreAway(String::new()),
+            Degradation::ModelFailed(String::new()),
             Degradation::Budget,
             Degradation::Overload,
             Degradation::NoPageRead,

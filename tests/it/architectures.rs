@@ -2,7 +2,8 @@
 //!
 //! `tests/fixtures/models` holds small ones with random weights, and what `transformers` (f32) and ONNX Runtime (the
 //! quantised files) answer. `training/fixtures.py` makes all of it anew.
-#![cfg(all(test, feature = "models"))]
+#![cfg(test)]
+#![cfg(feature = "models")]
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,30 +15,28 @@ use corroborate::inference::{Embedder, ModelFolder, Pair, StanceModel};
 use corroborate::judging::profile::TextProfile;
 use serde::Deserialize;
 
-/// How far an answer may lie from the reference: vectors of length one, logits.
+/// How far an answer may lie from the reference: vectors of length one, logits. Of the quantised answers half must keep
+/// to it, and two thirds to nine tenths do: runtimes add in another order, and what then lies on the other side of a
+/// rounding edge moves by something like the quantisation's own error, which is the limit for all.
 const TOLERANCE: f64 = 1e-3;
-
-/// Share of the quantised answers that keep to it. Runtimes add in another order, so that here and there a value lies on
-/// the other side of a rounding edge; what follows then moves by something like the quantisation's own error.
-const QUANTISED_SHARE: f64 = 0.6;
 
 /// Answers by precision: `f32`, `int8`, `dynamic`.
 type Answers = HashMap<String, Vec<f64>>;
 
 #[derive(Deserialize)]
 struct Reference {
-    embedding: Vec<Text>,
-    stance: Vec<Claim>,
+    embedding: Vec<Single>,
+    stance: Vec<Paired>,
 }
 
 #[derive(Deserialize)]
-struct Text {
+struct Single {
     text: String,
     answers: Answers,
 }
 
 #[derive(Deserialize)]
-struct Claim {
+struct Paired {
     claim: String,
     passage: String,
     answers: Answers,
@@ -59,20 +58,18 @@ fn folder(name: &str) -> ModelFolder {
 }
 
 /// All texts in one call, the longest beside the shortest.
-async fn vectors(architecture: &str, precision: &str, texts: &[Text]) -> Vec<Vec<f64>> {
+async fn vectors(architecture: &str, precision: &str, texts: &[Single]) -> Vec<Vec<f64>> {
     let embedder = LocalEmbedder::load(&folder(&format!("{architecture}-embedding-{precision}"))).unwrap();
     let texts: Vec<&str> = texts.iter().map(|case| case.text.as_str()).collect();
     let vectors = embedder.embed(&texts).await.unwrap();
     vectors.into_iter().map(|vector| vector.into_iter().map(f64::from).collect()).collect()
 }
 
-async fn logits(architecture: &str, precision: &str, claims: &[Claim]) -> Vec<Vec<f64>> {
+async fn logits(architecture: &str, precision: &str, claims: &[Paired]) -> Vec<Vec<f64>> {
     let stance = LocalStance::load(&folder(&format!("{architecture}-stance-{precision}"))).unwrap();
     let profile = |text: &str| Arc::new(TextProfile { text: text.to_owned(), ..TextProfile::default() });
-    let pairs: Vec<Pair> = claims
-        .iter()
-        .map(|case| Pair { claim: profile(&case.claim), passage: profile(&case.passage) })
-        .collect();
+    let pairs: Vec<Pair> =
+        claims.iter().map(|case| Pair { claim: profile(&case.claim), passage: profile(&case.passage) }).collect();
     let judged = stance.judge(&pairs).await.unwrap();
     judged.into_iter().map(|judgement| as_logits(judgement.probabilities)).collect()
 }
@@ -94,36 +91,36 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |most, next| if next <= most { most } else { next })
 }
 
-/// `expected` holds the reference of this precision and that of f32.
-fn compare(what: &str, answered: &[Vec<f64>], expected: &[(Vec<f64>, Vec<f64>)]) {
+/// How far each answer lies from its reference; `expected` holds the reference of this precision and that of f32.
+fn distances(what: &str, answered: &[Vec<f64>], expected: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
     assert_eq!(answered.len(), expected.len(), "{what}");
-    let distances: Vec<f64> =
+    let found: Vec<f64> =
         answered.iter().zip(expected).map(|(answer, (reference, _))| distance(answer, reference)).collect();
-    if what.ends_with("f32") {
-        assert!(distances.iter().all(|distance| *distance <= TOLERANCE), "{what}: {distances:?}");
-        return;
-    }
     let moved = expected.iter().map(|(reference, exact)| distance(reference, exact)).fold(0.0, f64::max);
-    let near = distances.iter().filter(|distance| **distance <= TOLERANCE).count();
-    let share = f64::from(u32::try_from(near).unwrap()) / f64::from(u32::try_from(distances.len()).unwrap());
-    assert!(share >= QUANTISED_SHARE, "{what}: {distances:?}");
-    assert!(distances.iter().all(|distance| *distance <= moved), "{what}: over {moved}: {distances:?}");
+    let limit = if what.ends_with("f32") { TOLERANCE } else { moved };
+    assert!(found.iter().all(|distance| *distance <= limit), "{what}: over {limit}: {found:?}");
+    found
 }
 
 async fn answers_as_its_reference(architecture: &str) {
     let Reference { embedding, stance } = reference(architecture);
+    let mut quantised = Vec::new();
     for precision in ["f32", "int8"] {
         let expected: Vec<_> =
             embedding.iter().map(|case| (case.answers[precision].clone(), case.answers["f32"].clone())).collect();
         let answered = vectors(architecture, precision, &embedding).await;
-        compare(&format!("{architecture} embedding {precision}"), &answered, &expected);
+        let found = distances(&format!("{architecture} embedding {precision}"), &answered, &expected);
+        quantised.extend(found.into_iter().filter(|_| precision != "f32"));
     }
     for precision in ["f32", "int8", "dynamic"] {
         let expected: Vec<_> =
             stance.iter().map(|case| (centred(&case.answers[precision]), centred(&case.answers["f32"]))).collect();
         let answered = logits(architecture, precision, &stance).await;
-        compare(&format!("{architecture} stance {precision}"), &answered, &expected);
+        let found = distances(&format!("{architecture} stance {precision}"), &answered, &expected);
+        quantised.extend(found.into_iter().filter(|_| precision != "f32"));
     }
+    let near = quantised.iter().filter(|distance| **distance <= TOLERANCE).count();
+    assert!(near * 2 >= quantised.len(), "{architecture}: only {near} of the quantised are near: {quantised:?}");
 }
 
 #[tokio::test]

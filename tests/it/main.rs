@@ -1,5 +1,8 @@
 //! The integration tests, in one binary: it links once, and they share what is in `support`.
 
+#[cfg(feature = "models")]
+#[cfg(test)]
+mod architectures;
 #[cfg(test)]
 mod broker;
 #[cfg(test)]

@@ -66,7 +66,11 @@ def bert_config(tokenizer: Tokenizer) -> PreTrainedConfig:
 def xlm_roberta_config(tokenizer: Tokenizer) -> PreTrainedConfig:
     """Positions counted from behind the padding's id, one segment."""
     return XLMRobertaConfig(
-        num_hidden_layers=3, max_position_embeddings=MAX_LENGTH + 2, type_vocab_size=1, layer_norm_eps=1e-5, **common(tokenizer)
+        num_hidden_layers=3,
+        max_position_embeddings=MAX_LENGTH + 2,
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
+        **common(tokenizer),
     )
 
 
@@ -106,9 +110,15 @@ def modernbert_config(tokenizer: Tokenizer) -> PreTrainedConfig:
 
 ARCHITECTURES = [
     Architecture("bert", 11, tokenizers.bert, bert_config, BertForSequenceClassification, "mean", 6.0),
-    Architecture("xlm-roberta", 12, tokenizers.xlm_roberta, xlm_roberta_config, XLMRobertaForSequenceClassification, "mean", 8.0),
-    Architecture("deberta-v3", 13, tokenizers.deberta_v3, deberta_v3_config, DebertaV2ForSequenceClassification, "mean", 3.0),
-    Architecture("modernbert", 14, tokenizers.modernbert, modernbert_config, ModernBertForSequenceClassification, "cls", 2.0),
+    Architecture(
+        "xlm-roberta", 12, tokenizers.xlm_roberta, xlm_roberta_config, XLMRobertaForSequenceClassification, "mean", 8.0
+    ),
+    Architecture(
+        "deberta-v3", 13, tokenizers.deberta_v3, deberta_v3_config, DebertaV2ForSequenceClassification, "mean", 3.0
+    ),
+    Architecture(
+        "modernbert", 14, tokenizers.modernbert, modernbert_config, ModernBertForSequenceClassification, "cls", 2.0
+    ),
 ]
 
 

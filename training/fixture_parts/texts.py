@@ -24,7 +24,7 @@ CORPUS = [
     "Le conseil municipal a approuvé un budget de 42 millions d'euros mardi soir.",
     "Le ministère a démenti que le vaccin ait été retiré du marché.",
     "El ayuntamiento aprobó el martes un presupuesto de 42 millones de euros.",
-    "Los investigadores contaron un 17 por ciento menos de abejas que hace diez años.",
+    "Los investigadores contaron un 17 por ciento menos de abejas que en 2016.",
     "市议会星期二批准了四千二百万欧元的新预算。",
     "研究人员发现蜜蜂比十年前减少了百分之十七。",
     "وافق مجلس المدينة يوم الثلاثاء على ميزانية جديدة قدرها 42 مليون يورو.",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from .texts import CORPUS
 
@@ -66,7 +66,7 @@ def deberta_v3() -> Tokenizer:
     """Unigram with blanks folded, `[CLS] a [SEP] b [SEP]` with the second text as segment 1."""
     tokenizer = unigram(["[PAD]", "[CLS]", "[SEP]", "[UNK]"], ["[MASK]"])
     tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Strip(), precompiled(), normalizers.Replace(regex(" {2,}"), " ")]
+        [normalizers.Strip(), precompiled(), normalizers.Replace(Regex(" {2,}"), " ")]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     frame(tokenizer, "[CLS]", "[SEP]", "[SEP]", second_type=1)
@@ -88,13 +88,6 @@ def modernbert() -> Tokenizer:
     tokenizer.train_from_iterator(CORPUS, trainer)
     frame(tokenizer, "[CLS]", "[SEP]", "[SEP]", second_type=0)
     return tokenizer
-
-
-def regex(pattern: str) -> object:
-    """A regular expression for a normaliser."""
-    from tokenizers import Regex
-
-    return Regex(pattern)
 
 
 def frame(tokenizer: Tokenizer, first: str, last: str, between: str, second_type: int) -> None:

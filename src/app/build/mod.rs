@@ -2,6 +2,7 @@
 
 mod caches;
 mod gates;
+mod models;
 mod own;
 mod providers;
 
@@ -23,7 +24,8 @@ use crate::config::{Config, ScoringConfig};
 use crate::domain::clock::{FixedClock, ShiftedClock};
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
-use crate::inference::Models;
+use crate::inference::remote::Patience;
+use crate::inference::{Fallback, Models};
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
@@ -137,9 +139,10 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let World { http, pages, clock, opened } = World::open(&config, &purpose, &exchanges).await?;
     let store = opened.store.clone();
     store.migrate().await?;
-    let models = Models::rules(config.inference.embedding_dimension, config.enrichment.min_agreement);
-    store.check_dimension(models.embedder.dimension())?;
     let now = clock.now();
+    let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
+    let models = models::build(&config, &clock, &fallback, patience(&purpose)).await?;
+    store.check_dimension(models.embedder.dimension())?;
     store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
     let (rules, _version) = store.domain_rules().await?;
     let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
@@ -172,6 +175,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
         providers,
         pages,
         models,
+        fallback,
         rules,
         clock: Arc::clone(&clock),
         search_cache: caches.search(),
@@ -181,6 +185,13 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
         latencies: Latencies::default(),
     });
     if matches!(purpose, Purpose::Daemon { .. }) {
+        let Models { embedder, stance, reranker } = &services.models;
+        tracing::info!(
+            model.embedder = embedder.name(),
+            model.stance = stance.name(),
+            model.reranker = reranker.name(),
+            "the models at work"
+        );
         for name in &services.providers.unconfigured {
             tracing::info!(provider = *name, "{name} is not configured: {}", providers::how_to_configure(name));
         }
@@ -189,6 +200,14 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     tracker.spawn(behind.clone().run());
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
     Ok(App { config, store, services, queue, usage, followers, behind, tracker, opened })
+}
+
+/// A daemon starts beside its model servers, a person waits for nobody.
+const fn patience(purpose: &Purpose) -> Patience {
+    match purpose {
+        Purpose::Daemon { .. } => Patience::DAEMON,
+        Purpose::Check | Purpose::Command | Purpose::Recorded(_) => Patience::NONE,
+    }
 }
 
 /// One look at what the fleet shares, taken over by every gate.

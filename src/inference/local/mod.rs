@@ -12,6 +12,8 @@
 //! vocabulary and the longest input by running them. To add a runtime: a file in `backend` that implements `Backend`.
 
 mod answers;
+#[cfg(test)]
+mod architectures;
 mod backend;
 mod batch;
 mod embedder;

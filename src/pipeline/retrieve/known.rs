@@ -170,12 +170,13 @@ async fn gate(
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<(Sufficiency, Vec<JudgedPassage>), PipelineError> {
-    let ranked = rank::among_known(services, claim, pages, rules).await?;
+    let ranked = rank::among_known(services, claim, pages, rules, journal).await?;
     let beside: Vec<(bool, Arc<PreparedPage>)> = ranked
         .iter()
-        .map(|entry| (covers_names(&claim.profile, &entry.profile), Arc::clone(&entry.read.page)))
+        .map(|entry| (covers_names(&claim.profile, &entry.pair.passage), Arc::clone(&entry.read.page)))
         .collect();
-    let judged = judge::passages_of(services, normal, claim, ranked, false, journal).await?;
+    let judged = judge::passages_of(services, normal, &[(claim, ranked)], false, journal).await?;
+    let judged = judged.into_iter().next().unwrap_or_default();
     let known: Vec<KnownPassage<'_>> = judged
         .passages
         .iter()

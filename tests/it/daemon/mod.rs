@@ -15,6 +15,7 @@ mod http;
 mod knowledge;
 mod lifecycle;
 mod loss;
+mod models;
 mod pages;
 mod providers;
 mod refused;

@@ -38,6 +38,10 @@ pub(crate) fn environment(simulator: &Simulator) -> Vec<(String, String)> {
         ("ENRICHMENT_BRAVE_API_KEY", "simulated-key".to_owned()),
         ("ENRICHMENT_BRAVE_RPM", NO_LIMIT.to_owned()),
         ("FETCH_ALLOW_PRIVATE_ADDRESSES", "true".to_owned()),
+        // What a model says moves with its weights; the tests of the models choose them.
+        ("INFERENCE_EMBEDDER", "hashed".to_owned()),
+        ("INFERENCE_STANCE", "rules".to_owned()),
+        ("INFERENCE_RERANKER", "lexical".to_owned()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()

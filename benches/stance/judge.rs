@@ -1,0 +1,168 @@
+//! Stance on the labelled sets: the model alone, the rules alone, and both together.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use corroborate::domain::evidence::StanceProbabilities;
+use corroborate::inference::languages::ModelLanguages;
+use corroborate::inference::local::LocalStance;
+use corroborate::inference::routed::RoutedStance;
+use corroborate::inference::rules::RuleStance;
+use corroborate::inference::{ModelFolder, Pair, StanceModel};
+use corroborate::judging::numbers;
+use corroborate::judging::profile::TextProfile;
+use corroborate::judging::stance::Names;
+use corroborate::language::detect;
+use tokio::time::Instant;
+
+use super::figures::Tally;
+use super::sets::{self, Label, Row};
+
+/// Held out from every training: file below the data folder.
+const SETS: [(&str, &str); 5] = [
+    ("healthver", "healthver/pairs.jsonl"),
+    ("scifact_rte", "scifact_rte/pairs.jsonl"),
+    ("fm2", "fm2/pairs.jsonl"),
+    ("climate_fever", "climate_fever/pairs.jsonl"),
+    ("terra_ru", "terra_ru/pairs.jsonl"),
+];
+
+/// `ENRICHMENT_MIN_AGREEMENT`.
+const MIN_AGREEMENT: f64 = 0.65;
+
+/// Pairs handed over at once: what a few items bring.
+const AT_ONCE: usize = 256;
+
+/// A judge with the name it is shown by, and whether figures are applied after it as the daemon does.
+type Judge = (&'static str, Arc<dyn StanceModel>, bool);
+
+pub(crate) async fn run(
+    data: &Path,
+    most: usize,
+    model: Option<&Path>,
+    wanted: &[String],
+    predictions: Option<&Path>,
+) -> Result<(), String> {
+    let rules = RuleStance { min_agreement: MIN_AGREEMENT };
+    let mut judges: Vec<Judge> = vec![("rules", Arc::new(rules), true)];
+    if let Some(dir) = model {
+        let folder = ModelFolder::read(dir).map_err(|error| error.to_string())?;
+        let languages = ModelLanguages::new(&folder.manifest.languages);
+        let model: Arc<dyn StanceModel> = Arc::new(LocalStance::load(&folder).map_err(|error| error.to_string())?);
+        judges.push(("model", Arc::clone(&model), false));
+        judges.push(("both", Arc::new(RoutedStance::new(model, languages, rules)), true));
+    }
+    let mut out = match predictions {
+        Some(path) => Some(std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()))?),
+        None => None,
+    };
+    let files = wanted.iter().filter(|one| one.ends_with(".jsonl")).map(|file| (file.as_str(), file.as_str()));
+    let sets = SETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|one| one == name));
+    for (name, file) in sets.chain(files) {
+        let Some(rows) = sets::rows(data, file, most) else { continue };
+        let pairs: Vec<Pair> = rows.iter().map(pair).collect();
+        let mut answers = Vec::new();
+        for (judge, model, applies_figures) in &judges {
+            let started = Instant::now();
+            let said = judged(model.as_ref(), &pairs, *applies_figures).await?;
+            show(name, judge, &rows, &said, started.elapsed());
+            answers.push((*judge, said));
+        }
+        if let Some(out) = &mut out {
+            write(out, name, &rows, &pairs, &answers).map_err(|error| format!("predictions: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn pair(row: &Row) -> Pair {
+    let profile = |text: &str| {
+        // The rules look at the language; a page's is known, here it is told from the text.
+        let language = detect::detect(text).language;
+        let words = corroborate::inference::hashed::HashedEmbedder::default().embed_one(text);
+        Arc::new(TextProfile::new(text, language.as_deref(), None, &[]).with_embedding(words))
+    };
+    Pair { claim: profile(&row.claim), passage: profile(&row.evidence) }
+}
+
+async fn judged(
+    model: &dyn StanceModel,
+    pairs: &[Pair],
+    applies_figures: bool,
+) -> Result<Vec<StanceProbabilities>, String> {
+    let mut all = Vec::with_capacity(pairs.len());
+    for some in pairs.chunks(AT_ONCE) {
+        let said = model.judge(some).await.map_err(|error| error.to_string())?;
+        all.extend(some.iter().zip(said).map(|(pair, judgement)| {
+            let given = judgement.probabilities;
+            if applies_figures { numbers::apply(given, &numbers::compare(&pair.claim, &pair.passage)) } else { given }
+        }));
+    }
+    Ok(all)
+}
+
+fn show(set: &str, judge: &str, rows: &[Row], said: &[StanceProbabilities], took: std::time::Duration) {
+    let mut tally = Tally::default();
+    let is_two_way = rows.iter().any(|row| row.label == Label::NotEntail);
+    for (row, p) in rows.iter().zip(said) {
+        tally.add(row.label, p, is_two_way, row.is_numeric());
+    }
+    let each: Vec<String> = tally.f1().iter().map(|(label, f1)| format!("{} {f1:.3}", label.as_str())).collect();
+    println!(
+        "{set} {judge}: {} rows, macro-F1 {:.4} ({}), accuracy {:.4}; with figures ({} rows) {:.4}, without {:.4}; \
+         ECE {:.4}; {:.0} pairs/s",
+        rows.len(),
+        tally.macro_f1(),
+        each.join(", "),
+        tally.accuracy(None),
+        tally.numeric(),
+        tally.accuracy(Some(true)),
+        tally.accuracy(Some(false)),
+        tally.calibration_error(),
+        rows.len() as f64 / took.as_secs_f64().max(1e-9),
+    );
+    println!("    {}", tally.confusion());
+    println!("    {}", decided(rows, said));
+}
+
+/// How precise the sides are that a verdict counts.
+fn decided(rows: &[Row], said: &[StanceProbabilities]) -> String {
+    let both = || rows.iter().zip(said);
+    let side = |test: &dyn Fn(&StanceProbabilities) -> bool, right: &[Label], wrong: &[Label]| {
+        let taken: Vec<Label> = both().filter(|(_, p)| test(p)).map(|(row, _)| row.label).collect();
+        let count = |labels: &[Label]| taken.iter().filter(|label| labels.contains(label)).count();
+        (taken.len(), count(right), count(wrong))
+    };
+    let supports = side(&|p| p.entail >= 0.6 && p.contradict < 0.5, &[Label::Entail], &[Label::Contradict]);
+    let contradicts = side(&|p| p.contradict >= 0.6, &[Label::Contradict, Label::NotEntail], &[Label::Entail]);
+    format!(
+        "supports {} (right {}, the opposite {}), contradicts {} (right {}, the opposite {})",
+        supports.0, supports.1, supports.2, contradicts.0, contradicts.1, contradicts.2
+    )
+}
+
+fn write(
+    out: &mut std::fs::File,
+    set: &str,
+    rows: &[Row],
+    pairs: &[Pair],
+    answers: &[(&str, Vec<StanceProbabilities>)],
+) -> std::io::Result<()> {
+    for (position, (row, pair)) in rows.iter().zip(pairs).enumerate() {
+        let of = |said: &Vec<StanceProbabilities>| {
+            said.get(position).map(|p| [p.entail, p.neutral, p.contradict]).unwrap_or_default()
+        };
+        let judges: serde_json::Map<String, serde_json::Value> =
+            answers.iter().map(|(judge, said)| ((*judge).to_owned(), serde_json::json!(of(said)))).collect();
+        // Whether the passage has every figure of the claim, and whether an aligned one differs.
+        let borne_out = numbers::all_found(&pair.claim, &pair.passage, &Names::new(&pair.claim, &pair.passage));
+        let num_ok = numbers::compare(&pair.claim, &pair.passage).num_ok;
+        let line = serde_json::json!({
+            "set": set, "id": row.id, "label": row.label.as_str(), "numeric": row.is_numeric(), "judges": judges,
+            "figures_borne_out": borne_out, "num_ok": num_ok,
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

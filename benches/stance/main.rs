@@ -1,0 +1,84 @@
+//! Measures the judges on people's labels: a stance model alone, the rules alone, and both as the daemon uses them; what
+//! finds the passage that matters; and it fits the weights of the lexical leaning.
+//!
+//! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME`,
+//! `… relevance --embedder models/NAME`, `… fit`. The labelled sets are read from `--data` (`../shared/data`); those that
+//! are not there are named and left out. Nothing here is trained on a set it is measured with.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures and progress are this program's output")]
+
+mod figures;
+mod fit;
+mod judge;
+mod relevance;
+mod sets;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures stance and relevance on labelled pairs.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+    /// Folder of the labelled sets.
+    #[arg(long, global = true, default_value = "../shared/data")]
+    data: PathBuf,
+    /// Rows of each set at most, evenly taken; 0 is all of them.
+    #[arg(long, global = true, default_value_t = 0)]
+    most: usize,
+    /// Ignored: cargo gives it to every benchmark.
+    #[arg(long, global = true, hide = true)]
+    bench: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Entails, leaves open or contradicts: per set macro-F1, F1 of each class, accuracy with and without figures in the
+    /// claim, calibration, confusion.
+    Judge {
+        /// A stance model's folder. Without one, the rules alone.
+        #[arg(long)]
+        model: Option<PathBuf>,
+        /// Sets to take, all of them without it; also files below the data folder, by their names (`….jsonl`).
+        #[arg(long)]
+        set: Vec<String>,
+        /// One JSON line a row: id, label, and the probabilities of each judge.
+        #[arg(long)]
+        predictions: Option<PathBuf>,
+    },
+    /// The passage that answers a claim among others of the same page, and the reviewed claim that a tweet repeats.
+    Relevance {
+        /// An embedder's folder. Without one, hashed words.
+        #[arg(long)]
+        embedder: Option<PathBuf>,
+        /// A reranker's folder beside it.
+        #[arg(long)]
+        reranker: Option<PathBuf>,
+    },
+    /// Weights of the lexical leaning, from MNLI's pairs in `nli_train`.
+    Fit,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let (data, most) = (&arguments.data, arguments.most);
+    let done = match &arguments.what {
+        What::Judge { model, set, predictions } => {
+            judge::run(data, most, model.as_deref(), set, predictions.as_deref()).await
+        }
+        What::Relevance { embedder, reranker } => {
+            relevance::run(data, most, embedder.as_deref(), reranker.as_deref()).await
+        }
+        What::Fit => fit::run(data, most),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

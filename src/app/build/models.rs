@@ -1,0 +1,177 @@
+//! The models this process works with, chosen once at the start: for each task a server's, else the one the operator
+//! brought, else the one that ships, else none.
+
+use std::sync::Arc;
+
+use super::{AppError, setup};
+use crate::config::Config;
+use crate::domain::Clock;
+use crate::inference::choice::{self, AUTO, choose};
+use crate::inference::languages::ModelLanguages;
+use crate::inference::remote::{self, Patience, RemoteModels};
+use crate::inference::routed::{EmbeddingReranker, RoutedEmbedder, RoutedReranker, RoutedStance};
+use crate::inference::{Embedder, Fallback, ModelFolder, Models, Reranker, StanceModel, Task, scan};
+use crate::outbound::HttpClient;
+
+/// What the models are chosen from.
+struct Choice<'a> {
+    config: &'a Config,
+    /// In `MODELS_DIR`.
+    brought: Vec<ModelFolder>,
+    /// In the binary.
+    shipped: Vec<ModelFolder>,
+    remote: RemoteModels,
+    fallback: &'a Fallback,
+}
+
+/// Chooses and loads them. What is configured and cannot be had stops the start: judging by another model than the
+/// operator chose would be found out by its verdicts.
+pub(super) async fn build(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    fallback: &Fallback,
+    patience: Patience,
+) -> Result<Models, AppError> {
+    let brought = match &config.models_dir {
+        Some(folder) => scan(folder).map_err(|error| setup("models", error))?,
+        None => Vec::new(),
+    };
+    let remote = if config.inference.servers().next().is_some() {
+        // Also in a replayed run: what models say is no part of a recording.
+        let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
+        let connected = remote::connect(&config.inference, &http, clock, patience).await;
+        connected.map_err(|error| setup("the model server", error))?
+    } else {
+        RemoteModels::default()
+    };
+    let choice = Choice { config, brought, shipped: ModelFolder::bundled(), remote, fallback };
+    let embedder = choice.embedder()?;
+    let stance = choice.stance()?;
+    let reranker = choice.reranker(&embedder)?;
+    Ok(Models { embedder, stance, reranker })
+}
+
+impl Choice<'_> {
+    fn embedder(&self) -> Result<Arc<dyn Embedder>, AppError> {
+        if let Some(remote) = &self.remote.embedder {
+            // Which languages a server's model reads it does not say; it is the operator's choice for their items.
+            return Ok(Arc::new(remote.clone()));
+        }
+        let Some(folder) = self.folder(Task::Embedding)? else {
+            return Ok(Arc::new(self.fallback.words.clone()));
+        };
+        let model = local::embedder(folder)?;
+        let languages = ModelLanguages::new(&folder.manifest.languages);
+        if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedEmbedder::new(model, languages))) }
+    }
+
+    fn stance(&self) -> Result<Arc<dyn StanceModel>, AppError> {
+        let rules = self.fallback.stance;
+        if let Some(remote) = &self.remote.stance {
+            return Ok(Arc::new(RoutedStance::new(Arc::new(remote.clone()), ModelLanguages::every(), rules)));
+        }
+        let Some(folder) = self.folder(Task::Stance)? else { return Ok(Arc::new(rules)) };
+        let languages = ModelLanguages::new(&folder.manifest.languages);
+        // The rules stand beside a model in every language.
+        Ok(Arc::new(RoutedStance::new(local::stance(folder)?, languages, rules)))
+    }
+
+    fn reranker(&self, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn Reranker>, AppError> {
+        if let Some(remote) = &self.remote.reranker {
+            return Ok(Arc::new(remote.clone()));
+        }
+        if let Some(folder) = self.folder(Task::Relevance)? {
+            let languages = ModelLanguages::new(&folder.manifest.languages);
+            let model = local::reranker(folder)?;
+            return if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedReranker::new(model, languages))) };
+        }
+        let is_learnt = embedder.name() != self.fallback.words.name();
+        if self.config.inference.reranker == AUTO && is_learnt {
+            return Ok(Arc::new(EmbeddingReranker::new(embedder.as_ref())));
+        }
+        Ok(Arc::new(self.fallback.reranker))
+    }
+
+    /// The folder of that task's model; `None` where it is to be done without, or where there is none.
+    fn folder(&self, task: Task) -> Result<Option<&ModelFolder>, AppError> {
+        let wanted = choice::wanted(&self.config.inference, task);
+        choose(task, wanted, &self.brought, &self.shipped).map_err(|error| setup("models", error))
+    }
+}
+
+/// Models in this process.
+#[cfg(feature = "models")]
+mod local {
+    use std::sync::Arc;
+
+    use super::{AppError, setup};
+    use crate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
+    use crate::inference::{Embedder, ModelFolder, Reranker, StanceModel};
+
+    pub(super) fn embedder(folder: &ModelFolder) -> Result<Arc<dyn Embedder>, AppError> {
+        Ok(Arc::new(LocalEmbedder::load(folder).map_err(|error| setup("models", error))?))
+    }
+
+    pub(super) fn stance(folder: &ModelFolder) -> Result<Arc<dyn StanceModel>, AppError> {
+        Ok(Arc::new(LocalStance::load(folder).map_err(|error| setup("models", error))?))
+    }
+
+    pub(super) fn reranker(folder: &ModelFolder) -> Result<Arc<dyn Reranker>, AppError> {
+        Ok(Arc::new(LocalReranker::load(folder).map_err(|error| setup("models", error))?))
+    }
+}
+
+/// This build runs none.
+#[cfg(not(feature = "models"))]
+mod local {
+    use std::sync::Arc;
+
+    use super::{AppError, setup};
+    use crate::inference::{Embedder, ModelFolder, Reranker, StanceModel};
+
+    fn refused<T>(folder: &ModelFolder) -> Result<T, AppError> {
+        let detail = format!(
+            "{} cannot be run by this build; build with the feature `models`, or name a server in INFERENCE_BASE_URL",
+            folder.location()
+        );
+        Err(setup("models", detail))
+    }
+
+    pub(super) fn embedder(folder: &ModelFolder) -> Result<Arc<dyn Embedder>, AppError> {
+        refused(folder)
+    }
+
+    pub(super) fn stance(folder: &ModelFolder) -> Result<Arc<dyn StanceModel>, AppError> {
+        refused(folder)
+    }
+
+    pub(super) fn reranker(folder: &ModelFolder) -> Result<Arc<dyn Reranker>, AppError> {
+        refused(folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn without_models_hashed_words_rules_and_shared_words_judge() {
+        let mut config = Config::built_in();
+        config.inference.embedder = "hashed".to_owned();
+        config.inference.stance = "rules".to_owned();
+        config.inference.reranker = "lexical".to_owned();
+        let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
+        let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap();
+        let names = [models.embedder.name(), models.stance.name(), models.reranker.name()];
+        assert_eq!(names, ["hashed-ngrams", "rules", "lexical"]);
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_not_there_stops_the_start_as_a_configuration_error() {
+        let config = Config { models_dir: Some("/nowhere/models".into()), ..Config::built_in() };
+        let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
+        let error = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap_err();
+        assert_eq!(error.exit_code(), 64);
+        assert!(error.to_string().contains("/nowhere/models"), "{error}");
+    }
+}

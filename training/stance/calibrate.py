@@ -1,0 +1,93 @@
+"""Temperature and class priors of a trained model, from held-out pairs of other sets than it is measured on.
+
+    python -m stance.calibrate --model FOLDER --build BUILD_FOLDER --out calibration.json
+
+The held-out pairs are weighted so that the three labels, and claim-like and other sources, count alike: the shares of a
+training file say nothing about the shares of the web.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+
+from .build import CLAIM_LIKE
+from .records import LABELS, Pair, read
+
+
+@dataclass
+class Calibration:
+    """Probabilities are softmax(logits / temperature + bias)."""
+
+    temperature: float = 1.0
+    bias: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+
+    def probabilities(self, logits: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(logits / self.temperature + torch.tensor(self.bias), dim=1)
+
+    @classmethod
+    def read(cls, path: Path) -> Calibration:
+        return cls(**json.loads(path.read_text()))
+
+
+def expected_calibration_error(probabilities: torch.Tensor, truth: torch.Tensor, bins: int = 15) -> float:
+    """Mean distance between the top label's probability and how often it is right, over equal-width bins."""
+    confidence, said = probabilities.max(1)
+    right = (said == truth).float()
+    error = 0.0
+    for low in range(bins):
+        chosen = (confidence > low / bins) & (confidence <= (low + 1) / bins)
+        if chosen.any():
+            error += chosen.float().mean().item() * abs(confidence[chosen].mean().item() - right[chosen].mean().item())
+    return error
+
+
+def weights_of(pairs: list[Pair]) -> torch.Tensor:
+    """One weight a pair: claim-like sources three quarters, others a quarter; labels even within each."""
+    groups = [(pair.source in CLAIM_LIKE or pair.source == "silent", pair.label) for pair in pairs]
+    sizes = {group: groups.count(group) for group in set(groups)}
+    return torch.tensor([(0.75 if claim else 0.25) / 3 / sizes[claim, label] for claim, label in groups])
+
+
+def fit(logits: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, priors: bool) -> Calibration:
+    """Least weighted log-loss over a temperature and, if wanted, a bias per label (they sum to zero)."""
+    log_temperature = torch.zeros(1, requires_grad=True)
+    bias = torch.zeros(len(LABELS), requires_grad=priors)
+    optimiser = torch.optim.LBFGS([log_temperature, bias] if priors else [log_temperature], max_iter=200)
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        log = torch.log_softmax(logits / log_temperature.exp() + bias - bias.mean(), dim=1)
+        loss = -(weights * log.gather(1, truth[:, None])[:, 0]).sum() / weights.sum()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    centred = (bias - bias.mean()).detach()
+    return Calibration(round(log_temperature.exp().item(), 4), [round(value, 4) for value in centred.tolist()])
+
+
+def main() -> None:
+    from .evaluate import all_logits
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--no-priors", action="store_true", help="fit the temperature alone")
+    arguments = parser.parse_args()
+    pairs = [pair for pair in read(arguments.build / "held_out.jsonl") if pair.label in LABELS]
+    truth = torch.tensor([LABELS.index(pair.label) for pair in pairs])
+    logits = all_logits(arguments.model, pairs)
+    calibration = fit(logits, truth, weights_of(pairs), not arguments.no_priors)
+    arguments.out.write_text(json.dumps(asdict(calibration), indent=1))
+    before, after = Calibration().probabilities(logits), calibration.probabilities(logits)
+    print(f"{calibration}: error {expected_calibration_error(before, truth):.3f} -> {expected_calibration_error(after, truth):.3f} on {len(pairs)} held-out pairs")
+
+
+if __name__ == "__main__":
+    main()

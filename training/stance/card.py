@@ -1,0 +1,101 @@
+"""The model card: what the model is, what it learnt from, what was measured, what it must not be used for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SOURCES = [
+    ("fever, fever_symmetric_dev", "FEVER and FEVER-symmetric development sets (Wikipedia)", "CC BY-SA 3.0"),
+    ("exfever", "EX-FEVER, people's explanations (Wikipedia)", "MIT; texts CC BY-SA"),
+    ("feverous_dev", "FEVEROUS development set, sentence evidence (Wikipedia)", "CC BY-SA 3.0"),
+    ("vitaminc_sample", "a sample of VitaminC (Wikipedia)", "CC BY-SA 3.0"),
+    ("check_covid", "Check-COVID: claims of the news, sentences of papers", "MIT"),
+    ("mnli", "MultiNLI, in part", "OANC, CC BY 3.0, CC BY-SA 3.0, MIT"),
+    ("snli_devtest, snli_cad", "SNLI development and test sets; counterfactually augmented SNLI", "CC BY-SA 4.0; Apache-2.0"),
+    ("negation_nli", "negation and NLI", "MIT"),
+    ("conjnli, conjnli_adv15k", "ConjNLI", "MIT"),
+    ("breaking_nli, med", "Breaking NLI; MED (monotonicity)", "CC BY-SA 4.0"),
+    ("scitail", "SciTail", "Apache-2.0"),
+    ("ambient, folio, tracie", "AmbiEnt; FOLIO; TRACIE", "CC BY 4.0; CC BY-SA 4.0; Apache-2.0"),
+    ("summedits", "SummEdits: summaries edited by a language model, checked by people", "Apache-2.0"),
+]
+
+MADE = {
+    "silent": "a claim with a passage of the same subject that does not share the claim's words: neutral",
+    "around": "the answer among sentences of neighbouring passages: label kept",
+    "number": "a number or month changed in claim or passage: contradicts",
+    "bound": "a number turned into a bound (more than, at least, fewer than): entailed or contradicted by arithmetic",
+    "unit": "a unit or scale changed: contradicts",
+    "direction": "increase for decrease and the like, in the claim or in both: contradicts or entailed",
+    "negation": "the claim, the passage or both denied: contradicts or entailed",
+    "name": "a name replaced by a neighbouring one, or two names exchanged: not entailed",
+}
+
+LIMITS = """## What it must not be used for
+* As a judge of truth. It reads one passage and one claim; it knows nothing of the passage's source, date or subject.
+* Alone: numbers, dates and denials are compared by rule beside it, and no verdict rests on one passage of one source.
+* For languages other than English: its vocabulary holds letters, not words, of other scripts. The daemon leaves such
+  pairs to the rules.
+* To score people, or to take texts down without a person who reads the passage.
+
+## Where it fails
+* Claims that need knowledge the passage does not state, several steps of reasoning, or arithmetic.
+* Passages without their subject ("He was born in 1950"): it takes them for the claim's subject.
+* Scientific wording far from the claim's: it calls too much of it neutral.
+* Claims of a study's strength ("may", "is associated with" against "causes").
+"""
+
+
+def set_table(figures: dict) -> str:
+    """Figures per set, f32 beside int8."""
+    lines = ["| set | pairs | macro-F1 f32 | macro-F1 int8 | F1 entail / neutral / contradict (int8) | ECE | accuracy where the claim has a number |", "|---|---|---|---|---|---|---|"]
+    both = figures["sets"]
+    for name, found in both.get("int8", {}).items():
+        twin = both["f32"][name]
+        if "macro_f1" not in found:
+            lines.append(f"| {name} (two-way, accuracy) | {found['pairs']} | {twin['accuracy']:.3f} | {found['accuracy']:.3f} | | | {found['numeric']:.3f} of {found['numeric_pairs']} |")
+            continue
+        each = " / ".join(f"{found[f'f1_{label}']:.2f}" if f"f1_{label}" in found else "–" for label in ("entail", "neutral", "contradict"))
+        lines.append(f"| {name} | {found['pairs']} | {twin['macro_f1']:.3f} | {found['macro_f1']:.3f} | {each} | {found['ece']:.3f} | {found['numeric']:.3f} of {found['numeric_pairs']} |")
+    return "\n".join(lines)
+
+
+def card(folder: Path, counts: dict[str, dict[str, int]], figures: dict) -> str:
+    """The card's text."""
+    rows = "\n".join(f"| {names} | {what} | {licence} |" for names, what, licence in SOURCES)
+    made = "\n".join(f"| {kind} | {sum(counts.get(kind, {}).values()):,} | {what} |" for kind, what in MADE.items())
+    held = figures["held_out"]
+    calibration = figures["calibration"]
+    size = (folder / "model.onnx").stat().st_size / 1e6
+    return f"""# {folder.name}
+
+Says whether a passage entails, contradicts or leaves open a claim: three probabilities. A cross-encoder of six layers and
+384 hidden values ({size:.1f} MB in int8), read by the daemon in-process.
+
+* Base: all-MiniLM-L6-v2 (Apache-2.0). Trained, calibrated and measured by `training/run`; seeds are fixed.
+* Licence of these weights: CC BY-SA 4.0, since several of the sources ask for share-alike (`LICENSE`).
+* Input: passage first, claim second, at most 256 word pieces together, the passage cut where longer.
+* Calibration: temperature {calibration['temperature']}, added to the logits {calibration['bias']} (entail, neutral, contradict), fitted on
+  {held['pairs']} held-out pairs of the training sources (error there {held['before']:.3f} before, {held['after']:.3f} after; accuracy {held['accuracy']:.3f}).
+
+## Measured
+On sets of which neither claims nor passages were trained on, and on which nothing was chosen. Sets with two of the three
+labels are scored over those two while the model chooses among three. Figures of the model alone, by ONNX Runtime; what the
+daemon makes of it together with its rules is measured by `cargo bench --bench stance`.
+
+{set_table(figures)}
+
+What these figures do not show: news of today, paragraphs chosen by the daemon itself, sources that copy each other.
+
+## Learnt from
+| source | what | licence |
+|---|---|---|
+{rows}
+
+Built from them, in one epoch:
+
+| kind | pairs | how |
+|---|---|---|
+{made}
+
+{LIMITS}"""
