@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives each row its first id; waits for a permit before each batch, and tells the ids it was given.
+    /// Gives each row its first id; tells the ids of each batch, and waits for a permit before it answers.
     #[derive(Debug)]
     struct Scripted {
         permits: blocking::Receiver<()>,
@@ -220,9 +220,9 @@ mod tests {
 
     impl Backend for Scripted {
         fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Output, String>> {
-            self.permits.recv().unwrap();
             let ids: Vec<u32> = rows.iter().map(|row| row.ids[0]).collect();
             self.seen.send(ids.clone()).unwrap();
+            self.permits.recv().unwrap();
             assert!(!ids.contains(&PANIC), "an unlucky number");
             let value = |id: u32| if id == NAN { f32::NAN } else { id as f32 };
             ids.into_iter().map(|id| Ok(Output { shape: vec![1], values: vec![value(id)] })).collect()
@@ -268,14 +268,22 @@ mod tests {
     #[tokio::test]
     async fn a_row_whose_caller_left_is_not_worked_on() {
         let bed = bed(1);
-        let busy = tokio::time::timeout(Duration::from_millis(50), bed.engine.run(vec![row(1, 4)]));
-        busy.await.unwrap_err();
-        let left = tokio::time::timeout(Duration::from_millis(50), bed.engine.run(vec![row(2, 4), row(3, 4)]));
+        let busy = bed.engine.run(vec![row(1, 4)]);
+        tokio::pin!(busy);
+        let begun = loop {
+            tokio::time::timeout(Duration::from_millis(5), &mut busy).await.unwrap_err();
+            if let Ok(ids) = bed.seen.try_recv() {
+                break ids;
+            }
+        };
+        assert_eq!(begun, [1]);
+        let left = tokio::time::timeout(Duration::from_millis(5), bed.engine.run(vec![row(2, 4), row(3, 4)]));
         left.await.unwrap_err();
         bed.permits.send(()).unwrap();
         bed.permits.send(()).unwrap();
+        assert_eq!(busy.await.unwrap(), [[1.0]]);
         assert_eq!(bed.engine.run(vec![row(4, 4)]).await.unwrap(), [[4.0]]);
-        assert_eq!(bed.seen.try_iter().collect::<Vec<_>>(), [[1], [4]]);
+        assert_eq!(bed.seen.try_iter().collect::<Vec<_>>(), [[4]]);
     }
 
     #[tokio::test]
