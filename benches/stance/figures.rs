@@ -54,10 +54,9 @@ impl Tally {
     pub(crate) fn f1(&self) -> BTreeMap<Label, f64> {
         let labels: std::collections::BTreeSet<Label> = self.rows.iter().map(|(gold, ..)| *gold).collect();
         let one = |label: Label| {
-            let count =
-                |test: &dyn Fn(&(Label, Label, f64, bool)) -> bool| self.rows.iter().filter(|row| test(row)).count();
-            let both = count(&|row| row.0 == label && row.1 == label);
-            let (gold, said) = (count(&|row| row.0 == label), count(&|row| row.1 == label));
+            let both = self.rows.iter().filter(|(gold, said, ..)| *gold == label && *said == label).count();
+            let gold = self.rows.iter().filter(|(gold, ..)| *gold == label).count();
+            let said = self.rows.iter().filter(|(_, said, ..)| *said == label).count();
             2.0 * share(both, gold + said)
         };
         labels.into_iter().map(|label| (label, one(label))).collect()

@@ -57,7 +57,10 @@ pub(crate) async fn run(
         Some(path) => Some(std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()))?),
         None => None,
     };
-    let files = wanted.iter().filter(|one| one.ends_with(".jsonl")).map(|file| (file.as_str(), file.as_str()));
+    let files = wanted
+        .iter()
+        .filter(|one| Path::new(one).extension().is_some_and(|ending| ending == "jsonl"))
+        .map(|file| (file.as_str(), file.as_str()));
     let sets = SETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|one| one == name));
     for (name, file) in sets.chain(files) {
         let Some(rows) = sets::rows(data, file, most) else { continue };

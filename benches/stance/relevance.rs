@@ -29,6 +29,9 @@ struct Question {
     right: BTreeSet<usize>,
 }
 
+/// A way to tell relevance: its name, what embeds for it, and what ranks.
+type Way = (String, Arc<dyn Embedder>, Arc<dyn Reranker>);
+
 pub(crate) async fn run(
     data: &Path,
     most: usize,
@@ -37,8 +40,7 @@ pub(crate) async fn run(
 ) -> Result<(), String> {
     let folder = |dir: &Path| ModelFolder::read(dir).map_err(|error| error.to_string());
     let words: Arc<dyn Embedder> = Arc::new(HashedEmbedder::default());
-    let mut kinds: Vec<(String, Arc<dyn Embedder>, Arc<dyn Reranker>)> =
-        vec![("lexical, hashed words".to_owned(), Arc::clone(&words), Arc::new(LexicalReranker))];
+    let mut kinds: Vec<Way> = vec![("lexical, hashed words".to_owned(), Arc::clone(&words), Arc::new(LexicalReranker))];
     if let Some(dir) = embedder {
         let model: Arc<dyn Embedder> = Arc::new(LocalEmbedder::load(&folder(dir)?).map_err(|error| error.to_string())?);
         let cosine = Arc::new(EmbeddingReranker::new(model.as_ref()));

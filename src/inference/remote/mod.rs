@@ -12,8 +12,6 @@ mod error;
 mod info;
 mod pairs;
 mod server;
-#[cfg(test)]
-mod tests;
 mod wire;
 
 use std::sync::Arc;
@@ -158,3 +156,6 @@ fn shown(url: &Url) -> String {
 fn failure(model: &str, error: &RemoteError) -> super::InferenceError {
     super::InferenceError::Failed { model: model.to_owned(), detail: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests;
