@@ -23,8 +23,8 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// Batches between two lines in the log.
 const LINE_EVERY: usize = 100;
 
-/// One pass over what is stored, from the oldest sentence to the newest. What is stored meanwhile is of this embedder
-/// already. Ends when the token is cancelled; a batch that was not written is done at the next start.
+/// One pass over what is stored. What is stored meanwhile is of this embedder already. Ends when the token is cancelled; a
+/// batch that was not written is done at the next start.
 pub(super) async fn embed_anew(store: Store, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
     // Safe to be dropped anywhere: a batch is written or it is not.
     tokio::select! {
@@ -34,8 +34,11 @@ pub(super) async fn embed_anew(store: Store, embedder: Arc<dyn Embedder>, stop: 
     stop.cancelled().await;
 }
 
+/// Begins anywhere and goes round, so that the processes of a fleet that start together do not embed the same sentences:
+/// what one has done the others pass over.
 async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
-    let (mut after, mut done, mut batches) = (0, 0u64, 0usize);
+    let begin = beginning(store).await;
+    let (mut after, mut done, mut batches, mut is_second) = (begin, 0u64, 0usize, false);
     loop {
         let rest = match batch(store, embedder.as_ref(), after).await {
             Ok(Some((last, count))) => {
@@ -45,7 +48,11 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
                 }
                 REST
             }
-            Ok(None) => break,
+            Ok(None) if is_second || begin == 0 => break,
+            Ok(None) => {
+                (after, is_second) = (0, true);
+                Duration::ZERO
+            }
             Err(detail) => {
                 tracing::warn!(detail, done, "stored sentences cannot be embedded anew now; it is tried again");
                 PAUSE
@@ -56,6 +63,12 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
     if done > 0 {
         tracing::info!(model.embedder = embedder.name(), done, "every stored sentence is found by this embedder now");
     }
+}
+
+/// A sentence of those stored, any of them alike; the first where the store does not answer.
+async fn beginning(store: &Store) -> i64 {
+    let last = store.last_sentence().await.unwrap_or_default();
+    if last > 0 { rand::random_range(0..last) } else { 0 }
 }
 
 /// The next few behind `after`: the last one's id and how many were written. `None` when none is left.

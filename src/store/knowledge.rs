@@ -159,6 +159,11 @@ impl Store {
         .await?)
     }
 
+    /// The highest id of a stored sentence, 0 without any.
+    pub async fn last_sentence(&self) -> Result<i64, StoreError> {
+        Ok(sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM evidence_claims").fetch_one(&self.pool).await?)
+    }
+
     /// The next sentences behind that id which another embedder embedded, by id: their ids and words.
     pub async fn embedded_otherwise(
         &self,
