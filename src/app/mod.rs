@@ -48,6 +48,11 @@ pub struct App {
     opened: OpenStore,
 }
 
+/// Models, rules and settings for texts that are given: nothing is opened, asked or written.
+pub async fn judging(config: &Config) -> Result<Arc<Services>, AppError> {
+    build::judging(config).await
+}
+
 impl App {
     /// Opens the store, brings it up to date, installs the configured lists and builds every part.
     pub async fn open(config: Arc<Config>, purpose: Purpose) -> Result<Self, AppError> {

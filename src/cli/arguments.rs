@@ -126,6 +126,20 @@ pub enum Command {
         #[command(subcommand)]
         action: DeadAction,
     },
+    /// Judge a labelled file as the daemon judges, and say how often that is right.
+    #[command(
+        after_help = "Examples:\n  corroborate eval pairs.jsonl\n  corroborate eval claims.jsonl --html report.html --predictions out.jsonl\n\nEach line is a pair, {\"id\", \"claim\", \"evidence\": \"text\", \"label\": \"entail|neutral|contradict|not_entail\"},\nor a claim, {\"id\", \"claim\", \"claim_date\", \"evidence\": [{\"text\", \"url\", \"published_at\"}],\n\"label\": \"supported|refuted|contested|not_enough_evidence\"}. Nothing is asked, fetched or stored."
+    )]
+    Eval {
+        /// The labelled rows, one JSON object a line.
+        file: PathBuf,
+        /// Write a page with the confusion, the reliability diagram and the worst mistakes.
+        #[arg(long, value_name = "OUT")]
+        html: Option<PathBuf>,
+        /// Write one JSON line a row: what was said of it, and how surely.
+        #[arg(long, value_name = "OUT")]
+        predictions: Option<PathBuf>,
+    },
     /// Remove what has expired (the daemon does it by itself).
     #[command(after_help = "Example:\n  corroborate cleanup --dry-run")]
     Cleanup {

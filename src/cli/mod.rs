@@ -14,6 +14,7 @@ mod doctor;
 mod domains;
 mod enqueue;
 mod enrich;
+mod eval;
 mod evidence;
 mod exchanges;
 mod failure;
@@ -106,6 +107,10 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
         }
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
+        Command::Eval { file, html, predictions } => {
+            let wanted = eval::Wanted { html: html.as_deref(), predictions: predictions.as_deref() };
+            eval::run(&config, &file, wanted, output).await
+        }
         Command::Domains { action } => domains::run(config, action, output).await,
         Command::Providers { action } => providers::run(config, action, output).await,
         Command::Models { action } => models::run(&config, action, output).await,

@@ -16,6 +16,7 @@ mod context;
 mod corroborate;
 mod decide;
 mod fact_check;
+pub mod given;
 mod judge;
 mod models;
 mod normalise;

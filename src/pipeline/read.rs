@@ -33,7 +33,7 @@ pub(crate) struct ReadPage {
 }
 
 impl ReadPage {
-    fn new(page: Arc<PreparedPage>, provider: &'static str, reused: bool) -> Self {
+    pub(super) fn new(page: Arc<PreparedPage>, provider: &'static str, reused: bool) -> Self {
         Self { page, provider, reused, access_count: 0 }
     }
 

@@ -120,6 +120,24 @@ impl Store {
     }
 
     async fn open(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Result<Self, StoreError> {
+        let store = Self::over(options, settings, embedded);
+        store.ping().await?;
+        Ok(store)
+    }
+
+    /// A store for work that asks it nothing: no server is connected to, and a statement fails at once.
+    pub fn detached() -> Self {
+        let settings = StoreSettings {
+            pool_size: 1,
+            acquire_timeout: Duration::from_millis(1),
+            statement_timeout: None,
+            schema: None,
+        };
+        Self::over(PgConnectOptions::new_without_pgpass().host("detached.invalid"), &settings, false)
+    }
+
+    /// Connects when it is first asked.
+    fn over(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Self {
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
             .min_connections(u32::from(embedded))
@@ -129,16 +147,14 @@ impl Store {
             .idle_timeout(if embedded { None } else { Some(Duration::from_mins(10)) })
             .max_lifetime(if embedded { None } else { Some(Duration::from_mins(30)) })
             .connect_lazy_with(options);
-        let store = Self {
+        Self {
             pool,
             embedded,
             wake_queue: Arc::new(Notify::new()),
             wake_outbox: Arc::new(Notify::new()),
             wake_rules: Arc::new(Notify::new()),
             wake_fleet: Arc::new(Notify::new()),
-        };
-        store.ping().await?;
-        Ok(store)
+        }
     }
 
     /// Whether this is the store inside the process.

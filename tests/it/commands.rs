@@ -211,7 +211,8 @@ async fn schemas_and_completions_need_no_configuration() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(alone(&[], &["completions", shell]).await.ok().contains("corroborate"));
     }
-    for command in ["serve", "demo", "check", "enrich", "enqueue", "evidence", "domains", "migrate", "config", "doctor"]
+    for command in
+        ["serve", "demo", "check", "enrich", "enqueue", "evidence", "eval", "domains", "migrate", "config", "doctor"]
     {
         assert!(alone(&[], &[command, "--help"]).await.ok().contains("Usage"), "{command}");
     }

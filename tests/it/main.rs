@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod eval;
+#[cfg(test)]
 mod feeds;
 #[cfg(test)]
 mod fleet;

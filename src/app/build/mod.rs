@@ -202,6 +202,32 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     Ok(App { config, store, services, queue, usage, followers, behind, tracker, opened })
 }
 
+/// What judges texts that are given: models, rules and settings, without a store, providers or a queue.
+pub(super) async fn judging(config: &Config) -> Result<Arc<Services>, AppError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
+    let models = models::build(config, &clock, &fallback, Patience::NONE).await?;
+    let pages = PageFetcher::new(page_settings(config), PageSource::Live);
+    let usage = Arc::new(OutboundObserver::default());
+    let caches = Caches { config, usage: &usage, clock: &clock, fleet: None };
+    let rules = config.enrichment.first_rules();
+    Ok(Arc::new(Services {
+        settings: settings(config, false),
+        store: Store::detached(),
+        providers: SearchProviders::default(),
+        pages: Arc::new(pages.map_err(|error| setup("the page fetcher", error))?),
+        models,
+        fallback,
+        rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
+        clock: Arc::clone(&clock),
+        search_cache: caches.search(),
+        fact_check_cache: caches.fact_check(),
+        page_cache: caches::page(config, &usage),
+        turns: Turns::default(),
+        latencies: Latencies::default(),
+    }))
+}
+
 /// A daemon starts beside its model servers, a person waits for nobody.
 const fn patience(purpose: &Purpose) -> Patience {
     match purpose {

@@ -1,0 +1,246 @@
+//! `eval`: a labelled file judged as the daemon judges, held against its labels.
+
+mod page;
+mod rows;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use self::rows::{ClaimRow, PairRow, Rows};
+use super::failure::Failure;
+use super::output::{Colour, Output};
+use crate::app;
+use crate::config::Config;
+use crate::domain::evidence::StanceProbabilities;
+use crate::domain::verdict::Verdict;
+use crate::judging::evaluation::{Evaluation, Prediction, evaluate};
+use crate::pipeline::Services;
+use crate::pipeline::given::{judge_claim, judge_pairs};
+
+/// Pairs put to the model at once: enough for it to form batches, few enough for the bar to move.
+const PAIRS_AT_ONCE: usize = 64;
+
+/// What is wanted beside the figures.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) html: Option<&'a Path>,
+    pub(super) predictions: Option<&'a Path>,
+}
+
+/// A row with what was made of it.
+#[derive(Debug)]
+struct Answer {
+    id: String,
+    claim: String,
+    evidence: String,
+    prediction: Prediction,
+    /// What stands in its line of the predictions, beside id, label and prediction.
+    detail: Value,
+    judge: String,
+}
+
+pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output: Output) -> Result<(), Failure> {
+    let (rows, bad) = rows::read(file, output)?;
+    // Said before the work, not after it.
+    let mut predictions = wanted.predictions.map(created).transpose()?;
+    let page = wanted.html.map(created).transpose()?;
+    let services = app::judging(config).await?;
+    let started = Instant::now();
+    let answers = match &rows {
+        Rows::Pairs(pairs) => of_pairs(&services, pairs, output).await?,
+        Rows::Claims(claims) => of_claims(&services, claims, output).await?,
+    };
+    let took = started.elapsed();
+    let all: Vec<Prediction> = answers.iter().map(|answer| answer.prediction).collect();
+    let report = Report { evaluation: evaluate(&all), judge: judges(&answers), took };
+    if let Some(out) = &mut predictions {
+        for answer in &answers {
+            writeln!(out, "{}", answer.line())?;
+        }
+        out.flush()?;
+    }
+    if let Some(mut out) = page {
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        out.write_all(page::page(&name, &report, &answers).as_bytes())?;
+        out.flush()?;
+    }
+    if output.json { output.value(&report.value()) } else { output.text(&report.text(output)) }?;
+    if bad > 0 {
+        return Err(Failure::failed(format!("{bad} line(s) were left out; see above")));
+    }
+    Ok(())
+}
+
+fn created(path: &Path) -> Result<BufWriter<File>, Failure> {
+    let file = File::create(path)
+        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", path.display())))?;
+    Ok(BufWriter::new(file))
+}
+
+async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Result<Vec<Answer>, Failure> {
+    let is_two_way = rows.iter().any(|row| row.label == rows::NOT_ENTAIL);
+    let bar = output.progress(rows.len() as u64);
+    let mut answers = Vec::with_capacity(rows.len());
+    for some in rows.chunks(PAIRS_AT_ONCE) {
+        let pairs: Vec<(&str, &str)> = some.iter().map(|row| (row.claim.as_str(), row.evidence.as_str())).collect();
+        for (row, judged) in some.iter().zip(judge_pairs(services, &pairs).await?) {
+            let p = judged.probabilities;
+            let (said, confidence) = likeliest(&p, is_two_way);
+            answers.push(Answer {
+                id: row.id.clone(),
+                claim: row.claim.clone(),
+                evidence: row.evidence.clone(),
+                prediction: Prediction { gold: row.label, said, confidence },
+                detail: json!({ "entail": p.entail, "neutral": p.neutral, "contradict": p.contradict }),
+                judge: judged.judge.to_string(),
+            });
+        }
+        bar.inc(some.len() as u64);
+    }
+    bar.finish_and_clear();
+    Ok(answers)
+}
+
+/// The likeliest label and its probability. In two-way files neutral and contradict are one.
+fn likeliest(p: &StanceProbabilities, is_two_way: bool) -> (&'static str, f64) {
+    let mut best = (rows::ENTAIL, p.entail);
+    for (label, share) in [(rows::NEUTRAL, p.neutral), (rows::CONTRADICT, p.contradict)] {
+        if share > best.1 {
+            best = (label, share);
+        }
+    }
+    if is_two_way && best.0 != rows::ENTAIL { (rows::NOT_ENTAIL, (1.0 - p.entail).max(0.0)) } else { best }
+}
+
+async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Result<Vec<Answer>, Failure> {
+    let bar = output.progress(rows.len() as u64);
+    let mut answers = Vec::with_capacity(rows.len());
+    for row in rows {
+        let result = judge_claim(services, &row.given).await?;
+        let (verdict, confidence) =
+            result.as_ref().map_or((Verdict::NotVerifiable, 0.0), |result| (result.verdict, result.confidence));
+        answers.push(Answer {
+            id: row.given.id.clone(),
+            claim: row.given.text.clone(),
+            evidence: row.given.evidence.iter().map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n\n"),
+            prediction: Prediction { gold: row.label, said: of_verdict(verdict), confidence },
+            detail: json!({
+                "verdict": verdict,
+                "confidence": confidence,
+                "decisive": result.as_ref().is_some_and(|result| result.decisive),
+                "tier": result.as_ref().map(|result| result.tier),
+                "score": result.as_ref().and_then(|result| result.score),
+            }),
+            judge: result.map_or_else(String::new, |result| result.judge),
+        });
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(answers)
+}
+
+/// The four labels of claims: outdated counts as refuted, misleading as contested, not verifiable as not enough evidence.
+const fn of_verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Supported => rows::SUPPORTED,
+        Verdict::Refuted | Verdict::Outdated => rows::REFUTED,
+        Verdict::Contested | Verdict::Misleading => rows::CONTESTED,
+        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => rows::NOT_ENOUGH_EVIDENCE,
+    }
+}
+
+/// Every judge that had a part in it, each once.
+fn judges(answers: &[Answer]) -> String {
+    let each: BTreeSet<&str> =
+        answers.iter().map(|answer| answer.judge.as_str()).filter(|judge| !judge.is_empty()).collect();
+    each.into_iter().collect::<Vec<_>>().join(" and ")
+}
+
+impl Answer {
+    fn line(&self) -> Value {
+        let mut line = json!({ "id": self.id, "label": self.prediction.gold, "predicted": self.prediction.said, "judge": self.judge });
+        if let (Some(line), Some(detail)) = (line.as_object_mut(), self.detail.as_object()) {
+            line.extend(detail.clone());
+        }
+        line
+    }
+}
+
+#[derive(Debug)]
+struct Report {
+    evaluation: Evaluation,
+    judge: String,
+    took: Duration,
+}
+
+impl Report {
+    fn ms_per_row(&self) -> f64 {
+        if self.evaluation.rows == 0 { 0.0 } else { self.took.as_secs_f64() * 1_000.0 / self.evaluation.rows as f64 }
+    }
+
+    fn value(&self) -> Value {
+        let Evaluation { rows, accuracy, macro_f1, per_class, confusion, ece, reliability } = &self.evaluation;
+        json!({
+            "rows": rows, "accuracy": accuracy, "macro_f1": macro_f1, "per_class": per_class, "confusion": confusion,
+            "ece": ece, "reliability": reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
+        })
+    }
+
+    fn text(&self, output: Output) -> String {
+        let found = &self.evaluation;
+        let mut text = String::new();
+        let title =
+            format!("{} row(s), judged by {}", found.rows, if self.judge.is_empty() { "nobody" } else { &self.judge });
+        // Writing to a String cannot fail.
+        let _infallible = writeln!(
+            text,
+            "{}\naccuracy {:.3}  macro-F1 {:.3}  calibration error {:.3}  {:.1} ms a row\n",
+            output.paint(&title, Colour::Bold),
+            found.accuracy,
+            found.macro_f1,
+            found.ece,
+            self.ms_per_row(),
+        );
+        let _infallible = writeln!(text, "{:20} {:>9} {:>7} {:>6} {:>6}", "", "precision", "recall", "F1", "rows");
+        for (label, figures) in &found.per_class {
+            let _infallible = writeln!(
+                text,
+                "{label:20} {:>9.3} {:>7.3} {:>6.3} {:>6}",
+                figures.precision, figures.recall, figures.f1, figures.support
+            );
+        }
+        let said: BTreeSet<&str> = found.confusion.values().flat_map(|row| row.keys().copied()).collect();
+        let _infallible = writeln!(
+            text,
+            "\n{:20}{}",
+            "labelled as / said",
+            said.iter().map(|label| format!(" {label:>20}")).collect::<String>()
+        );
+        for (gold, row) in &found.confusion {
+            let cells: String =
+                said.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
+            let _infallible = writeln!(text, "{gold:20}{cells}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_way_files_know_two_labels() {
+        let p = StanceProbabilities { entail: 0.4, neutral: 0.25, contradict: 0.35 };
+        assert_eq!(likeliest(&p, false), ("entail", 0.4));
+        let p = StanceProbabilities { entail: 0.3, neutral: 0.3, contradict: 0.4 };
+        assert_eq!(likeliest(&p, true), ("not_entail", 0.7));
+    }
+}

@@ -1,0 +1,211 @@
+//! The labelled file: one JSON object a line, pairs of claim and evidence, or claims with several texts.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::cli::failure::Failure;
+use crate::cli::output::Output;
+use crate::pipeline::given::{GivenClaim, GivenText};
+
+pub(super) const ENTAIL: &str = "entail";
+pub(super) const NEUTRAL: &str = "neutral";
+pub(super) const CONTRADICT: &str = "contradict";
+pub(super) const NOT_ENTAIL: &str = "not_entail";
+pub(super) const SUPPORTED: &str = "supported";
+pub(super) const REFUTED: &str = "refuted";
+pub(super) const CONTESTED: &str = "contested";
+pub(super) const NOT_ENOUGH_EVIDENCE: &str = "not_enough_evidence";
+
+const PAIR_LABELS: [&str; 4] = [ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL];
+const CLAIM_LABELS: [&str; 4] = [SUPPORTED, REFUTED, CONTESTED, NOT_ENOUGH_EVIDENCE];
+
+/// Bad lines that are named one by one.
+const MOST_NAMED: usize = 10;
+
+#[derive(Debug)]
+pub(super) struct PairRow {
+    pub(super) id: String,
+    pub(super) claim: String,
+    pub(super) evidence: String,
+    pub(super) label: &'static str,
+}
+
+#[derive(Debug)]
+pub(super) struct ClaimRow {
+    pub(super) given: GivenClaim,
+    pub(super) label: &'static str,
+}
+
+#[derive(Debug)]
+pub(super) enum Rows {
+    Pairs(Vec<PairRow>),
+    Claims(Vec<ClaimRow>),
+}
+
+#[derive(Debug)]
+enum Row {
+    Pair(PairRow),
+    Claim(ClaimRow),
+}
+
+#[derive(Deserialize)]
+struct Given {
+    #[serde(default)]
+    id: Option<Value>,
+    claim: String,
+    #[serde(default)]
+    claim_date: Option<String>,
+    evidence: Evidence,
+    label: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Evidence {
+    One(String),
+    Several(Vec<Text>),
+}
+
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    published_at: Option<String>,
+}
+
+/// The good rows, and how many lines are bad; those are named on standard error.
+pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure> {
+    let failed = |error: std::io::Error| Failure::failed(format!("{} cannot be read: {error}", file.display()));
+    let opened = std::fs::File::open(file).map_err(failed)?;
+    let (mut pairs, mut claims, mut bad) = (Vec::new(), Vec::new(), 0usize);
+    for (number, line) in BufReader::new(opened).split(b'\n').enumerate() {
+        let line = line.map_err(failed)?;
+        // Editors of some systems put a mark before the first line.
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match row(line, number + 1) {
+            Ok(Row::Pair(row)) => pairs.push(row),
+            Ok(Row::Claim(row)) => claims.push(row),
+            Err(why) => {
+                bad += 1;
+                if bad <= MOST_NAMED {
+                    output.problem(&format!("line {}: {why}", number + 1));
+                }
+            }
+        }
+    }
+    if bad > MOST_NAMED {
+        output.problem(&format!("{} more lines are bad", bad - MOST_NAMED));
+    }
+    match (pairs.is_empty(), claims.is_empty()) {
+        (false, true) => Ok((Rows::Pairs(pairs), bad)),
+        (true, false) => Ok((Rows::Claims(claims), bad)),
+        (true, true) => Err(Failure::failed(format!(
+            "{} holds no labelled row; each line is {{\"id\", \"claim\", \"evidence\", \"label\"}}: evidence a text and label \
+             {}, or evidence a list of {{\"text\", \"url\", \"published_at\"}} and label {}",
+            file.display(),
+            PAIR_LABELS.join(", "),
+            CLAIM_LABELS.join(", "),
+        ))),
+        (false, false) => Err(Failure::failed(format!(
+            "{} holds pairs (evidence is a text) and claims (evidence is a list); put them into files of their own",
+            file.display()
+        ))),
+    }
+}
+
+fn row(line: &[u8], number: usize) -> Result<Row, String> {
+    let given: Given = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let id = match given.id {
+        Some(Value::String(id)) => id,
+        Some(Value::Null) | None => number.to_string(),
+        Some(other) => other.to_string(),
+    };
+    if given.claim.trim().is_empty() {
+        return Err("the claim is empty".to_owned());
+    }
+    let label = |known: [&'static str; 4]| {
+        let of_ours = known.into_iter().find(|one| *one == given.label);
+        of_ours.ok_or_else(|| format!("the label {:?} is none of {}", given.label, known.join(", ")))
+    };
+    match given.evidence {
+        Evidence::One(evidence) => {
+            let label = label(PAIR_LABELS)?;
+            Ok(Row::Pair(PairRow { id, claim: given.claim, evidence, label }))
+        }
+        Evidence::Several(texts) => {
+            let label = label(CLAIM_LABELS)?;
+            let date = given.claim_date.as_deref().map(|text| date("claim_date", text)).transpose()?;
+            let evidence = texts.into_iter().map(text).collect::<Result<_, _>>()?;
+            Ok(Row::Claim(ClaimRow { given: GivenClaim { id, text: given.claim, date, evidence }, label }))
+        }
+    }
+}
+
+fn text(given: Text) -> Result<GivenText, String> {
+    let url = given.url.filter(|url| !url.trim().is_empty());
+    Ok(GivenText {
+        text: given.text,
+        url: url.map(|url| Url::parse(&url).map_err(|error| format!("url {url:?}: {error}"))).transpose()?,
+        published_at: given.published_at.as_deref().map(|text| date("published_at", text)).transpose()?,
+    })
+}
+
+/// A moment, or a day, which begins at midnight UTC.
+fn date(field: &str, text: &str) -> Result<DateTime<Utc>, String> {
+    let text = text.trim();
+    let moment = DateTime::parse_from_rfc3339(text).map(|moment| moment.to_utc());
+    let day = || text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc());
+    moment
+        .or_else(|_no_moment| day())
+        .map_err(|_no_day| format!("{field} {text:?} is no date; write it as 2026-11-20 or 2026-11-20T08:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(line: &str) -> String {
+        match row(line.as_bytes(), 7) {
+            Ok(row) => format!("{row:?}"),
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn both_shapes_are_read() {
+        let Ok(Row::Pair(pair)) = row(br#"{"id":3,"claim":"c","evidence":"e","label":"neutral"}"#, 7) else { panic!() };
+        assert_eq!((pair.id.as_str(), pair.label), ("3", NEUTRAL));
+        let line = r#"{"claim":"c","claim_date":"2020-05-01","label":"contested",
+            "evidence":[{"text":"t","url":"https://a.example/1","published_at":"2020-05-02T03:04:05+02:00"},{"text":"u"}]}"#;
+        let Ok(Row::Claim(claim)) = row(line.replace('\n', "").as_bytes(), 7) else { panic!() };
+        assert_eq!((claim.given.id.as_str(), claim.label), ("7", CONTESTED), "the line's number stands for an id");
+        assert_eq!(claim.given.date.map(|date| date.to_rfc3339()).as_deref(), Some("2020-05-01T00:00:00+00:00"));
+        let dates: Vec<Option<String>> =
+            claim.given.evidence.iter().map(|text| text.published_at.map(|date| date.to_rfc3339())).collect();
+        assert_eq!(dates, [Some("2020-05-02T01:04:05+00:00".to_owned()), None]);
+    }
+
+    #[test]
+    fn a_bad_line_says_what_is_wrong() {
+        assert!(told("nothing").contains("expected"));
+        assert!(told(r#"{"claim":"c","evidence":"e","label":"supported"}"#).contains("none of entail, neutral"));
+        assert!(told(r#"{"claim":" ","evidence":"e","label":"entail"}"#).contains("empty"));
+        assert!(
+            told(r#"{"claim":"c","evidence":[{"text":"t","published_at":"May"}],"label":"refuted"}"#)
+                .contains("no date")
+        );
+        assert!(
+            told(r#"{"claim":"c","evidence":[{"text":"t","url":"nowhere"}],"label":"refuted"}"#).contains("nowhere")
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! Predictions held against people's labels: accuracy, precision, recall, F1, confusion, calibration.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+/// Equally wide bins of the calibration error, as in Guo and others (2017).
+const BINS: usize = 15;
+
+/// One row: what people say, what the judge says, and how sure the judge is of it, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    pub gold: &'static str,
+    pub said: &'static str,
+    pub confidence: f64,
+}
+
+impl Prediction {
+    pub fn is_right(&self) -> bool {
+        self.gold == self.said
+    }
+}
+
+/// How well one label is told. Shares from 0 to 1; 0 where there is nothing to divide by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ClassFigures {
+    /// Of the rows that the judge gave this label, those that people gave it.
+    pub precision: f64,
+    /// Of the rows that people gave this label, those that the judge gave it.
+    pub recall: f64,
+    pub f1: f64,
+    /// Rows that people gave this label.
+    pub support: usize,
+}
+
+/// Rows of like confidence, and how many of them are right: a point of the reliability diagram.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ReliabilityBin {
+    pub from: f64,
+    pub to: f64,
+    pub rows: usize,
+    /// Mean confidence of the rows, 0 to 1.
+    pub confidence: f64,
+    /// Share of them that is right.
+    pub accuracy: f64,
+}
+
+/// What is computed of all rows of one file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    pub rows: usize,
+    pub accuracy: f64,
+    /// Mean F1 of the labels that people gave.
+    pub macro_f1: f64,
+    pub per_class: BTreeMap<&'static str, ClassFigures>,
+    /// Rows by people's label, then by the judge's.
+    pub confusion: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
+    /// Expected calibration error: mean distance between confidence and accuracy over the bins, weighted by their rows.
+    pub ece: f64,
+    /// Bins that hold rows, lowest confidence first.
+    pub reliability: Vec<ReliabilityBin>,
+}
+
+/// The figures of these rows; all are 0 where there are none.
+pub fn evaluate(rows: &[Prediction]) -> Evaluation {
+    let gold: BTreeSet<&'static str> = rows.iter().map(|row| row.gold).collect();
+    let labels: BTreeSet<&'static str> = rows.iter().flat_map(|row| [row.gold, row.said]).collect();
+    let per_class: BTreeMap<_, _> = labels.into_iter().map(|label| (label, class(rows, label))).collect();
+    let f1 = |label: &&'static str| per_class.get(label).map_or(0.0, |figures| figures.f1);
+    let mut confusion: BTreeMap<&'static str, BTreeMap<&'static str, usize>> = BTreeMap::new();
+    for row in rows {
+        *confusion.entry(row.gold).or_default().entry(row.said).or_default() += 1;
+    }
+    let reliability = reliability(rows);
+    Evaluation {
+        rows: rows.len(),
+        accuracy: share(rows.iter().filter(|row| row.is_right()).count(), rows.len()),
+        macro_f1: if gold.is_empty() { 0.0 } else { gold.iter().map(f1).sum::<f64>() / gold.len() as f64 },
+        per_class,
+        confusion,
+        ece: reliability.iter().map(|bin| share(bin.rows, rows.len()) * (bin.confidence - bin.accuracy).abs()).sum(),
+        reliability,
+    }
+}
+
+fn class(rows: &[Prediction], label: &str) -> ClassFigures {
+    let support = rows.iter().filter(|row| row.gold == label).count();
+    let said = rows.iter().filter(|row| row.said == label).count();
+    let both = rows.iter().filter(|row| row.said == label && row.is_right()).count();
+    ClassFigures {
+        precision: share(both, said),
+        recall: share(both, support),
+        f1: 2.0 * share(both, support + said),
+        support,
+    }
+}
+
+fn reliability(rows: &[Prediction]) -> Vec<ReliabilityBin> {
+    let mut bins = [(0usize, 0usize, 0.0f64); BINS];
+    for row in rows {
+        let at = ((row.confidence.clamp(0.0, 1.0) * BINS as f64) as usize).min(BINS - 1);
+        if let Some((count, right, confidence)) = bins.get_mut(at) {
+            *count += 1;
+            *right += usize::from(row.is_right());
+            *confidence += row.confidence;
+        }
+    }
+    let bin = |(at, (count, right, confidence)): (usize, (usize, usize, f64))| ReliabilityBin {
+        from: at as f64 / BINS as f64,
+        to: (at + 1) as f64 / BINS as f64,
+        rows: count,
+        confidence: confidence / count as f64,
+        accuracy: share(right, count),
+    };
+    bins.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0).map(bin).collect()
+}
+
+fn share(part: usize, of: usize) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row(gold: &'static str, said: &'static str, confidence: f64) -> Prediction {
+        Prediction { gold, said, confidence }
+    }
+
+    /// Computed by hand: supported has two of three found and one of three said wrongly.
+    #[test]
+    fn the_figures_are_those_of_the_textbook() {
+        let rows = [
+            row("supported", "supported", 0.9),
+            row("supported", "supported", 0.9),
+            row("supported", "refuted", 0.6),
+            row("refuted", "refuted", 0.6),
+            row("refuted", "supported", 0.9),
+        ];
+        let found = evaluate(&rows);
+        assert!((found.accuracy - 0.6).abs() < 1e-9);
+        let supported = found.per_class["supported"];
+        assert!((supported.precision - 2.0 / 3.0).abs() < 1e-9 && (supported.recall - 2.0 / 3.0).abs() < 1e-9);
+        assert!((found.per_class["refuted"].f1 - 0.5).abs() < 1e-9);
+        assert!((found.macro_f1 - (2.0 / 3.0 + 0.5) / 2.0).abs() < 1e-9);
+        assert_eq!(found.confusion["supported"]["refuted"], 1);
+        // Three rows at 0.9, two right; two at 0.6, one right.
+        let expected = 0.6 * (0.9 - 2.0 / 3.0) + 0.4 * (0.6 - 0.5);
+        assert!((found.ece - expected).abs() < 1e-9, "{}", found.ece);
+        assert_eq!(found.reliability.len(), 2);
+    }
+
+    #[test]
+    fn a_label_nobody_gave_is_shown_and_does_not_count_in_the_mean() {
+        let found = evaluate(&[row("supported", "supported", 1.0), row("supported", "contested", 0.4)]);
+        assert_eq!(found.per_class["contested"].support, 0);
+        assert!((found.macro_f1 - found.per_class["supported"].f1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_rows_are_no_division_by_zero() {
+        let found = evaluate(&[]);
+        assert_eq!((found.rows, found.accuracy, found.macro_f1, found.ece), (0, 0.0, 0.0, 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_figure_is_a_share(given in proptest::collection::vec((0usize..3, 0usize..3, 0.0f64..=1.0), 1..60)) {
+            const LABELS: [&str; 3] = ["entail", "neutral", "contradict"];
+            let rows: Vec<Prediction> = given.into_iter().map(|(gold, said, confidence)| row(LABELS[gold], LABELS[said], confidence)).collect();
+            let found = evaluate(&rows);
+            for figure in [found.accuracy, found.macro_f1, found.ece] {
+                prop_assert!((0.0..=1.0 + 1e-9).contains(&figure));
+            }
+            prop_assert_eq!(found.confusion.values().flat_map(BTreeMap::values).sum::<usize>(), rows.len());
+            prop_assert_eq!(found.reliability.iter().map(|bin| bin.rows).sum::<usize>(), rows.len());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Texts that are given instead of found: labelled files are judged by the very stages that judge what was searched. Asks
+//! no provider, no page and no store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::time::Instant;
+use url::Url;
+
+use super::claims::{Claim, claims, main_claim};
+use super::normalise::normalise;
+use super::page::from_content;
+use super::read::{Pages, ReadPage};
+use super::retrieve::Candidate;
+use super::{Journal, PipelineError, Request, Services, decide, judge, rank};
+use crate::domain::Item;
+use crate::domain::evidence::StanceProbabilities;
+use crate::domain::result::ClaimResult;
+use crate::domain::verdict::{Origin, Phase};
+use crate::inference::Pair;
+use crate::judging::numbers;
+use crate::judging::profile::TextProfile;
+use crate::language::detect;
+use crate::providers::{Content, Hit, Storage};
+use crate::reading::registered_domain;
+
+/// What stands for a provider's name where nobody was asked.
+const GIVEN: &str = "given";
+
+/// Nothing is waited for.
+const NO_HURRY: Duration = Duration::from_hours(1);
+
+/// A text to judge a claim by.
+#[derive(Debug, Clone)]
+pub struct GivenText {
+    pub text: String,
+    /// Where it stands; texts without an address count as sources of their own.
+    pub url: Option<Url>,
+    pub published_at: Option<DateTime<Utc>>,
+}
+
+/// A claim and all that is to be judged about it.
+#[derive(Debug, Clone)]
+pub struct GivenClaim {
+    pub id: String,
+    pub text: String,
+    /// When it was made.
+    pub date: Option<DateTime<Utc>>,
+    pub evidence: Vec<GivenText>,
+}
+
+/// What the stance judge and the rules for numbers make of a pair.
+#[derive(Debug, Clone)]
+pub struct JudgedPair {
+    pub probabilities: StanceProbabilities,
+    pub judge: Arc<str>,
+}
+
+/// Claim and passage of each pair, judged as the daemon judges a passage, in order.
+pub async fn judge_pairs(services: &Services, pairs: &[(&str, &str)]) -> Result<Vec<JudgedPair>, PipelineError> {
+    let journal = journal(services);
+    let texts: Vec<&str> = pairs.iter().flat_map(|(claim, passage)| [*claim, *passage]).collect();
+    let mut profiles = services.embed(&texts, &journal).await.into_iter().zip(&texts).map(|(embedding, text)| {
+        let language = detect::detect(text).language;
+        Arc::new(TextProfile::new(text, language.as_deref(), None, &[]).embedded(embedding.vector, embedding.space))
+    });
+    let mut asked = Vec::with_capacity(pairs.len());
+    while let (Some(claim), Some(passage)) = (profiles.next(), profiles.next()) {
+        asked.push(Pair { claim, passage });
+    }
+    let judged = services.stances(&asked, &journal).await?;
+    let settled = asked.iter().zip(judged).map(|(pair, judgement)| JudgedPair {
+        probabilities: numbers::apply(judgement.probabilities, &numbers::compare(&pair.claim, &pair.passage)),
+        judge: judgement.judge,
+    });
+    Ok(settled.collect())
+}
+
+/// The result of a claim's main statement; `None` where there is nothing in it that could be checked.
+pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Option<ClaimResult>, PipelineError> {
+    let journal = journal(services);
+    let mut item = Item::from_claim(format!("given:{}", given.id), &given.text);
+    item.published_at = given.date;
+    let request = Request::personal(item);
+    let normal = normalise(services, &request.item, &journal).await?;
+    let claims = claims(services, &request.item, &normal, &journal).await?;
+    let Some(main) = main_claim(&claims) else { return Ok(None) };
+    let pages = Pages {
+        read: given
+            .evidence
+            .iter()
+            .enumerate()
+            .filter_map(|(place, text)| page(given, place, text, &journal))
+            .collect(),
+        rules: services.rules.current(),
+        searched: true,
+    };
+    let claims: Vec<Claim> = claims.into_iter().skip(main).take(1).collect();
+    let candidates = rank::rank(services, &claims, &pages, &journal).await?;
+    let judged = judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?;
+    let decided = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &Vec::new(), &journal);
+    Ok(decided.into_iter().next().map(|decided| decided.result))
+}
+
+fn journal(services: &Services) -> Journal {
+    Journal::new(Instant::now(), NO_HURRY, services.clock.now())
+}
+
+/// `None` never happens: a host of letters and digits is an address.
+fn page(claim: &GivenClaim, place: usize, given: &GivenText, journal: &Journal) -> Option<ReadPage> {
+    let url = given.url.clone().or_else(|| Url::parse(&format!("{GIVEN}://{}-{place}/", host(&claim.id))).ok())?;
+    let domain = url.host_str().map(registered_domain).unwrap_or_default();
+    let content = Content { text: given.text.clone(), origin: Origin::Web, publisher: None, credibility: None };
+    let hit = Hit {
+        url: url.to_string(),
+        title: String::new(),
+        snippet: String::new(),
+        published_at: given.published_at,
+        language: None,
+        provider: GIVEN,
+        storage: Storage::Transient,
+        content: None,
+    };
+    let candidate = Candidate { url, hit, domain, about: true };
+    let now = journal.evaluated_at;
+    Some(ReadPage::new(Arc::new(from_content(&candidate, &content, now, now)), GIVEN, false))
+}
+
+/// A claim's id as part of a host's name.
+fn host(id: &str) -> String {
+    let letters: String = id.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    format!("c{}", letters.to_ascii_lowercase())
+}
