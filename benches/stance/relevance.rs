@@ -42,8 +42,10 @@ pub(crate) async fn run(
     let words: Arc<dyn Embedder> = Arc::new(HashedEmbedder::default());
     let mut kinds: Vec<Way> = vec![("lexical, hashed words".to_owned(), Arc::clone(&words), Arc::new(LexicalReranker))];
     if let Some(dir) = embedder {
-        let model: Arc<dyn Embedder> = Arc::new(LocalEmbedder::load(&folder(dir)?).map_err(|error| error.to_string())?);
-        let cosine = Arc::new(EmbeddingReranker::new(model.as_ref()));
+        let found = folder(dir)?;
+        let model: Arc<dyn Embedder> = Arc::new(LocalEmbedder::load(&found).map_err(|error| error.to_string())?);
+        let range = found.manifest.cosine.ok_or("its model.toml gives no `cosine`, between which relevance rises")?;
+        let cosine = Arc::new(EmbeddingReranker::new(model.as_ref(), range));
         kinds.push((format!("lexical, {}", model.name()), Arc::clone(&model), Arc::new(LexicalReranker)));
         kinds.push((cosine.name().to_owned(), model, cosine));
     }

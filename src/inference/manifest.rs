@@ -92,13 +92,16 @@ pub struct Manifest {
     /// Embedding only.
     #[serde(default)]
     pub pooling: Option<Pooling>,
-    /// Whether vectors are brought to unit length. Embedding only; a model whose vectors are not of unit length gives
-    /// cosines that are none.
+    /// Vectors are brought to unit length, since they are compared by their cosine. Embedding only; nothing else is taken.
     #[serde(default = "yes")]
     pub normalize: bool,
     /// Length of a vector. Embedding only.
     #[serde(default)]
     pub dimension: Option<usize>,
+    /// Cosines of texts that have nothing to do with each other, and of those that say the same, between which the relevance
+    /// rises from 0 to 1. Every model has its own; without them the cosine does not rank. Embedding only.
+    #[serde(default)]
+    pub cosine: Option<[f64; 2]>,
     /// What the logits stand for, in their order. Stance only.
     #[serde(default)]
     pub labels: Vec<Label>,
@@ -217,6 +220,12 @@ impl Manifest {
             Some(0) => return Err("`dimension` is 0; give the length of the model's vectors".to_owned()),
             Some(_) => {}
         }
+        if !self.normalize {
+            return Err("`normalize` is false, but vectors are compared by their cosine; take it out".to_owned());
+        }
+        if self.cosine.is_some_and(|[low, high]| !(-1.0 <= low && low < high && high <= 1.0)) {
+            return Err("`cosine` wants two numbers from -1 to 1, that of strangers below that of the same".to_owned());
+        }
         self.refuse(&[
             ("labels", !self.labels.is_empty()),
             ("bias", !self.bias.is_empty()),
@@ -235,6 +244,7 @@ impl Manifest {
         self.refuse(&[
             ("pooling", self.pooling.is_some()),
             ("dimension", self.dimension.is_some()),
+            ("cosine", self.cosine.is_some()),
             ("relevant", self.relevant.is_some()),
         ])
     }
@@ -247,6 +257,7 @@ impl Manifest {
         self.refuse(&[
             ("pooling", self.pooling.is_some()),
             ("dimension", self.dimension.is_some()),
+            ("cosine", self.cosine.is_some()),
             ("labels", !self.labels.is_empty()),
         ])
     }
@@ -294,6 +305,7 @@ mod tests {
         let embedding = Manifest::parse(EMBEDDING).unwrap();
         assert!(embedding.normalize && embedding.languages == ["*"]);
         assert!((embedding.temperature - 1.0).abs() < 1e-9);
+        assert_eq!(embedding.cosine, None, "no model's scale is another's");
         let stance = Manifest::parse(STANCE).unwrap();
         assert_eq!(stance.labels, [Label::Contradict, Label::Entail, Label::Neutral]);
         assert_eq!(stance.pair_order(), PairOrder::PassageClaim);

@@ -34,6 +34,21 @@ fn miscounted(model: &str) -> InferenceError {
     InferenceError::Failed { model: model.to_owned(), detail: "it gave more or fewer answers than were asked".into() }
 }
 
+/// The pairs a model reads and the others, each with their positions.
+type Parted = [(Vec<usize>, Vec<Pair>); 2];
+
+fn parted(pairs: &[Pair], languages: &ModelLanguages) -> Parted {
+    let mut parts: Parted = Default::default();
+    for (position, pair) in pairs.iter().enumerate() {
+        let is_read = languages.read(&pair.claim.text) && languages.read(&pair.passage.text);
+        let [read, rest] = &mut parts;
+        let (positions, chosen) = if is_read { read } else { rest };
+        positions.push(position);
+        chosen.push(pair.clone());
+    }
+    parts
+}
+
 /// An embedder for the languages it reads, hashed words of the same dimension for the rest.
 #[derive(Debug)]
 pub struct RoutedEmbedder {
@@ -98,10 +113,6 @@ impl RoutedStance {
     }
 }
 
-fn both_read(languages: &ModelLanguages, pair: &Pair) -> bool {
-    languages.read(&pair.claim.text) && languages.read(&pair.passage.text)
-}
-
 impl StanceModel for RoutedStance {
     fn name(&self) -> &str {
         self.model.name()
@@ -109,17 +120,11 @@ impl StanceModel for RoutedStance {
 
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
-            let (read, rest): (Vec<usize>, Vec<usize>) =
-                (0..pairs.len()).partition(|at| pairs.get(*at).is_some_and(|pair| both_read(&self.languages, pair)));
-            let of = |positions: &[usize]| -> Vec<Pair> {
-                positions.iter().filter_map(|at| pairs.get(*at).cloned()).collect()
-            };
-            let asked = of(&read);
+            let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
             let mut judged = if asked.is_empty() { Vec::new() } else { self.model.judge(&asked).await? };
             for (judgement, pair) in judged.iter_mut().zip(&asked) {
                 judgement.probabilities = beside(judgement.probabilities, self.by_rule(pair));
             }
-            let others = of(&rest);
             let by_rule = self.rules.judge(&others).await?;
             merged(pairs.len(), [(read, judged), (rest, by_rule)]).ok_or_else(|| miscounted(self.model.name()))
         })
@@ -146,14 +151,9 @@ impl Reranker for RoutedReranker {
 
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
         Box::pin(async move {
-            let (read, rest): (Vec<usize>, Vec<usize>) =
-                (0..pairs.len()).partition(|at| pairs.get(*at).is_some_and(|pair| both_read(&self.languages, pair)));
-            let of = |positions: &[usize]| -> Vec<Pair> {
-                positions.iter().filter_map(|at| pairs.get(*at).cloned()).collect()
-            };
-            let asked = of(&read);
+            let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
             let ranked = if asked.is_empty() { Vec::new() } else { self.model.relevance(&asked).await? };
-            let shared = of(&rest).iter().map(|pair| lexical_relevance(&pair.claim, &pair.passage)).collect();
+            let shared = others.iter().map(|pair| lexical_relevance(&pair.claim, &pair.passage)).collect();
             merged(pairs.len(), [(read, ranked), (rest, shared)]).ok_or_else(|| miscounted(self.model.name()))
         })
     }
@@ -164,27 +164,25 @@ impl Reranker for RoutedReranker {
 pub struct EmbeddingReranker {
     /// The embedder's own name: its vectors are what is compared.
     name: String,
+    /// Cosines between which the relevance rises from 0 to 1 ([`super::Manifest::cosine`]).
+    range: [f64; 2],
 }
 
-/// Cosines of a claim and a passage between which the relevance rises from 0 to 1: strangers stay about the first,
-/// near-verbatim reports reach the second.
-///
-/// Measured with all-MiniLM-L6-v2 in int8 (`cargo bench --bench stance -- relevance`), beside words with the same vectors
-/// and hashed words: the evidence of 293 claims of `fm2` among the sentences of its page comes first for 34 % (20 %, 14 %),
-/// MRR 0.51 (0.37, 0.30); the reviewed claim of 197 tweets of `checkthat2020` among 10,375 for 73 % (75 %, 59 %), MAP@5
-/// 0.80 (0.80, 0.66). At the relevance floor of 0.30 94 % of that evidence and all of those claims are on topic, and 64 %
-/// of the other sentences of the same page, and 2.5 % of the other claims.
-const UNRELATED: f64 = 0.05;
-const THE_SAME: f64 = 0.85;
-
 /// A cosine of sentence embeddings as a relevance in [0, 1].
-pub fn cosine_relevance(cosine: f64) -> f64 {
-    ((cosine - UNRELATED) / (THE_SAME - UNRELATED)).clamp(0.0, 1.0)
+///
+/// Measured with all-MiniLM-L6-v2 in int8 and its 0.05 to 0.85 (`cargo bench --bench stance -- relevance`), beside words
+/// with the same vectors and hashed words: the evidence of 293 claims of `fm2` among the sentences of its page comes first
+/// for 34 % (20 %, 14 %), MRR 0.51 (0.37, 0.30); the reviewed claim of 197 tweets of `checkthat2020` among 10,375 for 73 %
+/// (75 %, 59 %), MAP@5 0.80 (0.80, 0.66). At the relevance floor of 0.30 94 % of that evidence and all of those claims are
+/// on topic, and 64 % of the other sentences of the same page, and 2.5 % of the other claims.
+pub fn cosine_relevance(cosine: f64, [strangers, the_same]: [f64; 2]) -> f64 {
+    ((cosine - strangers) / (the_same - strangers)).clamp(0.0, 1.0)
 }
 
 impl EmbeddingReranker {
-    pub fn new(embedder: &dyn Embedder) -> Self {
-        Self { name: format!("cosine of {}", embedder.name()) }
+    /// `range` holds the cosines between which that model's relevance rises.
+    pub fn new(embedder: &dyn Embedder, range: [f64; 2]) -> Self {
+        Self { name: format!("cosine of {}", embedder.name()), range }
     }
 }
 
@@ -194,10 +192,10 @@ impl Reranker for EmbeddingReranker {
     }
 
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
-        let one = |pair: &Pair| {
+        let one = move |pair: &Pair| {
             let spaces = (pair.claim.space, pair.passage.space);
             if spaces == (EmbeddingSpace::Meaning, EmbeddingSpace::Meaning) {
-                cosine_relevance(crate::judging::agreement::cosine(&pair.claim, &pair.passage))
+                cosine_relevance(crate::judging::agreement::cosine(&pair.claim, &pair.passage), self.range)
             } else {
                 lexical_relevance(&pair.claim, &pair.passage)
             }
@@ -309,7 +307,8 @@ mod tests {
 
     #[test]
     fn a_cosine_becomes_a_relevance() {
-        assert!(cosine_relevance(-0.3).abs() < 1e-9 && (cosine_relevance(1.0) - 1.0).abs() < 1e-9);
-        assert!(cosine_relevance(0.5) > cosine_relevance(0.3));
+        let range = [0.7, 0.9];
+        assert!(cosine_relevance(0.7, range).abs() < 1e-9 && (cosine_relevance(1.0, range) - 1.0).abs() < 1e-9);
+        assert!((cosine_relevance(0.8, range) - 0.5).abs() < 1e-9, "the model's own range counts");
     }
 }

@@ -85,9 +85,12 @@ impl Choice<'_> {
             let model = local::reranker(folder)?;
             return if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedReranker::new(model, languages))) };
         }
-        let is_learnt = embedder.name() != self.fallback.words.name();
-        if self.config.inference.reranker == AUTO && is_learnt {
-            return Ok(Arc::new(EmbeddingReranker::new(embedder.as_ref())));
+        // A server does not say how far its cosines reach, and another model's range would call everything on topic.
+        let own = if self.remote.embedder.is_some() { None } else { self.folder(Task::Embedding)? };
+        if self.config.inference.reranker == AUTO
+            && let Some(range) = own.and_then(|folder| folder.manifest.cosine)
+        {
+            return Ok(Arc::new(EmbeddingReranker::new(embedder.as_ref(), range)));
         }
         Ok(Arc::new(self.fallback.reranker))
     }

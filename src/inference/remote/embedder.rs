@@ -38,7 +38,7 @@ impl RemoteEmbedder {
     }
 
     pub(super) async fn openai(mut server: Server, model: &str) -> Result<Self, RemoteError> {
-        server.limit_chars(OPENAI_CHARS);
+        server.assume(OPENAI_CHARS);
         Self::probed(server, Protocol::OpenAi { model: model.to_owned() }, model.to_owned()).await
     }
 
@@ -60,7 +60,7 @@ impl RemoteEmbedder {
             Protocol::Tei => {
                 let body = |batch: &[Value]| json!({ "inputs": batch, "normalize": true, "truncate": true, "truncation_direction": "Right" });
                 let read = |rows: Vec<Numbers>, _count| rows.iter().map(wire::unit).collect();
-                self.server.all("embed", inputs, body, read).await?
+                self.server.all(("embedder", "embed"), inputs, body, read).await?
             }
             Protocol::OpenAi { model } => {
                 let body = |batch: &[Value]| json!({ "model": model, "input": batch, "encoding_format": "float" });
@@ -68,7 +68,7 @@ impl RemoteEmbedder {
                     let rows = answer.data.into_iter().map(|row| (row.index, row.embedding)).collect();
                     wire::by_index(rows, count)?.iter().map(wire::unit).collect()
                 };
-                self.server.all("v1/embeddings", inputs, body, read).await?
+                self.server.all(("embedder", "v1/embeddings"), inputs, body, read).await?
             }
         };
         let size = if self.dimension > 0 { self.dimension } else { vectors.first().map_or(0, Vec::len) };

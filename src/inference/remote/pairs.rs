@@ -54,7 +54,7 @@ impl RemoteStance {
             .collect();
         let body = |batch: &[Value]| json!({ "inputs": batch, "raw_scores": false, "truncate": true, "truncation_direction": "Right" });
         let read = |rows: Vec<Vec<Scored>>, _count| rows.iter().map(|row| self.probabilities(row)).collect();
-        self.server.all("predict", inputs, body, read).await
+        self.server.all(("stance", "predict"), inputs, body, read).await
     }
 
     /// Labels come sorted by their score: they are told apart by their words.
@@ -136,7 +136,7 @@ impl RemoteReranker {
                 }
                 wire::by_index(placed, count)
             };
-            scores.extend(self.server.all("rerank", inputs, body, read).await?);
+            scores.extend(self.server.all(("reranker", "rerank"), inputs, body, read).await?);
         }
         Ok(scores)
     }

@@ -18,6 +18,7 @@ use crate::domain::Clock;
 use crate::outbound::{
     ApiRequest, ApiResponse, AskError, AskMeter, Asker, Delays, Gate, GateSettings, HttpClient, NoObserver, header,
 };
+use crate::telemetry::metrics;
 
 /// Calls a minute: the server says itself when it has enough, so this only has to be more than any server does.
 const RATE: u32 = 60_000;
@@ -86,7 +87,7 @@ fn gate(timeout: Duration, failures_to_open: u32, attempts: u32, http: &HttpClie
         daily_limit: None,
         cost_usd: 0.0,
     };
-    // Latency and batches are counted where models are called, for all backends alike.
+    // Batches are counted under the model's name, not as calls to a provider.
     Gate::new(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver))
 }
 
@@ -119,9 +120,13 @@ impl Server {
         self.max_chars = info.max_tokens.saturating_mul(CHARS_PER_TOKEN);
     }
 
-    /// The same for one that does not.
-    pub(super) fn limit_chars(&mut self, most: usize) {
-        self.max_chars = most;
+    /// The same for one that does not. One that wants a key may charge for every call, also for one whose answer was lost:
+    /// there a failed call is not made again.
+    pub(super) fn assume(&mut self, max_chars: usize) {
+        self.max_chars = max_chars;
+        if self.key.is_some() {
+            self.gate = gate(self.timeout, FAILURES, 1, &self.http, &self.clock);
+        }
     }
 
     pub(super) const fn variable(&self) -> &'static str {
@@ -158,11 +163,11 @@ impl Server {
         gate.ask(request, asker, |response| verdict(response, |body| Ok(body.to_vec()))).await
     }
 
-    /// One answer per input, in order, in as many requests as the server wants. `body` makes a request's body from some of
+    /// One answer per input, in order, in as many requests as the server wants. `model` is what the metrics call it, `body` makes a request's body from some of
     /// the inputs; `read` puts its answer into their order, or says what is wrong with it.
     pub(super) async fn all<A: DeserializeOwned, T>(
         &self,
-        path: &str,
+        (model, path): (&'static str, &str),
         inputs: Vec<Value>,
         body: impl Fn(&[Value]) -> Value,
         read: impl Fn(A, usize) -> Result<Vec<T>, String>,
@@ -178,8 +183,10 @@ impl Server {
             let rest = inputs.get(at..).unwrap_or_default();
             let size = if at < alone_until { 1 } else { self.take(rest) };
             let batch = rest.get(..size).unwrap_or_default();
+            let started = Instant::now();
             match self.ask(path, &body(batch), until).await.map_err(|error| self.failed(words(&error)))? {
                 Answer::Done(answer) => {
+                    metrics::model_batch(model, size, started.elapsed());
                     let rows = read(answer, size).map_err(|detail| self.failed(format!("answered {detail}")))?;
                     if rows.len() != size {
                         return Err(self.failed(format!("gave {} answers to {size} questions", rows.len())));
