@@ -28,6 +28,7 @@ use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::outbound::Follower;
 use crate::pipeline::Services;
+use crate::pipeline::rescore::Terms;
 use crate::store::Store;
 use observers::OutboundObserver;
 use tokio_util::task::TaskTracker;
@@ -46,6 +47,11 @@ pub struct App {
     /// The broker's connection; it ends when the queue is closed.
     tracker: TaskTracker,
     opened: OpenStore,
+}
+
+/// What stored items are judged by today: the configuration's numbers and the store's lists.
+pub async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppError> {
+    build::rescore_terms(config, store).await
 }
 
 /// Models, rules and settings for texts that are given: nothing is opened, asked or written.

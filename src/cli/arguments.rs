@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chrono::{DateTime, Utc};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
@@ -139,6 +140,18 @@ pub enum Command {
         /// Write one JSON line a row: what was said of it, and how surely.
         #[arg(long, value_name = "OUT")]
         predictions: Option<PathBuf>,
+    },
+    /// Judge stored items again by today's settings and lists, from the database alone.
+    #[command(
+        after_help = "Examples:\n  corroborate rescore --dry-run\n  corroborate rescore --since 2026-11-01\n\nNothing is searched, fetched or asked of a model: the stored passages keep what they were judged to say. Credibility, quality,\nverdict, confidence, tier, score, justification and correction are computed anew, and passages of denied domains are\nleft out. With unchanged settings nothing changes. Nothing is published."
+    )]
+    Rescore {
+        /// Only items judged since then: a day (2026-11-01) or a moment (2026-11-01T08:00:00Z), UTC.
+        #[arg(long, value_name = "DATE", value_parser = super::moment::moment)]
+        since: Option<DateTime<Utc>>,
+        /// Show what would change; change nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Remove what has expired (the daemon does it by itself).
     #[command(after_help = "Example:\n  corroborate cleanup --dry-run")]

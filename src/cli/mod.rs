@@ -21,10 +21,12 @@ mod failure;
 mod lines;
 mod migrate;
 mod models;
+mod moment;
 mod output;
 mod providers;
 mod reach;
 mod render;
+mod rescore;
 mod schema;
 mod serve;
 
@@ -111,6 +113,7 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
             let wanted = eval::Wanted { html: html.as_deref(), predictions: predictions.as_deref() };
             eval::run(&config, &file, wanted, output).await
         }
+        Command::Rescore { since, dry_run } => rescore::run(&config, since, dry_run, output).await,
         Command::Domains { action } => domains::run(config, action, output).await,
         Command::Providers { action } => providers::run(config, action, output).await,
         Command::Models { action } => models::run(&config, action, output).await,

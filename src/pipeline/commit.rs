@@ -41,6 +41,8 @@ pub(super) async fn commit(
             claim: &one.result,
             claim_date: one.claim_date,
             confidence_threshold: threshold,
+            searched: judged.searched,
+            auto_correct: request.item.options.auto_correct(),
             passages: judged.claims.get(position).map_or(&[], |claim| claim.passages.as_slice()),
             reviews: reviews.get(position).map_or(&[], Vec::as_slice),
         })

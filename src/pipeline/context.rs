@@ -4,7 +4,6 @@ use super::decide::{Decided, round};
 use super::fact_check::Reviews;
 use super::normalise::Normal;
 use super::{Journal, Request, Services};
-use crate::domain::degradation::Degradation;
 use crate::domain::result::{ClaimResult, Context, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
 
@@ -28,20 +27,9 @@ pub(super) fn assemble(
 ) -> ItemResult {
     let degraded = journal.degraded();
     let claims: Vec<ClaimResult> = decided.iter().map(|one| one.result.clone()).collect();
-    let main = main_result(decided);
     let fact_checks = fact_checks(&claims, reviews);
-    let explanation = explanation(decided);
-    let mut notes: Vec<Note> = main.map_or_else(Vec::new, |claim| claim.notes.clone());
-    if claims.is_empty() {
-        notes.push(Note::NoClaims);
-    }
-    if !degraded.is_empty() && !notes.contains(&Note::Degraded) {
-        notes.push(Note::Degraded);
-    }
-    let tier = Some(main.map_or(Tier::Low, |claim| claim.tier));
-    let context = lines(&claims, main, &fact_checks, &also_reported_by, &degraded);
     let (trace, sources_checked, cost) = journal.finish();
-    ItemResult {
+    let mut result = ItemResult {
         schema: 1,
         item_id: request.item.item_id.clone(),
         message_id: request.message_id.clone(),
@@ -49,22 +37,46 @@ pub(super) fn assemble(
         status: if degraded.is_empty() { Status::Complete } else { Status::Degraded },
         degraded: degraded.iter().map(ToString::to_string).collect(),
         language: normal.language.clone(),
-        tier,
-        score: main.and_then(|claim| claim.score),
-        agreement: main.map_or(0.0, |claim| claim.agreement),
-        contradiction: main.is_some_and(|claim| claim.contradiction),
-        notes,
+        tier: None,
+        score: None,
+        agreement: 0.0,
+        contradiction: false,
+        notes: Vec::new(),
         also_reported_by,
-        explanation,
-        overall_summary: summary(&claims, services.settings.claims_per_item),
+        explanation: explanation(decided),
+        overall_summary: None,
         sources_checked,
-        main_claim: main.map(|claim| claim.claim_id.clone()),
+        main_claim: main_result(decided).map(|claim| claim.claim_id.clone()),
         fact_checks,
         claims,
-        context,
+        context: Context::default(),
         cost,
         trace,
+    };
+    carry(&mut result, services.settings.claims_per_item);
+    result
+}
+
+/// Takes what the item carries, figures, notes, summary and lines, from its claims. `claims_per_item` is how many an item may
+/// have.
+pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
+    let is_degraded = !result.degraded.is_empty();
+    let main = result.main_claim().cloned();
+    let mut notes: Vec<Note> = main.as_ref().map_or_else(Vec::new, |claim| claim.notes.clone());
+    if result.claims.is_empty() {
+        notes.push(Note::NoClaims);
     }
+    if is_degraded && !notes.contains(&Note::Degraded) {
+        notes.push(Note::Degraded);
+    }
+    result.notes = notes;
+    result.tier = Some(main.as_ref().map_or(Tier::Low, |claim| claim.tier));
+    result.score = main.as_ref().and_then(|claim| claim.score);
+    result.agreement = main.as_ref().map_or(0.0, |claim| claim.agreement);
+    result.contradiction = main.as_ref().is_some_and(|claim| claim.contradiction);
+    result.overall_summary = summary(&result.claims, claims_per_item);
+    let ItemResult { claims, fact_checks, also_reported_by, .. } = &*result;
+    result.context = lines(claims, main.as_ref(), fact_checks, also_reported_by, is_degraded);
 }
 
 /// The most check-worthy checkable claim, the first on a tie; without one, the first claim.
@@ -142,7 +154,7 @@ fn lines(
     main: Option<&ClaimResult>,
     fact_checks: &[FactCheck],
     also_reported_by: &[String],
-    degraded: &[Degradation],
+    is_degraded: bool,
 ) -> Context {
     let mut context = Context::default();
     if let Some(line) = digest_also_reported(also_reported_by) {
@@ -165,7 +177,7 @@ fn lines(
             (false, true) => line.push_str(", contradicting"),
             _ => {}
         }
-        if !degraded.is_empty() {
+        if is_degraded {
             line.push_str(", not every provider could be asked");
         }
         context.digest_lines.push(line);

@@ -8,9 +8,13 @@ use super::normalise::Normal;
 use super::{Journal, Request, Services};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, EvidenceRow};
-use crate::domain::verdict::{Note, Phase, Stance};
+use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
+use crate::judging::numbers::NumberCheck;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::judging::{correction, justification};
+
+/// The judge of a claim that a published review decided.
+pub(super) const BY_FACT_CHECK: &str = "fact_check";
 
 /// A claim's result and what must be kept beside it.
 #[derive(Debug)]
@@ -47,7 +51,23 @@ pub(super) fn decide(
             scoring: services.settings.scoring,
         };
         let assessment = assess(&context, &seen.passages, reviews);
-        let result = result(services, request, phase, claim, seen, reviews, &assessment);
+        let result = result(
+            &Told {
+                claim_id: &claim.id,
+                text: &claim.text,
+                kind: claim.kind,
+                source: claim.source,
+                judge: seen.judge(),
+                only_fact_checks: phase == Phase::One,
+                auto_correct: request.item.options.auto_correct(),
+                passages: &seen.passages,
+                checks: &seen.checks,
+                reviews,
+            },
+            &assessment,
+            services.settings.scoring.relevance_floor,
+            services.settings.passages_shown,
+        );
         journal.trace(format!(
             "decide: {} ({}, {}) for {:?}",
             result.verdict,
@@ -65,29 +85,37 @@ pub(super) fn decide(
     decided
 }
 
-fn result(
-    services: &Services,
-    request: &Request,
-    phase: Phase,
-    claim: &Claim,
-    seen: &JudgedClaim,
-    reviews: &[MatchedReview],
-    assessment: &Assessment,
-) -> ClaimResult {
-    let correction = if request.item.options.auto_correct() {
-        correction::correct(&claim.text, assessment, &seen.passages, &seen.checks, reviews)
-    } else {
-        None
-    };
+/// What a claim's result is made of besides its assessment.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    pub(super) claim_id: &'a str,
+    pub(super) text: &'a str,
+    pub(super) kind: ClaimKind,
+    pub(super) source: usize,
+    /// Who judged the passages.
+    pub(super) judge: String,
+    /// No source was searched: phase 1.
+    pub(super) only_fact_checks: bool,
+    pub(super) auto_correct: bool,
+    pub(super) passages: &'a [JudgedPassage],
+    /// Parallel to `passages`.
+    pub(super) checks: &'a [NumberCheck],
+    pub(super) reviews: &'a [MatchedReview],
+}
+
+/// The assessment in words and rows: `shown` passages at most, those under the relevance `floor` only where cited.
+pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown: usize) -> ClaimResult {
+    let Told { passages, checks, reviews, .. } = *told;
+    let correction =
+        told.auto_correct.then(|| correction::correct(told.text, assessment, passages, checks, reviews)).flatten();
     let mut notes = assessment.notes.clone();
-    if phase == Phase::One {
+    if told.only_fact_checks {
         notes.push(Note::Phase1Only);
     }
-    let shown = services.settings.passages_shown;
-    let order = shown_order(&seen.passages, assessment, services.settings.scoring.relevance_floor, shown);
+    let order = shown_order(passages, assessment, floor, shown);
     // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
     let passages_shown: Vec<JudgedPassage> =
-        order.iter().filter_map(|position| seen.passages.get(*position)).cloned().collect();
+        order.iter().filter_map(|position| passages.get(*position)).cloned().collect();
     let as_shown = Assessment {
         citations: assessment
             .citations
@@ -97,11 +125,11 @@ fn result(
         ..assessment.clone()
     };
     ClaimResult {
-        claim_id: claim.id.clone(),
-        text: claim.text.clone(),
-        kind: claim.kind,
-        source: claim.source,
-        judge: if assessment.by_fact_check { "fact_check".to_owned() } else { seen.judge() },
+        claim_id: told.claim_id.to_owned(),
+        text: told.text.to_owned(),
+        kind: told.kind,
+        source: told.source,
+        judge: if assessment.by_fact_check { BY_FACT_CHECK.to_owned() } else { told.judge.clone() },
         verdict: assessment.verdict,
         decisive: assessment.decisive,
         confidence: round(assessment.confidence),

@@ -25,6 +25,7 @@ mod page_failure;
 mod queries;
 mod rank;
 mod read;
+pub mod rescore;
 mod retrieve;
 mod services;
 mod standing;

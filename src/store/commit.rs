@@ -40,6 +40,10 @@ pub struct ClaimCommit<'a> {
     pub claim: &'a ClaimResult,
     pub claim_date: Option<DateTime<Utc>>,
     pub confidence_threshold: f64,
+    /// Whether sources were searched for it.
+    pub searched: bool,
+    /// Whether a correction was wanted.
+    pub auto_correct: bool,
     pub passages: &'a [JudgedPassage],
     pub reviews: &'a [MatchedReview],
 }
@@ -199,6 +203,8 @@ struct ClaimRow<'a> {
     correction: Option<Value>,
     claim_date: Option<DateTime<Utc>>,
     confidence_threshold: f64,
+    searched: bool,
+    auto_correct: bool,
 }
 
 async fn write_claims(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
@@ -226,6 +232,8 @@ async fn write_claims(transaction: &mut Transaction<'_, Postgres>, commit: &Comm
             correction: claim.correction.as_ref().map(json).transpose()?,
             claim_date: entry.claim_date,
             confidence_threshold: entry.confidence_threshold,
+            searched: entry.searched,
+            auto_correct: entry.auto_correct,
         });
     }
     // A new judgement replaces the old one whole: what was removed from an edited text must not linger.
@@ -236,16 +244,16 @@ async fn write_claims(transaction: &mut Transaction<'_, Postgres>, commit: &Comm
     sqlx::query(
         "INSERT INTO claims (claim_id, item_id, position, source, claim_text, kind, verdict, decisive, confidence, score,
              tier, agreement, contradiction, judge, features, notes, justification, citations, correction, claim_date,
-             confidence_threshold, evaluated_at)
+             confidence_threshold, searched, auto_correct, evaluated_at)
          SELECT claim_id, $1, position, source, claim_text, kind, verdict, decisive, confidence, score,
              tier::fact_check_tier, agreement, contradiction, judge, features, notes, justification,
              ARRAY(SELECT jsonb_array_elements_text(citations)::integer), correction, claim_date,
-             confidence_threshold, $3
+             confidence_threshold, searched, auto_correct, $3
          FROM jsonb_to_recordset($2::jsonb) AS row(claim_id text, position integer, source integer, claim_text text,
              kind text, verdict text, decisive boolean, confidence double precision, score integer, tier text,
              agreement double precision, contradiction boolean, judge text, features jsonb, notes jsonb,
              justification text, citations jsonb, correction jsonb, claim_date timestamptz,
-             confidence_threshold double precision)",
+             confidence_threshold double precision, searched boolean, auto_correct boolean)",
     )
     .bind(&commit.item.item_id)
     .bind(rows(&claims)?)

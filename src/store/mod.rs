@@ -21,6 +21,7 @@ mod knowledge;
 mod lock;
 mod outbox;
 mod queue;
+mod rescore;
 mod sources;
 mod throw_away;
 mod usage;
@@ -51,6 +52,7 @@ pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft};
 pub use queue::TableQueue;
+pub use rescore::{Rejudged, StoredClaim, StoredJudgement, StoredPassage};
 pub use sources::SourceRow;
 pub use usage::{ProviderUsage, UsageDelta};
 

@@ -211,9 +211,10 @@ async fn schemas_and_completions_need_no_configuration() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(alone(&[], &["completions", shell]).await.ok().contains("corroborate"));
     }
-    for command in
-        ["serve", "demo", "check", "enrich", "enqueue", "evidence", "eval", "domains", "migrate", "config", "doctor"]
-    {
+    for command in [
+        "serve", "demo", "check", "enrich", "enqueue", "evidence", "eval", "rescore", "domains", "migrate", "config",
+        "doctor",
+    ] {
         assert!(alone(&[], &[command, "--help"]).await.ok().contains("Usage"), "{command}");
     }
     assert_eq!(alone(&[], &["nonsense"]).await.code, 2);

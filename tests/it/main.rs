@@ -24,6 +24,8 @@ mod models;
 #[cfg(test)]
 mod recordings;
 #[cfg(test)]
+mod rescore;
+#[cfg(test)]
 mod simulator;
 #[cfg(test)]
 mod store;

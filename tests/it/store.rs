@@ -1,7 +1,6 @@
 //! The store's promises, on the real server and on the embedded one alike.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use corroborate::broker::{DeadSelection, Queue as _, QueueName, Settle};
@@ -150,19 +149,20 @@ async fn write_with(store: &Store, written: Written<'_>, url: &str) -> Result<()
     let mut item = Item::from_claim(written.item.to_owned(), "The bridge opened.");
     item.channel = written.channel.map(str::to_owned);
     let result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
-    let embedding = vector(1);
     let commit = Commit {
         item: &item,
         text: "The bridge opened.",
         phase: Phase::Two,
         content_hash: &item.content_hash(),
         message_id: Some("m1"),
-        embedding: &embedding,
+        embedding: &vector(1),
         result: &result,
         claims: vec![ClaimCommit {
             claim: &result.claims[0],
             claim_date: None,
             confidence_threshold: 0.85,
+            searched: true,
+            auto_correct: true,
             passages: &written.passages,
             reviews: &[],
         }],

@@ -32,6 +32,7 @@ use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
+use crate::pipeline::rescore::Terms;
 use crate::pipeline::{Latencies, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
@@ -200,6 +201,19 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     tracker.spawn(behind.clone().run());
     let queue = queue(&config, &purpose, &store, clock, &tracker).await?;
     Ok(App { config, store, services, queue, usage, followers, behind, tracker, opened })
+}
+
+/// The configuration's numbers and the store's lists. The configured lists are installed first where no process has done so.
+pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppError> {
+    store.install_domain_rules(&config.enrichment.first_rules(), SystemClock.now()).await?;
+    let (rules, _version) = store.domain_rules().await?;
+    let settings = settings(config, false);
+    Ok(Terms {
+        scoring: settings.scoring,
+        rules: DomainRules::new(rules, config.enrichment.allowlist_only),
+        passages_shown: settings.passages_shown,
+        claims_per_item: settings.claims_per_item,
+    })
 }
 
 /// What judges texts that are given: models, rules and settings, without a store, providers or a queue.

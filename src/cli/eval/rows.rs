@@ -3,12 +3,13 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
 use crate::cli::failure::Failure;
+use crate::cli::moment::moment;
 use crate::cli::output::Output;
 use crate::pipeline::given::{GivenClaim, GivenText};
 
@@ -160,14 +161,8 @@ fn text(given: Text) -> Result<GivenText, String> {
     })
 }
 
-/// A moment, or a day, which begins at midnight UTC.
 fn date(field: &str, text: &str) -> Result<DateTime<Utc>, String> {
-    let text = text.trim();
-    let moment = DateTime::parse_from_rfc3339(text).map(|moment| moment.to_utc());
-    let day = || text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc());
-    moment
-        .or_else(|_no_moment| day())
-        .map_err(|_no_day| format!("{field} {text:?} is no date; write it as 2026-11-20 or 2026-11-20T08:00:00Z"))
+    moment(text).map_err(|why| format!("{field} {why}"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,170 @@
+//! Judging again: stored passages and reviews under today's settings and lists, from the database alone. What a model made
+//! of a passage, its freshness and its rank stay as they were found; whom it comes from and what that counts for, the
+//! verdict and everything behind it are computed anew. The same settings give the same result.
+
+use url::Url;
+
+use super::context;
+use super::decide::{self, BY_FACT_CHECK, Told, round};
+use crate::domain::evidence::JudgedPassage;
+use crate::domain::result::{ClaimResult, Features, ItemResult};
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::{Note, Origin, Tier, Verdict};
+use crate::inference::rules::RULES;
+use crate::judging::credibility::credibility;
+use crate::judging::numbers;
+use crate::judging::profile::TextProfile;
+use crate::judging::quality;
+use crate::judging::scoring::Scoring;
+use crate::judging::verdicts::{Assessment, ClaimContext, assess};
+use crate::store::{StoredClaim, StoredJudgement, StoredPassage};
+
+/// What is judged by.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    pub scoring: Scoring,
+    pub rules: DomainRules,
+    /// Passages of a claim that a result shows.
+    pub passages_shown: usize,
+    pub claims_per_item: usize,
+}
+
+/// An item of which something changed.
+#[derive(Debug, Clone)]
+pub struct Rescored {
+    pub result: ItemResult,
+    pub claims: Vec<RescoredClaim>,
+}
+
+/// A claim of which something changed.
+#[derive(Debug, Clone)]
+pub struct RescoredClaim {
+    pub before: ClaimResult,
+    pub after: ClaimResult,
+    /// Passages whose figures changed; those of denied domains among them.
+    pub passages: Vec<JudgedPassage>,
+}
+
+/// The item judged again; `None` where nothing changes.
+pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> {
+    let mut result = stored.result.clone();
+    let is_degraded = !result.degraded.is_empty();
+    let language = result.language.clone();
+    let mut changed = Vec::new();
+    for claim in &stored.claims {
+        let Some(before) = result.claims.iter_mut().find(|one| one.claim_id == claim.claim_id) else { continue };
+        if let Some(rescored) = claim_again(before, claim, terms, is_degraded, language.as_deref()) {
+            *before = rescored.after.clone();
+            changed.push(rescored);
+        }
+    }
+    if changed.is_empty() {
+        return None;
+    }
+    context::carry(&mut result, terms.claims_per_item);
+    for RescoredClaim { before, after, .. } in &changed {
+        result.trace.push(format!("rescore: {} was {}, {}", after.verdict, before.verdict, before.tier));
+    }
+    Some(Rescored { result, claims: changed })
+}
+
+fn claim_again(
+    before: &ClaimResult,
+    stored: &StoredClaim,
+    terms: &Terms,
+    degraded: bool,
+    language: Option<&str>,
+) -> Option<RescoredClaim> {
+    let only_fact_checks = before.notes.contains(&Note::Phase1Only);
+    let context = ClaimContext {
+        kind: before.kind,
+        claim_date: stored.claim_date,
+        confidence_threshold: stored.confidence_threshold,
+        degraded,
+        searched: stored.searched.unwrap_or(!only_fact_checks),
+        scoring: terms.scoring,
+    };
+    let today: Vec<(bool, JudgedPassage)> = stored.passages.iter().map(|one| weighed(one, terms)).collect();
+    let passages: Vec<JudgedPassage> =
+        today.iter().filter(|(denied, _)| !denied).map(|(_, passage)| passage.clone()).collect();
+    let assessment = assess(&context, &passages, &stored.reviews);
+    let changed: Vec<JudgedPassage> = today
+        .into_iter()
+        .zip(&stored.passages)
+        .filter(|((_, now), then)| figures(now) != figures(&then.passage))
+        .map(|((_, now), _)| now)
+        .collect();
+    let claim_profile = TextProfile::new(&before.text, language, stored.claim_date, &[]);
+    let checks: Vec<numbers::NumberCheck> = passages
+        .iter()
+        .map(|passage| {
+            let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);
+            numbers::compare(&claim_profile, &profile)
+        })
+        .collect();
+    let told = Told {
+        claim_id: &before.claim_id,
+        text: &before.text,
+        kind: before.kind,
+        source: before.source,
+        judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
+        only_fact_checks,
+        auto_correct: stored.auto_correct.unwrap_or(true),
+        passages: &passages,
+        checks: &checks,
+        reviews: &stored.reviews,
+    };
+    let after = decide::result(&told, &assessment, terms.scoring.relevance_floor, terms.passages_shown);
+    let is_same = same(before, &after, &assessment) && changed.is_empty();
+    (!is_same).then(|| RescoredClaim { before: before.clone(), after, passages: changed })
+}
+
+/// What a passage counts for today, and whether its domain is denied.
+fn weighed(stored: &StoredPassage, terms: &Terms) -> (bool, JudgedPassage) {
+    let mut passage = stored.passage.clone();
+    let mut denied = false;
+    // The operator's own texts are not of the web, whatever their address looks like: their credibility was stated.
+    if matches!(passage.origin, Origin::Web | Origin::FactCheck | Origin::Kb)
+        && let Ok(address) = Url::parse(&stored.answered)
+        && matches!(address.scheme(), "http" | "https")
+        && let Some(host) = address.host_str()
+    {
+        denied = terms.rules.is_denied(host);
+        (passage.credibility, passage.source_type) = credibility(host, &terms.rules);
+    }
+    let JudgedPassage { credibility, freshness, relevance, specificity, .. } = passage;
+    passage.quality = quality::quality(&terms.scoring.quality, credibility, freshness, relevance, specificity);
+    (denied, passage)
+}
+
+/// The figures that judging again may change, to what a database keeps of them.
+fn figures(passage: &JudgedPassage) -> (i64, i64, &'static str) {
+    (exact(passage.credibility), exact(passage.quality), passage.source_type.as_str())
+}
+
+/// Twelve digits: what is written and read again as text may differ in the last bit.
+fn exact(figure: f64) -> i64 {
+    (figure * 1e12).round() as i64
+}
+
+/// Whether judging again came to what is stored. Words follow from figures, so only these are compared.
+fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment) -> bool {
+    type Said<'a> = (Verdict, bool, Tier, Option<u32>, bool, &'a [Note], &'a [u32]);
+    fn said(claim: &ClaimResult) -> Said<'_> {
+        let ClaimResult { verdict, decisive, tier, score, contradiction, notes, citations, .. } = claim;
+        (*verdict, *decisive, *tier, *score, *contradiction, notes, citations)
+    }
+    let shown = |claim: &ClaimResult| -> Vec<String> {
+        claim.evidence.iter().map(|row| format!("{} {}", row.evidence_id, row.passage)).collect()
+    };
+    said(before) == said(after)
+        && exact(before.confidence) == exact(after.confidence)
+        && exact(round(before.agreement)) == exact(round(assessment.agreement))
+        && close(&before.features, &after.features)
+        && shown(before) == shown(after)
+}
+
+fn close(a: &Features, b: &Features) -> bool {
+    let all = |f: &Features| [f.e_max, f.e_mean3, f.c_max, f.rel_avg, f.rec_max].map(exact);
+    all(a) == all(b) && (a.agree_dom, a.num_ok) == (b.agree_dom, b.num_ok)
+}

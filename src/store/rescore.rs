@@ -1,0 +1,290 @@
+//! What was judged, with everything its verdicts rest on, and what judging it again makes of it.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+
+use super::commit::{json, rows, without_nul};
+use super::{Store, StoreError};
+use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
+use crate::domain::ids;
+use crate::domain::result::{ClaimResult, ItemResult};
+use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType};
+
+/// A stored result with what stands behind each of its claims, in the result's order.
+#[derive(Debug, Clone)]
+pub struct StoredJudgement {
+    pub result: ItemResult,
+    /// As it stands in the row; a result that was made anew meanwhile has another.
+    pub evaluated_at: DateTime<Utc>,
+    pub claims: Vec<StoredClaim>,
+}
+
+/// What a claim's verdict rests on.
+#[derive(Debug, Clone)]
+pub struct StoredClaim {
+    pub claim_id: String,
+    pub claim_date: Option<DateTime<Utc>>,
+    pub confidence_threshold: f64,
+    /// Whether sources were searched; `None` where an earlier version stored it.
+    pub searched: Option<bool>,
+    /// Whether a correction was wanted; `None` as above.
+    pub auto_correct: Option<bool>,
+    /// Best rank first.
+    pub passages: Vec<StoredPassage>,
+    pub reviews: Vec<MatchedReview>,
+}
+
+/// A judged passage, and the address that really answered.
+#[derive(Debug, Clone)]
+pub struct StoredPassage {
+    pub passage: JudgedPassage,
+    pub answered: String,
+}
+
+/// What is written of a claim that was judged again.
+#[derive(Debug, Clone, Copy)]
+pub struct Rejudged<'a> {
+    pub claim: &'a ClaimResult,
+    /// Passages whose figures changed.
+    pub passages: &'a [JudgedPassage],
+}
+
+/// Corrupt: a word in the store that this version does not know.
+fn known<T>(parsed: Option<T>, what: &str, word: &str) -> Result<T, StoreError> {
+    parsed.ok_or_else(|| StoreError::Corrupt { detail: format!("{what} {word:?}") })
+}
+
+impl Store {
+    /// How many items were judged since then.
+    pub async fn judged_count(&self, since: Option<DateTime<Utc>>) -> Result<i64, StoreError> {
+        Ok(sqlx::query_scalar("SELECT count(*) FROM items WHERE $1::timestamptz IS NULL OR evaluated_at >= $1")
+            .bind(since)
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
+    /// The next `limit` judged items behind `after`, by id.
+    pub async fn judgements(
+        &self,
+        since: Option<DateTime<Utc>>,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<StoredJudgement>, StoreError> {
+        let items = sqlx::query(
+            "SELECT item_id, result, evaluated_at FROM items
+             WHERE item_id > $2 AND ($1::timestamptz IS NULL OR evaluated_at >= $1) ORDER BY item_id LIMIT $3",
+        )
+        .bind(since)
+        .bind(after)
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut judgements = Vec::with_capacity(items.len());
+        for row in &items {
+            let result: serde_json::Value = row.try_get("result")?;
+            judgements.push(StoredJudgement {
+                result: serde_json::from_value(result)
+                    .map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
+                evaluated_at: row.try_get("evaluated_at")?,
+                claims: Vec::new(),
+            });
+        }
+        let ids: Vec<String> = judgements.iter().map(|one| one.result.item_id.clone()).collect();
+        let mut claims = self.stored_claims(&ids).await?;
+        for judgement in &mut judgements {
+            let wanted = judgement.result.claims.iter().filter_map(|claim| claims.remove(&claim.claim_id));
+            judgement.claims = wanted.collect();
+        }
+        Ok(judgements)
+    }
+
+    async fn stored_claims(&self, items: &[String]) -> Result<HashMap<String, StoredClaim>, StoreError> {
+        let mut claims = HashMap::new();
+        let found = sqlx::query(
+            "SELECT claim_id, claim_date, confidence_threshold, searched, auto_correct FROM claims WHERE item_id = ANY($1)",
+        )
+        .bind(items)
+        .fetch_all(&self.pool)
+        .await?;
+        for row in &found {
+            let claim_id: String = row.try_get("claim_id")?;
+            let claim = StoredClaim {
+                claim_id: claim_id.clone(),
+                claim_date: row.try_get("claim_date")?,
+                confidence_threshold: row.try_get("confidence_threshold")?,
+                searched: row.try_get("searched")?,
+                auto_correct: row.try_get("auto_correct")?,
+                passages: Vec::new(),
+                reviews: Vec::new(),
+            };
+            claims.insert(claim_id, claim);
+        }
+        let passages = sqlx::query(
+            "SELECT e.*, s.url, s.final_url, s.domain, s.title, s.published_at, s.language
+             FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id
+             WHERE e.item_id = ANY($1) ORDER BY e.rank, e.evidence_id, e.passage_hash",
+        )
+        .bind(items)
+        .fetch_all(&self.pool)
+        .await?;
+        for row in &passages {
+            if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
+                claim.passages.push(passage(row)?);
+            }
+        }
+        let reviews =
+            sqlx::query("SELECT * FROM item_fact_checks WHERE item_id = ANY($1) ORDER BY similarity DESC, url")
+                .bind(items)
+                .fetch_all(&self.pool)
+                .await?;
+        for row in &reviews {
+            if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
+                claim.reviews.push(review(row)?);
+            }
+        }
+        Ok(claims)
+    }
+
+    /// Writes what judging again made of an item. False, and nothing written, where the item was judged anew or removed
+    /// meanwhile.
+    pub async fn write_rejudged(
+        &self,
+        result: &ItemResult,
+        evaluated_at: DateTime<Utc>,
+        claims: &[Rejudged<'_>],
+    ) -> Result<bool, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let text = serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
+        let written = sqlx::query(
+            "UPDATE items SET fact_check_score = $3, fact_check_tier = $4::fact_check_tier, fact_check_notes = $5,
+                 result = $6::jsonb
+             WHERE item_id = $1 AND evaluated_at = $2",
+        )
+        .bind(&result.item_id)
+        .bind(evaluated_at)
+        .bind(result.score.map(f64::from))
+        .bind(result.tier.map(crate::domain::Tier::as_str))
+        .bind(json(&result.notes)?)
+        .bind(without_nul(text))
+        .execute(&mut *transaction)
+        .await?;
+        if written.rows_affected() == 0 {
+            return Ok(false);
+        }
+        for Rejudged { claim, passages } in claims {
+            sqlx::query(
+                "UPDATE claims SET verdict = $2, decisive = $3, confidence = $4, score = $5, tier = $6::fact_check_tier,
+                     agreement = $7, contradiction = $8, judge = $9, features = $10, notes = $11, justification = $12,
+                     citations = $13, correction = $14
+                 WHERE claim_id = $1",
+            )
+            .bind(&claim.claim_id)
+            .bind(claim.verdict.as_str())
+            .bind(claim.decisive)
+            .bind(claim.confidence)
+            .bind(claim.score.and_then(|score| i32::try_from(score).ok()))
+            .bind(claim.tier.as_str())
+            .bind(claim.agreement)
+            .bind(claim.contradiction)
+            .bind(&claim.judge)
+            .bind(json(&claim.features)?)
+            .bind(json(&claim.notes)?)
+            .bind(super::storable(&claim.justification).as_ref())
+            .bind(claim.citations.iter().filter_map(|cited| i32::try_from(*cited).ok()).collect::<Vec<i32>>())
+            .bind(claim.correction.as_ref().map(json).transpose()?)
+            .execute(&mut *transaction)
+            .await?;
+            if !passages.is_empty() {
+                sqlx::query(
+                    "UPDATE item_evidence e SET credibility = row.credibility, quality = row.quality,
+                         source_type = row.source_type
+                     FROM jsonb_to_recordset($2::jsonb) AS row(evidence_id text, passage_hash text,
+                         credibility double precision, quality double precision, source_type text)
+                     WHERE e.claim_id = $1 AND e.evidence_id = row.evidence_id AND e.passage_hash = row.passage_hash",
+                )
+                .bind(&claim.claim_id)
+                .bind(rows(&passages.iter().map(Refigured::of).collect::<Vec<_>>())?)
+                .execute(&mut *transaction)
+                .await?;
+            }
+        }
+        transaction.commit().await?;
+        Ok(true)
+    }
+}
+
+#[derive(Serialize)]
+struct Refigured<'a> {
+    evidence_id: &'a str,
+    passage_hash: String,
+    credibility: f64,
+    quality: f64,
+    source_type: &'static str,
+}
+
+impl<'a> Refigured<'a> {
+    fn of(passage: &'a JudgedPassage) -> Self {
+        Self {
+            evidence_id: &passage.evidence_id,
+            passage_hash: ids::passage_hash(&passage.passage),
+            credibility: passage.credibility,
+            quality: passage.quality,
+            source_type: passage.source_type.as_str(),
+        }
+    }
+}
+
+fn passage(row: &PgRow) -> Result<StoredPassage, StoreError> {
+    let (url, final_url): (String, Option<String>) = (row.try_get("url")?, row.try_get("final_url")?);
+    let (source_type, origin): (&str, &str) = (row.try_get("source_type")?, row.try_get("origin")?);
+    let rank: i32 = row.try_get("rank")?;
+    let passage = JudgedPassage {
+        evidence_id: row.try_get("evidence_id")?,
+        domain: row.try_get("domain")?,
+        title: row.try_get("title")?,
+        published_at: row.try_get("published_at")?,
+        language: row.try_get("language")?,
+        passage: row.try_get("passage")?,
+        entail: row.try_get("entail")?,
+        contradict: row.try_get("contradict")?,
+        neutral: row.try_get("neutral")?,
+        agreement: row.try_get("agreement_score")?,
+        relevance: row.try_get("relevance")?,
+        credibility: row.try_get("credibility")?,
+        freshness: row.try_get("freshness")?,
+        specificity: row.try_get("specificity")?,
+        quality: row.try_get("quality")?,
+        num_ok: row.try_get("num_ok")?,
+        independent_group: row.try_get("independent_group")?,
+        source_type: known(SourceType::parse(source_type), "source type", source_type)?,
+        origin: known(Origin::parse(origin), "origin", origin)?,
+        provider: row.try_get("provider")?,
+        rank: u32::try_from(rank).unwrap_or(u32::MAX),
+        out_of_context: row.try_get("out_of_context")?,
+        url: url.clone(),
+    };
+    Ok(StoredPassage { passage, answered: final_url.unwrap_or(url) })
+}
+
+fn review(row: &PgRow) -> Result<MatchedReview, StoreError> {
+    let (relation, class): (&str, &str) = (row.try_get("relation")?, row.try_get("rating_class")?);
+    Ok(MatchedReview {
+        review: Review {
+            claim: row.try_get("claim")?,
+            claimant: row.try_get("claimant")?,
+            url: row.try_get("url")?,
+            publisher: row.try_get("publisher")?,
+            title: row.try_get("title")?,
+            rating: row.try_get("rating")?,
+            language: row.try_get("language")?,
+            review_date: row.try_get("review_date")?,
+        },
+        relation: known(Relation::parse(relation), "relation", relation)?,
+        rating_class: known(RatingClass::parse(class), "rating class", class)?,
+        similarity: row.try_get("similarity")?,
+    })
+}
