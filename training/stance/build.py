@@ -1,6 +1,9 @@
 """Builds the training and held-out pairs.
 
     python -m stance.build --data PAIRS_FOLDER --embedder MODEL_FOLDER --out BUILD_FOLDER
+
+Writes BUILD_FOLDER/teacher (labelled pairs) and BUILD_FOLDER/student (some of them, and pairs that only the teacher answers),
+each with `train_0.jsonl` and `held_out.jsonl`.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ import random
 from collections import Counter
 from pathlib import Path
 
+from .balance import balanced
 from .embedding import embedder
 from .neighbours import Neighbourhood, window
-from .records import LABELS, NOT_ENTAIL, Pair, one_epoch, read_all, split, write
+from .records import LABELS, NOT_ENTAIL, UNKNOWN, Pair, one_epoch, read_all, split, write
 from .swaps import bound, direction_swap, name_swap, negation_swap, number_swap, word_swap
 
 #: Sources whose hypothesis is a claim of the world and whose premise is a passage of a text.
@@ -23,6 +27,13 @@ CLAIM_LIKE = ("fever", "exfever", "feverous_dev", "check_covid", "vitaminc_sampl
 MADE_CAPS = {"silent": 12000, "around": 6000, "number": 3500, "bound": 2500, "unit": 600, "direction": 3500,
              "negation": 3500, "name": 3500}
 LONGEST_PREMISE = 130
+#: Words of passage and claim together; longer ones cost most and are few.
+LONGEST_PAIR = 125
+
+#: Pairs taken beside the balanced ones, most of a source.
+MORE = {"mnli": 9000, "snli_devtest": 5000, "fever": 3500, "scitail": 2000, "silent": 2000, "check_covid": 2000,
+        "snli_cad": 1500, "number": 1500, "negation_nli": 1200, "exfever": 1000, "folio": 900, "feverous_dev": 800,
+        "ambient": 800, "med": 800, "breaking_nli": 400, "conjnli": 300, "vitaminc_sample": 300}
 
 
 def made_from(people: list[Pair], near: Neighbourhood, rng: random.Random) -> list[Pair]:
@@ -56,9 +67,38 @@ def counts(pairs: list[Pair]) -> dict[str, dict[str, int]]:
 
 
 def shown(pairs: list[Pair]) -> str:
-    labels = (*LABELS, NOT_ENTAIL)
+    labels = (*LABELS, NOT_ENTAIL, UNKNOWN)
     table = counts(pairs).items()
     return "\n".join(f"  {source:22}" + "".join(f"{row.get(label, 0):8}" for label in labels) for source, row in table)
+
+
+def once(pairs: list[Pair], known: Counter[tuple[str, str]]) -> list[Pair]:
+    """Each pair of texts once, Check-COVID's twice since it is nearest to a claim and a page; `known` counts them."""
+    kept = []
+    for pair in pairs:
+        texts = (pair.premise, pair.hypothesis)
+        if known[texts] < (2 if pair.source == "check_covid" else 1) and len(" ".join(texts).split()) <= LONGEST_PAIR:
+            kept.append(pair)
+            known[texts] += 1
+    return kept
+
+
+def mixed(drawn: list[Pair], rng: random.Random) -> list[Pair]:
+    """Pairs whose labels are even at every degree of shared words, and some more of what that leaves few of."""
+    known: Counter[tuple[str, str]] = Counter()
+    chosen = once(balanced(drawn, rng), known)
+    taken: Counter[str] = Counter()
+    for pair in rng.sample(drawn, len(drawn)):
+        if taken[pair.source] < MORE.get(pair.source, 0) and once([pair], known):
+            chosen.append(pair)
+            taken[pair.source] += 1
+    return chosen
+
+
+def draw(sources: dict[str, list[Pair]], near: Neighbourhood, seed: int) -> list[Pair]:
+    rng = random.Random(seed)
+    people = one_epoch(sources, rng)
+    return [window(pair, LONGEST_PREMISE) for pair in people + capped(made_from(people, near, rng), rng)]
 
 
 def main() -> None:
@@ -66,25 +106,28 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl files of labelled pairs")
     parser.add_argument("--embedder", type=Path, required=True, help="sentence embedding model (Hugging Face folder)")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--epochs", type=int, default=3, help="each epoch is another draw of the sources")
+    parser.add_argument("--draws", type=int, default=2, help="how often the sources are drawn from and changed")
+    parser.add_argument("--open", type=int, default=30000, help="pairs that only the teacher answers")
+    parser.add_argument("--labelled", type=int, default=55000, help="labelled pairs that the student learns beside those")
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
     sources, held = split(read_all(arguments.data), arguments.seed)
     embed = embedder(arguments.embedder)
     near = Neighbourhood.of([pair for name in CLAIM_LIKE for pair in sources[name]], embed)
-    for epoch in range(arguments.epochs):
-        rng = random.Random(arguments.seed + 1 + epoch)
-        people = one_epoch(sources, rng)
-        pairs = [window(pair, LONGEST_PREMISE) for pair in people + capped(made_from(people, near, rng), rng)]
-        rng.shuffle(pairs)
-        write(arguments.out / f"train_{epoch}.jsonl", pairs)
-        print(f"epoch {epoch}: {len(pairs)} pairs (entail, neutral, contradict, not entailed)\n{shown(pairs)}", flush=True)
-        if epoch == 0:
-            (arguments.out / "counts.json").write_text(json.dumps(counts(pairs), indent=1))
-    rng = random.Random(arguments.seed)
+    drawn = [pair for number in range(arguments.draws) for pair in draw(sources, near, arguments.seed + 1 + number)]
+    labelled = mixed(drawn, rng)
+    unlabelled = once([window(pair, LONGEST_PREMISE) for pair in near.open(arguments.open, rng)], Counter())
     held_near = Neighbourhood.of([pair for pair in held if pair.source in CLAIM_LIKE], embed)
     held = [window(pair, LONGEST_PREMISE) for pair in held + held_near.silent(rng, per_claim=1)]
-    write(arguments.out / "held_out.jsonl", held)
+    rng.shuffle(labelled)
+    student = labelled[: arguments.labelled] + unlabelled
+    rng.shuffle(student)
+    for name, pairs in (("teacher", labelled), ("student", student)):
+        write(arguments.out / name / "train_0.jsonl", pairs)
+        write(arguments.out / name / "held_out.jsonl", held)
+        (arguments.out / name / "counts.json").write_text(json.dumps(counts(pairs), indent=1))
+        print(f"{name}: {len(pairs)} pairs (entail, neutral, contradict, not entailed, unknown)\n{shown(pairs)}", flush=True)
     print(f"held out: {len(held)} pairs\n{shown(held)}")
 
 

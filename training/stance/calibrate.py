@@ -2,7 +2,7 @@
 
     python -m stance.calibrate --model FOLDER --build BUILD_FOLDER --out calibration.json
 
-The held-out pairs are weighted so that the three labels, and claim-like and other sources, count alike: the shares of a
+The held-out pairs are weighted so that the three labels count alike, and within each label its sources: the shares of a
 training file say nothing about the shares of the web.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 
-from .build import CLAIM_LIKE
 from .records import LABELS, Pair, read
 
 
@@ -47,10 +47,10 @@ def expected_calibration_error(probabilities: torch.Tensor, truth: torch.Tensor,
 
 
 def weights_of(pairs: list[Pair]) -> torch.Tensor:
-    """One weight a pair: claim-like sources three quarters, others a quarter; labels even within each."""
-    groups = [(pair.source in CLAIM_LIKE or pair.source == "silent", pair.label) for pair in pairs]
-    sizes = {group: groups.count(group) for group in set(groups)}
-    return torch.tensor([(0.75 if claim else 0.25) / 3 / sizes[claim, label] for claim, label in groups])
+    """One weight a pair: the labels even, and within each label its sources."""
+    sizes = Counter((pair.source, pair.label) for pair in pairs)
+    sources = Counter(label for _, label in sizes)
+    return torch.tensor([1 / 3 / sources[pair.label] / sizes[pair.source, pair.label] for pair in pairs])
 
 
 def fit(logits: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, priors: bool) -> Calibration:

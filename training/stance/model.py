@@ -8,21 +8,21 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from .records import CONTRADICT, ENTAIL, LABELS, NEUTRAL, NOT_ENTAIL, Pair
+from .records import CONTRADICT, ENTAIL, LABELS, NEUTRAL, NOT_ENTAIL, UNKNOWN, Pair
 
 #: Passage and claim together, in word pieces.
 LONGEST = 256
 
 
-def fresh(base: Path) -> nn.Module:
-    """The base encoder with a new head of three labels in the order of LABELS."""
+def fresh(base: Path, dropout: float = 0.1) -> nn.Module:
+    """The base encoder with a new head of three labels in the order of LABELS; a base that has such a head keeps it."""
     config = AutoConfig.from_pretrained(
         base,
         num_labels=len(LABELS),
         id2label=dict(enumerate(LABELS)),
         label2id={label: index for index, label in enumerate(LABELS)},
-        hidden_dropout_prob=0.1,
-        attention_probs_dropout_prob=0.05,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout / 2,
     )
     return AutoModelForSequenceClassification.from_pretrained(base, config=config)
 
@@ -40,27 +40,29 @@ def encode(tokenizer, pairs: list[Pair], longest: int = LONGEST) -> list[dict[st
             [pair.premise for pair in part], [pair.hypothesis for pair in part],
             truncation="only_first", max_length=longest, return_attention_mask=False,
         )
-        rows += [{"input_ids": ids, "token_type_ids": types}
-                 for ids, types in zip(batch["input_ids"], batch["token_type_ids"], strict=True)]
+        names = [name for name in ("input_ids", "token_type_ids") if name in batch]
+        rows += [dict(zip(names, row, strict=True)) for row in zip(*(batch[name] for name in names), strict=True)]
     return rows
 
 
-def collate(rows: list[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
-    """Padded tensors [rows, longest row]."""
+def collate(rows: list[dict[str, list[int]]], padding: int) -> dict[str, torch.Tensor]:
+    """Padded tensors [rows, longest row]. `padding` is the model's own: some count positions by it."""
     longest = max(len(row["input_ids"]) for row in rows)
-    pad = lambda values: values + [0] * (longest - len(values))  # noqa: E731
-    return {
-        "input_ids": torch.tensor([pad(row["input_ids"]) for row in rows]),
-        "token_type_ids": torch.tensor([pad(row["token_type_ids"]) for row in rows]),
-        "attention_mask": torch.tensor([pad([1] * len(row["input_ids"])) for row in rows]),
-    }
+
+    def padded(values: list[int], filler: int) -> list[int]:
+        return values + [filler] * (longest - len(values))
+
+    batch = {name: torch.tensor([padded(row[name], padding if name == "input_ids" else 0) for row in rows]) for name in rows[0]}
+    batch["attention_mask"] = torch.tensor([padded([1] * len(row["input_ids"]), 0) for row in rows])
+    return batch
 
 
-TARGETS = {ENTAIL: [1, 0, 0], NEUTRAL: [0, 1, 0], CONTRADICT: [0, 0, 1], NOT_ENTAIL: [0, 1, 1]}
+TARGETS = {ENTAIL: [1, 0, 0], NEUTRAL: [0, 1, 0], CONTRADICT: [0, 0, 1], NOT_ENTAIL: [0, 1, 1],
+           UNKNOWN: [1, 1, 1]}
 
 
 def allowed(pairs: list[Pair]) -> torch.Tensor:
-    """1 where a label is possible, [pairs, 3]. "Not entailed" allows two."""
+    """1 where a label is possible, [pairs, 3]. "Not entailed" allows two, "unknown" all."""
     return torch.tensor([TARGETS[pair.label] for pair in pairs], dtype=torch.float32)
 
 
@@ -83,7 +85,7 @@ def logits_of(model: nn.Module, rows: list[dict[str, list[int]]], device: str = 
         while end < len(order) and len(rows[order[end]]["input_ids"]) * (end + 1 - start) <= budget:
             end += 1
         chosen = order[start:end]
-        batch = {name: value.to(device) for name, value in collate([rows[i] for i in chosen]).items()}
+        batch = {name: value.to(device) for name, value in collate([rows[i] for i in chosen], model.config.pad_token_id).items()}
         with torch.autocast(device, dtype=torch.bfloat16):
             out[chosen] = model(**batch).logits.float().cpu()
         start = end

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .records import NEUTRAL, Pair
+from .records import NEUTRAL, UNKNOWN, Pair
 from .swaps import NAME
 
 STOP = set(
@@ -79,6 +79,24 @@ class Neighbourhood:
                 break
         chosen = rng.sample(fit, min(per_claim, len(fit)))
         return [pair.but(source="silent", id=f"{pair.source}/{pair.id}", premise=c.premise, label=NEUTRAL) for c in chosen]
+
+    def open(self, count: int, rng: random.Random) -> list[Pair]:
+        """Claims with any other passage of the same subject, and sentences of one passage with another, to be answered by a
+        teacher: what a search brings for a claim, where nobody has said what each passage says of it."""
+        made: list[Pair] = []
+        for index in rng.sample(range(len(self.pairs)), len(self.pairs)):
+            pair = self.pairs[index]
+            near = [self.pairs[place] for place, cosine in self.near_claim[index] if NEAR <= cosine <= NEARLY_SAME]
+            others = [other for other in near if other.premise != pair.premise]
+            for other in rng.sample(others, min(2, len(others))):
+                made.append(pair.but(source="open", id=f"{pair.source}/{pair.id}", premise=other.premise, label=UNKNOWN))
+            beside = [self.pairs[place].premise for place, cosine in self.near_passage[index] if 0.5 <= cosine <= 0.95]
+            said = [part for part in sentences(pair.premise) if 6 <= len(part.split()) <= 35]
+            if beside and said:
+                made.append(Pair("open", f"{pair.source}/{pair.id}", rng.choice(beside), rng.choice(said), UNKNOWN))
+            if len(made) >= count:
+                break
+        return made
 
     def around(self, count: int, rng: random.Random) -> list[Pair]:
         """The same answers with sentences of neighbouring passages before or behind them."""

@@ -10,13 +10,16 @@ from pathlib import Path
 
 ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not_entail"
 
+#: No person has said; only a teacher's answer is learnt.
+UNKNOWN = "unknown"
+
 #: Order of the model's logits.
 LABELS = (ENTAIL, NEUTRAL, CONTRADICT)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One example. ``label`` is one of LABELS, or NOT_ENTAIL where only that much is known."""
+    """One example. ``label`` is one of LABELS, NOT_ENTAIL where only that much is known, or UNKNOWN."""
 
     source: str
     id: str

@@ -3,7 +3,8 @@
     python -m stance.train --build BUILD_FOLDER --base MODEL_FOLDER --out MODEL_FOLDER
 
 Batches hold about equally many tokens and texts of like length. The weights that are kept are a running average, which
-generalises better than the last step. Prints progress, and after every epoch the figures on the held-out pairs.
+generalises better than the last step. With --teacher the model learns its answers too (stance.teach). Prints progress, and
+after every epoch the figures on the held-out pairs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from torch import nn
 
 from .model import allowed, collate, encode, fresh, logits_of, losses, tokenizer_of
 from .records import LABELS, Pair, read
+from .targets import taught
 
 
 def batches(lengths: list[int], budget: int, rng: random.Random) -> list[list[int]]:
@@ -41,27 +43,36 @@ def batches(lengths: list[int], budget: int, rng: random.Random) -> list[list[in
     return made
 
 
-class Average:
-    """A running average of the weights."""
+class Trained:
+    """A model whose arithmetic is bfloat16, its weights in float32 beside it, and a running average of those.
 
-    def __init__(self, model: nn.Module, decay: float) -> None:
-        self.model, self.decay, self.steps = copy.deepcopy(model), decay, 0
+    Autocast would bring every weight to bfloat16 again at each step: half as fast for a base of 110 million weights.
+    """
+
+    def __init__(self, model: nn.Module, rate: float, decay: float) -> None:
+        self.average, self.model, self.decay, self.steps = copy.deepcopy(model), model.bfloat16(), decay, 0
+        halves = dict(self.model.named_parameters())
+        self.halves = [half for half in halves.values() if half.requires_grad]
+        self.kept = [kept for name, kept in self.average.named_parameters() if halves[name].requires_grad]
+        self.full = [kept.detach().clone().requires_grad_() for kept in self.kept]
+        groups = [{"params": [p for p in self.full if p.ndim >= 2], "weight_decay": 0.01},
+                  {"params": [p for p in self.full if p.ndim < 2], "weight_decay": 0.0}]
+        self.optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
 
     @torch.no_grad()
-    def add(self, model: nn.Module) -> None:
+    def step(self, rate: float) -> None:
+        """One step along the gradients of the bfloat16 weights."""
+        for full, half in zip(self.full, self.halves, strict=True):
+            full.grad, half.grad = half.grad.float(), None
+        nn.utils.clip_grad_norm_(self.full, 1.0)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
         self.steps += 1
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
-        for kept, new in zip(self.model.parameters(), model.parameters(), strict=True):
-            if new.requires_grad:
-                kept.lerp_(new, 1 - decay)
-
-
-def optimiser_of(model: nn.Module, rate: float) -> torch.optim.Optimizer:
-    trained = [p for p in model.parameters() if p.requires_grad]
-    plain = [p for p in trained if p.ndim < 2]
-    decayed = [p for p in trained if p.ndim >= 2]
-    groups = [{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
+        for full, half, kept in zip(self.full, self.halves, self.kept, strict=True):
+            half.copy_(full)
+            kept.lerp_(full, 1 - decay)
 
 
 def macro_f1(truth: list[int], said: list[int], labels: range) -> float:
@@ -100,63 +111,59 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--rate", type=float, default=1.2e-4, help="highest learning rate")
     parser.add_argument("--tokens", type=int, default=2048, help="tokens in a batch")
-    parser.add_argument("--smoothing", type=float, default=0.03)
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--teacher", type=Path, help="folder of stance.teach: its answers are learnt beside the labels")
+    parser.add_argument("--weight", type=float, default=0.7, help="of the teacher's answer against the label")
     parser.add_argument("--decay", type=float, default=0.998, help="of the running average")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--steps", type=int, default=0, help="stop after so many steps (to try things)")
+    parser.add_argument("--epochs", type=int, default=1, help="how often every train_*.jsonl is gone through")
+    parser.add_argument("--steps", type=int, default=0, help="stop after so many steps; 0 is all epochs")
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
     rng = random.Random(arguments.seed)
     device = arguments.device
     tokenizer = tokenizer_of(arguments.base)
-    model = fresh(arguments.base).to(device)
+    model = fresh(arguments.base, arguments.dropout).to(device)
     # Words that no training pair holds must stay where the base put them, beside their synonyms; and it is half the weights.
     model.base_model.embeddings.word_embeddings.weight.requires_grad = False
-    average = Average(model, arguments.decay)
-    optimiser = optimiser_of(model, arguments.rate)
+    trained = Trained(model, arguments.rate, arguments.decay)
     held = read(arguments.build / "held_out.jsonl")
     held_rows = encode(tokenizer, held)
     epochs = []
     for path in sorted(arguments.build.glob("train_*.jsonl")):
         pairs = read(path)
         rows = encode(tokenizer, pairs)
-        epochs.append((pairs, rows, batches([len(row["input_ids"]) for row in rows], arguments.tokens, rng)))
+        targets = taught(pairs, arguments.teacher / f"{path.stem}.pt" if arguments.teacher else None, arguments.weight)
+        lengths = [len(row["input_ids"]) for row in rows]
+        epochs += [(targets, rows, batches(lengths, arguments.tokens, rng)) for _ in range(arguments.epochs)]
     total = arguments.steps or sum(len(plan) for _, _, plan in epochs)
     warm = max(total // 16, 1)
-    print(f"{len(epochs)} epochs, {total} steps, {sum(len(p) for p, _, _ in epochs)} pairs on {device}", flush=True)
+    print(f"{len(epochs)} epochs, {total} steps, {sum(len(r) for _, r, _ in epochs)} pairs on {device}", flush=True)
     step, started, running = 0, time.time(), 0.0
-    for epoch, (pairs, rows, plan) in enumerate(epochs):
-        possible = allowed(pairs)
-        mean = len(pairs) / len(plan)
+    for epoch, (targets, rows, plan) in enumerate(epochs):
+        mean = len(rows) / len(plan)
         for chosen in plan:
             if step >= total:
                 break
             factor = (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / (total - warm)))
-            for group in optimiser.param_groups:
-                group["lr"] = arguments.rate * max(factor, 0.01)
             model.train()
-            batch = {name: value.to(device) for name, value in collate([rows[i] for i in chosen]).items()}
-            with torch.autocast(device, dtype=torch.bfloat16):
-                logits = model(**batch).logits
+            batch = {name: value.to(device) for name, value in collate([rows[i] for i in chosen], model.config.pad_token_id).items()}
             # Every pair weighs the same, whether its batch holds few long ones or many short ones.
-            loss = losses(logits, possible[chosen].to(device), arguments.smoothing).sum() / mean
+            loss = targets.losses(model(**batch).logits, chosen).sum() / mean
             loss.backward()
-            nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-            average.add(model)
+            trained.step(arguments.rate * max(factor, 0.01))
             step += 1
             running += (loss.item() * mean / len(chosen) - running) * (0.02 if step > 50 else 1 / step)
             if step % 100 == 0:
                 passed = time.time() - started
                 print(f"step {step}/{total} loss {running:.4f} {passed:.0f} s, {passed / step * (total - step):.0f} s to go", flush=True)
             if step % 1000 == 0:
-                print(f"average at {step}: {held_out_figures(average.model, held_rows, held, device)}", flush=True)
-                save(average.model, tokenizer, arguments.out)
+                print(f"average at {step}: {held_out_figures(trained.average, held_rows, held, device)}", flush=True)
+                save(trained.average, tokenizer, arguments.out)
         print(f"epoch {epoch} last: {held_out_figures(model, held_rows, held, device)}", flush=True)
-    print(f"average: {held_out_figures(average.model, held_rows, held, device)}", flush=True)
-    save(average.model, tokenizer, arguments.out)
+    print(f"average: {held_out_figures(trained.average, held_rows, held, device)}", flush=True)
+    save(trained.average, tokenizer, arguments.out)
     (arguments.out / "training.json").write_text(json.dumps(vars(arguments), default=str, indent=1))
 
 
