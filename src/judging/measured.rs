@@ -137,6 +137,33 @@ fn calls_by_rule_are_surer_than_word_overlap_and_seldom_upside_down() {
     assert!(all.supported + all.refuted < all.pairs / 5);
 }
 
+/// Pairs that people call entailing and whose claim has a figure: the rule may be silent there, and must not disagree.
+#[test]
+fn figures_of_a_claim_that_is_borne_out_do_not_disagree() {
+    let (mut pairs, mut agree, mut wrong) = (0, 0, Vec::new());
+    for set in ["fm2", "scifact_rte", "healthver", "climate_fever", "covid_fact", "terra_ru"] {
+        let Some(text) = shared_data::read(&format!("{set}/pairs.jsonl")) else { return };
+        for row in text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
+            let field = |name: &str| row[name].as_str().unwrap_or_default();
+            let (claim, evidence) = (field("claim"), field("evidence"));
+            if field("label") != "entail" || !claim.contains(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            let language = detect::detect(claim).language;
+            let profile = |text: &str| TextProfile::new(text, language.as_deref(), None, &[]);
+            let (ours, theirs) = (profile(claim), profile(evidence));
+            let check = super::numbers::compare(&ours, &theirs);
+            pairs += 1;
+            agree += usize::from(check.num_ok == Some(true));
+            if check.num_ok == Some(false) {
+                wrong.push(format!("{set}: {claim}\n      {evidence}\n      {:?}", check.mismatch));
+            }
+        }
+    }
+    println!("figures of {pairs} true pairs: {agree} agree, {} disagree\n    {}", wrong.len(), wrong.join("\n    "));
+    assert!(wrong.len() * 100 <= pairs, "{} of {pairs}", wrong.len());
+}
+
 #[test]
 fn the_floor_parts_passages_on_the_subject_from_others() {
     let Some(text) = shared_data::read("fm2/pairs.jsonl") else { return };

@@ -424,8 +424,13 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
             inside.any(|(_, period)| ours.borne_out_by(period) == Some(true))
         })
     };
+    // A page without a date says "on Monday" of the same Monday, as far as anyone can tell.
+    let told_alike = |words: &str| {
+        let mut sentences = passage.sentences.iter().filter(|_| passage.reference.is_none());
+        sentences.any(|sentence| subject.is_borne_in(sentence, passage) && within(passage, sentence, words))
+    };
     claim.quantities.iter().filter(|ours| ours.unit != Unit::Year).all(borne_out)
-        && periods(claim).iter().all(|(_, ours)| dated(ours))
+        && periods(claim).iter().all(|(mention, ours)| dated(ours) || told_alike(&mention.text))
 }
 
 /// One date of the claim: agreement with a date of a sentence about the same thing settles it; else it differs from the

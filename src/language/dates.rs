@@ -87,7 +87,7 @@ fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<Da
         .or_else(|| month_day(rest, reference))
         .or_else(|| quarter(rest))
         .or_else(|| decade(rest))
-        .or_else(|| year(rest, before))
+        .or_else(|| year(rest, before, closes_a_period(lexemes, index)))
         .or_else(|| reference.and_then(|moment| relative::relative(rest, before, moment.date_naive())))
 }
 
@@ -198,8 +198,12 @@ fn year_word(rest: &[Lexeme<'_>]) -> usize {
 fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
     let (first, mut taken) = day_number(rest)?;
     let mut last = first;
-    let dash = |lexeme: &Lexeme<'_>| ['-', '–', '—'].into_iter().any(|sign| lexeme.is_sign(sign));
-    if rest.get(taken).is_some_and(dash)
+    // "3–5 May", "с 13 по 29 января", "в ночь с 20 на 21 июля".
+    let joins = |lexeme: &Lexeme<'_>| {
+        ['-', '–', '—'].into_iter().any(|sign| lexeme.is_sign(sign))
+            || matches!(lexeme.word(), Some("to" | "and" | "through" | "по" | "до" | "на" | "и" | "і" | "та"))
+    };
+    if rest.get(taken).is_some_and(joins)
         && let Some((day, more)) = rest.get(taken + 1..).and_then(day_number)
     {
         last = day;
@@ -309,7 +313,7 @@ fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
 /// 1990s, 1990-е, 1990-х.
 fn decade(rest: &[Lexeme<'_>]) -> Option<Found> {
     let [number, next, ..] = rest else { return None };
-    let year = year_number(number).filter(|year| year % 10 == 0)?;
+    let year = year_number(number).or_else(|| decade_of_two_digits(rest)).filter(|year| year % 10 == 0)?;
     let glued = next.start == number.end;
     let taken = if glued && next.word() == Some("s") {
         2
@@ -324,13 +328,23 @@ fn decade(rest: &[Lexeme<'_>]) -> Option<Found> {
     Some((year_of(year)?.0, year_of(year + 9)?.1, taken + year_word(rest.get(taken..).unwrap_or_default())))
 }
 
+/// "90-х годов", "80s": of the last century, for those before the thirties may be of this one.
+fn decade_of_two_digits(rest: &[Lexeme<'_>]) -> Option<i32> {
+    let [number, next, ..] = rest else { return None };
+    let short = number.integer().filter(|short| number.text.len() == 2 && (30..100).contains(short))?;
+    let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
+    // "рок 80-х": so many things are rarely counted with that ending.
+    let alone = short >= 50 && next.is_sign('-') && rest.get(2).is_some_and(|ending| ending.word() == Some("х"));
+    (next.word() == Some("s") || named || alone).then(|| i32::try_from(1900 + short).ok()).flatten()
+}
+
 /// Words before four digits that make them a year.
 const YEAR_PREPOSITIONS: &str = " in since by until till of from during before after late early mid circa year around fiscal \
     в во с со до к по после от за около у з від після протягом на початку кінці ";
 
 /// 2024, 2019–2021, 2023/24, "in 2024", "2024 год". Four digits alone are a year only in 1900–2099 and where nothing is
 /// counted with them.
-fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>) -> Option<Found> {
+fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, closes_a_period: bool) -> Option<Found> {
     let first = year_number(rest.first()?)?;
     let glued_before = before.is_some_and(|lexeme| rest.first().is_some_and(|number| lexeme.end == number.start));
     if glued_before
@@ -350,15 +364,31 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>) -> Option<Found> {
         taken = 3;
     }
     let named = year_word(rest.get(taken..).unwrap_or_default());
-    let prepared = before
-        .and_then(Lexeme::word)
-        .is_some_and(|word| YEAR_PREPOSITIONS.split_whitespace().any(|preposition| preposition == word));
-    let expected = prepared || (1900..2100).contains(&first);
+    let grown = matches!(before.and_then(Lexeme::word), Some("до" | "to"))
+        && !(1900..2100).contains(&first)
+        && !closes_a_period;
+    let prepared = !grown
+        && before
+            .and_then(Lexeme::word)
+            .is_some_and(|word| YEAR_PREPOSITIONS.split_whitespace().any(|preposition| preposition == word));
+    // "(Edinburgh, 1887)"
+    let in_brackets = before.is_some_and(|sign| sign.is_sign('(') || sign.is_sign(','))
+        && rest.get(1).is_some_and(|sign| sign.is_sign(')'));
+    let expected = prepared || closes_a_period || in_brackets || (1900..2100).contains(&first);
     let alone = named == 0 && taken == 1;
     if alone && (!expected || counts_something(rest.get(taken..).unwrap_or_default(), first)) {
         return None;
     }
     Some((year_of(first)?.0, year_of(last)?.1, taken + named))
+}
+
+/// Whether the number is the second year of "from 1820 to 1830".
+fn closes_a_period(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+    let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
+    let word = |steps: usize| back(steps).and_then(Lexeme::word);
+    matches!(word(1), Some("to" | "until" | "till" | "and" | "до" | "по" | "и" | "і" | "та"))
+        && back(2).is_some_and(|first| year_number(first).is_some())
+        && matches!(word(3), Some("from" | "between" | "с" | "со" | "з" | "із" | "від" | "от" | "между" | "між"))
 }
 
 /// The second year of "2019–2021" or "2023/24".

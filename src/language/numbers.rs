@@ -7,6 +7,9 @@
 mod comparators;
 mod digits;
 mod identifiers;
+mod in_words;
+mod passed_over;
+mod ranges;
 mod units;
 mod words;
 
@@ -139,23 +142,29 @@ impl Reader<'_> {
             let named = self.finish(index, index + 1, bounds, Unit::Identifier, Comparator::Exact, 1.0);
             return Some((vec![named], index + 1));
         }
-        if let Some(next) = self.time(index) {
+        if let Some(next) = self.passed_over(index) {
             return Some((Vec::new(), next));
+        }
+        if let Some(span) = self.spanning(index) {
+            return Some((vec![span], index + 1));
         }
         if let Some(fraction) = self.fraction(index) {
             return Some(fraction);
         }
         let (sign_unit, start) = self.currency_before(index);
-        let value = self.value(start)?;
+        let mut value = self.value(start)?;
+        if let Some(next) = self.and_a_half(value.next).filter(|_| value.scaled.is_none() && !value.ordinal) {
+            (value.amount, value.last_digit, value.next) = (value.amount + 0.5, 0.5, next);
+        }
         if sign_unit.is_none() && self.is_identifier(start, value.next) {
             let quantity =
                 self.finish(start, value.next, (value.amount, value.amount), Unit::Identifier, Comparator::Exact, 1.0);
             return Some((vec![quantity], value.next));
         }
         if value.ordinal {
-            // "у 860-му році" is a year, however few its digits.
+            // "у 860-му році" is a year, "на 75-му році" an age.
             let named = self.lexemes.get(value.next).and_then(Lexeme::word).is_some_and(dates::names::is_year_word);
-            let unit = if named && value.amount > 31.0 { Unit::Year } else { Unit::Ordinal };
+            let unit = if named && value.amount > 99.0 { Unit::Year } else { Unit::Ordinal };
             let bounds = (value.amount, value.amount);
             return Some((vec![self.finish(start, value.next, bounds, unit, Comparator::Exact, 1.0)], value.next));
         }
@@ -167,8 +176,8 @@ impl Reader<'_> {
             end,
             bare: sign_unit.is_none() && unit.is_none() && value.scaled.is_none(),
         };
-        if let Some(range) = self.range(index, first, sign_unit) {
-            return Some(range);
+        if let Some(both) = self.range(index, first, sign_unit).or_else(|| self.feet_and_inches(index, first)) {
+            return Some(both);
         }
         let mut comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
         // "с 5 до 10" is a change, not a limit.
@@ -213,11 +222,18 @@ impl Reader<'_> {
     /// A number in digits or words, with its scale.
     fn value(&self, index: usize) -> Option<Value> {
         let lexeme = self.lexemes.get(index)?;
-        if !lexeme.is_number() {
+        let (mut value, mut last_digit, mut next) = if let Some(decimals) = self.without_a_whole(index) {
+            let (value, last_digit) = digits::parse(&format!("0.{decimals}"), false, false)?;
+            (value, last_digit, index + 2)
+        } else if lexeme.is_number() {
+            let (value, last_digit) = digits::parse(lexeme.text, self.comma_decimal, self.dot_groups)?;
+            (value, last_digit, index + 1)
+        } else {
             return self.value_in_words(index);
+        };
+        if let Some(after) = self.counting_suffix(index) {
+            next = after;
         }
-        let (mut value, mut last_digit) = digits::parse(lexeme.text, self.comma_decimal, self.dot_groups)?;
-        let mut next = index + 1;
         if let Some(after) = self.ordinal_suffix(index) {
             return Some(Value { amount: value, last_digit: 1.0, next: after, scaled: None, ordinal: true });
         }
@@ -229,32 +245,6 @@ impl Reader<'_> {
             next += taken;
         }
         Some(Value { amount: value, last_digit, next, scaled, ordinal: false })
-    }
-
-    fn value_in_words(&self, index: usize) -> Option<Value> {
-        let word = self.lexemes.get(index)?.word()?;
-        if let Some(rank) = words::ordinal(word) {
-            return Some(Value { amount: rank, last_digit: 1.0, next: index + 1, scaled: None, ordinal: true });
-        }
-        if words::cardinal(word).is_none() && !matches!(word, "a" | "an" | "half" | "пів" | "пол") {
-            return None;
-        }
-        // "twenty-five" is two words and a hyphen.
-        let mut run: Vec<&str> = Vec::new();
-        let mut places: Vec<usize> = Vec::new();
-        for (offset, lexeme) in self.lexemes.get(index..)?.iter().enumerate().take(16) {
-            match &lexeme.kind {
-                Kind::Word(word) => {
-                    run.push(word);
-                    places.push(index + offset);
-                }
-                Kind::Sign('-' | '‑') => {}
-                _ => break,
-            }
-        }
-        let spelled = words::spelled(&run)?;
-        let next = places.get(spelled.taken.checked_sub(1)?)? + 1;
-        Some(Value { amount: spelled.value, last_digit: spelled.last_digit, next, scaled: None, ordinal: false })
     }
 
     /// A scale after digits: "million", "млрд.", "5k", "$5m".
@@ -288,14 +278,27 @@ impl Reader<'_> {
 
     /// "3rd", "5-й", "20-го": the index after the suffix.
     fn ordinal_suffix(&self, index: usize) -> Option<usize> {
-        const RUSSIAN: &str = " й я е ый ая ое го ого му ому м ом ю х ий а ої ого те та ій ";
+        const RUSSIAN: &str = " й я е ый ая ое го ого му ому м ом ю ий а ої ого те та ій ";
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         if self.glued(index, index + 1) && matches!(word(index + 1), Some("st" | "nd" | "rd" | "th")) {
             return Some(index + 2);
         }
-        let hyphen = self.lexemes.get(index + 1).is_some_and(|l| l.is_sign('-')) && self.glued(index, index + 1);
-        let suffix = word(index + 2).is_some_and(|word| RUSSIAN.contains(&format!(" {word} ")));
-        (hyphen && suffix && self.glued(index + 1, index + 2)).then_some(index + 3)
+        word(index + 2)
+            .is_some_and(|word| self.is_suffixed(index) && RUSSIAN.contains(&format!(" {word} ")))
+            .then_some(index + 3)
+    }
+
+    /// "24-х", "5-ти": the index after an ending that leaves the number a count.
+    fn counting_suffix(&self, index: usize) -> Option<usize> {
+        let ending = self.lexemes.get(index + 2).and_then(Lexeme::word)?;
+        (self.is_suffixed(index) && matches!(ending, "х" | "ти" | "ми" | "и")).then_some(index + 3)
+    }
+
+    /// A hyphen with something right behind it, right behind the number.
+    fn is_suffixed(&self, index: usize) -> bool {
+        self.lexemes.get(index + 1).is_some_and(|l| l.is_sign('-'))
+            && self.glued(index, index + 1)
+            && self.glued(index + 1, index + 2)
     }
 
     /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
@@ -322,23 +325,15 @@ impl Reader<'_> {
         dash && free
     }
 
-    /// "15:30" is no quantity.
-    fn time(&self, index: usize) -> Option<usize> {
-        let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.is_number())?;
-        if digits::parse(lexeme.text, self.comma_decimal, self.dot_groups).is_none() {
-            return Some(index + 1);
-        }
-        let colon = self.lexemes.get(index + 1)?.is_sign(':')
-            && self.glued(index, index + 1)
-            && self.glued(index + 1, index + 2);
-        (colon && self.lexemes.get(index + 2)?.is_number()).then_some(index + 3)
-    }
-
     /// "half of", "треть": a share, in percent, roughly meant.
     fn fraction(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let next = word(index + 1);
         let share = match word(index)? {
+            // The first half of October is no share of it.
+            "half" if index.checked_sub(1).and_then(word).is_some_and(|word| words::ordinal(word).is_some()) => {
+                return None;
+            }
             "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
             "third" if next == Some("of") && matches!(index.checked_sub(1).and_then(word), Some("a" | "one")) => {
                 100.0 / 3.0
@@ -350,49 +345,21 @@ impl Reader<'_> {
                 50.0
             }
             "треть" | "трети" | "третина" | "третину" | "третини" => 100.0 / 3.0,
+            "четверть" | "чверть" if index.checked_sub(1).and_then(word) == Some("на") => 25.0,
             _ => return None,
         };
         Some((vec![self.finish(index, index + 1, (share, share), Unit::Percent, Comparator::About, 5.0)], index + 1))
     }
 
-    /// Whether a "до" or "to" before the index ends a change that began with "с" or "from" a few words earlier.
+    /// Whether a "до" or "to" before the index ends a change that began with "с", "from" or a verb of change a few words
+    /// earlier.
     fn closes_a_change(&self, index: usize) -> bool {
         let from = index.saturating_sub(9);
         self.lexemes.get(from..index).is_some_and(|run| {
-            run.iter().any(|lexeme| matches!(lexeme.word(), Some("с" | "со" | "з" | "із" | "from")))
-                && run.iter().any(Lexeme::is_number)
+            let began = run.iter().any(|lexeme| matches!(lexeme.word(), Some("с" | "со" | "з" | "із" | "from")))
+                && run.iter().any(Lexeme::is_number);
+            began || run.iter().filter_map(Lexeme::word).any(words::is_a_change)
         })
-    }
-
-    /// "5–10", "5 to 10 %", "between 5 and 10", "от 5 до 10".
-    fn range(&self, index: usize, first: Stated, sign_unit: Option<units::Found>) -> Option<(Vec<Quantity>, usize)> {
-        let connector = self.lexemes.get(first.end)?;
-        let before = |steps: usize| index.checked_sub(steps).and_then(|at| self.lexemes.get(at)).and_then(Lexeme::word);
-        let dash = ['-', '–', '—', '−', '‑'].into_iter().any(|sign| connector.is_sign(sign));
-        let joined = dash
-            || match connector.word() {
-                Some("to") => before(1) != Some("from"),
-                Some("and" | "и" | "і" | "та") => matches!(before(1), Some("between" | "между" | "між")),
-                Some("до") => matches!(before(1), Some("от" | "від")),
-                _ => false,
-            };
-        joined.then_some(())?;
-        let (second_sign, start) = self.currency_before(first.end + 1);
-        let value = self.value(start).filter(|value| !value.ordinal)?;
-        let (unit, end) = self.unit_after(value.next);
-        let second = Stated { value, unit: second_sign.or(unit).or(sign_unit).or(first.unit), end, bare: false };
-        // "5–10 million km": scale and unit of the second are meant for both.
-        let mut low = first;
-        if first.bare || (first.value.scaled.is_none() && sign_unit.is_some()) {
-            let factor = value.scaled.unwrap_or(1.0);
-            low.value.amount *= factor;
-            low.value.last_digit *= factor;
-            low.unit = second.unit;
-        }
-        let (a, digit, _) = low.in_base(low.value.amount);
-        let (b, last_digit, unit) = second.in_base(value.amount);
-        // "2:1 — 1", "won 3–1": no range runs downwards.
-        (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, Comparator::Exact, digit.min(last_digit))], end))
     }
 
     fn finish(
@@ -459,6 +426,8 @@ impl Stated {
     }
 }
 
+#[cfg(test)]
+mod measured;
 #[cfg(test)]
 #[path = "numbers/tests.rs"]
 mod tests;

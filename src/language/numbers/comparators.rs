@@ -52,10 +52,15 @@ const LONGEST: usize = 4;
 
 /// The comparator that ends right before `index`.
 pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
-    let from = index.saturating_sub(LONGEST);
-    let run: Vec<&str> = lexemes.get(from..index)?.iter().map(text_of).collect();
-    let fits = |pattern: &&str| run.ends_with(&pattern.split(' ').collect::<Vec<_>>());
-    longest(BEFORE, &fits)
+    let ending_at = |end: usize| {
+        let from = end.saturating_sub(LONGEST);
+        let run: Vec<&str> = lexemes.get(from..end)?.iter().map(text_of).collect();
+        longest(BEFORE, &|pattern: &&str| run.ends_with(&pattern.split(' ').collect::<Vec<_>>()))
+    };
+    // "как минимум, четыре": a limit may be set off by commas. A maximum that ends a clause is none.
+    let set_off = index.checked_sub(1).filter(|at| lexemes.get(*at).is_some_and(|lexeme| lexeme.is_sign(',')));
+    let limit = |end: usize| ending_at(end).filter(|found| *found == Comparator::AtLeast);
+    ending_at(index).or_else(|| set_off.and_then(limit))
 }
 
 /// The comparator that begins right at `index`, and how many lexemes it takes.

@@ -6,6 +6,7 @@ use crate::language::tokens;
 
 /// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
 const NUMBERED: &str = "article section flight route room chapter paragraph clause resolution amendment type channel \
+    ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
     proposition no nos number port code version v ver page postcode zip apartment suite invoice ticket \
     ст стать* статт* рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
     верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* параграф* абзац* накладн*";
@@ -14,6 +15,12 @@ const NUMBERED: &str = "article section flight route room chapter paragraph clau
 const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill gate platform bus train \
     заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
     лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон* счет рахунок";
+
+/// The same with a dot behind them.
+const ABBREVIATED: &[&str] = &[
+    "no", "nos", "art", "ch", "chap", "vol", "fig", "sec", "ep", "pp", "ст", "ч", "п", "пп", "гл", "рис", "мал",
+    "табл", "стр", "стор",
+];
 
 /// Words and signs between such a noun and its number ("the port is 4711", "order number: 48213").
 const JOINING: &[&str] =
@@ -71,7 +78,7 @@ impl Reader<'_> {
                 return true;
             }
             let dot = before.is_sign('.');
-            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| matches!(word, "no" | "nos" | "ст" | "art")) {
+            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| ABBREVIATED.contains(&word)) {
                 return true;
             }
             if self.is_release(index, next, before) || self.is_told_of_a_numbered(index, next) {

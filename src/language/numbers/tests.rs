@@ -213,3 +213,66 @@ fn figures_that_name_are_identifiers_and_figures_that_count_are_not() {
         assert!(quantities(text, None).iter().all(|figure| figure.unit != Unit::Identifier), "{text}");
     }
 }
+
+#[test]
+fn spans_ranks_and_times_in_words() {
+    exact("двухдневный визит", 172_800.0, Unit::Measure("s"));
+    exact("семирічна дитина", 84.0, Unit::Measure("month"));
+    exact("the twenty-first chapter", 21.0, Unit::Ordinal);
+    exact("двадцать первая серия", 21.0, Unit::Ordinal);
+    exact("на сімдесят п'ятому році", 75.0, Unit::Ordinal);
+    exact("was filmed twice", 2.0, Unit::None);
+    exact("died one day before", 86_400.0, Unit::Measure("s"));
+    exact("в 24-х странах", 24.0, Unit::None);
+    exact("четыре с половиной года", 54.0, Unit::Measure("month"));
+    exact("four and a half years", 54.0, Unit::Measure("month"));
+    exact("the first half of October", 1.0, Unit::Ordinal);
+    states("более триллиона долларов", 1e12, 1e12, Unit::Currency("USD"), Comparator::MoreThan);
+    exact("полчаса езды", 1_800.0, Unit::Measure("s"));
+    exact("выросли до 111,2 миллиона фунтов", 111.2e6, Unit::Currency("GBP"));
+    exact("the 6-foot-4 guard", 1.9304, Unit::Measure("m"));
+    states("как минимум, четыре человека", 4.0, 4.0, Unit::None, Comparator::AtLeast);
+    for silent in ["twice as many", "one day he left", "пята болит", "the others"] {
+        assert!(quantities(silent, None).is_empty(), "{silent}: {:?}", quantities(silent, None));
+    }
+}
+
+#[test]
+fn a_change_and_two_sides_share_their_unit() {
+    for (text, expected) in [
+        ("fell from 10 to 8 hours", [36_000.0, 28_800.0]),
+        ("rose from 5 to 10 million", [5e6, 1e7]),
+        ("oil on canvas, 30 x 28 in.", [0.762, 0.7112]),
+        ("бег на 50 и 30 метров", [50.0, 30.0]),
+    ] {
+        let found = quantities(text, None);
+        assert_eq!(found.len(), 2, "{text}: {found:#?}");
+        assert!(found.iter().zip(expected).all(|(one, value)| near(one.low, value)), "{text}: {found:#?}");
+    }
+}
+
+#[test]
+fn figures_that_count_nothing_are_passed_over() {
+    for text in [
+        "call 1-800-948-4267",
+        "at 0800 hours",
+        "around 11 AM",
+        "at 11 p.m.",
+        "около 7 вечера",
+        "2. Оцінка потенціалу",
+        "закон від 20.07.",
+        "в 19.58 мск",
+        "начинается в 12 часов 30 минут",
+        "с десяти часов утра",
+        "около двух часов дня",
+        "анализ в [7]",
+        "4 апреля 00:58:23",
+        "Edward Giller '40",
+        "in 57 BC",
+        "с 13 по 29 января 2006 года",
+    ] {
+        let counts: Vec<Quantity> =
+            quantities(text, Some("ru")).into_iter().filter(|one| one.unit != Unit::Identifier).collect();
+        assert!(counts.is_empty(), "{text}: {counts:#?}");
+    }
+}

@@ -28,7 +28,7 @@ const MEASURES: &str = "m 1000 km kilometer* kilometre* км километр* �
     m 1 m metre metres meter meters м метр метра метров метры метрах метрів метри\n\
     m 0.01 cm centimeter* centimetre* см сантиметр*\n\
     m 0.001 mm millimeter* millimetre* мм миллиметр* міліметр*\n\
-    m 1609.344 mile miles миля мили миль милю милях милі\n\
+    m 1609.344 mile miles mi миля мили миль милю милях милі\n\
     m 0.3048 ft foot feet фут фута футов футів фути\n\
     m 0.0254 inch inches дюйм*\n\
     m 0.9144 yard yards ярд*\n\

@@ -62,7 +62,9 @@ const ORDINALS: &str = "1 first первый первая первое перв�
     7 seventh седьмой седьмая седьмое седьмого седьмым сьомий сьома сьомого\n\
     8 eighth восьмой восьмая восьмое восьмого восьмым восьмий восьма восьмого\n\
     9 ninth девятый девятая девятое девятого девятым дев'ятий дев'ята дев'ятого\n\
-    10 tenth десятый десятая десятое десятого десятым десятий десята десятого";
+    10 tenth десятый десятая десятое десятого десятым десятий десята десятого\n\
+    11 eleventh\n12 twelfth\n13 thirteenth\n14 fourteenth\n15 fifteenth\n16 sixteenth\n17 seventeenth\n18 eighteenth\n\
+    19 nineteenth\n20 twentieth\n30 thirtieth\n40 fortieth\n50 fiftieth\n60 sixtieth\n70 seventieth\n80 eightieth\n90 ninetieth";
 
 type Table = HashMap<&'static str, f64>;
 
@@ -82,16 +84,121 @@ pub(super) fn cardinal(word: &str) -> Option<f64> {
     TABLE.get(word).copied()
 }
 
+/// Beginnings of verbs after which "до" names what was come to, not a limit.
+const CHANGES: &[&str] = &[
+    "вырос",
+    "возрос",
+    "увелич",
+    "сниз",
+    "сократи",
+    "упал",
+    "поднят",
+    "поднял",
+    "поднимет",
+    "повыси",
+    "повыш",
+    "уменьш",
+    "зрос",
+    "збільш",
+    "зменш",
+    "скороти",
+    "скороч",
+    "знизи",
+    "підвищ",
+    "впав",
+    "впал",
+];
+
+pub(super) fn is_a_change(word: &str) -> bool {
+    CHANGES.iter().any(|beginning| word.starts_with(beginning))
+}
+
+/// A scale that stands for one of it: "более триллиона", "больше тысячи".
+pub(super) fn lone_scale(word: &str) -> Option<f64> {
+    let singular = ["тысячи", "тысячу", "тысячей", "тисячі", "тисячу", "ста"].contains(&word)
+        || ["миллион", "миллиард", "триллион", "мільйон", "мільярд", "трильйон"]
+            .iter()
+            .any(|scale| word.strip_prefix(scale).is_some_and(|ending| matches!(ending, "" | "а" | "ом" | "у")));
+    if word == "ста" { Some(100.0) } else { scale(word).filter(|_| singular) }
+}
+
+/// Spans of one word, in their base unit.
+pub(super) fn half_spans(word: &str) -> Option<(f64, &'static str)> {
+    match word {
+        "полчаса" | "получаса" | "півгодини" => Some((1_800.0, "s")),
+        "полгода" | "полугода" | "півроку" => Some((6.0, "month")),
+        "полминуты" | "півхвилини" => Some((30.0, "s")),
+        _ => None,
+    }
+}
+
+/// How often: "twice", "трижды".
+pub(super) fn times(word: &str) -> Option<f64> {
+    match word {
+        "twice" | "дважды" | "двічі" => Some(2.0),
+        "thrice" | "трижды" | "тричі" => Some(3.0),
+        _ => None,
+    }
+}
+
 /// What a word after a number multiplies it by.
 pub(super) fn scale(word: &str) -> Option<f64> {
     static TABLE: LazyLock<Table> = LazyLock::new(|| table(SCALES));
     TABLE.get(word).copied()
 }
 
+/// Beginnings of ranks that are declined like any adjective.
+const RANKS: &str = "4 четверт\n5 пят п'ят\n6 шест шост\n7 седьм сьом\n8 восьм\n9 девят дев'ят\n10 десят\n\
+    11 одиннадцат одинадцят\n12 двенадцат дванадцят\n13 тринадцат тринадцят\n14 четырнадцат чотирнадцят\n\
+    15 пятнадцат п'ятнадцят\n16 шестнадцат шістнадцят\n17 семнадцат сімнадцят\n18 восемнадцат вісімнадцят\n\
+    19 девятнадцат дев'ятнадцят\n20 двадцат двадцят\n30 тридцат тридцят\n40 сороков\n50 пятидесят п'ятдесят\n\
+    60 шестидесят шістдесят\n70 семидесят сімдесят\n80 восьмидесят вісімдесят\n90 девяност дев'яност";
+
+/// Endings of an adjective that no noun of those beginnings has ("пята" is a heel, "пяти" is five).
+const ENDINGS: &str = " ый ий ой ая ое ого ому ым ом ую ые ых ыми ого ому им ім ої ій их ими ";
+
 /// The rank an ordinal word names.
 pub(super) fn ordinal(word: &str) -> Option<f64> {
     static TABLE: LazyLock<Table> = LazyLock::new(|| table(ORDINALS));
-    TABLE.get(word).copied()
+    static BEGINNINGS: LazyLock<Table> = LazyLock::new(|| table(RANKS));
+    TABLE.get(word).copied().or_else(|| {
+        let declined = |(beginning, rank): (&&str, &f64)| {
+            let ending = word.strip_prefix(beginning)?;
+            (!ending.is_empty() && ENDINGS.contains(&format!(" {ending} "))).then_some(*rank)
+        };
+        BEGINNINGS.iter().find_map(declined)
+    })
+}
+
+/// Spans that adjectives are made of, with what one is worth in its base unit.
+const SPANS: &[(&str, &str, f64)] = &[
+    ("летн", "month", 12.0),
+    ("річн", "month", 12.0),
+    ("месячн", "month", 1.0),
+    ("місячн", "month", 1.0),
+    ("недельн", "s", 604_800.0),
+    ("тижнев", "s", 604_800.0),
+    ("дневн", "s", 86_400.0),
+    ("денн", "s", 86_400.0),
+    ("суточн", "s", 86_400.0),
+    ("часов", "s", 3_600.0),
+    ("годинн", "s", 3_600.0),
+    ("минутн", "s", 60.0),
+    ("хвилинн", "s", 60.0),
+];
+
+/// "двухдневный", "чотирирічна": the number, the base unit, and what one of it is worth there.
+pub(super) fn spanning(word: &str) -> Option<(f64, &'static str, f64)> {
+    SPANS.iter().find_map(|(span, base, factor)| {
+        let (number, ending) = word.split_once(span)?;
+        let declined = (1..=3).contains(&ending.chars().count());
+        let value = match number {
+            "одно" => Some(1.0),
+            "дво" => Some(2.0),
+            number => cardinal(number),
+        };
+        value.filter(|_| declined).map(|value| (value, *base, *factor))
+    })
 }
 
 /// A number as words: its value, the unit of its last word, and how many words it takes.
