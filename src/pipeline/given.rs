@@ -119,7 +119,8 @@ fn page(claim: &GivenClaim, place: usize, given: &GivenText, journal: &Journal) 
         published_at: given.published_at,
         language: None,
         provider: GIVEN,
-        storage: Storage::Transient,
+        // What is given with a text, its date above all, is meant to count; nothing is written anywhere.
+        storage: Storage::Stored,
         content: None,
     };
     let candidate = Candidate { url, hit, domain, about: true };

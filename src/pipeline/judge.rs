@@ -31,7 +31,7 @@ pub(crate) struct Judged {
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct JudgedClaim {
-    /// Who judged the passages, each once: the model of most of them first. Empty where there was nothing to judge.
+    /// Who judged the passages on topic, each once. Empty where there was none.
     pub(crate) judges: Vec<Arc<str>>,
     /// Best rank first.
     pub(crate) passages: Vec<JudgedPassage>,
@@ -82,8 +82,8 @@ pub(super) async fn judge(
     Ok(judged)
 }
 
-/// Each claim's passages, in the order given; all pairs are put to the model at once. `closely` takes the agreement from
-/// the best sentence, which is embedded for it, and not from the passage as a whole.
+/// Each claim's passages, in the order given; all pairs on topic are put to the model at once, the others judged by rule.
+/// `closely` takes the agreement from the best sentence, which is embedded for it, and not from the passage as a whole.
 pub(super) async fn passages_of(
     services: &Services,
     normal: &Normal,
@@ -92,26 +92,31 @@ pub(super) async fn passages_of(
     journal: &Journal,
 ) -> Result<Vec<JudgedClaim>, PipelineError> {
     let entries = || claims.iter().flat_map(|(_, ranked)| ranked);
-    let pairs: Vec<Pair> = entries().map(|entry| entry.pair.clone()).collect();
-    let mut judgements = services.stances(&pairs, journal).await?.into_iter();
-    let mut agreements = if closely {
-        best_sentences(services, &pairs, journal).await
-    } else {
-        pairs.iter().map(|pair| agreement(&pair.claim, &pair.passage)).collect()
-    }
-    .into_iter();
+    // Under the floor a passage decides nothing, whatever a model would make of it: its time is for the others.
+    let floor = services.settings.scoring.relevance_floor;
+    let of = |on_topic: bool| -> Vec<Pair> {
+        let chosen = entries().filter(|entry| (entry.relevance >= floor) == on_topic);
+        chosen.map(|entry| entry.pair.clone()).collect()
+    };
+    let (on_topic, off_topic) = (of(true), of(false));
+    let mut by_model = services.stances(&on_topic, journal).await?.into_iter();
+    let mut by_rule = services.stances_by_rule(&off_topic).await?.into_iter();
+    let mut near = if closely { best_sentences(services, &on_topic, journal).await } else { Vec::new() }.into_iter();
     let mut judged = Vec::with_capacity(claims.len());
     for (claim, ranked) in claims {
         let mut one = JudgedClaim::default();
         for (position, entry) in ranked.iter().enumerate() {
-            let (Some(given), Some(best)) = (judgements.next(), agreements.next()) else { break };
+            let is_on_topic = entry.relevance >= floor;
+            let Some(given) = (if is_on_topic { by_model.next() } else { by_rule.next() }) else { break };
+            let nearest = if closely && is_on_topic { near.next() } else { None };
+            let best = nearest.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
             let check = numbers::compare(&claim.profile, &entry.pair.passage);
             let settled = numbers::apply(given.probabilities, &check);
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
             let passage = figures(services, normal, claim, entry, settled, best, check.num_ok, rank, journal);
             one.passages.push(passage);
             one.checks.push(check);
-            if !one.judges.contains(&given.judge) {
+            if is_on_topic && !one.judges.contains(&given.judge) {
                 one.judges.push(given.judge);
             }
         }

@@ -51,9 +51,14 @@ impl Services {
             Ok(judged) => Ok(judged),
             Err(error) => {
                 failed("stance", &error, journal);
-                Ok(self.fallback.stance.judge(pairs).await?)
+                self.stances_by_rule(pairs).await
             }
         }
+    }
+
+    /// The same by rule, without a model.
+    pub(super) async fn stances_by_rule(&self, pairs: &[Pair]) -> Result<Vec<Judgement>, PipelineError> {
+        Ok(self.fallback.stance.judge(pairs).await?)
     }
 
     /// Relevance in [0, 1] per pair, in order.
