@@ -19,6 +19,7 @@ use super::output::{Colour, Output};
 use crate::app;
 use crate::config::Config;
 use crate::domain::evidence::StanceProbabilities;
+use crate::domain::result::EvidenceRow;
 use crate::domain::verdict::Verdict;
 use crate::judging::evaluation::{Evaluation, Prediction, evaluate};
 use crate::pipeline::Services;
@@ -137,6 +138,8 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
                 "decisive": result.as_ref().is_some_and(|result| result.decisive),
                 "tier": result.as_ref().map(|result| result.tier),
                 "score": result.as_ref().and_then(|result| result.score),
+                "features": result.as_ref().map(|result| result.features),
+                "evidence": result.as_ref().map(|result| result.evidence.iter().map(weighed).collect::<Vec<_>>()),
             }),
             judge: result.map_or_else(String::new, |result| result.judge),
         });
@@ -144,6 +147,14 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
     }
     bar.finish_and_clear();
     Ok(answers)
+}
+
+/// What a passage counted for.
+fn weighed(row: &EvidenceRow) -> Value {
+    json!({
+        "url": row.url, "stance": row.stance, "entail": row.entail, "contradict": row.contradict,
+        "relevance": row.relevance, "independent_group": row.independent_group, "passage": row.passage,
+    })
 }
 
 /// The four labels of claims: outdated counts as refuted, misleading as contested, not verifiable as not enough evidence.
@@ -221,12 +232,12 @@ impl Report {
             text,
             "\n{:20}{}",
             "labelled as / said",
-            said.iter().map(|label| format!(" {label:>20}")).collect::<String>()
+            said.iter().map(|label| format!(" {label:>20}")).collect::<Vec<_>>().concat()
         );
         for (gold, row) in &found.confusion {
-            let cells: String =
+            let cells: Vec<String> =
                 said.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
-            let _infallible = writeln!(text, "{gold:20}{cells}");
+            let _infallible = writeln!(text, "{gold:20}{}", cells.concat());
         }
         text
     }

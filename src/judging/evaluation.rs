@@ -144,7 +144,7 @@ mod tests {
         let supported = found.per_class["supported"];
         assert!((supported.precision - 2.0 / 3.0).abs() < 1e-9 && (supported.recall - 2.0 / 3.0).abs() < 1e-9);
         assert!((found.per_class["refuted"].f1 - 0.5).abs() < 1e-9);
-        assert!((found.macro_f1 - (2.0 / 3.0 + 0.5) / 2.0).abs() < 1e-9);
+        assert!((found.macro_f1 - f64::midpoint(2.0 / 3.0, 0.5)).abs() < 1e-9);
         assert_eq!(found.confusion["supported"]["refuted"], 1);
         // Three rows at 0.9, two right; two at 0.6, one right.
         let expected = 0.6 * (0.9 - 2.0 / 3.0) + 0.4 * (0.6 - 0.5);

@@ -182,6 +182,7 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of their own")]
 struct ClaimRow<'a> {
     claim_id: &'a str,
     position: usize,

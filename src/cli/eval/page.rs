@@ -61,10 +61,11 @@ fn classes(found: &Evaluation) -> String {
 
 fn confusion(found: &Evaluation) -> String {
     let said: BTreeSet<&str> = found.confusion.values().flat_map(|row| row.keys().copied()).collect();
-    let head: String = said.iter().map(|label| format!("<th>{label}</th>")).collect();
+    let head: Vec<String> = said.iter().map(|label| format!("<th>{label}</th>")).collect();
     let mut table = format!(
         "<h2>Confusion</h2>\n<p class=\"note\">A row is what people say, a column what the judge says.</p>\n\
-         <table><tr><th></th>{head}</tr>\n"
+         <table><tr><th></th>{}</tr>\n",
+        head.concat()
     );
     for (gold, row) in &found.confusion {
         let cell = |label: &&str| {
@@ -78,7 +79,8 @@ fn confusion(found: &Evaluation) -> String {
             };
             format!("<td class=\"{class}\">{count}</td>")
         };
-        let _infallible = writeln!(table, "<tr><th>{gold}</th>{}</tr>", said.iter().map(cell).collect::<String>());
+        let _infallible =
+            writeln!(table, "<tr><th>{gold}</th>{}</tr>", said.iter().map(cell).collect::<Vec<_>>().concat());
     }
     table + "</table>\n"
 }

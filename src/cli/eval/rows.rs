@@ -69,11 +69,11 @@ struct Given {
 #[serde(untagged)]
 enum Evidence {
     One(String),
-    Several(Vec<Text>),
+    Several(Vec<Passage>),
 }
 
 #[derive(Deserialize)]
-struct Text {
+struct Passage {
     text: String,
     #[serde(default)]
     url: Option<String>,
@@ -152,7 +152,7 @@ fn row(line: &[u8], number: usize) -> Result<Row, String> {
     }
 }
 
-fn text(given: Text) -> Result<GivenText, String> {
+fn text(given: Passage) -> Result<GivenText, String> {
     let url = given.url.filter(|url| !url.trim().is_empty());
     Ok(GivenText {
         text: given.text,
