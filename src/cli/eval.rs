@@ -98,7 +98,7 @@ async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Resu
                 id: row.id.clone(),
                 claim: row.claim.clone(),
                 evidence: row.evidence.clone(),
-                prediction: Prediction { gold: row.label, said, confidence },
+                prediction: Prediction { gold: row.label, said, confidence: Some(confidence) },
                 detail: json!({ "entail": p.entail, "neutral": p.neutral, "contradict": p.contradict }),
                 judge: judged.judge.to_string(),
             });
@@ -131,7 +131,11 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
             id: row.given.id.clone(),
             claim: row.given.text.clone(),
             evidence: row.given.evidence.iter().map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n\n"),
-            prediction: Prediction { gold: row.label, said: of_verdict(verdict), confidence },
+            prediction: Prediction {
+                gold: row.label,
+                said: of_verdict(verdict),
+                confidence: verdict.needs_evidence().then_some(confidence),
+            },
             detail: json!({
                 "verdict": verdict,
                 "confidence": confidence,
@@ -197,10 +201,10 @@ impl Report {
     }
 
     fn value(&self) -> Value {
-        let Evaluation { rows, accuracy, macro_f1, per_class, confusion, ece, reliability } = &self.evaluation;
+        let Evaluation { rows, accuracy, macro_f1, per_class, confusion, sided, ece, reliability } = &self.evaluation;
         json!({
             "rows": rows, "accuracy": accuracy, "macro_f1": macro_f1, "per_class": per_class, "confusion": confusion,
-            "ece": ece, "reliability": reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
+            "sided": sided, "ece": ece, "reliability": reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
         })
     }
 
@@ -212,11 +216,12 @@ impl Report {
         // Writing to a String cannot fail.
         let _infallible = writeln!(
             text,
-            "{}\naccuracy {:.3}  macro-F1 {:.3}  calibration error {:.3}  {:.1} ms a row\n",
+            "{}\naccuracy {:.3}  macro-F1 {:.3}  calibration error {:.3} of {} that take a side  {:.1} ms a row\n",
             output.paint(&title, Colour::Bold),
             found.accuracy,
             found.macro_f1,
             found.ece,
+            found.sided,
             self.ms_per_row(),
         );
         let _infallible = writeln!(text, "{:20} {:>9} {:>7} {:>6} {:>6}", "", "precision", "recall", "F1", "rows");

@@ -12,7 +12,8 @@ const BINS: usize = 15;
 pub struct Prediction {
     pub gold: &'static str,
     pub said: &'static str,
-    pub confidence: f64,
+    /// `None` where the judge takes no side and so is sure of nothing.
+    pub confidence: Option<f64>,
 }
 
 impl Prediction {
@@ -55,7 +56,10 @@ pub struct Evaluation {
     pub per_class: BTreeMap<&'static str, ClassFigures>,
     /// Rows by people's label, then by the judge's.
     pub confusion: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
-    /// Expected calibration error: mean distance between confidence and accuracy over the bins, weighted by their rows.
+    /// Rows about which the judge says how sure it is.
+    pub sided: usize,
+    /// Expected calibration error of those: mean distance between confidence and accuracy over the bins, weighted by their
+    /// rows.
     pub ece: f64,
     /// Bins that hold rows, lowest confidence first.
     pub reliability: Vec<ReliabilityBin>,
@@ -72,13 +76,15 @@ pub fn evaluate(rows: &[Prediction]) -> Evaluation {
         *confusion.entry(row.gold).or_default().entry(row.said).or_default() += 1;
     }
     let reliability = reliability(rows);
+    let sided = reliability.iter().map(|bin| bin.rows).sum();
     Evaluation {
         rows: rows.len(),
         accuracy: share(rows.iter().filter(|row| row.is_right()).count(), rows.len()),
         macro_f1: if gold.is_empty() { 0.0 } else { gold.iter().map(f1).sum::<f64>() / gold.len() as f64 },
         per_class,
         confusion,
-        ece: reliability.iter().map(|bin| share(bin.rows, rows.len()) * (bin.confidence - bin.accuracy).abs()).sum(),
+        sided,
+        ece: reliability.iter().map(|bin| share(bin.rows, sided) * (bin.confidence - bin.accuracy).abs()).sum(),
         reliability,
     }
 }
@@ -97,12 +103,12 @@ fn class(rows: &[Prediction], label: &str) -> ClassFigures {
 
 fn reliability(rows: &[Prediction]) -> Vec<ReliabilityBin> {
     let mut bins = [(0usize, 0usize, 0.0f64); BINS];
-    for row in rows {
-        let at = ((row.confidence.clamp(0.0, 1.0) * BINS as f64) as usize).min(BINS - 1);
+    for (row, sure) in rows.iter().filter_map(|row| Some((row, row.confidence?))) {
+        let at = ((sure.clamp(0.0, 1.0) * BINS as f64) as usize).min(BINS - 1);
         if let Some((count, right, confidence)) = bins.get_mut(at) {
             *count += 1;
             *right += usize::from(row.is_right());
-            *confidence += row.confidence;
+            *confidence += sure;
         }
     }
     let bin = |(at, (count, right, confidence)): (usize, (usize, usize, f64))| ReliabilityBin {
@@ -126,7 +132,7 @@ mod tests {
     use super::*;
 
     fn row(gold: &'static str, said: &'static str, confidence: f64) -> Prediction {
-        Prediction { gold, said, confidence }
+        Prediction { gold, said, confidence: Some(confidence) }
     }
 
     /// Computed by hand: supported has two of three found and one of three said wrongly.
@@ -157,6 +163,14 @@ mod tests {
         let found = evaluate(&[row("supported", "supported", 1.0), row("supported", "contested", 0.4)]);
         assert_eq!(found.per_class["contested"].support, 0);
         assert!((found.macro_f1 - found.per_class["supported"].f1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn who_takes_no_side_is_neither_too_sure_nor_too_modest() {
+        let silent = Prediction { gold: "not_enough_evidence", said: "not_enough_evidence", confidence: None };
+        let found = evaluate(&[silent, row("supported", "supported", 0.8)]);
+        assert_eq!((found.sided, found.reliability.len()), (1, 1));
+        assert!((found.ece - 0.2).abs() < 1e-9 && (found.accuracy - 1.0).abs() < 1e-9);
     }
 
     #[test]

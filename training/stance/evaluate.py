@@ -48,7 +48,8 @@ def all_logits(folder: Path, pairs: list[Pair]) -> torch.Tensor:
     if (folder / "model.onnx").exists():
         from transformers import PreTrainedTokenizerFast
 
-        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+        names = ["input_ids", "token_type_ids", "attention_mask"]
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), model_input_names=names)
         return onnx_logits(folder, encode(tokenizer, pairs))
     from transformers import AutoModelForSequenceClassification
 

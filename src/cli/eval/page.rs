@@ -1,5 +1,6 @@
 //! The figures as one page that stands alone: no script, nothing fetched.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -30,12 +31,13 @@ pub(super) fn page(name: &str, report: &Report, answers: &[Answer]) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{name}: evaluation</title><style>{STYLE}</style></head><body>\n<h1>{name}</h1>\n\
-         <p>{} rows, judged by {}. Accuracy {:.3}, macro-F1 {:.3}, calibration error {:.3}, {:.1} ms a row.</p>\n{}{}{}{}</body></html>\n",
+         <p>{} rows, judged by {}. Accuracy {:.3}, macro-F1 {:.3}, calibration error {:.3} of the {} that take a side, {:.1} ms a row.</p>\n{}{}{}{}</body></html>\n",
         found.rows,
         encode_text(&report.judge),
         found.accuracy,
         found.macro_f1,
         found.ece,
+        found.sided,
         report.ms_per_row(),
         classes(found),
         confusion(found),
@@ -133,7 +135,7 @@ fn diagram(bins: &[ReliabilityBin]) -> String {
 
 fn mistakes(answers: &[Answer]) -> String {
     let mut wrong: Vec<&Answer> = answers.iter().filter(|answer| !answer.prediction.is_right()).collect();
-    wrong.sort_by(|a, b| b.prediction.confidence.total_cmp(&a.prediction.confidence));
+    wrong.sort_by(|a, b| b.prediction.confidence.partial_cmp(&a.prediction.confidence).unwrap_or(Ordering::Equal));
     let mut list = format!(
         "<h2>Mistakes, the surest first</h2>\n<p class=\"note\">{} of {} rows are wrong.</p>\n",
         wrong.len(),
@@ -148,7 +150,7 @@ fn mistakes(answers: &[Answer]) -> String {
             encode_text(&answer.id),
             answer.prediction.gold,
             answer.prediction.said,
-            answer.prediction.confidence,
+            answer.prediction.confidence.unwrap_or_default(),
             encode_text(&answer.judge)
         );
     }
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_text_from_the_file_is_never_markup() {
-        let prediction = Prediction { gold: "entail", said: "neutral", confidence: 0.9 };
+        let prediction = Prediction { gold: "entail", said: "neutral", confidence: Some(0.9) };
         let answer = Answer {
             id: "<b>1</b>".to_owned(),
             claim: "<script>alert(1)</script>".to_owned(),
