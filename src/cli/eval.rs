@@ -5,9 +5,9 @@ mod rows;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -49,9 +49,11 @@ struct Answer {
 
 pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output: Output) -> Result<(), Failure> {
     let (rows, bad) = rows::read(file, output)?;
-    // Said before the work, not after it.
-    let mut predictions = wanted.predictions.map(created).transpose()?;
-    let page = wanted.html.map(created).transpose()?;
+    // Said before the work, not after it; what stands there is only replaced when there is something to put in its place.
+    apart(file, &wanted)?;
+    for path in wanted.predictions.iter().chain(&wanted.html) {
+        OpenOptions::new().create(true).append(true).open(path).map_err(|error| unwritable(path, &error))?;
+    }
     let services = app::judging(config).await?;
     let started = Instant::now();
     let answers = match &rows {
@@ -61,13 +63,15 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     let took = started.elapsed();
     let all: Vec<Prediction> = answers.iter().map(|answer| answer.prediction).collect();
     let report = Report { evaluation: evaluate(&all), judge: judges(&answers), took };
-    if let Some(out) = &mut predictions {
+    if let Some(path) = wanted.predictions {
+        let mut out = created(path)?;
         for answer in &answers {
             writeln!(out, "{}", answer.line())?;
         }
         out.flush()?;
     }
-    if let Some(mut out) = page {
+    if let Some(path) = wanted.html {
+        let mut out = created(path)?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
         out.write_all(page::page(&name, &report, &answers).as_bytes())?;
         out.flush()?;
@@ -80,9 +84,32 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
 }
 
 fn created(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path)
-        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", path.display())))?;
-    Ok(BufWriter::new(file))
+    Ok(BufWriter::new(File::create(path).map_err(|error| unwritable(path, &error))?))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("{} cannot be written: {error}", path.display()))
+}
+
+/// Refuses to write over the labelled file, or one output over the other.
+fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
+    let paths = [Some(file), wanted.predictions, wanted.html];
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in paths.into_iter().flatten() {
+        // What cannot be resolved is not there yet, and is told apart by its name.
+        let real = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+        if seen.contains(&real) {
+            return Err(Failure::new(
+                2,
+                format!(
+                    "{} is named twice: the labelled file, --predictions and --html must be files of their own",
+                    path.display()
+                ),
+            ));
+        }
+        seen.push(real);
+    }
+    Ok(())
 }
 
 async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Result<Vec<Answer>, Failure> {
@@ -94,11 +121,12 @@ async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Resu
         for (row, judged) in some.iter().zip(judge_pairs(services, &pairs).await?) {
             let p = judged.probabilities;
             let (said, confidence) = likeliest(&p, is_two_way);
+            let gold = if is_two_way && row.label != rows::ENTAIL { rows::NOT_ENTAIL } else { row.label };
             answers.push(Answer {
                 id: row.id.clone(),
                 claim: row.claim.clone(),
                 evidence: row.evidence.clone(),
-                prediction: Prediction { gold: row.label, said, confidence: Some(confidence) },
+                prediction: Prediction { gold, said, confidence: Some(confidence) },
                 detail: json!({ "entail": p.entail, "neutral": p.neutral, "contradict": p.contradict }),
                 judge: judged.judge.to_string(),
             });

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Tier, Verdict};
 use crate::pipeline::rescore::{Rescored, Terms, judge_again};
-use crate::store::Rejudged;
+use crate::store::{Rejudged, StoreError};
 
 /// Items read at once.
 const BATCH: i64 = 100;
@@ -31,7 +31,16 @@ struct Tally {
     changed: u64,
     /// Those that were judged anew, or removed, while this ran: left as they are.
     overtaken: u64,
+    /// Those that stay as they are for another reason.
+    left: Vec<Left>,
     changes: Vec<Change>,
+}
+
+/// An item that could not be judged again, or not written.
+#[derive(Debug, Serialize)]
+struct Left {
+    item_id: String,
+    why: String,
 }
 
 /// One claim that changed.
@@ -74,17 +83,17 @@ pub(super) async fn run(
             ));
         }
     };
-    let done = pass(config, &opened, since, dry_run, output).await;
-    opened.close().await?;
-    let tally = done?;
-    if output.json {
-        let mut value = serde_json::to_value(&tally)?;
-        if let Some(object) = value.as_object_mut() {
-            object.insert("dry_run".to_owned(), json!(dry_run));
-        }
-        return output.value(&value);
+    let mut tally = Tally::default();
+    let done = pass(config, &opened, since, dry_run, output, &mut tally).await;
+    let closed = opened.close().await;
+    // What was written before a failure is written: it is told either way.
+    tally.show(dry_run, output)?;
+    done?;
+    closed?;
+    match tally.left.len() {
+        0 => Ok(()),
+        count => Err(Failure::failed(format!("{count} item(s) were left as they are; see above"))),
     }
-    output.text(&tally.text(dry_run, output))
 }
 
 async fn pass(
@@ -93,33 +102,55 @@ async fn pass(
     since: Option<DateTime<Utc>>,
     dry_run: bool,
     output: Output,
-) -> Result<Tally, Failure> {
+    tally: &mut Tally,
+) -> Result<(), Failure> {
     let store = &opened.store;
     let terms: Terms = app::rescore_terms(config, store).await?;
     let bar = output.progress(u64::try_from(store.judged_count(since).await?).unwrap_or(0));
-    let (mut tally, mut after) = (Tally::default(), String::new());
+    let mut after = String::new();
     loop {
-        let batch = store.judgements(since, &after, BATCH).await?;
-        let Some(last) = batch.last() else { break };
-        after.clone_from(&last.result.item_id);
-        for stored in &batch {
+        let page = store.judgements(since, &after, BATCH).await?;
+        let Some(last) = page.last else { break };
+        after = last;
+        bar.inc((page.read.len() + page.unreadable.len()) as u64);
+        for (item_id, error) in page.unreadable {
+            tally.left.push(Left { item_id, why: error.to_string() });
+        }
+        for stored in &page.read {
             tally.items += 1;
             let Some(rescored) = judge_again(stored, &terms) else { continue };
             let rows: Vec<Rejudged<'_>> =
                 rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
-            if dry_run || store.write_rejudged(&rescored.result, stored.evaluated_at, &rows).await? {
+            if dry_run {
                 tally.take(&rescored);
-            } else {
-                tally.overtaken += 1;
+                continue;
+            }
+            match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows).await {
+                Ok(true) => tally.take(&rescored),
+                Ok(false) => tally.overtaken += 1,
+                Err(error @ StoreError::NoEvidence { .. }) => {
+                    tally.left.push(Left { item_id: stored.result.item_id.clone(), why: error.to_string() });
+                }
+                Err(error) => return Err(error.into()),
             }
         }
-        bar.inc(batch.len() as u64);
     }
     bar.finish_and_clear();
-    Ok(tally)
+    Ok(())
 }
 
 impl Tally {
+    fn show(&self, dry_run: bool, output: Output) -> Result<(), Failure> {
+        if !output.json {
+            return output.text(&self.text(dry_run, output));
+        }
+        let mut value = serde_json::to_value(self)?;
+        if let Some(object) = value.as_object_mut() {
+            object.insert("dry_run".to_owned(), json!(dry_run));
+        }
+        output.value(&value)
+    }
+
     fn take(&mut self, rescored: &Rescored) {
         self.changed += 1;
         self.changes.extend(rescored.claims.iter().map(|claim| Change {
@@ -165,6 +196,9 @@ impl Tally {
         if self.overtaken > 0 {
             let _infallible =
                 writeln!(text, "{} item(s) were judged anew meanwhile and left as they are", self.overtaken);
+        }
+        for Left { item_id, why } in &self.left {
+            let _infallible = writeln!(text, "{}  left as it is: {why}", output.paint(item_id, Colour::Bold));
         }
         text
     }

@@ -86,7 +86,7 @@ fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<Da
         .or_else(|| day_month(rest, reference))
         .or_else(|| month_day(rest, reference))
         .or_else(|| quarter(rest))
-        .or_else(|| decade(rest))
+        .or_else(|| decade(rest, is_the(lexemes, index)))
         .or_else(|| year(rest, before, closes_a_period(lexemes, index)))
         .or_else(|| reference.and_then(|moment| relative::relative(rest, before, moment.date_naive())))
 }
@@ -198,13 +198,16 @@ fn year_word(rest: &[Lexeme<'_>]) -> usize {
 fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
     let (first, mut taken) = day_number(rest)?;
     let mut last = first;
-    // "3–5 May", "с 13 по 29 января", "в ночь с 20 на 21 июля".
+    // "3–5 May", "с 13 по 29 января", "в ночь с 20 на 21 июля"; "5 and 6 May", but "5 and 10 May" are two days.
     let joins = |lexeme: &Lexeme<'_>| {
         ['-', '–', '—'].into_iter().any(|sign| lexeme.is_sign(sign))
-            || matches!(lexeme.word(), Some("to" | "and" | "through" | "по" | "до" | "на" | "и" | "і" | "та"))
+            || matches!(lexeme.word(), Some("to" | "through" | "по" | "до" | "на"))
     };
-    if rest.get(taken).is_some_and(joins)
+    let lists = |lexeme: &Lexeme<'_>| matches!(lexeme.word(), Some("and" | "и" | "і" | "та"));
+    let next_day = |day: u32| day == first + 1;
+    if rest.get(taken).is_some_and(|lexeme| joins(lexeme) || lists(lexeme))
         && let Some((day, more)) = rest.get(taken + 1..).and_then(day_number)
+        && (next_day(day) || rest.get(taken).is_some_and(joins))
     {
         last = day;
         taken += 1 + more;
@@ -311,9 +314,9 @@ fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
 }
 
 /// 1990s, 1990-е, 1990-х.
-fn decade(rest: &[Lexeme<'_>]) -> Option<Found> {
+fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
     let [number, next, ..] = rest else { return None };
-    let year = year_number(number).or_else(|| decade_of_two_digits(rest)).filter(|year| year % 10 == 0)?;
+    let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0)?;
     let glued = next.start == number.end;
     let taken = if glued && next.word() == Some("s") {
         2
@@ -328,14 +331,23 @@ fn decade(rest: &[Lexeme<'_>]) -> Option<Found> {
     Some((year_of(year)?.0, year_of(year + 9)?.1, taken + year_word(rest.get(taken..).unwrap_or_default())))
 }
 
-/// "90-х годов", "80s": of the last century, for those before the thirties may be of this one.
-fn decade_of_two_digits(rest: &[Lexeme<'_>]) -> Option<i32> {
+/// "the 80s", "the early 90s", "the '60s". "In his 80s" is an age, "30s" a span.
+fn is_the(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+    let passed = |lexeme: &&Lexeme<'_>| {
+        lexeme.word().is_none() || matches!(lexeme.word(), Some("early" | "late" | "mid" | "middle"))
+    };
+    let before = lexemes.get(index.saturating_sub(4)..index).unwrap_or_default();
+    before.iter().rev().find(|lexeme| !passed(lexeme)).and_then(Lexeme::word) == Some("the")
+}
+
+/// "90-х годов", "the 80s": of the last century, for those before the thirties may be of this one.
+fn decade_of_two_digits(rest: &[Lexeme<'_>], is_the: bool) -> Option<i32> {
     let [number, next, ..] = rest else { return None };
     let short = number.integer().filter(|short| number.text.len() == 2 && (30..100).contains(short))?;
     let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
     // "рок 80-х": so many things are rarely counted with that ending.
     let alone = short >= 50 && next.is_sign('-') && rest.get(2).is_some_and(|ending| ending.word() == Some("х"));
-    (next.word() == Some("s") || named || alone).then(|| i32::try_from(1900 + short).ok()).flatten()
+    ((next.word() == Some("s") && is_the) || named || alone).then(|| i32::try_from(1900 + short).ok()).flatten()
 }
 
 /// Words before four digits that make them a year.

@@ -168,7 +168,9 @@ impl Reader<'_> {
             let bounds = (value.amount, value.amount);
             return Some((vec![self.finish(start, value.next, bounds, unit, Comparator::Exact, 1.0)], value.next));
         }
-        let negative = self.is_negative(index);
+        if self.is_negative(index) {
+            value.amount = -value.amount;
+        }
         let (unit, end) = self.unit_after(value.next);
         let first = Stated {
             value,
@@ -187,8 +189,7 @@ impl Reader<'_> {
         if comparator == Comparator::Exact {
             comparator = comparators::after(&self.lexemes, end).unwrap_or(Comparator::Exact);
         }
-        let amount = if negative { -value.amount } else { value.amount };
-        let (low, last_digit, unit) = first.in_base(amount);
+        let (low, last_digit, unit) = first.in_base(value.amount);
         Some((vec![self.finish(index, end, (low, low), unit, comparator, last_digit)], end))
     }
 

@@ -12,7 +12,7 @@ use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Note, Origin, Tier, Verdict};
 use crate::inference::rules::RULES;
 use crate::judging::credibility::credibility;
-use crate::judging::numbers;
+use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 use crate::judging::scoring::Scoring;
@@ -94,14 +94,6 @@ fn claim_again(
         .filter(|((_, now), then)| figures(now) != figures(&then.passage))
         .map(|((_, now), _)| now)
         .collect();
-    let claim_profile = TextProfile::new(&before.text, language, stored.claim_date, &[]);
-    let checks: Vec<numbers::NumberCheck> = passages
-        .iter()
-        .map(|passage| {
-            let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);
-            numbers::compare(&claim_profile, &profile)
-        })
-        .collect();
     let told = Told {
         claim_id: &before.claim_id,
         text: &before.text,
@@ -109,14 +101,36 @@ fn claim_again(
         source: before.source,
         judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
         only_fact_checks,
-        auto_correct: stored.auto_correct.unwrap_or(true),
+        auto_correct: false,
         passages: &passages,
-        checks: &checks,
+        checks: &[],
         reviews: &stored.reviews,
     };
-    let after = decide::result(&told, &assessment, terms.scoring.relevance_floor, terms.passages_shown);
-    let is_same = same(before, &after, &assessment) && changed.is_empty();
-    (!is_same).then(|| RescoredClaim { before: before.clone(), after, passages: changed })
+    let (floor, shown) = (terms.scoring.relevance_floor, terms.passages_shown);
+    let after = decide::result(&told, &assessment, floor, shown);
+    if same(before, &after, &assessment) && changed.is_empty() {
+        return None;
+    }
+    // A correction needs every passage's numbers compared: only now, as most claims do not get here.
+    let checks = checks(before, stored, &passages, language);
+    let told = Told { auto_correct: stored.auto_correct.unwrap_or(true), checks: &checks, ..told };
+    let after = decide::result(&told, &assessment, floor, shown);
+    Some(RescoredClaim { before: before.clone(), after, passages: changed })
+}
+
+/// The numbers of each passage beside those of the claim.
+fn checks(
+    claim: &ClaimResult,
+    stored: &StoredClaim,
+    passages: &[JudgedPassage],
+    language: Option<&str>,
+) -> Vec<NumberCheck> {
+    let claim = TextProfile::new(&claim.text, language, stored.claim_date, &[]);
+    let check = |passage: &JudgedPassage| {
+        let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);
+        numbers::compare(&claim, &profile)
+    };
+    passages.iter().map(check).collect()
 }
 
 /// What a passage counts for today, and whether its domain is denied.

@@ -52,7 +52,7 @@ pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft};
 pub use queue::TableQueue;
-pub use rescore::{Rejudged, StoredClaim, StoredJudgement, StoredPassage};
+pub use rescore::{Judgements, Rejudged, StoredClaim, StoredJudgement, StoredPassage};
 pub use sources::SourceRow;
 pub use usage::{ProviderUsage, UsageDelta};
 

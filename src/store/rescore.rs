@@ -1,6 +1,6 @@
 //! What was judged, with everything its verdicts rest on, and what judging it again makes of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -21,6 +21,16 @@ pub struct StoredJudgement {
     /// As it stands in the row; a result that was made anew meanwhile has another.
     pub evaluated_at: DateTime<Utc>,
     pub claims: Vec<StoredClaim>,
+}
+
+/// Judged items, a page of them.
+#[derive(Debug, Default)]
+pub struct Judgements {
+    pub read: Vec<StoredJudgement>,
+    /// Items that hold what this version cannot read, and what that is.
+    pub unreadable: BTreeMap<String, StoreError>,
+    /// The id behind which the next page begins; `None` where this page is empty.
+    pub last: Option<String>,
 }
 
 /// What a claim's verdict rests on.
@@ -73,7 +83,7 @@ impl Store {
         since: Option<DateTime<Utc>>,
         after: &str,
         limit: i64,
-    ) -> Result<Vec<StoredJudgement>, StoreError> {
+    ) -> Result<Judgements, StoreError> {
         let items = sqlx::query(
             "SELECT item_id, result, evaluated_at FROM items
              WHERE item_id > $2 AND ($1::timestamptz IS NULL OR evaluated_at >= $1) ORDER BY item_id LIMIT $3",
@@ -83,26 +93,37 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;
-        let mut judgements = Vec::with_capacity(items.len());
+        let mut page = Judgements::default();
+        let mut ids: Vec<String> = Vec::with_capacity(items.len());
         for row in &items {
-            let result: serde_json::Value = row.try_get("result")?;
-            judgements.push(StoredJudgement {
-                result: serde_json::from_value(result)
-                    .map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
-                evaluated_at: row.try_get("evaluated_at")?,
-                claims: Vec::new(),
-            });
+            let id: String = row.try_get("item_id")?;
+            match serde_json::from_value::<ItemResult>(row.try_get("result")?) {
+                Ok(result) => {
+                    let evaluated_at = row.try_get("evaluated_at")?;
+                    page.read.push(StoredJudgement { result, evaluated_at, claims: Vec::new() });
+                }
+                Err(error) => {
+                    page.unreadable.insert(id.clone(), StoreError::Corrupt { detail: error.to_string() });
+                }
+            }
+            ids.push(id);
         }
-        let ids: Vec<String> = judgements.iter().map(|one| one.result.item_id.clone()).collect();
-        let mut claims = self.stored_claims(&ids).await?;
-        for judgement in &mut judgements {
+        let mut claims = self.stored_claims(&ids, &mut page.unreadable).await?;
+        page.read.retain(|one| !page.unreadable.contains_key(&one.result.item_id));
+        for judgement in &mut page.read {
             let wanted = judgement.result.claims.iter().filter_map(|claim| claims.remove(&claim.claim_id));
             judgement.claims = wanted.collect();
         }
-        Ok(judgements)
+        page.last = ids.pop();
+        Ok(page)
     }
 
-    async fn stored_claims(&self, items: &[String]) -> Result<HashMap<String, StoredClaim>, StoreError> {
+    /// The claims of these items by their ids; an item with a row that cannot be read is put among `unreadable`.
+    async fn stored_claims(
+        &self,
+        items: &[String],
+        unreadable: &mut BTreeMap<String, StoreError>,
+    ) -> Result<HashMap<String, StoredClaim>, StoreError> {
         let mut claims = HashMap::new();
         let found = sqlx::query(
             "SELECT claim_id, claim_date, confidence_threshold, searched, auto_correct FROM claims WHERE item_id = ANY($1)",
@@ -133,7 +154,10 @@ impl Store {
         .await?;
         for row in &passages {
             if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
-                claim.passages.push(passage(row)?);
+                match passage(row) {
+                    Ok(passage) => claim.passages.push(passage),
+                    Err(error) => note_unreadable(row, error, unreadable)?,
+                }
             }
         }
         let reviews =
@@ -143,7 +167,10 @@ impl Store {
                 .await?;
         for row in &reviews {
             if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
-                claim.reviews.push(review(row)?);
+                match review(row) {
+                    Ok(review) => claim.reviews.push(review),
+                    Err(error) => note_unreadable(row, error, unreadable)?,
+                }
             }
         }
         Ok(claims)
@@ -215,6 +242,19 @@ impl Store {
         transaction.commit().await?;
         Ok(true)
     }
+}
+
+/// Puts the row's item among the unreadable where its content is at fault; any other error is the caller's.
+fn note_unreadable(
+    row: &PgRow,
+    error: StoreError,
+    unreadable: &mut BTreeMap<String, StoreError>,
+) -> Result<(), StoreError> {
+    if !matches!(error, StoreError::Corrupt { .. }) {
+        return Err(error);
+    }
+    unreadable.entry(row.try_get("item_id")?).or_insert(error);
+    Ok(())
 }
 
 #[derive(Serialize)]

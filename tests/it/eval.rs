@@ -44,6 +44,25 @@ async fn pairs_are_judged_and_the_figures_add_up() {
 }
 
 #[tokio::test]
+async fn in_two_way_files_what_is_not_entailed_is_one_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pairs.jsonl");
+    let row = |evidence: &str, label: &str| {
+        serde_json::json!({ "claim": "The bridge was opened in 2019.", "evidence": evidence, "label": label })
+            .to_string()
+    };
+    let rows = [
+        row("The bridge was opened in 2019.", "entail"),
+        row("Bread is baked of flour.", "not_entail"),
+        row("The bridge was opened in 2017.", "contradict"),
+    ];
+    std::fs::write(&file, rows.join("\n")).unwrap();
+    let found = eval(&[text(&file), "--json"]).await.json();
+    assert_eq!(found["confusion"]["not_entail"]["not_entail"], 2, "{found:#}");
+    assert_eq!(found["confusion"].as_object().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn claims_get_a_verdict_from_their_texts() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("claims.jsonl");
@@ -93,4 +112,10 @@ async fn what_cannot_be_read_is_said_and_costs_only_itself() {
     assert!(eval(&["/nowhere/at/all.jsonl"]).await.stderr.contains("cannot be read"));
     let unwritable = eval(&[text(&file), "--html", "/nowhere/at/all.html"]).await;
     assert_eq!(unwritable.code, 1);
+    std::fs::write(&file, good).unwrap();
+    let over = eval(&[text(&file), "--predictions", text(&file)]).await;
+    assert!(over.code == 2 && over.stderr.contains("named twice"), "{}", over.stderr);
+    let one = folder.path().join("out");
+    assert_eq!(eval(&[text(&file), "--predictions", text(&one), "--html", text(&one)]).await.code, 2);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), good, "the labels are as they were");
 }

@@ -163,8 +163,8 @@ impl Server {
         gate.ask(request, asker, |response| verdict(response, |body| Ok(body.to_vec()))).await
     }
 
-    /// One answer per input, in order, in as many requests as the server wants. `model` is what the metrics call it, `body` makes a request's body from some of
-    /// the inputs; `read` puts its answer into their order, or says what is wrong with it.
+    /// One answer per input, in order, in as many requests as the server wants. `model` is what the metrics call it, `body`
+    /// makes a request's body from some of the inputs; `read` puts its answer into their order, or says what is wrong with it.
     pub(super) async fn all<A: DeserializeOwned, T>(
         &self,
         (model, path): (&'static str, &str),

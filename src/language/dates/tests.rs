@@ -108,6 +108,23 @@ fn relative_dates_need_a_reference() {
 }
 
 #[test]
+fn two_digits_are_a_decade_where_they_are_told_as_one() {
+    for text in ["the 80s", "the early 80s", "in the '80s", "80-х годов", "рок 80-х"] {
+        assert_eq!(spans(text), ["1980-01-01..1989-12-31"], "{text}");
+    }
+    for text in ["a man in his 80s", "ran for 30s", "her late 60s"] {
+        assert!(spans(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn days_of_one_month_are_a_period_only_where_nothing_lies_between() {
+    assert_eq!(spans("5 and 6 May 2024"), ["2024-05-05..2024-05-06"]);
+    assert_eq!(spans("с 13 по 29 января 2006 года"), ["2006-01-13..2006-01-29"]);
+    assert_eq!(spans("5 and 10 May 2024"), ["2024-05-10"], "not the days between");
+}
+
+#[test]
 fn the_words_of_a_date_are_kept() {
     let found = dates("Он умер 5 марта 1953 года в Москве", None);
     assert_eq!(found[0].text, "5 марта 1953 года");

@@ -21,7 +21,13 @@ impl Reader<'_> {
             let compares = self.lexemes.get(index + 1).and_then(Lexeme::word) == Some("as");
             return (!compares).then(|| plain(times, index + 1));
         }
-        if let Some(scale) = words::lone_scale(word).filter(|_| comparators::before(&self.lexemes, index).is_some()) {
+        // "Более тысячи двухсот" is not a thousand.
+        let goes_on = self
+            .lexemes
+            .get(index + 1)
+            .is_some_and(|next| next.is_number() || next.word().is_some_and(|next| words::cardinal(next).is_some()));
+        let told = !goes_on && comparators::before(&self.lexemes, index).is_some();
+        if let Some(scale) = words::lone_scale(word).filter(|_| told) {
             return Some(Value {
                 amount: scale,
                 last_digit: scale,

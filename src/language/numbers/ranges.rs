@@ -1,6 +1,6 @@
 //! Two numbers that belong together: ranges, changes from one to another, sides of a thing, feet with inches.
 
-use super::{Comparator, Quantity, Reader, Stated, Unit, units};
+use super::{Comparator, Quantity, Reader, Stated, Unit, comparators, units};
 use crate::language::lexer::{Kind, Lexeme};
 
 /// How two numbers are joined.
@@ -28,7 +28,9 @@ impl Reader<'_> {
         if connector.is_sign('×') || matches!(connector.word(), Some("x" | "х")) {
             return Some(Joint::Two);
         }
-        let before = self.word_at(index.checked_sub(1));
+        // The sign of a negative number stands between.
+        let signed = usize::from(self.is_negative(index) && self.word_at(index.checked_sub(1)).is_none());
+        let before = self.word_at(index.checked_sub(1 + signed));
         match (connector.word()?, before) {
             ("to", Some("from")) | ("до", Some("с" | "со" | "з" | "із" | "зі")) => Some(Joint::Two),
             ("to", _) | ("and" | "и" | "і" | "та", Some("between" | "между" | "між")) | ("до", Some("от" | "від")) => {
@@ -72,8 +74,10 @@ impl Reader<'_> {
             let sides = !self.is_a_change(first.end) && !self.is_listed(first.end);
             let shares = first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
             return shares.then(|| {
-                let one = self.finish(index, first.end, (a, a), own, Comparator::Exact, digit);
-                let other = self.finish(start, end, (b, b), unit, Comparator::Exact, last_digit);
+                // "About 50 and 30 metres": both are meant so.
+                let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+                let one = self.finish(index, first.end, (a, a), own, comparator, digit);
+                let other = self.finish(start, end, (b, b), unit, comparator, last_digit);
                 (vec![one, other], end)
             });
         }
@@ -110,6 +114,7 @@ impl Reader<'_> {
         let end = at + 1 + usize::from(named);
         let height = feet.in_base(feet.value.amount).0 + f64::from(inches) * INCH;
         let bounds = (height, height);
-        Some((vec![self.finish(index, end, bounds, Unit::Measure("m"), Comparator::Exact, INCH)], end))
+        let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+        Some((vec![self.finish(index, end, bounds, Unit::Measure("m"), comparator, INCH)], end))
     }
 }

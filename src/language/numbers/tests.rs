@@ -244,11 +244,21 @@ fn a_change_and_two_sides_share_their_unit() {
         ("rose from 5 to 10 million", [5e6, 1e7]),
         ("oil on canvas, 30 x 28 in.", [0.762, 0.7112]),
         ("бег на 50 и 30 метров", [50.0, 30.0]),
+        ("rose from -5 to 10 degrees", [-5.0, 10.0]),
     ] {
         let found = quantities(text, None);
         assert_eq!(found.len(), 2, "{text}: {found:#?}");
         assert!(found.iter().zip(expected).all(|(one, value)| near(one.low, value)), "{text}: {found:#?}");
     }
+}
+
+#[test]
+fn what_is_said_of_two_numbers_is_said_of_both() {
+    for one in quantities("about 50 and 30 metres", Some("en")) {
+        assert_eq!(one.comparator, Comparator::About, "{one:?}");
+    }
+    states("about 6-foot-4", 1.9304, 1.9304, Unit::Measure("m"), Comparator::About);
+    states("-5 to 10 degrees", -5.0, 10.0, Unit::Measure("°C"), Comparator::Exact);
 }
 
 #[test]

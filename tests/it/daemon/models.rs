@@ -12,7 +12,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use crate::support::app::TestApp;
-use crate::support::daemon::until;
+use crate::support::daemon::{finish, until};
 use crate::support::stories::{self, TOLD, item};
 
 /// An NLI model on a text-embeddings-inference server: sure that everything follows, as long as it is there.
@@ -98,6 +98,36 @@ async fn an_item_whose_model_fails_is_judged_by_rule_and_may_be_run_again() {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     }
     app.finish(daemon).await;
+}
+
+/// Reading costs most where nothing can come of it.
+#[tokio::test]
+async fn passages_of_another_subject_are_not_put_to_the_model() {
+    let server = ModelServer::default();
+    let environment = [
+        ("INFERENCE_EMBEDDER", "hashed".to_owned()),
+        ("INFERENCE_RERANKER", "lexical".to_owned()),
+        ("INFERENCE_STANCE", "auto".to_owned()),
+        ("INFERENCE_STANCE_URL", format!("http://{}", server.start().await)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("claims.jsonl");
+    let asked = async |texts: &[&str]| {
+        let evidence: Vec<Value> = texts.iter().map(|text| json!({ "text": text })).collect();
+        let claim = "The parliament of Orlesk passed the budget for 2024 on Monday.";
+        let row = json!({ "claim": claim, "evidence": evidence, "label": "supported" });
+        std::fs::write(&file, row.to_string()).unwrap();
+        let before = server.pairs.load(Ordering::Relaxed);
+        let done = finish(&environment, &["eval", file.to_str().unwrap(), "--json"], "").await.json();
+        assert_eq!(done["judge"], "model:test/nli", "{done:#}");
+        server.pairs.load(Ordering::Relaxed) - before
+    };
+    let told = "The parliament of Orlesk passed its budget for 2024 on Monday evening.";
+    let told_again = "On Monday the budget of Orlesk for 2024 was passed by the parliament with 210 votes.";
+    let alone = asked(&[told]).await;
+    assert!(asked(&[told, told_again]).await > alone, "a second text of the subject is read");
+    assert_eq!(asked(&[told, "Tomatoes like warm soil and much water in June and July."]).await, alone);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
