@@ -6,9 +6,10 @@
   and the same model answers differently from one machine to the next.
 * Activations: uint8, one scale per token, computed while running. The usual dynamic quantisation
   has one scale per tensor: a text's answer then depends on which other texts share its batch.
-* Embedding tables: int8, one scale per row. Rows are gathered first and only those become floats.
+* Embedding tables: int8, one scale per row; with `--table-bits 4` the tables of words two to a byte. Rows are gathered
+  first and only those become floats.
 
-Products of two activations, normalisation, softmax and the last linear layer (`Gemm`) stay f32.
+Products of two activations, normalisation, softmax and small last layers (`Gemm`) stay f32.
 """
 
 from __future__ import annotations
@@ -34,8 +35,16 @@ ACTIVATION_STEP = 1 / 128
 SMALLEST_SCALE = 1e-9
 # Tables smaller than this are not worth two more operators.
 MINIMUM_TABLE_ELEMENTS = 4096
+# Tables larger than this hold words, which bear four bits; positions, which are added to every word, keep eight.
+MINIMUM_HALVED_ELEMENTS = 1 << 20
+# A nibble holds -8 to 7 with this added.
+NIBBLE_CENTRE = 8
+# Last layers smaller than this stay f32.
+MINIMUM_GEMM_ELEMENTS = 1 << 16
 # Shares of the largest weight tried as the channel's range; clipping a rare outlier can cost less than coarse steps.
 CLIP_SHARES = np.linspace(0.7, 1.0, 16, dtype=np.float32)
+# The same for rows of four bits. With 7/8 among them a table that is rounded already comes out as it went in.
+ROW_SHARES = np.linspace(0.5, 1.0, 21, dtype=np.float32)
 
 
 @dataclass
@@ -44,6 +53,7 @@ class Rewriter:
 
     model: ModelProto
     keep: set[str] = field(default_factory=set)
+    table_bits: int = 8
     nodes: list[NodeProto] = field(default_factory=list)
     activations: dict[str, tuple[str, str]] = field(default_factory=dict)
     tensors: dict[str, TensorProto] = field(default_factory=dict)
@@ -89,6 +99,26 @@ def quantise_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """`table` [rows, hidden] as int8 and scales [rows, 1]."""
     scale = np.maximum(np.abs(table).max(axis=1, keepdims=True) / TABLE_LIMIT, SMALLEST_SCALE).astype(np.float32)
     return np.rint(table / scale).astype(np.int8), scale
+
+
+def quantise_rows_halved(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`table` [rows, hidden] as integers from -8 to 7 and scales [rows, 1], each with the least squared error."""
+    low, high = -NIBBLE_CENTRE, NIBBLE_CENTRE - 1
+    largest = np.maximum(np.abs(table).max(axis=1, keepdims=True), SMALLEST_SCALE).astype(np.float32)
+    best_error = np.full((len(table), 1), np.inf, dtype=np.float32)
+    best_scale = largest / high
+    for share in ROW_SHARES:
+        scale = largest * share / high
+        error = np.square(table - np.clip(np.rint(table / scale), low, high) * scale).sum(axis=1, keepdims=True)
+        better = error < best_error
+        best_error[better], best_scale[better] = error[better], scale[better]
+    return np.clip(np.rint(table / best_scale), low, high).astype(np.int8), best_scale.astype(np.float32)
+
+
+def rounded_rows(table: np.ndarray) -> np.ndarray:
+    """`table` as a model of four-bit rows will read it."""
+    integers, scale = quantise_rows_halved(table)
+    return integers.astype(np.float32) * scale
 
 
 def quantise_activation(rewriter: Rewriter, name: str) -> tuple[str, str]:
@@ -139,9 +169,41 @@ def quantise_table(rewriter: Rewriter, node: NodeProto, table: np.ndarray) -> No
     rewriter.node("Mul", [cast, scales], output)
 
 
-def gather_axis(node: NodeProto) -> int:
-    """The axis of a Gather; 0 when it does not say."""
-    return next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+def halve_table(rewriter: Rewriter, node: NodeProto, table: np.ndarray) -> None:
+    """Replace `Gather(table, ids)` by a gather of bytes that hold two values each: a row's first half low, its second high."""
+    name, indices, output = node.input[0], node.input[1], node.output[0]
+    integers, scale = quantise_rows_halved(table)
+    nibbles = (integers + NIBBLE_CENTRE).astype(np.uint8)
+    half = table.shape[1] // 2
+    rewriter.constant(f"{name}_nibbles", nibbles[:, :half] | (nibbles[:, half:] << 4))
+    rewriter.constant(f"{name}_scale", scale)
+    for constant, value in (("sixteenth", 1 / 16), ("sixteen", 16), ("centre", NIBBLE_CENTRE)):
+        rewriter.constant(f"nibble_{constant}", np.array(value, dtype=np.float32))
+    rows = rewriter.node("Gather", [f"{name}_nibbles", indices], f"{output}_rows", axis=0)
+    scales = rewriter.node("Gather", [f"{name}_scale", indices], f"{output}_scales", axis=0)
+    both = rewriter.node("Cast", [rows], f"{output}_bytes", to=TensorProto.FLOAT)
+    shifted = rewriter.node("Mul", [both, "nibble_sixteenth"], f"{output}_shifted")
+    high = rewriter.node("Floor", [shifted], f"{output}_high")
+    above = rewriter.node("Mul", [high, "nibble_sixteen"], f"{output}_above")
+    low = rewriter.node("Sub", [both, above], f"{output}_low")
+    joined = rewriter.node("Concat", [low, high], f"{output}_joined", axis=-1)
+    centred = rewriter.node("Sub", [joined, "nibble_centre"], f"{output}_centred")
+    rewriter.node("Mul", [centred, scales], output)
+
+
+def quantise_gemm(rewriter: Rewriter, node: NodeProto, weight: np.ndarray) -> None:
+    """Replace `Gemm(activation, weight, bias)` by an integer product and a sum."""
+    output = node.output[0]
+    if attribute(node, "transB", 0):
+        weight = np.ascontiguousarray(weight.T)
+    product = helper.make_node("MatMul", list(node.input[:2]), [f"{output}_before_bias"])
+    quantise_product(rewriter, product, weight)
+    rewriter.node("Add", [f"{output}_before_bias", node.input[2]], output)
+
+
+def attribute(node: NodeProto, name: str, default: int) -> int:
+    """An integer attribute of a node; `default` when it does not say."""
+    return next((found.i for found in node.attribute if found.name == name), default)
 
 
 def rewrite(rewriter: Rewriter, node: NodeProto) -> None:
@@ -150,8 +212,14 @@ def rewrite(rewriter: Rewriter, node: NodeProto) -> None:
         weight = rewriter.array(node.input[1])
         if weight is not None and weight.ndim == 2 and node.input[0] not in rewriter.tensors:
             return quantise_product(rewriter, node, weight)
-    if node.op_type == "Gather" and gather_axis(node) == 0:
+    if node.op_type == "Gemm" and len(node.input) == 3 and not attribute(node, "transA", 0):
+        weight = rewriter.array(node.input[1])
+        if weight is not None and weight.size >= MINIMUM_GEMM_ELEMENTS:
+            return quantise_gemm(rewriter, node, weight)
+    if node.op_type == "Gather" and attribute(node, "axis", 0) == 0:
         table = rewriter.array(node.input[0])
+        if rewriter.table_bits == 4 and table is not None and table.ndim == 2 and table.size >= MINIMUM_HALVED_ELEMENTS:
+            return halve_table(rewriter, node, table)
         if table is not None and table.ndim == 2 and table.size >= MINIMUM_TABLE_ELEMENTS:
             return quantise_table(rewriter, node, table)
     rewriter.nodes.append(node)
@@ -165,13 +233,13 @@ def used_tensors(rewriter: Rewriter) -> list[TensorProto]:
     return [tensor for name, tensor in rewriter.tensors.items() if name in used]
 
 
-def quantise(source: Path, target: Path, keep: set[str] | None = None) -> int:
+def quantise(source: Path, target: Path, keep: set[str] | None = None, table_bits: int = 8) -> int:
     """Write the quantised `source` to `target`; gives the number of integer products.
 
-    `keep` names MatMul nodes that stay f32.
+    `keep` names MatMul nodes that stay f32; `table_bits` is 8, or 4 for tables of words two values to a byte.
     """
     model = onnx.load(source)
-    rewriter = Rewriter(model, keep or set())
+    rewriter = Rewriter(model, keep or set(), table_bits)
     for node in model.graph.node:
         rewrite(rewriter, node)
     tensors = used_tensors(rewriter)
@@ -190,8 +258,9 @@ def main() -> None:
     parser.add_argument("source", type=Path, help="f32 ONNX file, as written by export.py")
     parser.add_argument("target", type=Path, help="int8 ONNX file to write")
     parser.add_argument("--keep", nargs="*", default=[], metavar="NODE", help="MatMul nodes that stay f32")
+    parser.add_argument("--table-bits", type=int, choices=(4, 8), default=8, help="bits of a word table's values")
     arguments = parser.parse_args()
-    products = quantise(arguments.source, arguments.target, set(arguments.keep))
+    products = quantise(arguments.source, arguments.target, set(arguments.keep), arguments.table_bits)
     size = arguments.target.stat().st_size / 1e6
     print(f"{arguments.target}: {products} integer products, {size:.1f} MB")
 

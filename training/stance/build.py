@@ -17,11 +17,15 @@ from pathlib import Path
 from .balance import balanced
 from .embedding import embedder
 from .neighbours import Neighbourhood, window
+from .perturb import perturbed
 from .records import LABELS, NOT_ENTAIL, UNKNOWN, Pair, one_epoch, read_all, split, write
 from .swaps import bound, direction_swap, name_swap, negation_swap, number_swap, word_swap
 
 #: Sources whose hypothesis is a claim of the world and whose premise is a passage of a text.
 CLAIM_LIKE = ("fever", "exfever", "feverous_dev", "check_covid", "vitaminc_sample", "fever_symmetric_dev")
+
+#: Sources whose pairs are changed at random for the teacher to answer, and most pairs of one.
+CHANGED_FROM, CHANGED_CAP = (*CLAIM_LIKE, "mnli", "scitail", "snli_cad"), 12000
 
 #: Made pairs of one epoch, by kind.
 MADE_CAPS = {"silent": 12000, "around": 6000, "number": 3500, "bound": 2500, "unit": 600, "direction": 3500,
@@ -101,6 +105,15 @@ def draw(sources: dict[str, list[Pair]], near: Neighbourhood, seed: int) -> list
     return [window(pair, LONGEST_PREMISE) for pair in people + capped(made_from(people, near, rng), rng)]
 
 
+def at_random(sources: dict[str, list[Pair]], embed, count: int, rng: random.Random) -> list[Pair]:
+    """`count` pairs of changed claims; the sources are gone through again, and changed otherwise, until there are so many."""
+    pool = [pair for name in CHANGED_FROM for pair in rng.sample(sources[name], min(len(sources[name]), CHANGED_CAP))]
+    near, made = Neighbourhood.of(pool, embed), []
+    while len(made) < count:
+        made += perturbed(near, count - len(made), rng)
+    return made
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl files of labelled pairs")
@@ -108,6 +121,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=2, help="how often the sources are drawn from and changed")
     parser.add_argument("--open", type=int, default=30000, help="pairs that only the teacher answers")
+    parser.add_argument("--perturbed", type=int, default=60000, help="changed claims that only the teacher answers")
     parser.add_argument("--labelled", type=int, default=55000, help="labelled pairs that the student learns beside those")
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()
@@ -117,7 +131,8 @@ def main() -> None:
     near = Neighbourhood.of([pair for name in CLAIM_LIKE for pair in sources[name]], embed)
     drawn = [pair for number in range(arguments.draws) for pair in draw(sources, near, arguments.seed + 1 + number)]
     labelled = mixed(drawn, rng)
-    unlabelled = once([window(pair, LONGEST_PREMISE) for pair in near.open(arguments.open, rng)], Counter())
+    unlabelled = near.open(arguments.open, rng) + at_random(sources, embed, arguments.perturbed, rng)
+    unlabelled = once([window(pair, LONGEST_PREMISE) for pair in unlabelled], Counter())
     held_near = Neighbourhood.of([pair for pair in held if pair.source in CLAIM_LIKE], embed)
     held = [window(pair, LONGEST_PREMISE) for pair in held + held_near.silent(rng, per_claim=1)]
     rng.shuffle(labelled)

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from .calibrate import Calibration, expected_calibration_error
+from .heads import classifier
 from .model import encode, logits_of, tokenizer_of
 from .records import ENTAIL, LABELS, NOT_ENTAIL, Pair
 from .train import macro_f1
@@ -51,9 +52,7 @@ def all_logits(folder: Path, pairs: list[Pair]) -> torch.Tensor:
         names = ["input_ids", "token_type_ids", "attention_mask"]
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), model_input_names=names)
         return onnx_logits(folder, encode(tokenizer, pairs))
-    from transformers import AutoModelForSequenceClassification
-
-    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    model = classifier(folder)
     return logits_of(model, encode(tokenizer_of(folder), pairs))
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoTokenizer
 
+from .heads import classifier
 from .records import CONTRADICT, ENTAIL, LABELS, NEUTRAL, NOT_ENTAIL, UNKNOWN, Pair
 
 #: Passage and claim together, in word pieces.
@@ -16,7 +17,7 @@ LONGEST = 256
 
 def fresh(base: Path, dropout: float = 0.1) -> nn.Module:
     """The base encoder with a new head of three labels in the order of LABELS; a base that has such a head keeps it."""
-    config = AutoConfig.from_pretrained(
+    return classifier(
         base,
         num_labels=len(LABELS),
         id2label=dict(enumerate(LABELS)),
@@ -24,7 +25,6 @@ def fresh(base: Path, dropout: float = 0.1) -> nn.Module:
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout / 2,
     )
-    return AutoModelForSequenceClassification.from_pretrained(base, config=config)
 
 
 def tokenizer_of(folder: Path):

@@ -12,13 +12,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from export import export, load
+from export import export
 from folder import write_manifest, write_tokenizer
 from quantise import quantise
 
 from .calibrate import Calibration, expected_calibration_error, fit, weights_of
 from .card import card
 from .evaluate import all_logits, evaluate
+from .heads import classifier
 from .model import LONGEST
 from .records import LABELS, read
 
@@ -30,8 +31,10 @@ def write_models(trained: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     twin = trained / "onnx"
     twin.mkdir(parents=True, exist_ok=True)
-    export(load(trained, "classifier"), "classifier", twin / "model.onnx")
-    quantise(twin / "model.onnx", out / "model.onnx")
+    # Attention in plain operators, as the exporter wants it.
+    model = classifier(trained, dtype=torch.float32, attn_implementation="eager").eval()
+    export(model, "classifier", twin / "model.onnx")
+    quantise(twin / "model.onnx", out / "model.onnx", table_bits=4)
     for folder in (twin, out):
         write_tokenizer(trained / "tokenizer.json", folder / "tokenizer.json")
     shutil.copyfile(HERE / "LICENSE", out / "LICENSE")

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForSequenceClassification
 
+from .heads import classifier
 from .model import encode, logits_of, tokenizer_of
 from .records import read
 
@@ -30,7 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     tokenizer = tokenizer_of(arguments.model)
-    model = AutoModelForSequenceClassification.from_pretrained(arguments.model).bfloat16().to(arguments.device)
+    model = classifier(arguments.model).bfloat16().to(arguments.device)
     for path in sorted(arguments.build.glob("train_*.jsonl")):
         out = arguments.out / f"{path.stem}.pt"
         if out.exists():
