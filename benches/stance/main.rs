@@ -56,6 +56,9 @@ enum What {
         /// A reranker's folder beside it.
         #[arg(long)]
         reranker: Option<PathBuf>,
+        /// A stance model's folder beside it: what it does not call neutral is relevant.
+        #[arg(long)]
+        stance: Option<PathBuf>,
     },
     /// Weights of the lexical leaning, from MNLI's pairs in `nli_train`.
     Fit,
@@ -69,8 +72,13 @@ async fn main() -> ExitCode {
         What::Judge { model, set, predictions } => {
             judge::run(data, most, model.as_deref(), set, predictions.as_deref()).await
         }
-        What::Relevance { embedder, reranker } => {
-            relevance::run(data, most, embedder.as_deref(), reranker.as_deref()).await
+        What::Relevance { embedder, reranker, stance } => {
+            let models = relevance::Models {
+                embedder: embedder.as_deref(),
+                reranker: reranker.as_deref(),
+                stance: stance.as_deref(),
+            };
+            relevance::run(data, most, models).await
         }
         What::Fit => fit::run(data, most),
     };

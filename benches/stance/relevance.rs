@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corroborate::inference::hashed::HashedEmbedder;
-use corroborate::inference::local::{LocalEmbedder, LocalReranker};
+use corroborate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
 use corroborate::inference::routed::EmbeddingReranker;
 use corroborate::inference::rules::LexicalReranker;
-use corroborate::inference::{Embedder, ModelFolder, Pair, Reranker};
+use corroborate::inference::{Embedder, InferenceError, ModelFolder, Pair, Reranker, StanceModel as _};
 use corroborate::judging::profile::TextProfile;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -32,16 +33,36 @@ struct Question {
 /// A way to tell relevance: its name, what embeds for it, and what ranks.
 type Way = (String, Arc<dyn Embedder>, Arc<dyn Reranker>);
 
-pub(crate) async fn run(
-    data: &Path,
-    most: usize,
-    embedder: Option<&Path>,
-    reranker: Option<&Path>,
-) -> Result<(), String> {
+/// The folders of the models that are compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Models<'a> {
+    pub(crate) embedder: Option<&'a Path>,
+    pub(crate) reranker: Option<&'a Path>,
+    pub(crate) stance: Option<&'a Path>,
+}
+
+/// A stance model's 1 − P(neutral): what settles a claim is about it.
+#[derive(Debug)]
+struct Settles(LocalStance);
+
+impl Reranker for Settles {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
+        Box::pin(async move {
+            let judged = self.0.judge(pairs).await?;
+            Ok(judged.iter().map(|one| 1.0 - one.probabilities.neutral).collect())
+        })
+    }
+}
+
+pub(crate) async fn run(data: &Path, most: usize, models: Models<'_>) -> Result<(), String> {
     let folder = |dir: &Path| ModelFolder::read(dir).map_err(|error| error.to_string());
     let words: Arc<dyn Embedder> = Arc::new(HashedEmbedder::default());
     let mut kinds: Vec<Way> = vec![("lexical, hashed words".to_owned(), Arc::clone(&words), Arc::new(LexicalReranker))];
-    if let Some(dir) = embedder {
+    if let Some(dir) = models.embedder {
         let found = folder(dir)?;
         let model: Arc<dyn Embedder> = Arc::new(LocalEmbedder::load(&found).map_err(|error| error.to_string())?);
         let range = found.manifest.cosine.ok_or("its model.toml gives no `cosine`, between which relevance rises")?;
@@ -49,10 +70,12 @@ pub(crate) async fn run(
         kinds.push((format!("lexical, {}", model.name()), Arc::clone(&model), Arc::new(LexicalReranker)));
         kinds.push((cosine.name().to_owned(), model, cosine));
     }
-    if let Some(dir) = reranker {
+    if let Some(dir) = models.reranker {
         let model = LocalReranker::load(&folder(dir)?).map_err(|error| error.to_string())?;
-        kinds.push((model.name().to_owned(), words, Arc::new(model)));
+        kinds.push((model.name().to_owned(), Arc::clone(&words), Arc::new(model)));
     }
+    let settles =
+        models.stance.map(|dir| LocalStance::load(&folder(dir)?).map_err(|error| error.to_string())).transpose()?;
     for (name, embedder, reranker) in &kinds {
         if let Some(questions) = same_page(data, most, embedder.as_ref()).await? {
             show("fm2, same page", name, &questions, reranker.as_ref()).await?;
@@ -60,6 +83,13 @@ pub(crate) async fn run(
         if let Some(questions) = tweets(data, most, embedder.as_ref()).await? {
             show("checkthat2020 dev", name, &questions, reranker.as_ref()).await?;
         }
+    }
+    // Ten thousand claims a tweet are not for a model that reads each with it.
+    if let Some(model) = settles
+        && let Some(questions) = same_page(data, most, words.as_ref()).await?
+    {
+        let name = format!("1 - P(neutral) of {}", model.name());
+        show("fm2, same page", &name, &questions, &Settles(model)).await?;
     }
     Ok(())
 }

@@ -291,7 +291,8 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
         return is_english();
     }
     let few = latin.len() <= 5;
-    if few && accented == 0.0 && !info.is_reliable() {
+    if few && accented == 0.0 && !info.is_reliable() && !latin.iter().any(|word| TELLING_OTHERS.contains(word.as_str()))
+    {
         // A short line in plain Latin letters ("Trump wins", "NATO expands"): English is the best guess, and no more.
         return Detection { language: Some("en".to_owned()), confidence: 0.4, mixed: false };
     }
@@ -315,6 +316,18 @@ const TELLING_ENGLISH: &str = "the and of to is was were are that with for this 
     said says";
 
 static TELLING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TELLING_ENGLISH.split_whitespace().collect());
+
+/// Frequent words of other languages in plain Latin letters that are neither English nor part of names one meets in English:
+/// a short line with one of them is not English, whatever else it is.
+const OTHERS: &str = "der das und ist nicht auf zur zum einfach ich sie wir ein eine het niet voor zijn wordt ook naar maar dat dit \
+    wat aan bij ons nie vir daar og det som til ikke hva och att inte finns eller vil kan bli jeg est sont dans \
+    pour avec une qui pas nous vous una estos esta este muy todos todas esto foi quem mais uma nao isso seu sua \
+    sono della delle proprio credo questo ancora invece amb ens dels sau sunt pentru ini itu dari pada untuk \
+    dengan telah tidak akan bisa saja sangat juga kalian kami mereka oleh ng mga jak przez oraz czy jego od kao \
+    samo oli joka mutta vuoden tai saab muidugi bir bu ve ile bunu lehet vele hogy nem egy esse autem erant estas \
+    tio tion kaj yn yw";
+
+static TELLING_OTHERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| OTHERS.split_whitespace().collect());
 
 fn english_share(words: &[&String]) -> f64 {
     let telling = words.iter().filter(|word| TELLING.contains(word.as_str())).count();
@@ -366,6 +379,8 @@ mod tests {
             ("Der Präsident hat das Gesetz unterschrieben und ist nicht gekommen", "de"),
             ("El presidente firmó la ley del presupuesto y se fue para siempre", "es"),
             ("Trump wins", "en"),
+            ("MIT study: Dan Brown sells", "en"),
+            ("Das ging einfach nicht.", "de"),
             ("Москва", "ru"),
             ("Київ", "uk"),
         ] {
@@ -401,7 +416,7 @@ mod tests {
 
     #[test]
     fn news_sentences_get_their_language() {
-        for (code, least) in [("ru", 0.98), ("uk", 0.97), ("en", 0.97)] {
+        for (code, least) in [("ru", 0.98), ("uk", 0.98), ("en", 0.98)] {
             let Some((right, mixed, all)) = measure(code) else { return };
             assert!(right as f64 >= least * all as f64, "{code}");
             assert!(mixed * 100 <= all * 2, "{code}: too many called mixed");
@@ -423,7 +438,7 @@ mod tests {
             others += lines;
         }
         println!("other languages called English: {english}/{others}");
-        assert!(english * 100 <= others * 4);
+        assert!(english * 100 <= others * 2);
     }
 
     #[test]

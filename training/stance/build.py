@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=2, help="how often the sources are drawn from and changed")
     parser.add_argument("--open", type=int, default=30000, help="pairs that only the teacher answers")
-    parser.add_argument("--perturbed", type=int, default=60000, help="changed claims that only the teacher answers")
+    parser.add_argument("--perturbed", type=int, default=20000, help="changed claims that only the teacher answers")
     parser.add_argument("--labelled", type=int, default=55000, help="labelled pairs that the student learns beside those")
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()

@@ -176,8 +176,12 @@ fn check_worthy_sentences_rank_higher() {
         })
         .collect();
     let area = auc(&rows);
-    println!("check-worthiness on {} sentences: AUC {area:.3}", rows.len());
-    assert!(area > 0.75);
+    // The threshold that was best on the training part.
+    let said = rows.iter().filter(|(worth, _)| *worth >= 0.3).count();
+    let both = rows.iter().filter(|(worth, gold)| *worth >= 0.3 && *gold).count();
+    let f1 = 2.0 * both as f64 / (said + rows.iter().filter(|(_, gold)| *gold).count()) as f64;
+    println!("check-worthiness on {} sentences: AUC {area:.3}, F1 {f1:.3}", rows.len());
+    assert!(area > 0.92 && f1 > 0.8);
 }
 
 proptest! {

@@ -21,9 +21,29 @@ static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     FACTUAL.split_whitespace().flat_map(|word| tokens::tokens(word, None)).map(|token| token.stem).collect()
 });
 
-/// Words of talk: the speaker, the hearer, what may be.
-const TALK: &str = "i i'm i've i'd i'll me my we we're we've let's you your you're would could might maybe perhaps hope want think believe going question \
-    я мы мне мой ты вы вам ваш может возможно хочу думаю надеюсь ми мені мій ви може можливо хочу думаю сподіваюся";
+/// Words as they stand: deeds that are done, amounts, and what is voted, fought or paid for. A stem would not tell "sent"
+/// from "send".
+const DONE: &str = "was were had did didn't wasn't weren't hasn't supported opposed voted vetoed said says told took taken fought \
+    passed proposed reduced ran sent brought tried covered failed promised added held called saw became went came left \
+    began caused happened indicated produced imported exported tested invaded attacked bombed arrested convicted \
+    sentenced thousands hundreds thousand hundred majority half quarter per average total number largest smallest \
+    lowest worst wealthiest record evidence fact data bill law laws legislation amendment treaty agreement sanctions \
+    troops missiles weapons nuclear military insurance premiums medicare funding spending loans oil crime murder \
+    recession poverty illegal ago since until department administration companies businesses already never under \
+    because был была были сказал сказала заявил заявила сообщил сообщила проголосовал отправил провёл провел провела \
+    сократил обещал напал арестован осуждён осужден приговорён приговорен тысячи тысяч сотни сотен большинство половина \
+    всего був була були сказав заявив повідомив повідомила проголосував відправив провів скоротив обіцяв напав \
+    заарештований засуджений тисячі тисяч сотні сотень більшість";
+
+static DONE_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| DONE.split_whitespace().collect());
+
+/// Words of talk: the speaker, the hearer, what may be, shall be or is good.
+const TALK: &str = "i i'm i've i'd i'll me my we we're we've let's you your you're would could might maybe perhaps hope want think \
+    believe going question я мы мне мой ты вы вам ваш может возможно хочу думаю надеюсь ми мені мій ви може можливо \
+    сподіваюся will be can need needs must let should ought shall gonna wants make can't cannot good better great \
+    wonderful important tough strong opportunity opportunities future tomorrow tonight answer if please thank thanks \
+    feel love god sure нужно надо должен должны следует будет будем давайте хорошо лучше важно спасибо пожалуйста если \
+    завтра потрібно треба мусимо слід буде будемо добре краще важливо дякую якщо";
 
 static TALK_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TALK.split_whitespace().collect());
 
@@ -35,14 +55,17 @@ pub(super) fn check_worthiness(text: &str, kind: ClaimKind, language: Option<&st
     let figures = stated.iter().filter(|quantity| !matches!(quantity.unit, Unit::Identifier | Unit::Ordinal)).count();
     let names = entities(text, language, &[]);
     let strong = names.iter().filter(|name| name.kind != EntityKind::Misc).count();
-    let factual = all.iter().filter(|token| FACTUAL_STEMS.contains(&token.stem)).count();
+    let factual =
+        |token: &&tokens::Token| FACTUAL_STEMS.contains(&token.stem) || DONE_WORDS.contains(token.text.as_str());
+    let factual = all.iter().filter(factual).count();
     let talk = all.iter().filter(|token| TALK_WORDS.contains(token.text.as_str())).count();
-    let sum = -1.6
-        + 1.1 * figures.min(2) as f64
+    // Weights of a logistic regression on the English sentences of CheckThat 2024, training part, to two digits.
+    let sum = -2.06
+        + 1.04 * figures.min(2) as f64
         + 0.35 * strong.min(3) as f64
-        + 0.45 * factual.min(3) as f64
-        + 0.12 * content.min(12) as f64
-        - 0.55 * talk.min(3) as f64;
+        + 0.65 * factual.min(4) as f64
+        + 0.08 * content.min(12) as f64
+        - 0.47 * talk.min(5) as f64;
     let worth = 1.0 / (1.0 + (-sum).exp());
     match kind {
         ClaimKind::Factual => worth,
