@@ -9,6 +9,8 @@ use regex::{Captures, Regex};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedDate {
     pub at: DateTime<Utc>,
+    /// The day as it is written, whatever day it was at Greenwich.
+    pub day: NaiveDate,
     /// False when only a day was given (`at` is then its midnight).
     pub has_time: bool,
     /// False when no zone was given (`at` then takes the time as UTC).
@@ -56,7 +58,8 @@ fn digits_only(text: &str) -> Option<ParsedDate> {
 }
 
 fn epoch(seconds: i64) -> Option<ParsedDate> {
-    Some(ParsedDate { at: DateTime::from_timestamp(seconds, 0)?, has_time: true, has_zone: true })
+    let at = DateTime::from_timestamp(seconds, 0)?;
+    Some(ParsedDate { at, day: at.date_naive(), has_time: true, has_zone: true })
 }
 
 const TIME: &str = r"(?:[T\s,]+(?:at\s+|um\s+|в\s+|о\s+|\|\s*|-\s+)?(?P<h>\d{1,2})[:.h](?P<mi>\d{2})(?:[:.](?P<s>\d{2})(?:[.,]\d{1,9})?)?\s*(?P<ap>[AaPp]\.?[Mm]\b\.?)?)?";
@@ -149,7 +152,7 @@ fn assemble(day: NaiveDate, time: Option<NaiveTime>, zone: Option<&str>) -> Opti
         Some(offset) => offset.from_local_datetime(&naive).single()?.with_timezone(&Utc),
         None => naive.and_utc(),
     };
-    Some(ParsedDate { at, has_time: time.is_some(), has_zone: offset.is_some() })
+    Some(ParsedDate { at, day, has_time: time.is_some(), has_zone: offset.is_some() })
 }
 
 /// Zone names that news feeds write. An unknown word is no zone, not a wrong one.
@@ -267,6 +270,38 @@ fn leading_number(token: &str) -> Option<u32> {
     if digits.is_empty() || tail > 3 { None } else { digits.parse().ok() }
 }
 
+static WITHIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)(?:^|[^\d.\p{L}]) (?P<date>
+            (?:19|20)\d{2}-\d{2}-\d{2}
+          | \d{1,2}\.\s?\d{1,2}\.\s?(?: (?:19|20)\d{2} | \d{2} )
+          | \d{1,2}\.?\s(?:de\s)?\p{L}{3,10}\.?\s(?:de\s)?(?:19|20)\d{2}
+          | \p{L}{3,10}\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s(?:19|20)\d{2}
+        ) (?:$|[^\d.\p{L}]|\.(?:\s|$))",
+    )
+    .ok()
+});
+
+/// The one day inside a short line ("Cup • 02.02.2022", "Party, 30.10.23", "Ann Lee / 7 November 2023"). None where it holds
+/// two: of what happens from one day to another.
+pub(super) fn date_within(line: &str) -> Option<ParsedDate> {
+    let mut days = WITHIN.as_ref()?.captures_iter(line).filter_map(|found| {
+        let text = found.name("date")?.as_str();
+        let (head, year) = text.rsplit_once('.').unwrap_or((text, ""));
+        // Two digits are a year of this century only behind dots, and not one far ahead.
+        match year.trim().parse::<u32>() {
+            Ok(short @ 0..=40) if year.trim().len() == 2 => parse_dated(&[head, ".20", &short_year(short)].concat()),
+            _ => parse_dated(text),
+        }
+    });
+    let first = days.next()?;
+    days.all(|other| other.day == first.day).then_some(first)
+}
+
+fn short_year(year: u32) -> String {
+    format!("{year:02}")
+}
+
 static IN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})([/_\-])(?P<m>0?[1-9]|1[0-2])[/_\-](?P<d>0?[1-9]|[12]\d|3[01])(?:[/_\-.]|$)",
@@ -286,7 +321,7 @@ static IN_PATH_DAY_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The day in an address (`/2024/05/03/`, `/20240503/`, `-2024-05-03`): publishers put the day of publication there.
-pub(super) fn date_in_path(path: &str) -> Option<DateTime<Utc>> {
+pub(super) fn date_in_path(path: &str) -> Option<ParsedDate> {
     let found = [&IN_PATH, &IN_PATH_COMPACT, &IN_PATH_DAY_FIRST]
         .into_iter()
         .find_map(|regex| regex.as_ref().and_then(|regex| regex.captures(path)))?;
@@ -295,7 +330,7 @@ pub(super) fn date_in_path(path: &str) -> Option<DateTime<Utc>> {
         return None;
     }
     let day = NaiveDate::from_ymd_opt(year_of(&found)?, number(&found, "m")?, number(&found, "d")?)?;
-    assemble(day, None, None).map(|parsed| parsed.at).filter(|at| is_plausible(*at))
+    assemble(day, None, None).filter(|parsed| is_plausible(parsed.at))
 }
 
 #[cfg(test)]
@@ -410,8 +445,26 @@ mod tests {
     }
 
     #[test]
+    fn lines_hold_one_day() {
+        for (line, day) in [
+            ("Handball Schweiz • 02.02.2022", Some("2022-02-02")),
+            ("Party, 30.10.23", Some("2023-10-30")),
+            ("am 25.08.2015 22:30", Some("2015-08-25")),
+            ("Peter Grimm / 07.11.2023 / 09:30 /", Some("2023-11-07")),
+            ("Datum: 26. Januar 2022", Some("2022-01-26")),
+            ("by Ann Lee, November 7th, 2023 in News", Some("2023-11-07")),
+            ("01.02.2022 – 05.02.2022, Wien", None),
+            ("Version 1.2.2022.4", None),
+            ("IP 10.10.10.10", None),
+            ("Tel. 030 12 34 56", None),
+        ] {
+            assert_eq!(date_within(line).map(|found| found.day.to_string()).as_deref(), day, "{line}");
+        }
+    }
+
+    #[test]
     fn addresses_carry_the_day() {
-        let day = |path: &str| date_in_path(path).map(|at| at.format("%Y-%m-%d").to_string());
+        let day = |path: &str| date_in_path(path).map(|found| found.at.format("%Y-%m-%d").to_string());
         assert_eq!(day("/world/2024/05/03/title").as_deref(), Some("2024-05-03"));
         assert_eq!(day("/news/title-2024-05-03").as_deref(), Some("2024-05-03"));
         assert_eq!(day("/20240503/title.html").as_deref(), Some("2024-05-03"));

@@ -282,7 +282,8 @@ fn dates_of_htmldate() {
         let file =
             places.map(|place| unpacked.path().join(place).join(name(row))).into_iter().find(|file| file.is_file());
         let (Some(file), Ok(url)) = (file, Url::parse(address)) else { continue };
-        // A page may be too short for an article and still carry a date: only the metadata is asked here.
+        // A page may be too short for an article and still carry a date: only the metadata is asked here, for the day as it
+        // is written (the labels are days of the pages' own zones).
         let found = super::published_of(&std::fs::read(file).unwrap(), &url);
         let found = found.map(|at| at.format("%Y-%m-%d").to_string());
         match found {

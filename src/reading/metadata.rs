@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::dates::ParsedDate;
 use super::json_ld::{self, addresses, boolean, string, types};
 use super::page::{DateKind, Page, language_code};
 use super::{dates, text};
@@ -68,7 +69,7 @@ pub(super) struct Metadata {
     pub(super) site_name: Option<String>,
     pub(super) author: Option<String>,
     pub(super) publisher: Option<String>,
-    pub(super) published_at: Option<DateTime<Utc>>,
+    pub(super) published: Option<ParsedDate>,
     pub(super) modified_at: Option<DateTime<Utc>>,
     pub(super) language: Option<String>,
     pub(super) canonical: Option<Url>,
@@ -101,12 +102,12 @@ pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Meta
         .flatten()
         .filter(|name| !name.is_empty())
         .collect();
-    let (published_at, modified_at) = published_and_modified(page, nodes, article, url);
+    let (published, modified) = published_and_modified(page, nodes, article, url);
     Metadata {
         title: title(page, article, &names),
         author: author(page, article),
-        published_at,
-        modified_at,
+        published,
+        modified_at: modified.map(|date| date.at),
         language: language(page, nodes, article),
         based_on: article.and_then(|node| node.get("isBasedOn")).map(addresses).unwrap_or_default(),
         description: of_article("description")
@@ -304,8 +305,8 @@ fn published_and_modified(
     nodes: &[Map<String, Value>],
     article: Option<&Map<String, Value>>,
     url: &Url,
-) -> (Option<DateTime<Utc>>, Option<DateTime<Utc>>) {
-    let stated = |node: &Map<String, Value>, key: &str| string(node, key).and_then(|text| dates::parse_date(&text));
+) -> (Option<ParsedDate>, Option<ParsedDate>) {
+    let stated = |node: &Map<String, Value>, key: &str| string(node, key).and_then(|text| dates::parse_dated(&text));
     let in_nodes = |key: &str| {
         article.and_then(|node| stated(node, key)).or_else(|| {
             let pages = nodes
@@ -314,12 +315,16 @@ fn published_and_modified(
             pages.into_iter().find_map(|node| stated(node, key))
         })
     };
-    let in_tags = |tags: &[&str]| tags.iter().find_map(|tag| page.meta(&[tag]).and_then(dates::parse_date));
+    let in_tags = |tags: &[&str]| tags.iter().find_map(|tag| page.meta(&[tag]).and_then(dates::parse_dated));
     let marked = |kind: DateKind, after_heading: bool| {
         page.dates
             .iter()
             .filter(|mark| mark.kind == kind && (mark.after_heading || !after_heading))
-            .find_map(|mark| dates::parse_date(&mark.value))
+            .find_map(|mark| dates::parse_dated(&mark.value))
+    };
+    let within = |kind: DateKind| {
+        let marks = page.dates.iter().filter(|mark| mark.kind == kind && mark.after_heading);
+        marks.filter_map(|mark| dates::date_within(&mark.value)).next()
     };
     let modified =
         in_nodes("dateModified").or_else(|| in_tags(&MODIFIED_TAGS)).or_else(|| marked(DateKind::Modified, false));
@@ -333,7 +338,9 @@ fn published_and_modified(
         .or_else(|| marked(DateKind::Labelled, true))
         .or_else(|| marked(DateKind::Time, false))
         .or_else(|| marked(DateKind::Labelled, false))
-        .or_else(|| marked(DateKind::Line, true));
+        .or_else(|| marked(DateKind::Line, true))
+        .or_else(|| within(DateKind::Labelled))
+        .or_else(|| within(DateKind::Line));
     (published, modified)
 }
 
@@ -377,7 +384,10 @@ mod tests {
             "https://a.example/story",
         );
         assert_eq!(found.title.as_deref(), Some("Own story"));
-        assert_eq!((day(found.published_at).as_str(), day(found.modified_at).as_str()), ("2021-02-03", "2021-02-04"));
+        assert_eq!(
+            (day(found.published.map(|date| date.at)).as_str(), day(found.modified_at).as_str()),
+            ("2021-02-03", "2021-02-04")
+        );
         assert_eq!(found.author.as_deref(), Some("Ann, Bob"));
         assert_eq!(found.publisher.as_deref(), Some("A Paper"));
         assert_eq!(found.language.as_deref(), Some("uk"));
@@ -390,18 +400,26 @@ mod tests {
     fn every_date_tag_is_read_and_modified_stays_apart() {
         for tag in PUBLISHED_TAGS {
             let found = metadata(&format!(r#"<meta name="{tag}" content="2021-02-03">"#), "https://a.example/x");
-            assert_eq!((day(found.published_at).as_str(), found.modified_at), ("2021-02-03", None), "{tag}");
+            assert_eq!(
+                (day(found.published.map(|date| date.at)).as_str(), found.modified_at),
+                ("2021-02-03", None),
+                "{tag}"
+            );
         }
         for tag in MODIFIED_TAGS {
             let found = metadata(&format!(r#"<meta property="{tag}" content="2021-02-03">"#), "https://a.example/x");
-            assert_eq!((found.published_at, day(found.modified_at).as_str()), (None, "2021-02-03"), "{tag}");
+            assert_eq!(
+                (found.published.map(|date| date.at), day(found.modified_at).as_str()),
+                (None, "2021-02-03"),
+                "{tag}"
+            );
         }
     }
 
     #[test]
     fn dates_fall_back_in_order() {
         let path = "https://a.example/2020/05/06/x";
-        let day_of = |html: &str, url: &str| day(metadata(html, url).published_at);
+        let day_of = |html: &str, url: &str| day(metadata(html, url).published.map(|date| date.at));
         assert_eq!(day_of(r#"<body><h1>T</h1><time datetime="2021-02-03">x</time>"#, path), "2021-02-03");
         assert_eq!(day_of(r#"<body><span itemprop="datePublished" content="2021-02-03"></span>"#, path), "2021-02-03");
         assert_eq!(day_of(r#"<body><span class="date">20.11.2026</span><h1>T</h1>"#, path), "2020-05-06");

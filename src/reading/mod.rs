@@ -134,7 +134,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
         site_name: stated.site_name,
         author: stated.author,
         publisher: stated.publisher,
-        published_at: stated.published_at,
+        published_at: stated.published.map(|date| date.at),
         modified_at: stated.modified_at,
         canonical: stated.canonical,
         based_on: stated.based_on,
@@ -149,12 +149,12 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     })
 }
 
-/// The publication date alone, for measuring it on pages that are no articles.
+/// The day of publication alone, for measuring it on pages that are no articles.
 #[cfg(test)]
-fn published_of(bytes: &[u8], url: &Url) -> Option<DateTime<Utc>> {
+fn published_of(bytes: &[u8], url: &Url) -> Option<chrono::NaiveDate> {
     let (decoded, _, _) = decode(bytes, None);
     let page = page::read(&Document::from(nesting::limit(&decoded).as_ref()));
-    metadata::read(&page, &json_ld::read(&page.json_ld).nodes, url).published_at
+    metadata::read(&page, &json_ld::read(&page.json_ld).nodes, url).published.map(|date| date.day)
 }
 
 /// A plain text file: blank lines part its paragraphs.

@@ -1,6 +1,7 @@
 //! One walk over the document that notes everything the other readers ask for, so that a page is walked once and not
 //! once per question.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use dom_query::{Document, NodeData, NodeId, NodeRef};
@@ -179,7 +180,7 @@ impl Page {
 
     /// Short text behind the first heading that holds a year: only lines in the article's head, not lists of others.
     fn note_line(&mut self, node: &NodeRef<'_>) {
-        if self.headings.is_empty() || self.lines >= 40 {
+        if self.headings.is_empty() || self.lines >= 120 {
             return;
         }
         let line = node.query_or(None, |inner| match &inner.data {
@@ -197,8 +198,8 @@ impl Page {
 
     fn note_date<'a>(&mut self, node: &NodeRef<'_>, name: &str, attribute: &impl Fn(&str) -> Option<&'a str>) {
         let property = attribute("itemprop").unwrap_or_default();
-        let class = attribute("class").unwrap_or_default();
-        let id = attribute("id").unwrap_or_default();
+        let (class, id) = (parted(attribute("class").unwrap_or_default()), parted(attribute("id").unwrap_or_default()));
+        let (class, id) = (class.as_ref(), id.as_ref());
         let is_match =
             |regex: &Option<Regex>, text: &str| !text.is_empty() && regex.as_ref().is_some_and(|r| r.is_match(text));
         let says_modified = is_match(&MODIFIED_CLASS, class) || is_match(&MODIFIED_CLASS, id);
@@ -250,6 +251,23 @@ impl Page {
             self.dates.push(DateMark { kind, value, after_heading: !self.headings.is_empty() });
         }
     }
+}
+
+/// `itemPostDate` as `item-Post-Date`.
+fn parted(name: &str) -> Cow<'_, str> {
+    if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(name);
+    }
+    let mut parted = String::with_capacity(name.len() + 4);
+    let mut after_small = false;
+    for letter in name.chars() {
+        if after_small && letter.is_ascii_uppercase() {
+            parted.push('-');
+        }
+        after_small = letter.is_ascii_lowercase();
+        parted.push(letter);
+    }
+    Cow::Owned(parted)
 }
 
 fn is_challenge(text: &str) -> bool {
