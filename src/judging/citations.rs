@@ -1,5 +1,5 @@
 //! Which passages a verdict is shown with: two or three, the strongest for it, from different groups, the newest first
-//! among equals.
+//! among equals. Where both sides are heard, a group that takes both is heard on both.
 
 use std::collections::BTreeSet;
 
@@ -29,9 +29,9 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
     // The sides take turns, so that both are heard before either is heard twice.
     loop {
         let mut moved = false;
-        for queue in &mut queues {
+        for (side, queue) in queues.iter_mut().enumerate() {
             let next = queue.find(|index| {
-                passages.get(*index).is_some_and(|passage| groups.insert(passage.independent_group.as_str()))
+                passages.get(*index).is_some_and(|passage| groups.insert((side, passage.independent_group.as_str())))
             });
             if let Some(index) = next {
                 chosen.push(index);
@@ -98,6 +98,9 @@ mod tests {
         assert_eq!(choose(Verdict::Outdated, &sources, 0.3), vec![3, 0, 1]);
         assert_eq!(choose(Verdict::Refuted, &sources, 0.3), vec![3]);
         assert!(choose(Verdict::NotVerifiable, &sources, 0.3).is_empty());
+        let [one, _, other, mut against] = sources;
+        against.independent_group.clone_from(&one.independent_group);
+        assert_eq!(choose(Verdict::Contested, &[one, other, against], 0.3), vec![0, 2, 1], "one source on both sides");
     }
 
     proptest! {
@@ -105,7 +108,8 @@ mod tests {
         fn citations_are_few_different_and_on_topic(passages in any_passages(), which in 0..Verdict::ALL.len()) {
             let cited = choose(Verdict::ALL[which], &passages, 0.3);
             prop_assert!(cited.len() <= 3);
-            let groups: BTreeSet<_> = cited.iter().map(|index| &passages[*index].independent_group).collect();
+            let heard = |index: &usize| (passages[*index].stance().as_str(), &passages[*index].independent_group);
+            let groups: BTreeSet<_> = cited.iter().map(heard).collect();
             prop_assert_eq!(groups.len(), cited.len());
             prop_assert!(cited.iter().all(|index| passages[*index].relevance >= 0.3 && !passages[*index].is_social()));
         }

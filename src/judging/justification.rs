@@ -1,6 +1,8 @@
 //! Why a verdict was given, in plain sentences. Every `[N]` names a passage by its position, counted from 1, in the
 //! slice that is shown; nothing is said that the figures do not say, and what was not found or not asked is said too.
 
+use std::collections::BTreeSet;
+
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::verdict::{Note, Relation, Stance, Verdict};
 
@@ -79,12 +81,12 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<Strin
     }
     match (assessment.verdict, &supporting, &contradicting) {
         (Verdict::Supported, Some(sources), _) => {
-            sentences.push(format!("{} support the claim: {sources}.", independent(agree)));
+            sentences.push(format!("{} the claim: {sources}.", independent(agree, "support")));
             sentences.push(uncontradicted(assessment));
         }
         (Verdict::Misleading, Some(sources), _) => sentences.push(format!(
-            "{} bear the fact out, but at another time or place than the claim says: {sources}.",
-            independent(agree)
+            "{} the fact out, but at another time or place than the claim says: {sources}.",
+            independent(agree, "bear")
         )),
         (Verdict::Refuted, _, Some(sources)) => {
             sentences.push(format!("The claim is contradicted by {sources}."));
@@ -94,7 +96,7 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<Strin
             sentences.push(if agree == 0 {
                 "No source was found that supports it.".to_owned()
             } else {
-                format!("{} support it, less strongly.", independent(agree))
+                format!("{} it, less strongly.", independent(agree, "support"))
             });
         }
         (Verdict::Outdated, support, Some(newer)) => sentences.push(match support {
@@ -102,7 +104,15 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<Strin
             None => format!("Newer reports give a larger count than the claim: {newer}."),
         }),
         (Verdict::Contested, Some(one), Some(other)) => {
-            sentences.push(format!("Sources disagree: {one} support the claim, {other} contradict it."));
+            let groups: BTreeSet<&str> = assessment
+                .citations
+                .iter()
+                .filter_map(|index| passages.get(*index))
+                .map(|passage| passage.independent_group.as_str())
+                .collect();
+            let who = if groups.len() == 1 { "One source says both" } else { "Sources disagree" };
+            let (supports, contradicts) = (ending(one, "support"), ending(other, "contradict"));
+            sentences.push(format!("{who}: {one} {supports} the claim, {other} {contradicts} it."));
         }
         (Verdict::NotEnoughEvidence, ..) => {
             sentences.extend(not_enough(assessment, passages, supporting, contradicting));
@@ -126,16 +136,20 @@ fn not_enough(
     let conflicting = assessment.notes.contains(&Note::ConflictingSources);
     let first = match (supporting, contradicting) {
         (Some(one), Some(other)) => {
-            format!("{one} support the claim and {other} speak against it; neither side is clear.")
+            let (supports, speaks) = (ending(&one, "support"), ending(&other, "speak"));
+            format!("{one} {supports} the claim and {other} {speaks} against it; neither side is clear.")
         }
         (Some(sources), None) if conflicting => {
-            format!("{} support the claim ({sources}), but another passage speaks against it.", independent(agree))
+            format!("{} the claim ({sources}), but another passage speaks against it.", independent(agree, "support"))
         }
         (Some(sources), None) if agree <= 1 => {
             format!("One source supports the claim: {sources}. A second, independent one was not found.")
         }
         (Some(sources), None) => format!("Support was found, but not clearly enough: {sources}."),
-        (None, Some(sources)) => format!("{sources} speak against the claim, but not clearly enough to refute it."),
+        (None, Some(sources)) => {
+            let speaks = ending(&sources, "speak");
+            format!("{sources} {speaks} against the claim, but not clearly enough to refute it.")
+        }
         (None, None) if !assessment.searched => {
             "Only published fact-checks were looked up, if any could be; no source was searched for this claim."
                 .to_owned()
@@ -177,8 +191,13 @@ fn uncontradicted(assessment: &Assessment) -> String {
     }
 }
 
-fn independent(groups: u32) -> String {
-    if groups == 1 { "One source".to_owned() } else { format!("{groups} independent sources") }
+fn independent(groups: u32, verb: &str) -> String {
+    if groups == 1 { format!("One source {verb}s") } else { format!("{groups} independent sources {verb}") }
+}
+
+/// The verb as it goes with what [`cited`] gave: one source or several.
+fn ending(sources: &str, verb: &str) -> String {
+    if sources.matches('[').count() == 1 { format!("{verb}s") } else { verb.to_owned() }
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

@@ -290,16 +290,12 @@ pub(super) fn date_within(line: &str) -> Option<ParsedDate> {
         let (head, year) = text.rsplit_once('.').unwrap_or((text, ""));
         // Two digits are a year of this century only behind dots, and not one far ahead.
         match year.trim().parse::<u32>() {
-            Ok(short @ 0..=40) if year.trim().len() == 2 => parse_dated(&[head, ".20", &short_year(short)].concat()),
+            Ok(0..=40) if year.trim().len() == 2 => parse_dated(&[head, ".20", year.trim()].concat()),
             _ => parse_dated(text),
         }
     });
     let first = days.next()?;
     days.all(|other| other.day == first.day).then_some(first)
-}
-
-fn short_year(year: u32) -> String {
-    format!("{year:02}")
 }
 
 static IN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
