@@ -19,14 +19,24 @@ type BundledFiles = &'static [(&'static str, &'static [u8])];
 /// The models of the repository's `models/`, so that one file is all there is to deploy. To add one: its folder there,
 /// and its files here.
 #[cfg(feature = "models")]
-const BUNDLED: &[(&str, BundledFiles)] = &[(
-    "all-minilm-l6-v2-int8",
-    &[
-        (MANIFEST_FILE, include_bytes!("../../models/all-minilm-l6-v2-int8/model.toml")),
-        ("model.onnx", include_bytes!("../../models/all-minilm-l6-v2-int8/model.onnx")),
-        ("tokenizer.json", include_bytes!("../../models/all-minilm-l6-v2-int8/tokenizer.json")),
-    ],
-)];
+const BUNDLED: &[(&str, BundledFiles)] = &[
+    (
+        "all-minilm-l6-v2-int8",
+        &[
+            (MANIFEST_FILE, include_bytes!("../../models/all-minilm-l6-v2-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/all-minilm-l6-v2-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/all-minilm-l6-v2-int8/tokenizer.json")),
+        ],
+    ),
+    (
+        "mpnet-stance-int8",
+        &[
+            (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/mpnet-stance-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/mpnet-stance-int8/tokenizer.json")),
+        ],
+    ),
+];
 #[cfg(not(feature = "models"))]
 const BUNDLED: &[(&str, BundledFiles)] = &[];
 

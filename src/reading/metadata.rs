@@ -323,8 +323,8 @@ fn published_and_modified(
             .find_map(|mark| dates::parse_dated(&mark.value))
     };
     let within = |kind: DateKind| {
-        let marks = page.dates.iter().filter(|mark| mark.kind == kind && mark.after_heading);
-        marks.filter_map(|mark| dates::date_within(&mark.value)).next()
+        let of_kind = |mark: &&super::page::DateMark| mark.kind == kind && mark.after_heading;
+        page.dates.iter().filter(of_kind).find_map(|mark| dates::date_within(&mark.value))
     };
     let modified =
         in_nodes("dateModified").or_else(|| in_tags(&MODIFIED_TAGS)).or_else(|| marked(DateKind::Modified, false));

@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
+use crate::support::app::TestApp;
 use crate::support::daemon::finish;
+use crate::support::stories::{self, TOLD, item};
 
 /// Runs it on the store of a demo that was run in that folder.
 async fn rescored(folder: &std::path::Path, config: &str, arguments: &[&str]) -> Value {
@@ -59,4 +61,23 @@ async fn embedded_the_same_settings_change_nothing_and_others_only_what_follows_
 
     let none = rescored(folder.path(), "", &["--since", "2999-01-01"]).await;
     assert_eq!(count(&none, "items"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_read_is_named_and_costs_only_itself() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let daemon = app.start().await;
+    for (id, text) in [("first", TOLD.to_owned()), ("second", TOLD.replace("4200", "4,200"))] {
+        app.upstream.publish("item.new", &item(id, &text)).await;
+        app.upstream.result(id, 1).await;
+    }
+    daemon.stop().await;
+    let broken = "UPDATE items SET result = jsonb_set(result, '{claims}', '\"none\"') WHERE item_id = 'first'";
+    sqlx::query(broken).execute(&app.database).await.unwrap();
+    let done = app.run(&["--json", "rescore"]).await;
+    assert_eq!(done.code, 1, "{done:?}");
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!((&told["items"], &told["left"][0]["item_id"]), (&1.into(), &"first".into()), "{told:#}");
+    assert!(done.stderr.contains("1 item(s) were left as they are"), "{}", done.stderr);
+    app.clear().await;
 }

@@ -68,6 +68,7 @@ def card(folder: Path, counts: dict[str, dict[str, int]], figures: dict) -> str:
     made = "\n".join(f"| {kind} | {sum(counts.get(kind, {}).values()):,} | {what} |" for kind, what in MADE.items())
     held = figures["held_out"]
     calibration = figures["calibration"]
+    where = f"on {held['pages']:,} pairs of WiCE, claims with web pages, which no training used" if held["pages"] else "with it"
     size = (folder / "model.onnx").stat().st_size / 1e6
     return f"""# {folder.name}
 
@@ -76,11 +77,13 @@ Says whether a passage entails, contradicts or leaves open a claim: three probab
 in-process.
 
 * Base: all-mpnet-base-v2 (Apache-2.0). It learnt the labelled pairs, was cut down to this size, and then taught by what it
-  was before: its answers beside the labels. Made, calibrated and measured by `training/run`; seeds are fixed.
+  was before: its answers beside the labels. Made, calibrated and measured by the steps of `training/run`;
+  `training/README.md` says in what the shipped weights differ from one run of it.
 * Licence of these weights: CC BY-SA 4.0, since several of the sources ask for share-alike (`LICENSE`).
 * Input: passage first, claim second, at most 256 word pieces together, the passage cut where longer.
-* Calibration: temperature {calibration['temperature']}, added to the logits {calibration['bias']} (entail, neutral, contradict), fitted on
-  {held['pairs']} held-out pairs of the training sources (error there {held['before']:.3f} before, {held['after']:.3f} after; accuracy {held['accuracy']:.3f}).
+* Calibration: temperature {calibration['temperature']}, added to the logits {calibration['bias']} (entail, neutral, contradict). The second was
+  fitted on the held-out claims of Check-COVID, the first {where}
+  (error on {held['pairs']} held-out pairs {held['before']:.3f} before, {held['after']:.3f} after; accuracy {held['accuracy']:.3f}).
 
 ## Measured
 On sets of which neither claims nor passages were trained on. The figures of earlier models on these sets were seen while this

@@ -1,6 +1,6 @@
 """Turns a trained model into a folder the daemon reads: ONNX, int8, calibrated, measured, with its model card.
 
-    python -m stance.package --model TRAINED --build BUILD_FOLDER --out MODEL_FOLDER [--sets SETS_FOLDER]
+    python -m stance.package --model TRAINED --build BUILD_FOLDER --out MODEL_FOLDER [--sets SETS_FOLDER] [--pages PAIRS.jsonl]
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import argparse
 import json
 import shutil
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,12 +17,12 @@ from export import export
 from folder import write_manifest, write_tokenizer
 from quantise import quantise
 
-from .calibrate import Calibration, expected_calibration_error, fit, weights_of
+from .calibrate import Calibration, calibrate
 from .card import card
 from .evaluate import all_logits, evaluate
 from .heads import classifier
 from .model import LONGEST
-from .records import LABELS, read
+from .records import LABELS
 
 HERE = Path(__file__).resolve().parent
 
@@ -38,21 +39,6 @@ def write_models(trained: Path, out: Path) -> None:
     for folder in (twin, out):
         write_tokenizer(trained / "tokenizer.json", folder / "tokenizer.json")
     shutil.copyfile(HERE / "LICENSE", out / "LICENSE")
-
-
-def calibrated(folder: Path, build: Path) -> tuple[Calibration, dict[str, float]]:
-    """Temperature and class priors of the int8 model on the held-out pairs, and what they did to the error there."""
-    pairs = [pair for pair in read(build / "held_out.jsonl") if pair.label in LABELS]
-    truth = torch.tensor([LABELS.index(pair.label) for pair in pairs])
-    logits = all_logits(folder, pairs)
-    calibration = fit(logits, truth, weights_of(pairs), priors=True)
-    errors = {
-        "pairs": len(pairs),
-        "before": expected_calibration_error(Calibration().probabilities(logits), truth),
-        "after": expected_calibration_error(calibration.probabilities(logits), truth),
-        "accuracy": (calibration.probabilities(logits).argmax(1) == truth).float().mean().item(),
-    }
-    return calibration, errors
 
 
 def manifest(name: str, calibration: Calibration) -> dict:
@@ -77,9 +63,10 @@ def main() -> None:
     parser.add_argument("--build", type=Path, required=True, help="folder that stance.build wrote")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets", type=Path, help="labelled sets to measure on; without them the card has no figures")
+    parser.add_argument("--pages", type=Path, help="claims with web pages that no training used, for the temperature")
     arguments = parser.parse_args()
     write_models(arguments.model, arguments.out)
-    calibration, errors = calibrated(arguments.out, arguments.build)
+    calibration, errors = calibrate(partial(all_logits, arguments.out), arguments.build, arguments.pages)
     print(f"{calibration}: {errors}", flush=True)
     write_manifest(arguments.out, manifest(arguments.out.name, calibration))
     measured = {}
