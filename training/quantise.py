@@ -212,13 +212,15 @@ def rewrite(rewriter: Rewriter, node: NodeProto) -> None:
         weight = rewriter.array(node.input[1])
         if weight is not None and weight.ndim == 2 and node.input[0] not in rewriter.tensors:
             return quantise_product(rewriter, node, weight)
-    if node.op_type == "Gemm" and len(node.input) == 3 and not attribute(node, "transA", 0):
+    scaled = any(found.name in ("alpha", "beta") and found.f != 1 for found in node.attribute)
+    if node.op_type == "Gemm" and len(node.input) == 3 and not attribute(node, "transA", 0) and not scaled:
         weight = rewriter.array(node.input[1])
         if weight is not None and weight.size >= MINIMUM_GEMM_ELEMENTS:
             return quantise_gemm(rewriter, node, weight)
     if node.op_type == "Gather" and attribute(node, "axis", 0) == 0:
         table = rewriter.array(node.input[0])
-        if rewriter.table_bits == 4 and table is not None and table.ndim == 2 and table.size >= MINIMUM_HALVED_ELEMENTS:
+        pairs_up = table is not None and table.ndim == 2 and table.shape[1] % 2 == 0
+        if rewriter.table_bits == 4 and pairs_up and table.size >= MINIMUM_HALVED_ELEMENTS:
             return halve_table(rewriter, node, table)
         if table is not None and table.ndim == 2 and table.size >= MINIMUM_TABLE_ELEMENTS:
             return quantise_table(rewriter, node, table)

@@ -110,7 +110,10 @@ def at_random(sources: dict[str, list[Pair]], embed, count: int, rng: random.Ran
     pool = [pair for name in CHANGED_FROM for pair in rng.sample(sources[name], min(len(sources[name]), CHANGED_CAP))]
     near, made = Neighbourhood.of(pool, embed), []
     while len(made) < count:
-        made += perturbed(near, count - len(made), rng)
+        more = perturbed(near, count - len(made), rng)
+        if not more:
+            raise SystemExit(f"only {len(made)} claims could be changed: give --perturbed fewer than {count}")
+        made += more
     return made
 
 

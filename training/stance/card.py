@@ -35,7 +35,8 @@ MADE = {
 
 LIMITS = """## What it must not be used for
 * As a judge of truth. It reads one passage and one claim; it knows nothing of the passage's source, date or subject.
-* Alone: numbers, dates and denials are compared by rule beside it, and no verdict rests on one passage of one source.
+* Alone: numbers, dates and denials are compared by rule beside it, and what rests on one source of middling credibility is
+  never called decisive.
 * For languages other than English: its vocabulary holds letters, not words, of other scripts. The daemon leaves such
   pairs to the rules.
 * To score people, or to take texts down without a person who reads the passage.
@@ -87,7 +88,8 @@ in-process.
 
 ## Measured
 On sets of which neither claims nor passages were trained on. The figures of earlier models on these sets were seen while this
-one was planned; no setting was fitted on them. Sets with two of the three labels are scored over those two while the model
+one was planned, and 400 pairs of each with this one part-way when it was decided what to calibrate on; no setting was fitted on
+them. Sets with two of the three labels are scored over those two while the model
 chooses among three. Figures of the model alone, by ONNX Runtime; what the daemon makes of it together with its rules is
 measured by `cargo bench --bench stance`.
 
