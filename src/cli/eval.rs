@@ -51,8 +51,8 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     let (rows, bad) = rows::read(file, output)?;
     // Said before the work, not after it; what stands there is only replaced when there is something to put in its place.
     apart(file, &wanted)?;
-    for path in wanted.predictions.iter().chain(&wanted.html) {
-        OpenOptions::new().create(true).append(true).open(path).map_err(|error| unwritable(path, &error))?;
+    for path in wanted.predictions.into_iter().chain(wanted.html) {
+        probe(path).map_err(|error| unwritable(path, &error))?;
     }
     let services = app::judging(config).await?;
     let started = Instant::now();
@@ -85,6 +85,13 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
 
 fn created(path: &Path) -> Result<BufWriter<File>, Failure> {
     Ok(BufWriter::new(File::create(path).map_err(|error| unwritable(path, &error))?))
+}
+
+/// Whether the file can be written. One that is not there is not left behind: empty, it would look like an answer.
+fn probe(path: &Path) -> std::io::Result<()> {
+    let was_there = path.try_exists()?;
+    OpenOptions::new().create(true).append(true).open(path)?;
+    if was_there { Ok(()) } else { std::fs::remove_file(path) }
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {

@@ -86,8 +86,10 @@ pub(super) async fn run(
     let mut tally = Tally::default();
     let done = pass(config, &opened, since, dry_run, output, &mut tally).await;
     let closed = opened.close().await;
-    // What was written before a failure is written: it is told either way.
-    tally.show(dry_run, output)?;
+    // What was written before a failure is written, and told. Nothing done is not told as "nothing to do".
+    if done.is_ok() || tally.items > 0 || !tally.left.is_empty() {
+        tally.show(dry_run, done.is_ok(), output)?;
+    }
     done?;
     closed?;
     match tally.left.len() {
@@ -140,13 +142,14 @@ async fn pass(
 }
 
 impl Tally {
-    fn show(&self, dry_run: bool, output: Output) -> Result<(), Failure> {
+    fn show(&self, dry_run: bool, complete: bool, output: Output) -> Result<(), Failure> {
         if !output.json {
             return output.text(&self.text(dry_run, output));
         }
         let mut value = serde_json::to_value(self)?;
         if let Some(object) = value.as_object_mut() {
             object.insert("dry_run".to_owned(), json!(dry_run));
+            object.insert("complete".to_owned(), json!(complete));
         }
         output.value(&value)
     }

@@ -320,11 +320,11 @@ static TELLING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TELLING_ENGLI
 /// Frequent words of other languages in plain Latin letters that are neither English nor part of names one meets in English:
 /// a short line with one of them is not English, whatever else it is.
 const OTHERS: &str = "der das und ist nicht auf zur zum einfach ich sie wir ein eine het niet voor zijn wordt ook naar maar dat dit \
-    wat aan bij ons nie vir daar og det som til ikke hva och att inte finns eller vil kan bli jeg est sont dans \
-    pour avec une qui pas nous vous una estos esta este muy todos todas esto foi quem mais uma nao isso seu sua \
+    wat aan bij ons nie vir daar og det som til ikke hva och att inte finns eller vil kan bli jeg sont dans \
+    avec une qui pas nous vous una estos esta este muy todos todas esto foi quem mais uma nao isso seu sua \
     sono della delle proprio credo questo ancora invece amb ens dels sau sunt pentru ini itu dari pada untuk \
     dengan telah tidak akan bisa saja sangat juga kalian kami mereka oleh ng mga jak przez oraz czy jego od kao \
-    samo oli joka mutta vuoden tai saab muidugi bir bu ve ile bunu lehet vele hogy nem egy esse autem erant estas \
+    samo oli joka mutta vuoden saab muidugi bir ile bunu lehet vele hogy nem egy esse autem erant estas \
     tio tion kaj yn yw";
 
 static TELLING_OTHERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| OTHERS.split_whitespace().collect());

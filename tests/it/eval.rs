@@ -112,6 +112,10 @@ async fn what_cannot_be_read_is_said_and_costs_only_itself() {
     assert!(eval(&["/nowhere/at/all.jsonl"]).await.stderr.contains("cannot be read"));
     let unwritable = eval(&[text(&file), "--html", "/nowhere/at/all.html"]).await;
     assert_eq!(unwritable.code, 1);
+    let early = folder.path().join("early.jsonl");
+    std::fs::write(&file, good).unwrap();
+    let unwritable = eval(&[text(&file), "--predictions", text(&early), "--html", "/nowhere/at/all.html"]).await;
+    assert!(unwritable.code == 1 && !early.exists(), "an empty file would look like an answer");
     std::fs::write(&file, good).unwrap();
     let over = eval(&[text(&file), "--predictions", text(&file)]).await;
     assert!(over.code == 2 && over.stderr.contains("named twice"), "{}", over.stderr);
