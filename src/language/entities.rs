@@ -4,6 +4,7 @@
 //! A capital at the head of a sentence proves nothing and counts only with other signs; months and weekdays are no names.
 //! To teach it a name: `gazetteer.txt`; a marker of a kind: `entities/markers.rs`.
 
+mod cyrillic;
 mod markers;
 
 use std::collections::HashSet;
@@ -146,6 +147,11 @@ fn in_sentence(
             index += taken;
             continue;
         }
+        if let Some((taken, name)) = cyrillic::quoted_name(words, index, sentence).filter(|_| !shouting) {
+            add(found, Entity { key: name_key(name), text: name.to_owned(), kind: EntityKind::Org });
+            index += taken;
+            continue;
+        }
         let taken = match (word.capital, shouting) {
             (true, false) => run_length(words, &normalised, index, sentence),
             (true, true) if markers::is_first_name(&word.text) => {
@@ -160,13 +166,17 @@ fn in_sentence(
         let opener = usize::from(index == 0 && only_opens(words, taken, small));
         let (skip, taken) = trimmed(words, index + opener, taken - opener);
         let skip = skip + opener;
+        let mut more = 0;
         if taken > 0 {
             let begin = index + skip;
-            if let Some(kind) = kind_of(words, begin, taken, sentence, small, inner) {
-                add(found, entity_of(words, begin, taken, sentence, kind));
+            let noun = if shouting { None } else { cyrillic::small_noun(words, begin, taken, sentence) };
+            let kind = noun.map(|(_, kind)| kind).or_else(|| kind_of(words, begin, taken, sentence, small, inner));
+            more = noun.map_or(0, |(more, _)| more);
+            if let Some(kind) = kind {
+                add(found, entity_of(words, begin, taken + more, sentence, kind));
             }
         }
-        index += (skip + taken).max(1);
+        index += (skip + taken + more).max(1);
     }
 }
 
@@ -304,7 +314,13 @@ fn trimmed(words: &[Word<'_>], index: usize, taken: usize) -> (usize, usize) {
         })
     };
     let title = |at: usize| words.get(at).is_some_and(|word| markers::is_title(&word.text));
-    let mut skip = 0;
+    // "Помощник Хиллари Клинтон": at the head of a sentence the name begins with the given name.
+    let given = |at: usize| words.get(at).is_some_and(|word| markers::is_first_name(&word.text));
+    let mut skip = if index == 0 && taken > 2 && words.first().is_some_and(|word| super::has_cyrillic(&word.text)) {
+        (0..taken - 1).find(|at| given(*at)).unwrap_or(0)
+    } else {
+        0
+    };
     while skip < taken
         && (plain(index + skip)
             || !words.get(index + skip).is_some_and(|word| word.capital)
@@ -356,18 +372,35 @@ fn kind_of(
             return None;
         }
     }
+    if first.acronym && taken == 1 && cyrillic::names_nothing(first.surface) {
+        return None;
+    }
     if let Some(kind) = marked {
         return Some(kind);
     }
-    if company {
+    let given = taken > 1 && run.iter().any(|word| markers::is_first_name(&word.text));
+    if company && !given {
         return Some(EntityKind::Org);
     }
     if place {
         return Some(EntityKind::Loc);
     }
+    let slavic = super::has_cyrillic(first.surface);
+    if !slavic && !given && super::has_cyrillic(sentence) {
+        return Some(EntityKind::Org);
+    }
+    if slavic
+        && !given
+        && !quoted
+        && !first.acronym
+        && before.is_some_and(|word| matches!(word.text.as_str(), "в" | "во" | "у" | "із" | "из"))
+    {
+        return Some(EntityKind::Loc);
+    }
     if titled
         || run.iter().any(|word| markers::is_first_name(&word.text))
         || run.last().is_some_and(|word| markers::is_surname(&word.text))
+        || (!quoted && run.last().is_some_and(|word| slavic && cyrillic::is_plain_surname(&word.text)))
     {
         return Some(EntityKind::Person);
     }
@@ -377,7 +410,9 @@ fn kind_of(
     let words_only = run
         .iter()
         .all(|word| word.surface.chars().all(|c| c.is_alphabetic() || tokens::is_apostrophe(c)) && !word.acronym);
-    if words_only && !quoted && (taken == 2 || (taken == 3 && !opens)) {
+    let hyphenated = taken == 2 && cut(sentence, first.end, run.last().map_or(0, |word| word.start)).contains('-');
+    let described = slavic && cyrillic::is_adjective(&first.text);
+    if words_only && !quoted && !hyphenated && !described && (taken == 2 || (taken == 3 && !opens)) {
         return Some(EntityKind::Person);
     }
     Some(EntityKind::Misc)

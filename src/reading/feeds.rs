@@ -1,14 +1,17 @@
-//! Reads RSS and Atom feeds as they are served, not as they should be.
+//! Reads RSS, Atom and JSON feeds as they are served, not as they should be.
 //!
 //! The text is decoded and mended first: what stands before the XML, declarations, undefined entities and bare ampersands.
 //! Nothing is ever expanded: a declared entity is dropped with its declaration. `feed-rs` reads the result; where it gives
 //! up, a scan for items takes what can be had.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use chrono::{DateTime, Utc};
-use regex::Regex;
+use regex::{Captures, Regex};
 use url::Url;
 
 use super::text::plain;
@@ -20,6 +23,8 @@ const MAX_ENTRIES: usize = 500;
 /// Of a summary, characters: some feeds carry whole articles there.
 const MAX_SUMMARY: usize = 2000;
 const MAX_TITLE: usize = 500;
+/// Of a whole entry, characters: it is searched, not shown.
+const MAX_CONTENT: usize = 20_000;
 
 /// A feed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,6 +47,8 @@ pub struct FeedEntry {
     pub title: String,
     /// Plain text; empty when there is none.
     pub summary: String,
+    /// Plain text of the whole entry, where the feed carries one beside the summary.
+    pub content: String,
     pub published_at: Option<DateTime<Utc>>,
     /// ISO 639-1, as stated.
     pub language: Option<String>,
@@ -64,6 +71,7 @@ struct Item {
     link: Option<String>,
     title: Option<String>,
     summary: Option<String>,
+    content: Option<String>,
     date: Option<DateTime<Utc>>,
     language: Option<String>,
     base: Option<String>,
@@ -79,8 +87,7 @@ struct Read {
 /// Reads a feed. `content_type` is the HTTP header's value, `url` the address after redirects.
 pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<Feed, NoFeed> {
     let bytes = bytes.get(..MAX_BYTES).unwrap_or(bytes);
-    let (decoded, _, _) = super::decode_for(bytes, content_type, url.host_str());
-    let text = mended(&decoded)?;
+    let text = text_of(bytes, content_type, url)?;
     let read = read_items(&text, url)?;
     let mut entries: Vec<FeedEntry> = Vec::new();
     for item in read.items.into_iter().take(MAX_ENTRIES) {
@@ -92,6 +99,11 @@ pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     Ok(Feed { title: read.title, language: read.language, ttl: ttl(&text), skip_hours: skip_hours(&text), entries })
 }
 
+fn text_of(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<String, NoFeed> {
+    let (decoded, _, _) = super::decode_for(bytes, content_type, url.host_str());
+    mended(&decoded)
+}
+
 fn entry(item: Item, url: &Url) -> Option<FeedEntry> {
     let base = item.base.and_then(|base| url.join(&base).ok()).unwrap_or_else(|| url.clone());
     let mut link = base.join(item.link?.trim()).ok()?;
@@ -101,8 +113,10 @@ fn entry(item: Item, url: &Url) -> Option<FeedEntry> {
     link.set_fragment(None);
     let title = clipped(&item.title?, MAX_TITLE);
     let summary = item.summary.map(|summary| clipped(&summary, MAX_SUMMARY)).unwrap_or_default();
+    let content = item.content.map(|content| clipped(&content, MAX_CONTENT)).unwrap_or_default();
     (!title.is_empty()).then_some(FeedEntry {
         url: link,
+        content: if content == summary || content == title { String::new() } else { content },
         summary: if summary == title { String::new() } else { summary },
         title,
         published_at: item.date,
@@ -119,7 +133,8 @@ fn clipped(markup: &str, most: usize) -> String {
         _ => plain(markup),
     };
     // Publishers escape markup in feeds once too often; what is left after that is text.
-    let text = if text.contains("</") || text.contains("/>") { plain(&text) } else { text };
+    let escaped = text.contains("</") || text.contains("/>") || (text.contains('&') && text.contains(';'));
+    let text = if escaped { plain(&text) } else { text };
     let mut short: String = text.chars().take(most).collect();
     short.truncate(short.trim_end().len());
     short
@@ -128,9 +143,13 @@ fn clipped(markup: &str, most: usize) -> String {
 /// The text as XML that a strict reader takes.
 fn mended(text: &str) -> Result<String, NoFeed> {
     static ROOT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(rss|feed|rdf|channel|html|body|head)[\s>/:]").ok());
+        LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(rss|feed|rdf|channel|entry|html|body|head)[\s>/:]").ok());
     if text.trim().is_empty() {
         return Err(NoFeed::Empty);
+    }
+    // JSON Feed.
+    if text.trim_start().starts_with('{') {
+        return Ok(text.to_owned());
     }
     let root = ROOT.as_ref().and_then(|root| root.captures(text)).ok_or(NoFeed::Other)?;
     if matches!(root.get(1).map(|name| name.as_str().to_ascii_lowercase()).as_deref(), Some("html" | "body" | "head")) {
@@ -138,10 +157,11 @@ fn mended(text: &str) -> Result<String, NoFeed> {
     }
     // What stands before the root is declarations: none is needed, and some are bombs.
     let body = root.get(0).and_then(|root| text.get(root.start()..)).unwrap_or_default();
-    let mut out = String::with_capacity(body.len() + body.len() / 16);
-    let mut rest = body;
+    let decoded = without_base64(body);
+    let mut out = String::with_capacity(decoded.len() + decoded.len() / 16);
+    let mut rest = decoded.as_ref();
     while let Some(at) = rest.find(['&', '<']) {
-        out.extend(rest.get(..at).unwrap_or_default().chars().filter(|c| is_xml(*c)));
+        out.extend(rest.get(..at).unwrap_or_default().chars().filter_map(readable));
         let here = rest.get(at..).unwrap_or_default();
         let taken = if here.starts_with("<![CDATA[") {
             here.find("]]>").map_or(here.len(), |end| end + 3)
@@ -152,7 +172,7 @@ fn mended(text: &str) -> Result<String, NoFeed> {
         };
         if taken > 0 {
             if here.starts_with("<![") {
-                out.extend(here.get(..taken).unwrap_or_default().chars().filter(|c| is_xml(*c)));
+                out.extend(here.get(..taken).unwrap_or_default().chars().filter_map(readable));
             }
             rest = here.get(taken..).unwrap_or_default();
         } else if here.starts_with('&') {
@@ -162,12 +182,37 @@ fn mended(text: &str) -> Result<String, NoFeed> {
             rest = here.get(1..).unwrap_or_default();
         }
     }
-    out.extend(rest.chars().filter(|c| is_xml(*c)));
+    out.extend(rest.chars().filter_map(readable));
     Ok(out)
 }
 
-fn is_xml(character: char) -> bool {
-    !character.is_control() || matches!(character, '\n' | '\r' | '\t')
+/// Texts in base64, as Atom allows them, as escaped text.
+fn without_base64(text: &str) -> Cow<'_, str> {
+    static CODED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#"(?x) (<[\w:]+\s[^<>]* (?: mode\s*=\s*["']base64["'] | type\s*=\s*["']application/octet-stream["'] )[^<>]*>)
+                       ([A-Za-z0-9+/=\s]+) </"#)
+        .ok()
+    });
+    let Some(coded) = CODED.as_ref() else { return Cow::Borrowed(text) };
+    coded.replace_all(text, |found: &Captures<'_>| {
+        let code: String = found[2].split_whitespace().collect();
+        let decoded = BASE64_STANDARD.decode(code).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let inner = decoded.map_or_else(|| found[2].to_owned(), |plain| html_escape::encode_text(&plain).into_owned());
+        [&found[1], &inner, "</"].concat()
+    })
+}
+
+/// The character as XML may hold it. Those between U+0080 and U+009F are meant as windows-1252 has them; other controls go.
+fn readable(character: char) -> Option<char> {
+    match character {
+        '\u{80}'..='\u{9f}' => {
+            let byte = [character as u8];
+            let decoded = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte).0;
+            decoded.chars().next().filter(|c| !c.is_control())
+        }
+        '\n' | '\r' | '\t' => Some(character),
+        _ => (!character.is_control()).then_some(character),
+    }
 }
 
 /// Entities of XML stay, those of HTML become characters, everything else an ampersand. Gives what follows.
@@ -187,7 +232,7 @@ fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
         out.push_str("&amp;");
         return after;
     } else {
-        for character in decoded.chars().filter(|c| is_xml(*c)) {
+        for character in decoded.chars().filter_map(readable) {
             match character {
                 '&' => out.push_str("&amp;"),
                 '<' => out.push_str("&lt;"),
@@ -215,22 +260,35 @@ fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
 
 /// What the strict reader found, with what only the scan sees: a date under another name, an address in a `guid`.
 fn filled(mut strict: Read, scanned: &Read) -> Read {
-    strict.title = strict.title.or_else(|| scanned.title.clone());
+    let lacking = strict.title.as_deref().is_none_or(str::is_empty);
+    let longer =
+        strict.title.as_deref().zip(scanned.title.as_deref()).is_some_and(|(own, other)| other.starts_with(own));
+    if lacking || longer {
+        strict.title = scanned.title.clone().or(strict.title);
+    }
     strict.language = strict.language.or_else(|| scanned.language.clone());
     if strict.items.len() == scanned.items.len() {
         for (item, seen) in strict.items.iter_mut().zip(&scanned.items) {
             let fill = |own: &mut Option<String>, other: &Option<String>| {
-                if own.as_deref().is_none_or(|own| own.trim().is_empty()) {
+                let lacking = own.as_deref().is_none_or(|own| own.trim().is_empty());
+                if lacking || own.as_deref().zip(other.as_deref()).is_some_and(|(own, other)| goes_on(own, other)) {
                     own.clone_from(other);
                 }
             };
             fill(&mut item.link, &seen.link);
             fill(&mut item.title, &seen.title);
             fill(&mut item.summary, &seen.summary);
+            fill(&mut item.content, &seen.content);
             item.date = item.date.or(seen.date);
         }
     }
     strict
+}
+
+/// Whether the scan read on where the strict reader stopped at a tag that stands inside the text.
+fn goes_on(own: &str, other: &str) -> bool {
+    let rest = other.trim_start().strip_prefix(own.trim());
+    rest.is_some_and(|rest| rest.trim_start().starts_with('<') && !clipped(rest, 1).is_empty())
 }
 
 fn from_feed(feed: feed_rs::model::Feed) -> Read {
@@ -238,20 +296,27 @@ fn from_feed(feed: feed_rs::model::Feed) -> Read {
         let is_page = |link: &&feed_rs::model::Link| link.rel.as_deref().is_none_or(|rel| rel == "alternate");
         let link = entry.links.iter().find(is_page).or_else(|| entry.links.iter().find(|link| link.rel.is_none()));
         let summary = entry.summary.map(|text| text.content).filter(|text| !text.trim().is_empty());
+        let content = entry.content.and_then(|content| content.body);
         Item {
             link: link.map(|link| link.href.clone()).or_else(|| entry.id.starts_with("http").then_some(entry.id)),
             title: entry.title.map(|text| text.content),
-            summary: summary.or_else(|| entry.content.and_then(|content| content.body)),
+            summary: summary.or_else(|| content.clone()),
+            content,
             date: entry.published.or(entry.updated),
             language: entry.language,
             base: entry.base,
         }
     });
-    Read { title: feed.title.map(|text| plain(&text.content)), language: feed.language, items: items.collect() }
+    Read {
+        title: feed.title.map(|text| clipped(&text.content, MAX_TITLE)),
+        language: feed.language,
+        items: items.collect(),
+    }
 }
 
 /// Items found by their tags alone, whatever is broken around them.
 fn scan(text: &str) -> Read {
+    const WHOLE: [&str; 4] = ["encoded", "content", "fullitem", "body"];
     static START: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(?:item|entry)(?:\s[^>]*)?>").ok());
     let Some(start) = START.as_ref() else { return Read::default() };
@@ -268,17 +333,19 @@ fn scan(text: &str) -> Read {
         let link = element(block, "link").filter(|link| !link.trim().is_empty()).or_else(|| href(block));
         let guid =
             element(block, "guid").or_else(|| element(block, "id")).filter(|guid| guid.trim().starts_with("http"));
+        let first = |names: &[&str]| names.iter().find_map(|name| element(block, name));
         let dates = ["pubDate", "published", "issued", "date", "updated", "modified"];
         Some(Item {
             link: link.or(guid).map(|link| html_escape::decode_html_entities(link.trim()).into_owned()),
             title: element(block, "title"),
-            summary: ["description", "summary", "encoded", "content"].iter().find_map(|name| element(block, name)),
+            summary: first(&["description", "summary"]).or_else(|| first(&WHOLE)),
+            content: first(&WHOLE),
             date: dates.iter().find_map(|name| date(&element(block, name)?)),
             language: None,
             base: None,
         })
     });
-    let (title, language) = (element(head, "title").map(|title| plain(&title)), element(head, "language"));
+    let (title, language) = (element(head, "title").map(|title| clipped(&title, MAX_TITLE)), element(head, "language"));
     Read { title, language, items: items.collect() }
 }
 
@@ -403,5 +470,7 @@ pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
     found
 }
 
+#[cfg(test)]
+mod measured;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use url::Url;
 use super::{Article, Junk, parse_date, read_page};
 
 /// Where the labelled pages are, when they are there.
-fn data(folder: &str) -> Option<PathBuf> {
+pub(super) fn data(folder: &str) -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests find their data by this name alone")]
     let root = std::env::var_os("CORROBORATE_SHARED_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
@@ -46,6 +46,14 @@ fn unpack(archive: &Path, members: &[String]) -> tempfile::TempDir {
         .stderr(std::process::Stdio::null())
         .status()
         .unwrap();
+    folder
+}
+
+/// Unpacks an archive whole.
+pub(super) fn unpack_all(archive: &Path) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()).status().unwrap();
+    assert!(unpacked.success(), "{}", archive.display());
     folder
 }
 

@@ -120,7 +120,12 @@ pub(super) fn is_title(word: &str) -> bool {
 
 /// Whether the word is a common given name.
 pub(super) fn is_first_name(word: &str) -> bool {
-    FIRST_NAMES.contains(word)
+    FIRST_NAMES.contains(word) || super::cyrillic::is_given_name(word)
+}
+
+/// The given names themselves.
+pub(super) fn first_names() -> impl Iterator<Item = &'static str> {
+    FIRST_NAMES.iter().copied()
 }
 
 pub(super) fn precedes_organisation(word: &str) -> bool {

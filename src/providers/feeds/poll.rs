@@ -199,7 +199,9 @@ fn row(entry: FeedEntry, language: Option<&str>, now: DateTime<Utc>) -> FeedEntr
     let summary = tokens::tokens(&entry.summary, None);
     let names = summary.iter().filter(|token| token.capitalised && !token.stop).map(|token| token.stem.clone());
     let strong: BTreeSet<String> = own.iter().cloned().chain(names).take(MOST_STEMS).collect();
-    let words = summary.iter().filter(|token| !token.stop).map(|token| token.stem.clone());
+    // What the summary leaves out is found too, as far as there is room.
+    let content = tokens::tokens(&entry.content, None);
+    let words = summary.iter().chain(&content).filter(|token| !token.stop).map(|token| token.stem.clone());
     let stems: BTreeSet<String> = own.into_iter().chain(words).take(MOST_STEMS).collect();
     let storable = |text: &str| text.replace('\0', "");
     FeedEntryRow {
