@@ -9,7 +9,9 @@ use corroborate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
 use corroborate::inference::routed::EmbeddingReranker;
 use corroborate::inference::rules::LexicalReranker;
 use corroborate::inference::{Embedder, InferenceError, ModelFolder, Pair, Reranker, StanceModel as _};
+use corroborate::judging::fact_checks::relation;
 use corroborate::judging::profile::TextProfile;
+use corroborate::language::statements::clean;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -58,6 +60,20 @@ impl Reranker for Settles {
     }
 }
 
+/// The similarity by which a published review is matched to a claim.
+#[derive(Debug)]
+struct AsReviews;
+
+impl Reranker for AsReviews {
+    fn name(&self) -> &'static str {
+        "as reviews are compared"
+    }
+
+    fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>> {
+        Box::pin(async move { Ok(pairs.iter().map(|pair| relation(&pair.claim, &pair.passage).1).collect()) })
+    }
+}
+
 pub(crate) async fn run(data: &Path, most: usize, models: Models<'_>) -> Result<(), String> {
     let folder = |dir: &Path| ModelFolder::read(dir).map_err(|error| error.to_string());
     let words: Arc<dyn Embedder> = Arc::new(HashedEmbedder::default());
@@ -80,8 +96,13 @@ pub(crate) async fn run(data: &Path, most: usize, models: Models<'_>) -> Result<
         if let Some(questions) = same_page(data, most, embedder.as_ref()).await? {
             show("fm2, same page", name, &questions, reranker.as_ref()).await?;
         }
-        if let Some(questions) = tweets(data, most, embedder.as_ref()).await? {
-            show("checkthat2020 dev", name, &questions, reranker.as_ref()).await?;
+        for part in ["dev", "test"] {
+            if let Some(questions) = tweets(data, part, most, embedder.as_ref()).await? {
+                let set = format!("checkthat2020 {part}");
+                show(&set, name, &questions, reranker.as_ref()).await?;
+                let name = format!("as reviews are compared, {}", embedder.name());
+                show(&set, &name, &questions, &AsReviews).await?;
+            }
         }
     }
     // Ten thousand claims a tweet are not for a model that reads each with it.
@@ -138,11 +159,16 @@ async fn same_page(data: &Path, most: usize, embedder: &dyn Embedder) -> Result<
     Ok(Some(questions))
 }
 
-/// Tweets against all 10,375 reviewed claims.
-async fn tweets(data: &Path, most: usize, embedder: &dyn Embedder) -> Result<Option<Vec<Question>>, String> {
+/// Tweets, cleaned as posts are, against all 10,375 reviewed claims.
+async fn tweets(
+    data: &Path,
+    part: &str,
+    most: usize,
+    embedder: &dyn Embedder,
+) -> Result<Option<Vec<Question>>, String> {
     let file = |name: &str| sets::lines(data, &format!("checkthat2020_t2/{name}"));
-    let (Some(claims), Some(tweets), Some(links)) =
-        (file("verified_claims.docs.tsv"), file("dev/tweets.queries.tsv"), file("dev/tweet-vclaim-pairs.qrels"))
+    let (queries, pairs) = (format!("{part}/tweets.queries.tsv"), format!("{part}/tweet-vclaim-pairs.qrels"));
+    let (Some(claims), Some(tweets), Some(links)) = (file("verified_claims.docs.tsv"), file(&queries), file(&pairs))
     else {
         return Ok(None);
     };
@@ -151,7 +177,8 @@ async fn tweets(data: &Path, most: usize, embedder: &dyn Embedder) -> Result<Opt
         Some((fields.next()?.to_owned(), fields.next()?.trim_matches('"').to_owned()))
     };
     let claims: Vec<(String, String)> = claims.iter().skip(1).filter_map(row).collect();
-    let tweets = sets::every(tweets.iter().skip(1).filter_map(row).collect(), most);
+    let tweets = tweets.iter().skip(1).filter_map(row).map(|(id, text)| (id, clean(&text))).collect();
+    let tweets = sets::every(tweets, most);
     let links: Vec<(String, String)> = links
         .iter()
         .filter_map(|line| {

@@ -60,7 +60,7 @@ fn fold(letter: char, into: &mut String) {
 
 /// Pieces of Cyrillic and of Latin spellings and the sound they stand for. Capitals are sounds of their own: C as in church,
 /// S as in ship, Z as in measure, J as in John.
-const SOUNDS: &str = "shch:S tsch:C tch:C sch:S zsch:C dzh:J дж:J кс:ks szcz:S sh:S sz:S cz:C ch:C zh:Z kh:h ph:f th:t ck:k \
+const SOUNDS: &str = "shch:S tsch:C tch:C sch:S zsch:C dzh:J дж:J dz:J дз:J кс:ks szcz:S sh:S sz:S cz:C ch:C zh:Z kh:h ph:f th:t ck:k \
     qu:kv ts:c tz:c тс:c ье:ie ьо:o йо:o ия:ia ія:ia ya:a ja:a yu:u ju:u yo:o jo:o ye:e je:e yi:i ji:i ij:i \
     iy:i oo:u ou:u ee:i ce:ce ci:ci cy:ci a:a b:b c:k d:d e:e f:f g:g h:h i:i j:J k:k l:l m:m n:n o:o p:p q:k \
     r:r s:s t:t u:u v:v w:v x:ks y:i z:z а:a б:b в:v г:g ґ:g д:d е:e э:e ё:o є:e ж:Z з:z и:i і:i ї:i й:i ы:i \
@@ -107,7 +107,7 @@ pub fn skeleton(word: &str) -> String {
     let mut before: Option<char> = None;
     while let Some(first) = rest.chars().next() {
         // "Johnson" begins with J, "Sonja" ends in a glide.
-        let heads = before.is_none() && first == 'j';
+        let heads = first == 'j' && before.is_none_or(|c| "aeiouy".contains(c));
         let fits = |from: &str| rest.starts_with(from) && (!heads || from.len() == 1);
         let found =
             slot(first).and_then(|slot| SPELLINGS.get(slot)).and_then(|all| all.iter().find(|(from, _)| fits(from)));
@@ -120,6 +120,8 @@ pub fn skeleton(word: &str) -> String {
             continue;
         };
         let after = rest.strip_prefix(from).unwrap_or_default();
+        // "Downie", "Hadow": after a vowel and before none it is half of a vowel.
+        let to = if *from == "w" && glides(before, after.chars().next()) { "u" } else { to };
         if *from != "h" || !silent_h(before, after.chars().next()) {
             to.chars().for_each(|sound| push_once(&mut sounds, sound));
         }
@@ -133,6 +135,11 @@ fn push_once(sounds: &mut String, sound: char) {
     if !sounds.ends_with(sound) || sound.is_ascii_digit() {
         sounds.push(sound);
     }
+}
+
+fn glides(before: Option<char>, after: Option<char>) -> bool {
+    let vowel = |c: char| "aeiouy".contains(c);
+    before.is_some_and(vowel) && !after.is_some_and(vowel)
 }
 
 /// "Johnson", "Sarah", "Ahmed": written and not spoken, and Cyrillic leaves it out.
