@@ -17,7 +17,7 @@ from pathlib import Path
 from .balance import balanced
 from .embedding import embedder
 from .neighbours import Neighbourhood, window
-from .perturb import perturbed
+from .perturb import crossed, perturbed
 from .records import LABELS, NOT_ENTAIL, UNKNOWN, Pair, one_epoch, read_all, split, write
 from .swaps import bound, direction_swap, name_swap, negation_swap, number_swap, word_swap
 
@@ -26,6 +26,10 @@ CLAIM_LIKE = ("fever", "exfever", "feverous_dev", "check_covid", "vitaminc_sampl
 
 #: Sources whose pairs are changed at random for the teacher to answer, and most pairs of one.
 CHANGED_FROM, CHANGED_CAP = (*CLAIM_LIKE, "mnli", "scitail", "snli_cad"), 12000
+
+#: Sources whose every claim stands with many passages of its subject, for the teacher to answer: nearest to a claim and a page of
+#: science, and small enough for that; and how many passages.
+CROSSED = {"check_covid": 24, "scitail": 3}
 
 #: Made pairs of one epoch, by kind.
 MADE_CAPS = {"silent": 12000, "around": 6000, "number": 3500, "bound": 2500, "unit": 600, "direction": 3500,
@@ -117,6 +121,14 @@ def at_random(sources: dict[str, list[Pair]], embed, count: int, rng: random.Ran
     return made
 
 
+def all_crossed(sources: dict[str, list[Pair]], embed, rng: random.Random) -> list[Pair]:
+    made: list[Pair] = []
+    for name, per_claim in CROSSED.items():
+        pool = [pair for pair in sources[name] if len(pair.premise.split()) <= LONGEST_PREMISE]
+        made += crossed(Neighbourhood.of(pool, embed), per_claim, rng)
+    return made
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl files of labelled pairs")
@@ -124,7 +136,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=2, help="how often the sources are drawn from and changed")
     parser.add_argument("--open", type=int, default=30000, help="pairs that only the teacher answers")
-    parser.add_argument("--perturbed", type=int, default=20000, help="changed claims that only the teacher answers")
+    parser.add_argument("--perturbed", type=int, default=50000, help="changed claims that only the teacher answers")
     parser.add_argument("--labelled", type=int, default=55000, help="labelled pairs that the student learns beside those")
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()
@@ -134,7 +146,8 @@ def main() -> None:
     near = Neighbourhood.of([pair for name in CLAIM_LIKE for pair in sources[name]], embed)
     drawn = [pair for number in range(arguments.draws) for pair in draw(sources, near, arguments.seed + 1 + number)]
     labelled = mixed(drawn, rng)
-    unlabelled = near.open(arguments.open, rng) + at_random(sources, embed, arguments.perturbed, rng)
+    unlabelled = near.open(arguments.open, rng) + all_crossed(sources, embed, rng)
+    unlabelled += at_random(sources, embed, arguments.perturbed, rng)
     unlabelled = once([window(pair, LONGEST_PREMISE) for pair in unlabelled], Counter())
     held_near = Neighbourhood.of([pair for pair in held if pair.source in CLAIM_LIKE], embed)
     held = [window(pair, LONGEST_PREMISE) for pair in held + held_near.silent(rng, per_claim=1)]

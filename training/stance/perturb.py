@@ -17,6 +17,10 @@ from .swaps import AUXILIARY, OPPOSITE, NAME, NUMBER, denied, other_number
 SEAM = re.compile(r" (?=(?:in|on|at|by|with|for|after|before|during|because|while|where|when|who|which|that|and|but|from|to)\b)")
 
 
+#: Cosine from which a passage is of a claim's subject.
+CROSSED_FROM = 0.25
+
+
 def parted(text: str) -> list[str]:
     """The text up to each seam behind its third word, without its last sign."""
     bare = text.rstrip(" .!?")
@@ -90,4 +94,21 @@ def perturbed(near: Neighbourhood, count: int, rng: random.Random) -> list[Pair]
             made.append(pair.but(source="perturbed", id=f"{pair.source}/{pair.id}", hypothesis=other, label=UNKNOWN))
         if len(made) >= count:
             break
+    return made
+
+
+def crossed(near: Neighbourhood, per_claim: int, rng: random.Random) -> list[Pair]:
+    """Every claim with `per_claim` passages of its subject, and three changes of it with a third as many each."""
+    made: list[Pair] = []
+    first = {pair.hypothesis: index for index, pair in reversed(list(enumerate(near.pairs)))}
+    for claim, index in first.items():
+        pair = near.pairs[index]
+        places = [place for place, cosine in near.near_claim[index] if cosine >= CROSSED_FROM]
+        for turn in range(4):
+            text = changed(claim, near.names_near(index, rng), rng) if turn else claim
+            if text is None:
+                break
+            for place in rng.sample(places, min(max(per_claim // 3, 2) if turn else per_claim, len(places))):
+                other = near.pairs[place].premise
+                made.append(pair.but(source="open", id=f"{pair.source}/{pair.id}", premise=other, hypothesis=text, label=UNKNOWN))
     return made

@@ -1,4 +1,4 @@
-//! RSS and Atom feeds of the trusted sites: what they published lately, searched in our own store.
+//! RSS, Atom and JSON feeds of the trusted sites: what they published lately, searched in our own store.
 //!
 //! Feeds are configured, or found on the home pages of the allow-listed domains and remembered. The daemon reads them in
 //! rounds (`poll`); a question whose feeds were not read lately reads them itself, for a part of its time, and could not be
@@ -79,7 +79,7 @@ impl fmt::Debug for FeedsParts {
 /// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
-    title: "RSS and Atom feeds",
+    title: "RSS, Atom and JSON feeds",
     kind: ProviderKind::Search,
     source: SourceKind::Feeds,
     storage: Storage::Stored,
