@@ -210,7 +210,7 @@ fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &
     if lone
         && !matched.known.demonym
         && index > 0
-        && words.get(index - 1).is_some_and(|before| markers::is_first_name(&before.text))
+        && words.get(index - 1).is_some_and(|before| before.capital && markers::is_first_name(&before.text))
     {
         return None;
     }
@@ -317,7 +317,11 @@ fn trimmed(words: &[Word<'_>], index: usize, taken: usize) -> (usize, usize) {
     // "Помощник Хиллари Клинтон": at the head of a sentence the name begins with the given name.
     let given = |at: usize| words.get(at).is_some_and(|word| markers::is_first_name(&word.text));
     let mut skip = if index == 0 && taken > 2 && words.first().is_some_and(|word| super::has_cyrillic(&word.text)) {
-        (0..taken - 1).find(|at| given(*at)).unwrap_or(0)
+        // "Фонд Бориса Немцова" is no Boris.
+        let named = |at: usize| {
+            words.get(at).is_some_and(|word| cyrillic::is_institution(&word.text) || cyrillic::is_place(&word.text))
+        };
+        (0..taken - 1).find(|at| given(*at)).filter(|skip| !(0..*skip).any(named)).unwrap_or(0)
     } else {
         0
     };
@@ -356,7 +360,8 @@ fn kind_of(
         || cut(sentence, before.map_or(0, |word| word.end), first.start).contains(['«', '"', '“', ':', '—']);
     let quoted = cut(sentence, 0, first.start).ends_with(['«', '"', '“', '„']);
     let marked = markers::run_kind(&run.iter().map(|word| word.text.as_str()).collect::<Vec<_>>());
-    let titled = before.is_some_and(|word| markers::is_title(&word.text) || markers::is_first_name(&word.text));
+    let titled = before
+        .is_some_and(|word| markers::is_title(&word.text) || (word.capital && markers::is_first_name(&word.text)));
     let company = before.is_some_and(|word| markers::precedes_organisation(&word.text));
     let place = before.is_some_and(|word| markers::precedes_place(&word.text));
     if taken == 1 && opens && !titled && !company && !place {
@@ -386,22 +391,20 @@ fn kind_of(
         return Some(EntityKind::Loc);
     }
     let slavic = super::has_cyrillic(first.surface);
-    if !slavic && !given && super::has_cyrillic(sentence) {
-        return Some(EntityKind::Org);
-    }
-    if slavic
-        && !given
-        && !quoted
-        && !first.acronym
-        && before.is_some_and(|word| matches!(word.text.as_str(), "в" | "во" | "у" | "із" | "из"))
-    {
-        return Some(EntityKind::Loc);
-    }
     if titled
         || run.iter().any(|word| markers::is_first_name(&word.text))
         || run.last().is_some_and(|word| markers::is_surname(&word.text))
-        || (!quoted && run.last().is_some_and(|word| slavic && cyrillic::is_plain_surname(&word.text)))
     {
+        return Some(EntityKind::Person);
+    }
+    if !slavic && cyrillic::is_mostly(sentence) {
+        return Some(EntityKind::Org);
+    }
+    if slavic && !quoted && !first.acronym && before.is_some_and(|word| cyrillic::precedes_place(&word.text, sentence))
+    {
+        return Some(EntityKind::Loc);
+    }
+    if !quoted && slavic && run.last().is_some_and(|word| cyrillic::is_plain_surname(&word.text)) {
         return Some(EntityKind::Person);
     }
     if taken == 1 && first.acronym && first.surface.chars().count() <= 6 {

@@ -47,7 +47,7 @@ pub struct FeedEntry {
     pub title: String,
     /// Plain text; empty when there is none.
     pub summary: String,
-    /// Plain text of the whole entry, where the feed carries one beside the summary.
+    /// Plain text of the whole entry, where the feed carries more than the summary shows.
     pub content: String,
     pub published_at: Option<DateTime<Utc>>,
     /// ISO 639-1, as stated.
@@ -147,9 +147,8 @@ fn mended(text: &str) -> Result<String, NoFeed> {
     if text.trim().is_empty() {
         return Err(NoFeed::Empty);
     }
-    // JSON Feed.
-    if text.trim_start().starts_with('{') {
-        return Ok(text.to_owned());
+    if text.trim_start().starts_with('{') && text.contains("jsonfeed.org") {
+        return json_feed(text).ok_or(NoFeed::Other);
     }
     let root = ROOT.as_ref().and_then(|root| root.captures(text)).ok_or(NoFeed::Other)?;
     if matches!(root.get(1).map(|name| name.as_str().to_ascii_lowercase()).as_deref(), Some("html" | "body" | "head")) {
@@ -184,6 +183,22 @@ fn mended(text: &str) -> Result<String, NoFeed> {
     }
     out.extend(rest.chars().filter_map(readable));
     Ok(out)
+}
+
+/// A JSON Feed with what is read of it: its reader copies all authors into every item, however many those are.
+fn json_feed(text: &str) -> Option<String> {
+    let mut feed: serde_json::Value = serde_json::from_str(text.trim()).ok()?;
+    let fields = feed.as_object_mut()?;
+    for name in ["author", "authors"] {
+        fields.remove(name);
+    }
+    let items = fields.get_mut("items").and_then(serde_json::Value::as_array_mut)?;
+    items.truncate(MAX_ENTRIES);
+    for item in items.iter_mut().filter_map(serde_json::Value::as_object_mut) {
+        item.remove("author");
+        item.remove("authors");
+    }
+    Some(feed.to_string())
 }
 
 /// Texts in base64, as Atom allows them, as escaped text.
@@ -247,6 +262,9 @@ fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
 fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
     let parser = feed_rs::parser::Builder::new().base_uri(Some(url.as_str())).timestamp_parser(date).build();
     let strict = parser.parse(text.as_bytes()).ok().map(from_feed);
+    if text.starts_with('{') {
+        return strict.ok_or(NoFeed::Other);
+    }
     let scanned = scan(text);
     match strict {
         // A reader that stops at the first broken item has seen less than the scan.
@@ -260,12 +278,7 @@ fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
 
 /// What the strict reader found, with what only the scan sees: a date under another name, an address in a `guid`.
 fn filled(mut strict: Read, scanned: &Read) -> Read {
-    let lacking = strict.title.as_deref().is_none_or(str::is_empty);
-    let longer =
-        strict.title.as_deref().zip(scanned.title.as_deref()).is_some_and(|(own, other)| other.starts_with(own));
-    if lacking || longer {
-        strict.title = scanned.title.clone().or(strict.title);
-    }
+    strict.title = strict.title.filter(|title| !title.is_empty()).or_else(|| scanned.title.clone());
     strict.language = strict.language.or_else(|| scanned.language.clone());
     if strict.items.len() == scanned.items.len() {
         for (item, seen) in strict.items.iter_mut().zip(&scanned.items) {
@@ -354,12 +367,15 @@ fn element(block: &str, name: &str) -> Option<String> {
     let mut rest = block;
     while let Some((_, after)) = rest.split_once('<') {
         rest = after;
-        let tag = after.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next().unwrap_or_default();
+        let tag = after.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/' | '<')).next().unwrap_or_default();
         let local = tag.rsplit(':').next().unwrap_or(tag);
         if !local.eq_ignore_ascii_case(name) || after.starts_with('/') {
             continue;
         }
-        let (attributes, body) = after.split_once('>')?;
+        // A tag that never ends is none, and is not looked for to the end of the text.
+        let end = after.find(['>', '<'])?;
+        let (attributes, body) = (after.get(..end)?, after.get(end..)?.strip_prefix('>'));
+        let Some(body) = body else { continue };
         if attributes.ends_with('/') {
             continue;
         }
@@ -453,7 +469,7 @@ fn skip_hours(text: &str) -> Vec<u8> {
 pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
     static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<link\s[^>]{0,2000}>").ok());
     static TYPE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"(?i)type\s*=\s*["']?application/(?:rss|atom)\+xml"#).ok());
+        LazyLock::new(|| Regex::new(r#"(?i)type\s*=\s*["']?application/(?:(?:rss|atom)\+xml|feed\+json)"#).ok());
     static HREF: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))"#).ok());
     let (Some(link), Some(kind), Some(href)) = (LINK.as_ref(), TYPE.as_ref(), HREF.as_ref()) else { return Vec::new() };

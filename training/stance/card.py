@@ -29,7 +29,7 @@ MADE = {
     "direction": "increase for decrease and the like, in the claim or in both: contradicts or entailed",
     "negation": "the claim, the passage or both denied: contradicts or entailed",
     "name": "a name replaced by a neighbouring one, or two names exchanged: not entailed",
-    "open": "a claim with any passage of the same subject, or a sentence of one with another: answered by the teacher alone",
+    "open": "a claim, as it is or changed, with any passage of the same subject, or a sentence of one with another: answered by the teacher alone",
     "perturbed": "a claim cut short, joined with another or changed once or twice, or a passage cut: answered by the teacher alone",
 }
 

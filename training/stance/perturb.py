@@ -110,5 +110,7 @@ def crossed(near: Neighbourhood, per_claim: int, rng: random.Random) -> list[Pai
                 break
             for place in rng.sample(places, min(max(per_claim // 3, 2) if turn else per_claim, len(places))):
                 other = near.pairs[place].premise
+                if not turn and other == pair.premise:
+                    continue  # labelled by people
                 made.append(pair.but(source="open", id=f"{pair.source}/{pair.id}", premise=other, hypothesis=text, label=UNKNOWN))
     return made

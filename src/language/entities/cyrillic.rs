@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{EntityKind, Word, adjacent};
 use crate::language::names::name_key;
-use crate::language::{cut, has_cyrillic, stemming};
+use crate::language::{cut, has_cyrillic, is_cyrillic, stemming, stopwords};
 
 type Stems = LazyLock<HashSet<String>>;
 
@@ -26,7 +26,7 @@ static INSTITUTIONS: Stems = LazyLock::new(|| {
         полиция милиция гвардия школа колледж больница библиотека консерватория филармония общество братство альянс коалиция конгресс сенат \
         ассамблея трибунал патриархат епархия посольство консульство авиакомпания издательство студия группировка организация объединение \
         станция сборная команда обсерватория инспекция казначейство бюро штаб генштаб корпус дивизия флот \
-        партія рух міністерство комітет комісія інститут університет академія агентство департамент федерація асоціація рада суд палата \
+        партія рух міністерство комітет комісія інститут університет академія агентство департамент федерація асоціація суд палата \
         прокуратура поліція гвардія банк фонд клуб компанія корпорація телеканал видання газета лікарня бібліотека товариство спілка союз \
         об'єднання служба центр управління збірна команда",
     )
@@ -35,15 +35,15 @@ static INSTITUTIONS: Stems = LazyLock::new(|| {
 static PLACES: Stems = LazyLock::new(|| {
     stems(
         "площадь область остров острова лес район округ кладбище море река озеро улица проспект шоссе край долина хребет мост аэропорт республика \
-        полуостров залив пролив океан пустыня горы город поселок село деревня вокзал бульвар набережная переулок парк империя королевство \
-        губерния уезд волость гора каньон ледник водопад низменность плато \
-        площа область острів ліс район округ море річка озеро вулиця край долина міст республіка півострів затока протока океан пустеля гори \
-        місто село імперія королівство",
+        полуостров залив пролив океан пустыня город поселок деревня вокзал бульвар набережная переулок парк империя королевство \
+        губерния уезд волость каньон ледник водопад низменность плато \
+        площа область острів ліс район округ море річка озеро вулиця край долина міст республіка півострів затока протока океан пустеля \
+        місто імперія королівство",
     )
 });
 
 static GIVEN: Stems =
-    LazyLock::new(|| super::markers::first_names().map(name_key).filter(|key| key.len() > 2).collect());
+    LazyLock::new(|| super::markers::first_names().map(name_key).filter(|key| key.chars().count() >= 5).collect());
 
 /// Whether the word is a noun that institutions are named with, in any case and with a small letter too.
 pub(super) fn is_institution(word: &str) -> bool {
@@ -57,12 +57,12 @@ pub(super) fn is_place(word: &str) -> bool {
 
 /// Whether the word is a given name as Cyrillic writes it, in any case: "Хиллари", "Томаса".
 pub(super) fn is_given_name(word: &str) -> bool {
-    has_cyrillic(word) && word.chars().count() > 3 && GIVEN.contains(&name_key(word))
+    has_cyrillic(word) && word.chars().count() > 4 && GIVEN.contains(&name_key(word))
 }
 
 /// Whether the word has an adjective's ending.
 pub(super) fn is_adjective(word: &str) -> bool {
-    const ENDINGS: [&str; 26] = [
+    const ENDINGS: [&str; 24] = [
         "ый",
         "ий",
         "ой",
@@ -84,8 +84,6 @@ pub(super) fn is_adjective(word: &str) -> bool {
         "ими",
         "ую",
         "юю",
-        "ом",
-        "ем",
         "ська",
         "ської",
         "ський",
@@ -107,9 +105,22 @@ pub(super) fn is_plain_surname(word: &str) -> bool {
 
 /// Roman numerals and words in capitals that name nothing: "XIX", "СМИ", "ООО".
 pub(super) fn names_nothing(surface: &str) -> bool {
-    const WORDS: [&str; 14] =
-        ["СМИ", "ЗМІ", "СМС", "ООО", "ОАО", "ЗАО", "ПАО", "АО", "ГУП", "ТОВ", "СПО", "АЭС", "АЭЦ", "АЕС"];
+    const WORDS: [&str; 13] =
+        ["СМИ", "ЗМІ", "СМС", "ООО", "ОАО", "ЗАО", "ПАО", "АО", "ГУП", "ТОВ", "СПО", "АЭС", "АЕС"];
     WORDS.contains(&surface) || (surface.len() > 1 && surface.chars().all(|c| matches!(c, 'I' | 'V' | 'X' | 'L' | 'C')))
+}
+
+/// Whether most letters are Cyrillic: one word in brackets does not make an English sentence Russian.
+pub(super) fn is_mostly(sentence: &str) -> bool {
+    let letters = sentence.chars().filter(|c| c.is_alphabetic());
+    let (cyrillic, all) = letters.fold((0, 0), |(cyrillic, all), c| (cyrillic + usize::from(is_cyrillic(c)), all + 1));
+    cyrillic * 2 > all
+}
+
+/// Prepositions of places. "У" is one in Ukrainian only: in Russian it says with whom.
+pub(super) fn precedes_place(word: &str, sentence: &str) -> bool {
+    matches!(word, "в" | "во" | "из" | "із")
+        || (word == "у" && sentence.contains(['і', 'ї', 'є', 'ґ', 'І', 'Ї', 'Є', 'Ґ']))
 }
 
 /// How many words behind the run of `taken` words belong to its name, and whether it is a place: an adjective with a capital
@@ -121,7 +132,7 @@ fn noun_behind(
     together: impl Fn(usize, usize) -> bool,
 ) -> Option<(usize, bool)> {
     let last = words.get(index + taken - 1)?;
-    if !is_adjective(&last.text) {
+    if !is_adjective(&last.text) || is_plain_surname(&last.text) {
         return None;
     }
     for more in 1..=2 {
@@ -142,22 +153,25 @@ fn noun_behind(
 
 /// How many words in small letters follow an institution's noun and say which it is: "Министерство внутренних дел".
 fn complement(words: &[Word<'_>], index: usize, taken: usize, together: impl Fn(usize, usize) -> bool) -> usize {
-    const OF_MANY: [&str; 8] = ["ых", "их", "ого", "его", "ой", "ей", "ої", "их"];
-    const NOUNS: [&str; 9] = ["ов", "ей", "ий", "ии", "ия", "ел", "ы", "ы", "ства"];
-    let ends = |at: usize, endings: &[&str]| {
-        words.get(at).is_some_and(|word| {
-            !word.capital
-                && together(at - 1, at)
-                && word.text.chars().count() > 2
-                && endings.iter().any(|ending| word.text.ends_with(ending))
-        })
+    const OF_MANY: [&str; 7] = ["ых", "их", "ого", "его", "ой", "ей", "ої"];
+    const NOUNS: [&str; 8] = ["ов", "ей", "ий", "ии", "ия", "ы", "ства", "дел"];
+    const VERBS: [&str; 12] = ["л", "ла", "ло", "ли", "ть", "ся", "ет", "ит", "ут", "ют", "ят", "в"];
+    const PRONOUNS: [&str; 9] = ["его", "него", "ничего", "никого", "много", "його", "нього", "нічого", "чого"];
+    let small = |at: usize| {
+        let word = words.get(at).filter(|word| !word.capital && together(at - 1, at))?;
+        let plain = word.text.chars().count() > 2
+            && !PRONOUNS.contains(&word.text.as_str())
+            && !stopwords::is_stop_word(&word.text, None);
+        plain.then_some(word.text.as_str())
     };
+    let ends = |word: &str, endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
     let next = index + taken;
-    if ends(next, &OF_MANY) && words.get(next + 1).is_some_and(|word| !word.capital && together(next, next + 1)) {
-        2
-    } else {
-        usize::from(ends(next, &NOUNS))
+    let Some(first) = small(next) else { return 0 };
+    let noun = small(next + 1).filter(|word| *word == "дел" || !ends(word, &VERBS));
+    if ends(first, &OF_MANY) && noun.is_some() {
+        return 2;
     }
+    usize::from(ends(first, &NOUNS))
 }
 
 /// A name in quotation marks behind the noun that says what it is: 'движение «За права человека»'. Gives the words it takes.

@@ -39,7 +39,20 @@ fn people_organisations_and_places() {
     has("Он родился в Детройте.", "Детройте", Loc);
     has("Помощник Хиллари Клинтон ушёл.", "Хиллари Клинтон", Person);
     has("По словам Овечкина, матч был трудным.", "Овечкина", Person);
+    has("Ранее Украина заявила об этом.", "Украина", Loc);
+    has("Против были США.", "США", Loc);
+    has("Фонд Бориса Немцова вручил премию.", "Фонд Бориса Немцова", Org);
+    has("Её купила созданная Дуровым компания.", "Дуровым", Person);
+    has("Nadiya Savchenko (Надія Савченко) spoke.", "Nadiya Savchenko", Person);
     has("Акции купила компания Hewlett-Packard.", "Hewlett-Packard", Org);
+}
+
+#[test]
+fn a_verb_is_no_part_of_an_institution() {
+    for text in ["Вчера Суд рассмотрел иск.", "Вчера Полиция его задержала.", "Вчера Полиция ничего не нашла."]
+    {
+        assert!(named(text).iter().all(|(name, _)| !name.contains(' ')), "{text}: {:?}", named(text));
+    }
 }
 
 #[test]
@@ -54,6 +67,7 @@ fn what_is_no_name() {
         "I think so.",
         "Того человека видели.",
         "В XIX веке так не делали.",
+        "Били его долго.",
         "Об этом пишут СМИ.",
         "BREAKING",
     ] {

@@ -6,8 +6,8 @@
 
 use std::sync::LazyLock;
 
-/// Per sound of the longer skeleton: from here on two words are one name. Fewer than one in two thousand random pairs reach
-/// it; the test `real_pairs_meet_and_strangers_do_not` counts them.
+/// Per sound of the longer skeleton: from here on two words are one name. About six of ten thousand random pairs reach it; the
+/// test `real_pairs_meet_and_strangers_do_not` counts them.
 pub(super) const SAME: f64 = 8.9;
 
 /// Under this two first sounds do not stand for each other.

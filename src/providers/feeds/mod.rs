@@ -79,7 +79,7 @@ impl fmt::Debug for FeedsParts {
 /// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
-    title: "RSS, Atom and JSON feeds",
+    title: "RSS and Atom feeds",
     kind: ProviderKind::Search,
     source: SourceKind::Feeds,
     storage: Storage::Stored,

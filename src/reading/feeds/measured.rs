@@ -33,7 +33,7 @@ fn page_link(links: &Value) -> Option<String> {
 fn of_json(expected: &Value) -> Vec<Expectation> {
     let mut found = Vec::new();
     let mut push = |entry: Option<usize>, field: &'static str, value: Option<String>| {
-        if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
+        if let Some(value) = value.filter(|value| !clipped(value, 1).is_empty()) {
             found.push(Expectation { entry, field, value });
         }
     };
@@ -108,6 +108,10 @@ fn of_assertion(file: &str) -> Vec<Expectation> {
         let parts: Vec<u32> = found[5].split(',').filter_map(|part| part.trim().parse().ok()).collect();
         format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
     });
+    // What a reader does not see, nothing read would meet.
+    if clipped(&value, 1).is_empty() {
+        return Vec::new();
+    }
     vec![Expectation { entry: (!of_feed).then_some(0), field, value }]
 }
 

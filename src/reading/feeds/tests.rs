@@ -197,3 +197,25 @@ fn the_feeds_of_other_readers_are_read_as_they_expect() {
     println!("{wrong:#?}");
     assert!(share >= 0.9, "{share}");
 }
+
+#[test]
+fn a_json_feed_is_read_and_its_authors_are_not_copied() {
+    let authors = vec![r#"{"name":"a"}"#; 2000].join(",");
+    let items = vec!["{}"; 20_000].join(",");
+    let text = format!(
+        r#"{{"version":"https://jsonfeed.org/version/1","title":"News","authors":[{authors}],"items":[
+        {{"id":"1","url":"https://news.example/a","title":"A","content_html":"<p>b</p>"}},{items}]}}"#
+    );
+    let entry = only(&text);
+    assert_eq!((entry.title.as_str(), entry.summary.as_str()), ("A", "b"));
+    assert_eq!(read(r#"{"error":"<html><title>Sign in</title>"}"#), Err(NoFeed::WebPage));
+}
+
+#[test]
+fn tags_without_an_end_cost_no_more_than_their_length() {
+    let started = std::time::Instant::now();
+    for text in ["<title", "<", "<title<title/"] {
+        let _ = read(&format!("<rss><channel><item><title>A</title>{}", text.repeat(200_000)));
+    }
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
