@@ -308,7 +308,7 @@ fn beside_trafilatura(list: &str, rows: &[&Value], own: &Tally) {
     let folder = tempfile::tempdir().unwrap();
     let (pages, out) = (folder.path().join("pages"), folder.path().join("out"));
     std::fs::write(&pages, list).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compare/trafilatura.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compare/read_pages.py");
     let done = Command::new(python).arg(script).arg(&pages).arg(&out).status().unwrap();
     assert!(done.success());
     let (mut segments, mut seconds) = (Segments::default(), 0.0);

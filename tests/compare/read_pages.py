@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Has trafilatura read pages, for the time it takes and the text it finds.
 
-    trafilatura.py LIST OUT
+    read_pages.py LIST OUT
 
 LIST has a page's file and its address on a line, a tab between; OUT gets one JSON line a page: {"seconds", "text"}.
 Reading the file is not timed. Run by the test `segments_of_trafilatura` on the pages it has just read itself.
