@@ -400,7 +400,10 @@ fn kind_of(
     if !slavic && cyrillic::is_mostly(sentence) {
         return Some(EntityKind::Org);
     }
-    if slavic && !quoted && !first.acronym && before.is_some_and(|word| cyrillic::precedes_place(&word.text, sentence))
+    if slavic
+        && !quoted
+        && !first.acronym
+        && before.is_some_and(|word| cyrillic::leads_to_a_place(&word.text, sentence))
     {
         return Some(EntityKind::Loc);
     }

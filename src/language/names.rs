@@ -11,9 +11,6 @@ use self::likeness::{likeness, may_meet};
 use super::transliterate::skeleton;
 use super::{gazetteer, has_cyrillic, tokens};
 
-/// Where one name is in the gazetteer and the other is not, only a slip of the pen may stand between them.
-const SAME_AS_KNOWN: f64 = 0.88;
-
 /// Endings a Cyrillic name takes in other cases and that hold a consonant; the vowels go with [`stem`] anyway.
 const CASE_ENDINGS: &str = "ского:ск цкого:цк ського:ськ цького:цьк скому:ск цкому:цк ському:ськ цькому:цьк \
     ским:ск цким:цк ським:ськ цьким:цьк ском:ск цком:цк овым:ов евым:ев \
@@ -144,7 +141,7 @@ fn slip_of_the_pen(known: &str, other: &str) -> bool {
     let known: Vec<String> = known.split(' ').map(stem).collect();
     let other: Vec<&str> = other.split(' ').collect();
     known.len() == other.len()
-        && known.iter().zip(&other).all(|(a, b)| a.len() >= 5 && word_similarity(a, b) >= SAME_AS_KNOWN)
+        && known.iter().zip(&other).all(|(a, b)| a.len() >= 5 && likeness(a, b) >= likeness::NEARLY_EQUAL)
 }
 
 /// Word by word. A surname alone is the same as the full name; an initial stands for any name that begins with it.
@@ -179,87 +176,6 @@ fn same_word(a: &str, b: &str) -> bool {
     // Figures are compared, never forgiven: "Nord Stream 1" is not "Nord Stream 2".
     let digits = |word: &str| word.chars().any(|c| c.is_ascii_digit());
     !digits(a) && !digits(b) && may_meet(a, b) && likeness(a, b) >= likeness::SAME
-}
-
-/// Longest skeleton that is compared; a name of more sounds is no name, and the table grows with the square.
-const MOST_SOUNDS: usize = 40;
-
-/// Similarity of two skeletons, 0–1: one minus the edit distance over the longer length, where vowels and sounds that
-/// alphabets render differently cost less.
-pub fn word_similarity(a: &str, b: &str) -> f64 {
-    let (first, second): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let longest = first.len().max(second.len());
-    if longest == 0 || longest > MOST_SOUNDS || first.len().abs_diff(second.len()) * 2 > longest {
-        return 0.0;
-    }
-    let mut row = [0.0_f64; MOST_SOUNDS + 1];
-    let row = row.get_mut(..=second.len()).unwrap_or_default();
-    let mut sum = 0.0;
-    for (cell, sound) in row.iter_mut().skip(1).zip(&second) {
-        sum += gap(*sound);
-        *cell = sum;
-    }
-    for sound in &first {
-        let mut diagonal = row.first().copied().unwrap_or_default();
-        let mut left = diagonal + gap(*sound);
-        if let Some(cell) = row.first_mut() {
-            *cell = left;
-        }
-        for (cell, other) in row.iter_mut().skip(1).zip(&second) {
-            let best = (diagonal + substitution(*sound, *other)).min(*cell + gap(*sound)).min(left + gap(*other));
-            diagonal = *cell;
-            *cell = best;
-            left = best;
-        }
-    }
-    1.0 - row.last().copied().unwrap_or_default() / longest as f64
-}
-
-fn gap(sound: char) -> f64 {
-    match sound {
-        'h' | 'i' => 0.4,
-        sound if is_vowel(sound) => 0.5,
-        _ => 1.0,
-    }
-}
-
-/// Pairs of sounds that alphabets render one by the other, and what the difference costs.
-const RENDERINGS: &[(f64, &str)] = &[
-    (0.3, "gh JZ sz Ji cs"),
-    (0.4, "ck Jg fv uv CS Cc cz Zz Ch"),
-    (0.5, "Ss hk Ck Jh Zg Sh Jd ft"),
-    (0.7, "dt bv bp gk"),
-];
-
-/// The cost of taking one ASCII sound for another, by their codes.
-static COSTS: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let mut costs = vec![1.0; 128 * 128];
-    let mut set = |a: char, b: char, cost: f64| {
-        for (x, y) in [(a, b), (b, a)] {
-            if let Some(cell) = costs.get_mut((x as usize) * 128 + y as usize) {
-                *cell = cost;
-            }
-        }
-    };
-    for a in "aeiou".chars() {
-        "aeiou".chars().for_each(|b| set(a, b, 0.4));
-    }
-    for (cost, pairs) in RENDERINGS {
-        for pair in pairs.split(' ') {
-            let mut sounds = pair.chars();
-            if let (Some(a), Some(b)) = (sounds.next(), sounds.next()) {
-                set(a, b, *cost);
-            }
-        }
-    }
-    costs
-});
-
-fn substitution(a: char, b: char) -> f64 {
-    if a == b {
-        return 0.0;
-    }
-    if a.is_ascii() && b.is_ascii() { COSTS.get((a as usize) * 128 + b as usize).copied().unwrap_or(1.0) } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -20,11 +20,9 @@ use super::text::plain;
 const MAX_BYTES: usize = 10 * 1024 * 1024;
 /// Entries taken: the newest stand first, and no site publishes more between two reads.
 const MAX_ENTRIES: usize = 500;
-/// Of a summary, characters: some feeds carry whole articles there.
+/// Of a summary and of a content, characters: some feeds carry whole articles there.
 const MAX_SUMMARY: usize = 2000;
 const MAX_TITLE: usize = 500;
-/// Of a whole entry, characters: it is searched, not shown.
-const MAX_CONTENT: usize = 20_000;
 
 /// A feed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,7 +45,7 @@ pub struct FeedEntry {
     pub title: String,
     /// Plain text; empty when there is none.
     pub summary: String,
-    /// Plain text of the whole entry, where the feed carries more than the summary shows.
+    /// How the entry itself begins, in plain text, where the feed carries it beside a summary: searched, not shown.
     pub content: String,
     pub published_at: Option<DateTime<Utc>>,
     /// ISO 639-1, as stated.
@@ -113,7 +111,7 @@ fn entry(item: Item, url: &Url) -> Option<FeedEntry> {
     link.set_fragment(None);
     let title = clipped(&item.title?, MAX_TITLE);
     let summary = item.summary.map(|summary| clipped(&summary, MAX_SUMMARY)).unwrap_or_default();
-    let content = item.content.map(|content| clipped(&content, MAX_CONTENT)).unwrap_or_default();
+    let content = item.content.map(|content| clipped(&content, MAX_SUMMARY)).unwrap_or_default();
     (!title.is_empty()).then_some(FeedEntry {
         url: link,
         content: if content == summary || content == title { String::new() } else { content },

@@ -18,6 +18,7 @@ fn stem(word: &str) -> String {
     stemming::stem(word, None)
 }
 
+/// Nouns whose stem is a word of its own are left out: "рада" and "рад", "село" and "сел", "гора" and "горит".
 static INSTITUTIONS: Stems = LazyLock::new(|| {
     stems(
         "суд палата прокуратура министерство комитет комиссия институт университет академия служба агентство департамент федерация ассоциация \
@@ -62,33 +63,8 @@ pub(super) fn is_given_name(word: &str) -> bool {
 
 /// Whether the word has an adjective's ending.
 pub(super) fn is_adjective(word: &str) -> bool {
-    const ENDINGS: [&str; 24] = [
-        "ый",
-        "ий",
-        "ой",
-        "ая",
-        "яя",
-        "ое",
-        "ее",
-        "ые",
-        "ие",
-        "ого",
-        "его",
-        "ому",
-        "ему",
-        "ым",
-        "им",
-        "ых",
-        "их",
-        "ыми",
-        "ими",
-        "ую",
-        "юю",
-        "ська",
-        "ської",
-        "ський",
-    ];
-    has_cyrillic(word) && word.chars().count() > 4 && ENDINGS.iter().any(|ending| word.ends_with(ending))
+    const ENDINGS: &str = "ый ий ой ая яя ое ее ые ие ого его ому ему ым им ых их ыми ими ую юю ська ської ський";
+    has_cyrillic(word) && word.chars().count() > 4 && ENDINGS.split(' ').any(|ending| word.ends_with(ending))
 }
 
 /// Whether the word ends as surnames of one word do: "Лужков", "Путину", "Радуловым".
@@ -118,7 +94,7 @@ pub(super) fn is_mostly(sentence: &str) -> bool {
 }
 
 /// Prepositions of places. "У" is one in Ukrainian only: in Russian it says with whom.
-pub(super) fn precedes_place(word: &str, sentence: &str) -> bool {
+pub(super) fn leads_to_a_place(word: &str, sentence: &str) -> bool {
     matches!(word, "в" | "во" | "из" | "із")
         || (word == "у" && sentence.contains(['і', 'ї', 'є', 'ґ', 'І', 'Ї', 'Є', 'Ґ']))
 }
@@ -155,7 +131,7 @@ fn noun_behind(
 fn complement(words: &[Word<'_>], index: usize, taken: usize, together: impl Fn(usize, usize) -> bool) -> usize {
     const OF_MANY: [&str; 7] = ["ых", "их", "ого", "его", "ой", "ей", "ої"];
     const NOUNS: [&str; 8] = ["ов", "ей", "ий", "ии", "ия", "ы", "ства", "дел"];
-    const VERBS: [&str; 12] = ["л", "ла", "ло", "ли", "ть", "ся", "ет", "ит", "ут", "ют", "ят", "в"];
+    const VERBS: [&str; 12] = ["л", "ла", "ло", "ли", "ть", "ся", "ет", "ит", "ут", "ют", "ят", "ив"];
     const PRONOUNS: [&str; 9] = ["его", "него", "ничего", "никого", "много", "його", "нього", "нічого", "чого"];
     let small = |at: usize| {
         let word = words.get(at).filter(|word| !word.capital && together(at - 1, at))?;

@@ -237,4 +237,17 @@ mod tests {
         assert_eq!(next_poll(at(3, 0), quarter, &feed(Some(60), &[])), at(4, 0));
         assert_eq!(next_poll(at(3, 50), quarter, &feed(None, &[4, 5])), at(6, 0));
     }
+
+    #[test]
+    fn what_only_the_entry_itself_says_is_found_but_names_nothing() {
+        let text = r#"<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>N</title><item>
+            <title>Budget passed</title><link>https://news.example/a</link><description>It took nine hours.</description>
+            <content:encoded>Deputies of Orlesk quarrelled over schools.</content:encoded></item></channel></rss>"#;
+        let url = Url::parse("https://news.example/rss").unwrap();
+        let feed = read_feed(text.as_bytes(), None, &url).unwrap();
+        let row = row(feed.entries.into_iter().next().unwrap(), None, DateTime::UNIX_EPOCH);
+        assert!(row.stems.contains(&tokens::content_stems("schools", None)[0]), "{:?}", row.stems);
+        assert!(!row.strong.iter().any(|stem| stem.starts_with("orlesk")), "{:?}", row.strong);
+        assert_eq!(row.summary, "It took nine hours.");
+    }
 }
