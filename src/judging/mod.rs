@@ -33,6 +33,4 @@ mod measured;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
-pub(crate) mod shared_data;
-#[cfg(test)]
 mod worked_examples;

@@ -33,7 +33,7 @@ pub mod names;
 
 mod lexer;
 #[cfg(test)]
-mod shared_data;
+pub(crate) mod shared_data;
 
 /// Bytes `start..end` of a text; empty where that is no character boundary. Offsets of this room always are.
 pub(crate) fn cut(text: &str, start: usize, end: usize) -> &str {

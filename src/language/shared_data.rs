@@ -1,20 +1,32 @@
-//! Labelled sets for the tests that measure. They do not ship with the project; without them those tests skip and say so.
+//! Labelled sets for the tests that measure: the whole ones where they are at hand, else the samples that ship (`tests/data`).
+//! A set of which nothing may ship is skipped, saying so.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// One file of the labelled sets, or `None` (and a printed line) where the folder is absent.
+/// One file of the labelled sets, or `None` (and a printed line) where there is none.
 pub(crate) fn read(relative: &str) -> Option<String> {
-    let path = folder().join(relative);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        println!("skipped: {relative} is not in the folder of labelled sets (CORROBORATE_SHARED_DATA)");
-    }
-    text
+    std::fs::read_to_string(at(relative)?).ok()
 }
 
-/// The folder of labelled sets, whether or not it is there.
+/// Where a file or folder of the labelled sets is, or `None` (and a printed line).
+pub(crate) fn at(relative: &str) -> Option<PathBuf> {
+    let whole = folder().join(relative);
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(relative);
+    if whole.exists() {
+        Some(whole)
+    } else if sample.exists() {
+        println!(
+            "a sample of {relative}: the whole set is not in the folder of labelled sets (CORROBORATE_SHARED_DATA)"
+        );
+        Some(sample)
+    } else {
+        println!("skipped: {relative} is not in the folder of labelled sets (CORROBORATE_SHARED_DATA)");
+        None
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "a test's own switch, no configuration of the product")]
-pub(crate) fn folder() -> PathBuf {
-    std::env::var("CORROBORATE_SHARED_DATA")
-        .map_or_else(|_absent| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from)
+fn folder() -> PathBuf {
+    std::env::var_os("CORROBORATE_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from)
 }

@@ -21,6 +21,9 @@ mod feeds;
 mod fleet;
 #[cfg(test)]
 mod models;
+#[cfg(feature = "models")]
+#[cfg(test)]
+mod quality;
 #[cfg(test)]
 mod recordings;
 #[cfg(test)]

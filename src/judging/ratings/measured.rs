@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::shared_data;
 use super::{classify, classify_without, normalise};
 use crate::domain::verdict::RatingClass;
+use crate::language::shared_data;
 
 /// A rating, its language, the class people gave it.
 type Row = (String, String, String);
