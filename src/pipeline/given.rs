@@ -95,6 +95,7 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
             .collect(),
         rules: services.rules.current(),
         searched: true,
+        ..Pages::default()
     };
     let claims: Vec<Claim> = claims.into_iter().skip(main).take(1).collect();
     let candidates = rank::rank(services, &claims, &pages, &journal).await?;

@@ -16,6 +16,8 @@ pub(crate) struct Normal {
     pub(crate) mixed: bool,
     /// All texts, cleaned, with the position a claim's `source` names.
     pub(crate) texts: Vec<(usize, String)>,
+    /// Where the item stands.
+    pub(crate) url: Option<String>,
     pub(crate) embedding: Vec<f32>,
     /// The embedder that made it; what it is stored under.
     pub(crate) embedder: String,
@@ -60,6 +62,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         language,
         mixed,
         texts,
+        url: item.url.clone(),
         embedding,
         embedder,
         reference: item.published_at.unwrap_or(journal.evaluated_at),

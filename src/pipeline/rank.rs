@@ -10,7 +10,7 @@ use super::read::{Pages, ReadPage};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
 use crate::inference::Pair;
-use crate::judging::independence::{SourceText, groups};
+use crate::judging::independence::{ItemText, SourceText, groups_beside};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 
@@ -42,7 +42,10 @@ pub(super) async fn rank(
     journal: &Journal,
 ) -> Result<Vec<Vec<Ranked>>, PipelineError> {
     let settings = &services.settings;
-    let shelf = Shelf::new(pages.read.iter().filter(|read| read.page.failure.is_none()).collect(), &pages.rules);
+    let item: Vec<ItemText<'_>> =
+        pages.item_texts.iter().map(|text| ItemText { url: pages.item_url.as_deref(), text }).collect();
+    let readable = pages.read.iter().filter(|read| read.page.failure.is_none()).collect();
+    let shelf = Shelf::new(readable, &pages.rules, &item);
     let checkable: Vec<&Claim> = claims.iter().filter(|claim| claim.checkable()).collect();
     let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
     let scored = scored(services, &checkable, &shelf, per_page, settings.passages_per_claim, journal).await?;
@@ -66,10 +69,11 @@ pub(super) async fn among_known(
     services: &Services,
     claim: &Claim,
     known: &[ReadPage],
+    item: &[ItemText<'_>],
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<Vec<Ranked>, PipelineError> {
-    let shelf = Shelf::new(known.iter().collect(), rules);
+    let shelf = Shelf::new(known.iter().collect(), rules, item);
     let scored = scored(services, &[claim], &shelf, KNOWN_PER_PAGE, usize::MAX, journal).await?;
     let mut ranked = scored.into_iter().next().unwrap_or_default();
     ranked.retain(|entry| entry.relevance >= services.settings.scoring.relevance_floor);
@@ -77,13 +81,13 @@ pub(super) async fn among_known(
 }
 
 impl<'a> Shelf<'a> {
-    fn new(pages: Vec<&'a ReadPage>, rules: &'a DomainRules) -> Self {
-        let groups = independent_groups(&pages, rules);
+    fn new(pages: Vec<&'a ReadPage>, rules: &'a DomainRules, item: &[ItemText<'_>]) -> Self {
+        let groups = independent_groups(&pages, rules, item);
         Self { pages, groups, rules }
     }
 }
 
-fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
+fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText<'_>]) -> Vec<String> {
     let sources: Vec<SourceText<'_>> = pages
         .iter()
         .map(|read| SourceText {
@@ -98,7 +102,7 @@ fn independent_groups(pages: &[&ReadPage], rules: &DomainRules) -> Vec<String> {
             reference_work: read.page.counts_by_article(rules),
         })
         .collect();
-    groups(&sources)
+    groups_beside(&sources, item)
 }
 
 /// Of each claim, the passages that are nearest to it by words, `per_page` of a page and `most` in all, best rank first.

@@ -54,6 +54,9 @@ pub(crate) struct Pages {
     pub(crate) read: Vec<ReadPage>,
     pub(crate) rules: Arc<DomainRules>,
     pub(crate) searched: bool,
+    /// Where the item stands, and what it says: who repeats it has it from there.
+    pub(crate) item_url: Option<String>,
+    pub(crate) item_texts: Vec<String>,
 }
 
 /// A page whose stored row may be cleaned away while this item is judged is read again.
@@ -119,7 +122,13 @@ pub(super) async fn read(
         journal.trace("read: the item's own page is no evidence for itself");
     }
     pages.extend(found.known.iter().cloned());
-    Ok(Pages { read: pages, rules: Arc::clone(&found.rules), searched: found.searched })
+    Ok(Pages {
+        read: pages,
+        rules: Arc::clone(&found.rules),
+        searched: found.searched,
+        item_url: item.url.clone(),
+        item_texts: item.texts().map(|(_, text)| text.to_owned()).collect(),
+    })
 }
 
 /// The pages of these addresses as they were stored, however long ago, while they have not expired; nothing is fetched.

@@ -1,6 +1,8 @@
 //! Which sources are one source: reprints, copies of one wire story, pages of one owner. Agreement is counted over the
 //! groups found here, never over URLs or domains.
 
+#[cfg(test)]
+mod measured;
 mod origin;
 mod sketch;
 
@@ -27,14 +29,28 @@ pub struct SourceText<'a> {
     pub reference_work: bool,
 }
 
+/// A text of the item that is to be corroborated.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemText<'a> {
+    pub url: Option<&'a str>,
+    pub text: &'a str,
+}
+
 /// One group id per source, in the order given. Sources share an id when their texts are near-identical, they state
 /// the same wire or origin, share a canonical address or a page they are based on, or belong to the same owner.
 ///
 /// The id says why (`wire:tass`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a reference work), so
 /// that evidence stored at another time falls into the same group. The order of the sources changes nothing.
 pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
-    let mut union = Union::new(sources.len());
-    let keys: Vec<Vec<String>> = sources.iter().map(keys_of).collect();
+    groups_beside(sources, &[])
+}
+
+/// The same beside what is to be corroborated: sources that repeat the item, or say that they rest on it, are one source
+/// with each other, since they all have it from there. The item itself names no group.
+pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<String> {
+    let mut union = Union::new(sources.len() + item.len());
+    let of_item = item.iter().map(|text| text.url.map(|url| format!("page:{}", address(url))).into_iter().collect());
+    let keys: Vec<Vec<String>> = sources.iter().map(keys_of).chain(of_item).collect();
     let mut first_with: HashMap<&str, usize> = HashMap::new();
     for (index, of_source) in keys.iter().enumerate() {
         for key in of_source {
@@ -46,7 +62,8 @@ pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
             }
         }
     }
-    let sketches: Vec<Sketch> = sources.iter().map(|source| Sketch::new(source.text)).collect();
+    let own = item.iter().map(|text| Sketch::of_item(text.text));
+    let sketches: Vec<Sketch> = sources.iter().map(|source| Sketch::new(source.text)).chain(own).collect();
     for (index, sketch) in sketches.iter().enumerate() {
         for (other, earlier) in sketches.iter().enumerate().take(index) {
             if union.root(index) != union.root(other) && sketch.is_copy_of(earlier) {
@@ -55,7 +72,7 @@ pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
         }
     }
     let mut names: BTreeMap<usize, String> = BTreeMap::new();
-    for (index, of_source) in keys.iter().enumerate() {
+    for (index, of_source) in keys.iter().enumerate().take(sources.len()) {
         let root = union.root(index);
         for key in of_source.iter().filter(|key| names_group(key)) {
             let better = names.get(&root).is_none_or(|name| (priority(key), key) < (priority(name), name));
@@ -273,6 +290,35 @@ mod tests {
         assert_eq!(found[0], found[1]);
         assert_eq!(found[0], found[2]);
         assert_eq!(found[3..], ["owner:bbc", "owner:bbc"]);
+    }
+
+    #[test]
+    fn who_repeats_the_item_is_one_source_with_who_else_does() {
+        let post = "Breaking: the bridge over the Dnipro was closed this morning after a truck fell through the deck, \
+            police say; two people are missing and divers are searching for them near the island.";
+        let quoting = |by: &str| {
+            format!("{by} Readers send us this: \u{201c}{post}\u{201d} We asked the police and wait for an answer.")
+        };
+        let (first, second) = (quoting("A post is going round."), quoting("Is it true?"));
+        let links = ["https://t.me/channel1/482".to_owned()];
+        let mut linking =
+            source("3", "https://three.example/c", "three.example", "The channel told of a broken bridge.");
+        linking.based_on = &links;
+        let sources = [
+            source("1", "https://one.example/a", "one.example", &first),
+            source("2", "https://two.example/b", "two.example", &second),
+            linking,
+            source("4", "https://four.example/d", "four.example", "Our reporter saw divers near the bridge at noon."),
+        ];
+        let item = [ItemText { url: Some("https://t.me/channel1/482?utm_source=x"), text: post }];
+        let found = groups_beside(&sources, &item);
+        assert_eq!(found, ["domain:one.example", "domain:one.example", "domain:one.example", "domain:four.example"]);
+        let claim =
+            [ItemText { url: None, text: "Our reporter saw divers near the bridge at noon on Monday morning." }];
+        let apart = groups_beside(&sources, &claim);
+        assert_eq!(apart[3], "domain:four.example");
+        assert_ne!(apart[0], apart[3], "a sentence is too short to be quoted from anywhere");
+        assert_eq!(groups_beside(&[], &item), Vec::<String>::new());
     }
 
     #[test]

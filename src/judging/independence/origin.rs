@@ -50,6 +50,13 @@ const WIRES: &[Wire] = &[
     Wire { key: "xinhua", domains: &["xinhuanet.com", "news.cn"], name: r"(?i:xinhua|синьхуа|сіньхуа)" },
     Wire { key: "anadolu", domains: &["aa.com.tr"], name: r"(?i:anadolu|анадолу)" },
     Wire { key: "belta", domains: &["belta.by"], name: r"(?:BelTA|BELTA|БелТА|БЕЛТА)" },
+    Wire { key: "upi", domains: &["upi.com"], name: r"(?:UPI|United Press International)" },
+    Wire { key: "kyodo", domains: &["kyodonews.net"], name: r"(?i:kyodo(?: news)?|киодо)" },
+    Wire { key: "yonhap", domains: &["yna.co.kr"], name: r"(?i:yonhap|[её]нхап)" },
+    Wire { key: "pti", domains: &["ptinews.com"], name: r"(?:PTI|Press Trust of India)" },
+    Wire { key: "agencia-brasil", domains: &["ebc.com.br"], name: r"(?i:agência brasil)" },
+    Wire { key: "estadao-conteudo", domains: &[], name: r"(?i:estadão conteúdo)" },
+    Wire { key: "folhapress", domains: &["folhapress.com.br"], name: r"(?i:folhapress)" },
     Wire { key: "bloomberg", domains: &["bloomberg.com"], name: r"(?i:bloomberg|блумберг\p{L}*)" },
 ];
 
@@ -59,6 +66,8 @@ const FRAMES: &[&str] = &[
     // Datelines: "LONDON (Reuters) -", "МОСКВА, 3 мая. /ТАСС/.", "КИЕВ, 3 мая - РИА Новости."
     r"[(/\[]\s*N\s*[)/\]]",
     r"(?m:^[\p{Lu}][^\n.!?]{0,60}[-–—]\s*N\s*[.,:;-])",
+    // A byline: a line that is "By The Associated Press", "Por Agência Brasil", "Von dpa" and nothing else.
+    r"(?m:^\s*(?i:by|por|par|von|автор\s*:|com informações d[aeo])\s+(?i:the |a |o )?N\s*$)",
     // "according to Reuters", "Reuters reported", "as Reuters reports".
     r"(?i:according to|citing|cited by|reported by|source\s*:|via|with reference to)\s+(?i:the )?(?i:news agency |agency )?N\b",
     r"N\b(?i: news agency)?(?i:,? (?:reports|reported|said|has learned|writes))\b",
@@ -217,6 +226,10 @@ mod tests {
             ("Рейс отменён, передаёт УНИАН со ссылкой на ТАСС.", Some("unian")),
             ("Segundo a agência EFE, o voo foi cancelado.", Some("efe")),
             ("Laut dpa wurde der Flug gestrichen.", Some("dpa")),
+            ("Rain fell.\nBy The Associated Press\nThree were hurt.", Some("ap")),
+            ("IBGE: desemprego cai\n\nPor Agência Brasil\n\nA taxa caiu para 9,1%.", Some("agencia-brasil")),
+            ("A taxa caiu, informou o instituto.\nCom informações da Agência Brasil", Some("agencia-brasil")),
+            ("Bought by Reuters last year, the paper was sold.", None),
             ("Reuters hired a new editor.", None),
             ("Photo: AFP", None),
             ("The map shows it.", None),

@@ -11,6 +11,7 @@ use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, Stance};
+use crate::judging::independence::ItemText;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 use crate::judging::sufficiency::{self, KnownPassage, Sufficiency, Wanted, covers_names};
@@ -170,7 +171,9 @@ async fn gate(
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<(Sufficiency, Vec<JudgedPassage>), PipelineError> {
-    let ranked = rank::among_known(services, claim, pages, rules, journal).await?;
+    let item: Vec<ItemText<'_>> =
+        normal.texts.iter().map(|(_, text)| ItemText { url: normal.url.as_deref(), text }).collect();
+    let ranked = rank::among_known(services, claim, pages, &item, rules, journal).await?;
     let beside: Vec<(bool, Arc<PreparedPage>)> = ranked
         .iter()
         .map(|entry| (covers_names(&claim.profile, &entry.pair.passage), Arc::clone(&entry.read.page)))
