@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Equally wide bins of the calibration error, as in Guo and others (2017).
 const BINS: usize = 15;
@@ -35,7 +35,7 @@ pub struct ClassFigures {
 }
 
 /// Rows of like confidence, and how many of them are right: a point of the reliability diagram.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReliabilityBin {
     pub from: f64,
     pub to: f64,
@@ -75,16 +75,15 @@ pub fn evaluate(rows: &[Prediction]) -> Evaluation {
     for row in rows {
         *confusion.entry(row.gold).or_default().entry(row.said).or_default() += 1;
     }
-    let reliability = reliability(rows);
-    let sided = reliability.iter().map(|bin| bin.rows).sum();
+    let reliability = reliability(rows.iter().filter_map(|row| Some((row.confidence?, row.is_right()))));
     Evaluation {
         rows: rows.len(),
         accuracy: share(rows.iter().filter(|row| row.is_right()).count(), rows.len()),
         macro_f1: if gold.is_empty() { 0.0 } else { gold.iter().map(f1).sum::<f64>() / gold.len() as f64 },
         per_class,
         confusion,
-        sided,
-        ece: reliability.iter().map(|bin| share(bin.rows, sided) * (bin.confidence - bin.accuracy).abs()).sum(),
+        sided: reliability.iter().map(|bin| bin.rows).sum(),
+        ece: calibration_error(&reliability),
         reliability,
     }
 }
@@ -101,13 +100,14 @@ fn class(rows: &[Prediction], label: &str) -> ClassFigures {
     }
 }
 
-fn reliability(rows: &[Prediction]) -> Vec<ReliabilityBin> {
+/// The bins that hold figures, lowest first. Each figure is how surely something was said, 0 to 1, with whether it was right.
+pub fn reliability(figures: impl Iterator<Item = (f64, bool)>) -> Vec<ReliabilityBin> {
     let mut bins = [(0usize, 0usize, 0.0f64); BINS];
-    for (row, sure) in rows.iter().filter_map(|row| Some((row, row.confidence?))) {
+    for (sure, is_right) in figures {
         let at = ((sure.clamp(0.0, 1.0) * BINS as f64) as usize).min(BINS - 1);
         if let Some((count, right, confidence)) = bins.get_mut(at) {
             *count += 1;
-            *right += usize::from(row.is_right());
+            *right += usize::from(is_right);
             *confidence += sure;
         }
     }
@@ -119,6 +119,12 @@ fn reliability(rows: &[Prediction]) -> Vec<ReliabilityBin> {
         accuracy: share(right, count),
     };
     bins.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0).map(bin).collect()
+}
+
+/// Mean distance between what was said and what was right over the bins, weighted by their rows; 0 of none.
+pub fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
+    let rows = bins.iter().map(|bin| bin.rows).sum();
+    bins.iter().map(|bin| share(bin.rows, rows) * (bin.confidence - bin.accuracy).abs()).sum()
 }
 
 fn share(part: usize, of: usize) -> f64 {

@@ -88,10 +88,14 @@ pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
         + if f.num_ok == Some(true) { weights.num_ok } else { 0.0 }
 }
 
-/// The shown score, 0–100: at most 69 unless supported, at most 30 when refuted.
+/// The shown score, 0–100, by the fitted curve where there is one: at most 69 unless supported, at most 30 when refuted.
 pub fn score(f: &Features, verdict: Verdict, scoring: &Scoring) -> u32 {
     let ScoreCurve { center, scale, cap_unsupported, cap_refuted } = scoring.curve;
-    let share = 1.0 / (1.0 + (-(raw(f, &scoring.weights) - center) / scale).exp());
+    let raw = raw(f, &scoring.weights);
+    let share = match scoring.calibration {
+        Some(fitted) => fitted.score.at(raw),
+        None => 1.0 / (1.0 + (-(raw - center) / scale).exp()),
+    };
     let score = (100.0 * share).round().clamp(0.0, 100.0) as u32;
     match verdict {
         Verdict::Supported => score,

@@ -3,13 +3,15 @@
 //! The law is SCORING: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
 //! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`verdicts`], [`citations`],
-//! [`justification`], [`correction`], [`vocabularies`]; and [`evaluation`], which holds predictions against labels.
+//! [`justification`], [`correction`], [`vocabularies`]; and [`evaluation`] and [`calibration`], which hold predictions against
+//! labels.
 //!
 //! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
 //! pure function in the file of its subject, its constant with the reason and the source beside it, a row in that
 //! file's table test, and a property it must never break.
 
 pub mod agreement;
+pub mod calibration;
 pub mod citations;
 pub mod correction;
 pub mod credibility;

@@ -2,6 +2,8 @@
 //! the reasons, and a test of `app` holds the two together. What is not here is part of a rule and stands, with its
 //! reason, beside the function that uses it.
 
+use super::calibration::Calibration;
+
 /// Everything that can be set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scoring {
@@ -12,6 +14,8 @@ pub struct Scoring {
     pub weights: FeatureWeights,
     pub curve: ScoreCurve,
     pub limits: VerdictLimits,
+    /// Curves fitted on labelled claims; `None` without a file of them.
+    pub calibration: Option<Calibration>,
 }
 
 impl Default for Scoring {
@@ -23,6 +27,7 @@ impl Default for Scoring {
             weights: FeatureWeights::default(),
             curve: ScoreCurve::default(),
             limits: VerdictLimits::default(),
+            calibration: None,
         }
     }
 }

@@ -126,7 +126,11 @@ fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
 pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
     let weighed = Weighed::new(passages, reviews, &context.scoring);
     let (verdict, by_fact_check) = verdict(context, &weighed);
-    let confidence = confidence(verdict, by_fact_check, &weighed);
+    let confidence = match context.scoring.calibration {
+        // The curves are of verdicts that rest on passages: nothing was measured of reviews.
+        Some(fitted) if !by_fact_check => fitted.confidence(verdict, confidence(verdict, false, &weighed)),
+        _ => confidence(verdict, by_fact_check, &weighed),
+    };
     let unverifiable = verdict == Verdict::NotVerifiable;
     let tier = tier(verdict, by_fact_check, context.degraded, &weighed);
     let top = weighed.deciding.get(..3).unwrap_or(&weighed.deciding);
