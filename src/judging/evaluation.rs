@@ -124,7 +124,8 @@ pub fn reliability(figures: impl Iterator<Item = (f64, bool)>) -> Vec<Reliabilit
 /// Mean distance between what was said and what was right over the bins, weighted by their rows; 0 of none.
 pub fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
     let rows = bins.iter().map(|bin| bin.rows).sum();
-    bins.iter().map(|bin| share(bin.rows, rows) * (bin.confidence - bin.accuracy).abs()).sum()
+    // Adding zero turns the negative zero that an empty sum is into a plain one.
+    bins.iter().map(|bin| share(bin.rows, rows) * (bin.confidence - bin.accuracy).abs()).sum::<f64>() + 0.0
 }
 
 fn share(part: usize, of: usize) -> f64 {

@@ -53,17 +53,53 @@ pub(super) fn review(publisher: &str, relation: Relation, rating_class: RatingCl
     }
 }
 
-/// Any passage with figures in their ranges; few groups, so that copies occur.
+/// A figure from 0 to 1, every second time one of those at which rules turn, so that equal ones occur.
+fn any_figure() -> impl Strategy<Value = f64> {
+    prop_oneof![0.0..=1.0f64, prop::sample::select(vec![0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])]
+}
+
+/// What passages of one claim have in common: the share that entails, and the share that speaks of another time or place.
+/// Drawn for each alone, nearly every claim would have both sides, and none would be supported.
+#[derive(Debug, Clone, Copy)]
+struct Bent {
+    entailing: f64,
+    elsewhere: f64,
+}
+
+fn any_bent() -> impl Strategy<Value = Bent> {
+    let shares = (prop::sample::select(vec![0.02, 0.5, 0.98]), prop::sample::select(vec![0.0, 0.2, 0.95]));
+    shares.prop_map(|(entailing, elsewhere)| Bent { entailing, elsewhere })
+}
+
+/// Any passage. Few groups, pages, places and dates, so that copies and ties occur.
 pub(super) fn any_passage() -> impl Strategy<Value = JudgedPassage> {
-    let figures = (0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64, 0.0..=1.0f64);
-    let date = prop::option::of(0i64..2_000_000_000);
-    let kind = prop::sample::select(SourceType::ALL.to_vec());
-    let rest = (date, kind, prop::option::of(any::<bool>()), any::<bool>(), 0..5u32, 1..9u32, 0..1000u32);
-    (figures, rest).prop_map(|(figures, rest)| {
-        let (stance, share, relevance, credibility, freshness, quality, agreement) = figures;
-        let (date, source_type, num_ok, out_of_context, group, rank, id) = rest;
+    any_bent().prop_flat_map(passage_bent)
+}
+
+fn passage_bent(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
+    let clear = prop::sample::select(vec![0.6, 0.7, 0.9, 0.95]);
+    let one_sided = prop::bool::weighted(bent.entailing).prop_map(|entails| if entails { 1.0 } else { 0.0 });
+    let stance = (prop_oneof![clear, any_figure()], prop_oneof![3 => one_sided, 1 => 0.0..=1.0f64]);
+    let relevance = prop_oneof![2 => 0.3..=1.0f64, 1 => any_figure()];
+    let figures = (relevance, any_figure(), any_figure(), any_figure(), any_figure());
+    let date = prop::option::of(prop_oneof![0i64..2_000_000_000, (0i64..4).prop_map(|n| n * 500_000_000)]);
+    let kind = prop_oneof![3 => Just(SourceType::News), 1 => prop::sample::select(SourceType::ALL.to_vec())];
+    let rest = (
+        date,
+        kind,
+        prop::option::of(any::<bool>()),
+        prop::bool::weighted(bent.elsewhere),
+        0..4u32,
+        1..9u32,
+        0..6u32,
+        0..3u32,
+    );
+    (stance, figures, rest).prop_map(|((stance, share), figures, rest)| {
+        let (relevance, credibility, freshness, quality, agreement) = figures;
+        let (date, source_type, num_ok, out_of_context, group, rank, page, sentence) = rest;
         // A probability simplex: `stance` of the mass is not neutral, `share` of that entails.
-        let mut passage = passage(&format!("p{id}"), stance * share, stance * (1.0 - share));
+        let mut passage = passage(&format!("p{page}"), stance * share, stance * (1.0 - share));
+        passage.passage = format!("Sentence {sentence} of page {page}.");
         passage.relevance = relevance;
         passage.credibility = credibility;
         passage.freshness = freshness;
@@ -79,8 +115,14 @@ pub(super) fn any_passage() -> impl Strategy<Value = JudgedPassage> {
     })
 }
 
+/// Up to a dozen; a sentence of a page is judged once.
 pub(super) fn any_passages() -> impl Strategy<Value = Vec<JudgedPassage>> {
-    prop::collection::vec(any_passage(), 0..8)
+    let passages = any_bent().prop_flat_map(|bent| prop::collection::vec(passage_bent(bent), 0..12));
+    passages.prop_map(|mut passages| {
+        let mut seen = std::collections::BTreeSet::new();
+        passages.retain(|passage| seen.insert((passage.evidence_id.clone(), passage.passage.clone())));
+        passages
+    })
 }
 
 /// Any few reviews.

@@ -103,6 +103,8 @@ fn support_of_last_year_and_contradiction_of_today_is_outdated() {
     assert_eq!(assess(&context(), &passages, &[]).verdict, Verdict::Outdated, "a year apart, without a claim date");
     let claim_of_today = ClaimContext { claim_date: Some(now()), ..context() };
     assert_eq!(assess(&claim_of_today, &passages, &[]).verdict, Verdict::Contested);
+    let still_said = [dated("old", 0.92, 0.02, now() - TimeDelta::days(60)), passages[1].clone()];
+    assert_eq!(assess(&dated_claim, &still_said, &[]).verdict, Verdict::Contested, "it was said after the claim too");
     let undated = [passage("old", 0.92, 0.02), passages[1].clone()];
     assert_eq!(assess(&dated_claim, &undated, &[]).verdict, Verdict::Contested);
     let same_week = [dated("old", 0.92, 0.02, now() - TimeDelta::days(3)), passages[1].clone()];
@@ -258,6 +260,43 @@ fn a_low_threshold_does_not_make_a_balance_decisive() {
     assert_eq!((found.verdict, found.decisive), (Verdict::Refuted, false), "{}", found.confidence);
 }
 
+/// Properties say little of cases that are never drawn.
+#[test]
+fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
+    use std::collections::BTreeMap;
+
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    const DRAWN: usize = 2_000;
+    let mut runner = TestRunner::deterministic();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut note = |what: &str, holds: bool| *seen.entry(what.to_owned()).or_default() += usize::from(holds);
+    for _ in 0..DRAWN {
+        let passages = any_passages().new_tree(&mut runner).unwrap().current();
+        let found = judged(&passages, &[]);
+        for verdict in Verdict::ALL.iter().filter(|verdict| **verdict != Verdict::NotVerifiable) {
+            note(verdict.as_str(), found.verdict == *verdict);
+        }
+        for tier in Tier::ALL {
+            note(tier.as_str(), found.tier == *tier);
+        }
+        note("decisive", found.decisive);
+        let of = |stance| passages.iter().filter(move |p| p.relevance >= 0.3 && !p.is_social() && p.stance() == stance);
+        note("both sides", of(Stance::Supports).next().is_some() && of(Stance::Contradicts).next().is_some());
+        let groups = |stance| of(stance).map(|p| &p.independent_group).collect::<std::collections::BTreeSet<_>>().len();
+        note("copies that support", of(Stance::Supports).count() > groups(Stance::Supports).max(1));
+        let tied = |a: &JudgedPassage, b: &JudgedPassage| a.rank == b.rank && a.evidence_id != b.evidence_id;
+        note("tied ranks", passages.iter().enumerate().any(|(n, a)| passages[..n].iter().any(|b| tied(a, b))));
+        let equal = |a: &JudgedPassage, b: &JudgedPassage| a.entail.to_bits() == b.entail.to_bits() && a.entail > 0.5;
+        note("equal scores", passages.iter().enumerate().any(|(n, a)| passages[..n].iter().any(|b| equal(a, b))));
+    }
+    println!("drawn: {seen:?}");
+    for (what, count) in &seen {
+        assert!(*count >= DRAWN / 100, "{what}: {count} of {DRAWN}");
+    }
+}
+
 /// The side a decisive verdict rests on.
 fn side(verdict: Verdict) -> Stance {
     if matches!(verdict, Verdict::Supported | Verdict::Misleading) { Stance::Supports } else { Stance::Contradicts }
@@ -286,30 +325,43 @@ proptest! {
     }
 
     #[test]
-    fn a_copy_of_a_source_never_raises_the_tier(passages in any_passages(), reviews in any_reviews(), at in any::<prop::sample::Index>()) {
+    fn copies_of_a_source_change_neither_verdict_nor_tier(
+        passages in any_passages(), reviews in any_reviews(), at in any::<prop::sample::Index>(),
+        copies in prop::collection::vec((1..9u32, 0.0..=1.0f64, 0.0..=1.0f64), 1..6), eager: bool,
+    ) {
         prop_assume!(!passages.is_empty());
-        let before = judged(&passages, &reviews);
+        let judge = |passages: &[JudgedPassage]| {
+            assess(&ClaimContext { confidence_threshold: if eager { 0.1 } else { 0.85 }, ..context() }, passages, &reviews)
+        };
+        let before = judge(&passages);
+        let copied = &passages[at.index(passages.len())];
         let mut more = passages.clone();
-        let mut copy = passages[at.index(passages.len())].clone();
-        copy.evidence_id.push_str("_copy");
-        copy.url.push_str("?copy");
-        more.push(copy);
-        let after = judged(&more, &reviews);
+        for (number, (rank, credibility, quality)) in copies.into_iter().enumerate() {
+            more.push(JudgedPassage {
+                evidence_id: format!("{}_copy{number}", copied.evidence_id),
+                url: format!("{}?copy{number}", copied.url),
+                rank,
+                // Another site may be trusted more, and not less: that would be another source.
+                credibility: copied.credibility.min(credibility),
+                quality: copied.quality.min(quality),
+                ..copied.clone()
+            });
+        }
+        let after = judge(&more);
         // `Tier` is declared from high to low.
         prop_assert!(after.tier >= before.tier, "{:?} became {:?}", before.tier, after.tier);
         prop_assert_eq!(after.verdict, before.verdict);
+        prop_assert_eq!(after.decisive, before.decisive);
+        prop_assert_eq!(after.features.agree_dom, before.features.agree_dom);
         prop_assert!((after.confidence - before.confidence).abs() < 1e-9);
     }
 
     #[test]
-    fn the_order_of_evidence_changes_nothing(passages in any_passages(), reviews in any_reviews(), turn in 0..8usize) {
+    fn the_order_of_evidence_changes_nothing(
+        (passages, turned) in any_passages().prop_flat_map(|passages| (Just(passages.clone()), Just(passages).prop_shuffle())),
+        reviews in any_reviews(),
+    ) {
         let before = judged(&passages, &reviews);
-        let mut turned = passages.clone();
-        if !turned.is_empty() {
-            let by = turn % turned.len();
-            turned.rotate_left(by);
-            turned.reverse();
-        }
         let mut reviews_turned = reviews.clone();
         reviews_turned.reverse();
         let after = judged(&turned, &reviews_turned);
