@@ -140,6 +140,9 @@ pub enum Command {
         /// Write one JSON line a row: what was said of it, and how surely.
         #[arg(long, value_name = "OUT")]
         predictions: Option<PathBuf>,
+        /// Write the curves fitted on these claims, for `scoring.calibration` to name.
+        #[arg(long, value_name = "OUT")]
+        calibration: Option<PathBuf>,
     },
     /// Judge stored items again by today's settings and lists, from the database alone.
     #[command(

@@ -1,6 +1,7 @@
 //! `eval`: a labelled file judged as the daemon judges, held against its labels.
 
 mod page;
+mod reliability;
 mod rows;
 
 use std::collections::BTreeSet;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use self::reliability::{Reliability, Shown};
 use self::rows::{ClaimRow, PairRow, Rows};
 use super::failure::Failure;
 use super::output::{Colour, Output};
@@ -22,6 +24,7 @@ use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::EvidenceRow;
 use crate::domain::verdict::Verdict;
 use crate::judging::evaluation::{Evaluation, Prediction, evaluate};
+use crate::judging::features;
 use crate::pipeline::Services;
 use crate::pipeline::given::{judge_claim, judge_pairs};
 
@@ -33,6 +36,8 @@ const PAIRS_AT_ONCE: usize = 64;
 pub(super) struct Wanted<'a> {
     pub(super) html: Option<&'a Path>,
     pub(super) predictions: Option<&'a Path>,
+    /// Where the curves fitted on the file go.
+    pub(super) calibration: Option<&'a Path>,
 }
 
 /// A row with what was made of it.
@@ -42,6 +47,8 @@ struct Answer {
     claim: String,
     evidence: String,
     prediction: Prediction,
+    /// Of claims.
+    shown: Option<Shown>,
     /// What stands in its line of the predictions, beside id, label and prediction.
     detail: Value,
     judge: String,
@@ -51,7 +58,10 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     let (rows, bad) = rows::read(file, output)?;
     // Said before the work, not after it; what stands there is only replaced when there is something to put in its place.
     apart(file, &wanted)?;
-    for path in wanted.predictions.into_iter().chain(wanted.html) {
+    if wanted.calibration.is_some() {
+        can_be_fitted(config, &rows)?;
+    }
+    for path in wanted.predictions.into_iter().chain(wanted.html).chain(wanted.calibration) {
         probe(path).map_err(|error| unwritable(path, &error))?;
     }
     let services = app::judging(config).await?;
@@ -62,7 +72,13 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     };
     let took = started.elapsed();
     let all: Vec<Prediction> = answers.iter().map(|answer| answer.prediction).collect();
-    let report = Report { evaluation: evaluate(&all), judge: judges(&answers), took };
+    let report = Report {
+        evaluation: evaluate(&all),
+        reliability: reliability::measure(&answers),
+        judge: judges(&answers),
+        took,
+    };
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     if let Some(path) = wanted.predictions {
         let mut out = created(path)?;
         for answer in &answers {
@@ -72,13 +88,33 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     }
     if let Some(path) = wanted.html {
         let mut out = created(path)?;
-        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
         out.write_all(page::page(&name, &report, &answers).as_bytes())?;
+        out.flush()?;
+    }
+    let fitted = report.reliability.fitted(&name, &report.judge, report.evaluation.rows);
+    if let (Some(path), Some(fitted)) = (wanted.calibration, fitted) {
+        let mut out = created(path)?;
+        serde_json::to_writer_pretty(&mut out, &fitted)?;
+        writeln!(out)?;
         out.flush()?;
     }
     if output.json { output.value(&report.value()) } else { output.text(&report.text(output)) }?;
     if bad > 0 {
         return Err(Failure::failed(format!("{bad} line(s) were left out; see above")));
+    }
+    Ok(())
+}
+
+/// Curves are fitted on the verdicts of claims, and on figures that no other curve has bent.
+fn can_be_fitted(config: &Config, rows: &Rows) -> Result<(), Failure> {
+    if matches!(rows, Rows::Pairs(_)) {
+        return Err(Failure::new(
+            2,
+            "--calibration wants claims, and these are pairs: they have no verdict to be sure of",
+        ));
+    }
+    if config.scoring.calibration.is_some() {
+        return Err(Failure::new(2, "scoring.calibration is set; leave it out while a new calibration is fitted"));
     }
     Ok(())
 }
@@ -100,16 +136,15 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 /// Refuses to write over the labelled file, or one output over the other.
 fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
-    let paths = [Some(file), wanted.predictions, wanted.html];
+    let paths = [Some(file), wanted.predictions, wanted.html, wanted.calibration];
     let mut seen: Vec<PathBuf> = Vec::new();
     for path in paths.into_iter().flatten() {
-        // What cannot be resolved is not there yet, and is told apart by its name.
-        let real = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+        let real = real_path(path, LINKS);
         if seen.contains(&real) {
             return Err(Failure::new(
                 2,
                 format!(
-                    "{} is named twice: the labelled file, --predictions and --html must be files of their own",
+                    "{} is named twice: the labelled file and every output must be files of their own",
                     path.display()
                 ),
             ));
@@ -117,6 +152,25 @@ fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
         seen.push(real);
     }
     Ok(())
+}
+
+/// Links that are followed from one to the next; the kernel gives up at as many.
+const LINKS: usize = 40;
+
+/// Where the file is, or will be once it is written: a link that leads to nothing yet is followed to where it points, and of
+/// what is not there the folder is resolved.
+fn real_path(path: &Path, links: usize) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match path.read_link() {
+        Ok(target) if links > 0 => real_path(&folder.join(target), links - 1),
+        _ => match (folder.canonicalize(), path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+        },
+    }
 }
 
 async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Result<Vec<Answer>, Failure> {
@@ -134,6 +188,7 @@ async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Resu
                 claim: row.claim.clone(),
                 evidence: row.evidence.clone(),
                 prediction: Prediction { gold, said, confidence: Some(confidence) },
+                shown: None,
                 detail: json!({ "entail": p.entail, "neutral": p.neutral, "contradict": p.contradict }),
                 judge: judged.judge.to_string(),
             });
@@ -156,6 +211,7 @@ fn likeliest(p: &StanceProbabilities, is_two_way: bool) -> (&'static str, f64) {
 }
 
 async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Result<Vec<Answer>, Failure> {
+    let scoring = &services.settings.scoring;
     let bar = output.progress(rows.len() as u64);
     let mut answers = Vec::with_capacity(rows.len());
     for row in rows {
@@ -171,6 +227,11 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
                 said: of_verdict(verdict),
                 confidence: verdict.needs_evidence().then_some(confidence),
             },
+            shown: result.as_ref().map(|result| Shown {
+                tier: result.tier,
+                score: result.score,
+                raw: features::raw(&result.features, &scoring.weights),
+            }),
             detail: json!({
                 "verdict": verdict,
                 "confidence": confidence,
@@ -226,6 +287,7 @@ impl Answer {
 #[derive(Debug)]
 struct Report {
     evaluation: Evaluation,
+    reliability: Reliability,
     judge: String,
     took: Duration,
 }
@@ -239,7 +301,7 @@ impl Report {
         let Evaluation { rows, accuracy, macro_f1, per_class, confusion, sided, ece, reliability } = &self.evaluation;
         json!({
             "rows": rows, "accuracy": accuracy, "macro_f1": macro_f1, "per_class": per_class, "confusion": confusion,
-            "sided": sided, "ece": ece, "reliability": reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
+            "sided": sided, "ece": ece, "reliability": reliability, "calibration": self.reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
         })
     }
 
@@ -279,6 +341,7 @@ impl Report {
                 said.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
             let _infallible = writeln!(text, "{gold:20}{}", cells.concat());
         }
+        text += &self.reliability.text();
         text
     }
 }
@@ -293,5 +356,29 @@ mod tests {
         assert_eq!(likeliest(&p, false), ("entail", 0.4));
         let p = StanceProbabilities { entail: 0.3, neutral: 0.3, contradict: 0.4 };
         assert_eq!(likeliest(&p, true), ("not_entail", 0.7));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn outputs_that_meet_through_a_link_are_one_file() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("real")).unwrap();
+        symlink(at("real"), at("link")).unwrap();
+        symlink("real/new.html", at("to_new")).unwrap();
+        symlink(at("turn"), at("turn")).unwrap();
+        std::fs::write(at("rows.jsonl"), "").unwrap();
+        let meet = |html: &str, predictions: &str| {
+            let (html, predictions) = (at(html), at(predictions));
+            let wanted = Wanted { html: Some(&html), predictions: Some(&predictions), calibration: None };
+            apart(&at("rows.jsonl"), &wanted).is_err()
+        };
+        assert!(meet("real/new.html", "link/new.html"), "neither is there, their folder is one");
+        assert!(meet("real/new.html", "to_new"), "a link to what is not there yet");
+        assert!(meet("link/../rows.jsonl", "out.jsonl"), "the labelled file by another way");
+        assert!(meet("none/x.html", "none/x.html"), "a folder that is not there");
+        assert!(!meet("real/new.html", "new.html") && !meet("turn", "real/a") && !meet("none/x", "none/y"));
     }
 }

@@ -109,8 +109,12 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
         }
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
-        Command::Eval { file, html, predictions } => {
-            let wanted = eval::Wanted { html: html.as_deref(), predictions: predictions.as_deref() };
+        Command::Eval { file, html, predictions, calibration } => {
+            let wanted = eval::Wanted {
+                html: html.as_deref(),
+                predictions: predictions.as_deref(),
+                calibration: calibration.as_deref(),
+            };
             eval::run(&config, &file, wanted, output).await
         }
         Command::Rescore { since, dry_run } => rescore::run(&config, since, dry_run, output).await,

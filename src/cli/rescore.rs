@@ -123,11 +123,7 @@ async fn pass(
             let Some(rescored) = judge_again(stored, &terms) else { continue };
             let rows: Vec<Rejudged<'_>> =
                 rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
-            if dry_run {
-                tally.take(&rescored);
-                continue;
-            }
-            match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows).await {
+            match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows, dry_run).await {
                 Ok(true) => tally.take(&rescored),
                 Ok(false) => tally.overtaken += 1,
                 Err(error @ StoreError::NoEvidence { .. }) => {

@@ -369,6 +369,7 @@ fn fetch_and_cache_keys() -> Vec<Key> {
 fn scoring_keys() -> Vec<Key> {
     vec![
         Key::own("scoring.relevance_floor", UNIT, "relevance under which a passage decides nothing"),
+        Key::own("scoring.calibration", Kind::Path, "curves fitted on labelled claims"),
         Key::own("scoring.half_life", SPAN, "age at which a source is half as fresh"),
         Key::own("scoring.half_life_breaking", SPAN, "the same for breaking news"),
         Key::own("scoring.half_life_lasting", SPAN, "the same for science and history"),

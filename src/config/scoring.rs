@@ -1,5 +1,6 @@
 //! The numbers of the scoring rules. Fractions are within 0 and 1 unless said otherwise.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -19,6 +20,8 @@ pub struct ScoringConfig {
     pub weights: FeatureWeights,
     pub score: ScoreCurve,
     pub verdict: VerdictThresholds,
+    /// A file that `eval --calibration` wrote.
+    pub calibration: Option<PathBuf>,
 }
 
 /// What a passage's quality is made of; sums to 1.

@@ -72,11 +72,7 @@ fn any_bent() -> impl Strategy<Value = Bent> {
 }
 
 /// Any passage. Few groups, pages, places and dates, so that copies and ties occur.
-pub(super) fn any_passage() -> impl Strategy<Value = JudgedPassage> {
-    any_bent().prop_flat_map(passage_bent)
-}
-
-fn passage_bent(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
+fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
     let clear = prop::sample::select(vec![0.6, 0.7, 0.9, 0.95]);
     let one_sided = prop::bool::weighted(bent.entailing).prop_map(|entails| if entails { 1.0 } else { 0.0 });
     let stance = (prop_oneof![clear, any_figure()], prop_oneof![3 => one_sided, 1 => 0.0..=1.0f64]);
@@ -117,7 +113,7 @@ fn passage_bent(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
 
 /// Up to a dozen; a sentence of a page is judged once.
 pub(super) fn any_passages() -> impl Strategy<Value = Vec<JudgedPassage>> {
-    let passages = any_bent().prop_flat_map(|bent| prop::collection::vec(passage_bent(bent), 0..12));
+    let passages = any_bent().prop_flat_map(|bent| prop::collection::vec(any_passage(bent), 0..12));
     passages.prop_map(|mut passages| {
         let mut seen = std::collections::BTreeSet::new();
         passages.retain(|passage| seen.insert((passage.evidence_id.clone(), passage.passage.clone())));

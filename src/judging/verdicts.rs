@@ -24,6 +24,9 @@ const OUTWEIGHS: f64 = 1.5;
 /// story contradict each other for days and are settled within a month.
 const OUTDATED_MARGIN: TimeDelta = TimeDelta::days(30);
 
+/// Independent groups of a high tier, whatever is configured for verdicts: one source is a report.
+const CORROBORATING: usize = 2;
+
 /// What is known of a claim besides its evidence.
 #[derive(Debug, Clone)]
 pub struct ClaimContext {
@@ -309,7 +312,8 @@ fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed
     if verdict == Verdict::NotVerifiable || contradicted {
         return Tier::Low;
     }
-    if verdict == Verdict::Supported && weighed.groups_in_context >= weighed.limits.groups && !degraded {
+    let independent = weighed.groups_in_context >= weighed.limits.groups.max(CORROBORATING);
+    if verdict == Verdict::Supported && independent && !degraded {
         return Tier::High;
     }
     let agreed = weighed.features.agree_dom >= 1 || (by_fact_check && verdict == Verdict::Supported);

@@ -8,11 +8,12 @@ use crate::domain::verdict::{
     ClaimKind, CorrectionType, Note, RatingClass, Relation, SourceType, Stance, Tier, Verdict,
 };
 
+use super::calibration::{Calibration, Logistic};
 use super::correction::correct;
 use super::numbers::{self, NumberCheck};
 use super::profile::TextProfile;
 use super::samples::{any_passages, any_reviews, passage, review};
-use super::scoring::Scoring;
+use super::scoring::{Scoring, VerdictLimits};
 use super::stance::rule_stance;
 use super::verdicts::{Assessment, ClaimContext, assess};
 
@@ -199,6 +200,8 @@ fn a_plain_denial_does_not_support_by_the_rules() {
 fn support_that_holds_elsewhere_is_misleading() {
     let elsewhere = |id| JudgedPassage { out_of_context: true, ..passage(id, 0.9, 0.02) };
     assert_eq!(judged(&[elsewhere("a"), elsewhere("b")], &[]).verdict, Verdict::Misleading);
+    let one = judged(&[elsewhere("a"), elsewhere("a")], &[]);
+    assert_eq!((one.verdict, one.notes.as_slice()), (Verdict::NotEnoughEvidence, [Note::SingleSource].as_slice()));
     let mixed = judged(&[elsewhere("a"), passage("b", 0.9, 0.02)], &[]);
     assert_eq!((mixed.verdict, mixed.tier), (Verdict::NotEnoughEvidence, Tier::Medium));
     assert_eq!(mixed.notes, [Note::SingleSource]);
@@ -258,6 +261,34 @@ fn a_low_threshold_does_not_make_a_balance_decisive() {
     let refuting = JudgedPassage { quality: 0.9, relevance: 1.0, ..passage("b", 0.0, 0.8) };
     let found = assess(&eager, &[weighty, refuting], &[]);
     assert_eq!((found.verdict, found.decisive), (Verdict::Refuted, false), "{}", found.confidence);
+}
+
+/// Curves that say 0.9 of every score and less than they are told of every confidence.
+fn fitted() -> Calibration {
+    let sober = Logistic { slope: 2.0, offset: -2.0 };
+    Calibration {
+        score: Logistic { slope: 0.0, offset: 9.0f64.ln() },
+        supported: sober,
+        refuted: sober,
+        contested: sober,
+    }
+}
+
+#[test]
+fn fitted_curves_stand_in_for_the_sigmoid_and_the_confidence_of_passages() {
+    let calibrated =
+        ClaimContext { scoring: Scoring { calibration: Some(fitted()), ..Scoring::default() }, ..context() };
+    let supporting = [passage("a", 0.9, 0.1), passage("b", 0.9, 0.05)];
+    let found = assess(&calibrated, &supporting, &[]);
+    assert_eq!((found.verdict, found.score), (Verdict::Supported, Some(90)));
+    assert!((found.confidence - 0.5).abs() < 1e-9, "surely, says the rule; every second time, say the curves");
+    assert!(judged(&supporting, &[]).decisive && !found.decisive, "what is decisive goes by the calibrated confidence");
+    let refuted = assess(&calibrated, &[passage("c", 0.1, 0.75)], &[]);
+    assert_eq!((refuted.verdict, refuted.score), (Verdict::Refuted, Some(30)), "the caps stand");
+    let review = [review("snopes", Relation::Same, RatingClass::False, 0.9)];
+    let (by_review, uncalibrated) = (assess(&calibrated, &[], &review), judged(&[], &review));
+    assert_eq!(by_review.confidence.to_bits(), uncalibrated.confidence.to_bits(), "nothing was measured of reviews");
+    assert_eq!(assess(&calibrated, &[], &[]).confidence.to_bits(), 0.0f64.to_bits());
 }
 
 /// Properties say little of cases that are never drawn.
@@ -380,6 +411,17 @@ proptest! {
     }
 
     #[test]
+    fn a_calibration_changes_figures_and_neither_verdict_nor_tier(passages in any_passages(), reviews in any_reviews()) {
+        let before = judged(&passages, &reviews);
+        let scoring = Scoring { calibration: Some(fitted()), ..Scoring::default() };
+        let after = assess(&ClaimContext { scoring, ..context() }, &passages, &reviews);
+        prop_assert_eq!((after.verdict, after.tier, &after.notes), (before.verdict, before.tier, &before.notes));
+        prop_assert_eq!(after.confidence > 0.0, before.confidence > 0.0);
+        prop_assert!((0.0..=1.0).contains(&after.confidence) && after.score.is_some() == before.score.is_some());
+        prop_assert!(!after.decisive || before.decisive, "the curves are soberer");
+    }
+
+    #[test]
     fn figures_stay_within_their_bounds(passages in any_passages(), reviews in any_reviews()) {
         let found = judged(&passages, &reviews);
         prop_assert!((0.0..=1.0).contains(&found.confidence));
@@ -387,5 +429,10 @@ proptest! {
         prop_assert!(found.score.is_none_or(|score| score <= 100));
         prop_assert!(found.tier != Tier::High || (found.verdict == Verdict::Supported && found.features.agree_dom >= 2));
         prop_assert!(found.tier == Tier::Low || found.features.c_max < 0.4);
+        prop_assert!(found.tier != Tier::Low || !found.notes.is_empty(), "low says why: {:?}", found.verdict);
+        let limits = VerdictLimits { groups: 1, ..VerdictLimits::default() };
+        let eager = ClaimContext { scoring: Scoring { limits, ..Scoring::default() }, ..context() };
+        let found = assess(&eager, &passages, &reviews);
+        prop_assert!(found.tier != Tier::High || found.features.agree_dom >= 2, "one source is a report");
     }
 }

@@ -97,7 +97,7 @@ impl Store {
             .await?;
         write_claims(&mut transaction, commit).await?;
         write_evidence(&mut transaction, commit).await?;
-        write_evidence_claims(&mut transaction, commit, dedup_similarity).await?;
+        super::sentences::write(&mut transaction, commit, dedup_similarity).await?;
         if !commit.outbox.is_empty() {
             super::outbox::write(&mut transaction, &commit.outbox, commit.result.enriched_at).await?;
         }
@@ -375,80 +375,5 @@ async fn write_evidence(transaction: &mut Transaction<'_, Postgres>, commit: &Co
         .execute(&mut **transaction)
         .await?;
     }
-    Ok(())
-}
-
-#[derive(Serialize)]
-struct EvidenceClaimJson<'a> {
-    evidence_id: &'a str,
-    claim_text: &'a str,
-    claim_hash: String,
-    embedding_text: String,
-    entities: &'a [String],
-    relevance: f64,
-}
-
-/// A sentence said before, by this page or another (cosine at or above `similarity`), is not stored again: the page is
-/// noted beside it instead, so that a sentence five papers print is known of all five.
-async fn write_evidence_claims(
-    transaction: &mut Transaction<'_, Postgres>,
-    commit: &Commit<'_>,
-    similarity: f64,
-) -> Result<(), StoreError> {
-    if commit.evidence_claims.is_empty() {
-        return Ok(());
-    }
-    let found: Vec<EvidenceClaimJson<'_>> = commit
-        .evidence_claims
-        .iter()
-        .map(|claim| EvidenceClaimJson {
-            evidence_id: &claim.evidence_id,
-            claim_text: &claim.claim_text,
-            claim_hash: ids::sentence_hash(&claim.claim_text),
-            embedding_text: vector_text(&claim.embedding),
-            entities: &claim.entities,
-            relevance: claim.relevance,
-        })
-        .collect();
-    // MATERIALIZED: the nearest neighbour is looked up once per sentence, through the index.
-    sqlx::query(
-        "WITH given AS MATERIALIZED (
-             SELECT row.*, row.embedding_text::vector(384) AS embedding,
-                 binary_quantize(row.embedding_text::vector(384))::bit(384) AS bits
-             FROM jsonb_to_recordset($1::jsonb) AS row(evidence_id text, claim_text text, claim_hash text,
-                 embedding_text text, entities jsonb, relevance double precision)),
-         known AS MATERIALIZED (
-             SELECT given.evidence_id, given.claim_hash, near.id
-             FROM given LEFT JOIN LATERAL (
-                 SELECT candidate.id FROM (
-                     SELECT id, embedding FROM evidence_claims
-                     WHERE embedder = $3
-                     ORDER BY embedding_bits <~> given.bits
-                     LIMIT 4) AS candidate
-                 WHERE 1 - (candidate.embedding <=> given.embedding) >= $2
-                 ORDER BY candidate.embedding <=> given.embedding LIMIT 1) AS near ON true),
-         -- Held against removal; what is being removed is not waited for.
-         held AS MATERIALIZED (
-             SELECT id, evidence_id FROM evidence_claims WHERE id IN (SELECT id FROM known WHERE id IS NOT NULL)
-             ORDER BY id FOR KEY SHARE SKIP LOCKED),
-         echoed AS (
-             INSERT INTO evidence_echoes (evidence_claim_id, evidence_id)
-             SELECT DISTINCT held.id, known.evidence_id FROM known JOIN held USING (id)
-             JOIN evidence_sources s ON s.id = known.evidence_id
-             WHERE held.evidence_id <> known.evidence_id
-             ORDER BY 1, 2
-             ON CONFLICT DO NOTHING)
-         INSERT INTO evidence_claims (evidence_id, claim_text, claim_hash, embedding, embedder, entities, avg_relevance)
-         SELECT DISTINCT ON (given.evidence_id, given.claim_hash) given.evidence_id, given.claim_text, given.claim_hash,
-             given.embedding, $3, given.entities, given.relevance
-         FROM given JOIN known USING (evidence_id, claim_hash)
-         WHERE known.id IS NULL AND EXISTS (SELECT 1 FROM evidence_sources s WHERE s.id = given.evidence_id)
-         ON CONFLICT (evidence_id, claim_hash) DO NOTHING",
-    )
-    .bind(rows(&found)?)
-    .bind(similarity)
-    .bind(commit.embedder)
-    .execute(&mut **transaction)
-    .await?;
     Ok(())
 }

@@ -22,6 +22,7 @@ mod lock;
 mod outbox;
 mod queue;
 mod rescore;
+mod sentences;
 mod sources;
 mod throw_away;
 mod usage;

@@ -177,12 +177,14 @@ impl Store {
     }
 
     /// Writes what judging again made of an item. False, and nothing written, where the item was judged anew or removed
-    /// meanwhile.
+    /// meanwhile. A `dry_run` goes as far as the database's own checks and takes everything back: what would be refused is
+    /// refused.
     pub async fn write_rejudged(
         &self,
         result: &ItemResult,
         evaluated_at: DateTime<Utc>,
         claims: &[Rejudged<'_>],
+        dry_run: bool,
     ) -> Result<bool, StoreError> {
         let mut transaction = self.pool.begin().await?;
         let text = serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
@@ -239,7 +241,13 @@ impl Store {
                 .await?;
             }
         }
-        transaction.commit().await?;
+        if dry_run {
+            // The checks wait for the commit, unless they are told to come now.
+            sqlx::query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *transaction).await?;
+            transaction.rollback().await?;
+        } else {
+            transaction.commit().await?;
+        }
         Ok(true)
     }
 }

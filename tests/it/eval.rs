@@ -8,9 +8,14 @@ use serde_json::Value;
 use crate::support::daemon::{Finished, finish};
 
 async fn eval(arguments: &[&str]) -> Finished {
+    eval_with(&[], arguments).await
+}
+
+async fn eval_with(settings: &[(&str, &str)], arguments: &[&str]) -> Finished {
     // Whatever is asked would have to go through an address that nobody listens at.
     let nobody = [("DATABASE_URL", "postgres://127.0.0.1:1/none"), ("HTTPS_PROXY", "http://127.0.0.1:1")];
-    let nobody = nobody.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let nobody: Vec<(String, String)> =
+        nobody.iter().chain(settings).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let arguments: Vec<&str> = ["eval"].iter().chain(arguments).copied().collect();
     finish(&nobody, &arguments, "").await
 }
@@ -62,10 +67,8 @@ async fn in_two_way_files_what_is_not_entailed_is_one_label() {
     assert_eq!(found["confusion"].as_object().unwrap().len(), 2);
 }
 
-#[tokio::test]
-async fn claims_get_a_verdict_from_their_texts() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("claims.jsonl");
+/// Three claims whose verdicts are people's.
+fn claims() -> String {
     let said = "The parliament of Orlesk passed the budget for 2024 on Monday with 210 votes.";
     let claim = |id: &str, label: &str, evidence: &[&str]| {
         let evidence: Vec<Value> = evidence
@@ -88,9 +91,64 @@ async fn claims_get_a_verdict_from_their_texts() {
         claim("none", "not_enough_evidence", &["Tomatoes like warm soil and much water in June and July."]),
         claim("empty", "not_enough_evidence", &[]),
     ];
-    std::fs::write(&file, rows.join("\n")).unwrap();
-    let found = eval(&[text(&file), "--json"]).await.json();
+    rows.join("\n")
+}
+
+#[tokio::test]
+async fn claims_get_a_verdict_from_their_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, page) = (folder.path().join("claims.jsonl"), folder.path().join("page.html"));
+    std::fs::write(&file, claims()).unwrap();
+    let found = eval(&[text(&file), "--json", "--html", text(&page)]).await.json();
     assert_eq!((&found["rows"], &found["accuracy"]), (&3.into(), &1.0.into()), "{found:#}");
+    let tiers = &found["calibration"]["tiers"];
+    assert_eq!((&tiers["low"]["rows"], &tiers["low"]["right"]), (&3.into(), &1.0.into()), "{found:#}");
+    assert_eq!(found["calibration"]["confidence"]["rows"], 1, "one takes a side");
+    let page = std::fs::read_to_string(&page).unwrap();
+    for part in [
+        "<h2>Confusion</h2>",
+        "<h2>Reliability as shown</h2>",
+        "<h2>Tiers</h2>",
+        "Calibrated: confidence",
+        "<h2>Mistakes",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[tokio::test]
+async fn curves_fitted_on_claims_are_written_and_used_where_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (file, curves, out) = (at("claims.jsonl"), at("curves.json"), at("out.jsonl"));
+    std::fs::write(&file, claims()).unwrap();
+    let confidence = || {
+        let lines = std::fs::read_to_string(&out).unwrap();
+        let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+        first["confidence"].as_f64().unwrap()
+    };
+    eval(&[text(&file), "--calibration", text(&curves), "--predictions", text(&out)]).await.ok();
+    let before = confidence();
+    let fitted: Value = serde_json::from_str(&std::fs::read_to_string(&curves).unwrap()).unwrap();
+    assert_eq!((&fitted["data"], &fitted["rows"]), (&"claims.jsonl".into(), &3.into()), "{fitted:#}");
+    let refuted = &fitted["curves"]["refuted"];
+    let (slope, offset) = (refuted["slope"].as_f64().unwrap(), refuted["offset"].as_f64().unwrap());
+    let expected = 1.0 / (1.0 + (-(slope * before + offset)).exp());
+
+    std::fs::write(at("settings.toml"), format!("[scoring]\ncalibration = '{}'\n", text(&curves))).unwrap();
+    let settings = at("settings.toml");
+    let settings = [("CORROBORATE_CONFIG", text(&settings))];
+    eval_with(&settings, &[text(&file), "--predictions", text(&out)]).await.ok();
+    assert!((confidence() - expected).abs() < 1e-3 && (before - expected).abs() > 1e-3, "{before} {expected}");
+
+    let again = eval_with(&settings, &[text(&file), "--calibration", text(&at("other.json"))]).await;
+    assert!(again.code == 2 && again.stderr.contains("scoring.calibration is set"), "{}", again.stderr);
+    std::fs::write(&curves, "{}").unwrap();
+    let broken = eval_with(&settings, &[text(&file)]).await;
+    assert!(broken.code == 64 && broken.stderr.contains("curves.json"), "{}", broken.stderr);
+    std::fs::write(&file, "{\"claim\":\"a\",\"evidence\":\"b\",\"label\":\"neutral\"}\n").unwrap();
+    let pairs = eval(&[text(&file), "--calibration", text(&curves)]).await;
+    assert!(pairs.code == 2 && pairs.stderr.contains("wants claims"), "{}", pairs.stderr);
 }
 
 #[tokio::test]

@@ -81,3 +81,68 @@ async fn what_cannot_be_read_is_named_and_costs_only_itself() {
     assert!(done.stderr.contains("1 item(s) were left as they are"), "{}", done.stderr);
     app.clear().await;
 }
+
+/// Two items judged, and both stored with a score that is not theirs: judging them again changes both.
+async fn two_with_another_score() -> Option<TestApp> {
+    let app = TestApp::new(stories::world()).await?;
+    let daemon = app.start().await;
+    for (id, text) in [("first", TOLD.to_owned()), ("second", TOLD.replace("4200", "4,200"))] {
+        app.upstream.publish("item.new", &item(id, &text)).await;
+        app.upstream.result(id, 1).await;
+    }
+    daemon.stop().await;
+    let other = "UPDATE items SET result = jsonb_set(result, '{claims,0,score}', '1')";
+    sqlx::query(other).execute(&app.database).await.unwrap();
+    Some(app)
+}
+
+/// The score in the item's stored result.
+async fn stored_score(app: &TestApp, id: &str) -> i32 {
+    let score = "SELECT (result #>> '{claims,0,score}')::integer FROM items WHERE item_id = $1";
+    sqlx::query_scalar(score).bind(id).fetch_one(&app.database).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dry_run_tells_what_the_store_would_refuse() {
+    let Some(app) = two_with_another_score().await else { return };
+    // No passage of that stance stands behind the first one's verdict any more.
+    let bare = "UPDATE item_evidence SET stance = 'neutral' WHERE item_id = 'first'";
+    sqlx::query(bare).execute(&app.database).await.unwrap();
+    let mut told: Vec<Value> = Vec::new();
+    for dry_run in [true, false] {
+        let arguments: &[&str] = if dry_run { &["--json", "rescore", "--dry-run"] } else { &["--json", "rescore"] };
+        let done = app.run(arguments).await;
+        assert_eq!(done.code, 1, "{done:?}");
+        told.push(serde_json::from_str(&done.stdout).unwrap());
+        assert_eq!(stored_score(&app, "first").await, 1, "what is refused is left as it was");
+        assert_eq!(stored_score(&app, "second").await == 1, dry_run, "and costs only itself");
+    }
+    let left = &told[0]["left"][0];
+    assert_eq!(
+        (&left["item_id"], &told[0]["changed"], &told[0]["complete"]),
+        (&"first".into(), &1.into(), &true.into())
+    );
+    assert!(left["why"].as_str().is_some_and(|why| why.contains("without a stored passage")), "{left}");
+    assert_eq!((&told[0]["left"], &told[0]["changes"]), (&told[1]["left"], &told[1]["changes"]));
+    app.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_before_a_failure_is_told_and_the_rest_is_done_later() {
+    let Some(app) = two_with_another_score().await else { return };
+    let full = "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no room left' USING ERRCODE = 'disk_full'; END $$;
+        CREATE TRIGGER no_room BEFORE UPDATE ON items FOR EACH ROW WHEN (old.item_id = 'second') EXECUTE FUNCTION no_room()";
+    sqlx::raw_sql(full).execute(&app.database).await.unwrap();
+    let broken = app.run(&["--json", "rescore"]).await;
+    assert_ne!(broken.code, 0, "{broken:?}");
+    let told: Value = serde_json::from_str(&broken.stdout).unwrap();
+    assert_eq!((&told["complete"], &told["changed"]), (&false.into(), &1.into()), "{told:#}");
+    assert_ne!(stored_score(&app, "first").await, 1);
+    assert_eq!(stored_score(&app, "second").await, 1);
+    sqlx::raw_sql("DROP TRIGGER no_room ON items; DROP FUNCTION no_room()").execute(&app.database).await.unwrap();
+    let rest: Value = app.run(&["--json", "rescore"]).await.json();
+    assert_eq!((&rest["complete"], &rest["changed"]), (&true.into(), &1.into()), "{rest:#}");
+    assert_ne!(stored_score(&app, "second").await, 1);
+    app.clear().await;
+}

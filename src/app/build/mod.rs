@@ -6,7 +6,7 @@ mod models;
 mod own;
 mod providers;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::remote::Patience;
 use crate::inference::{Fallback, Models};
+use crate::judging::calibration::{Calibration, Fitted};
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
@@ -166,7 +167,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
     let caches = Caches { config: &config, usage: &usage, clock: &clock, fleet: is_live.then_some((&store, &behind)) };
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
-    let mut settings = settings(&config, broker);
+    let mut settings = settings(&config, broker)?;
     if matches!(exchanges, Exchanges::Record(_)) {
         settings.page_ttl = Duration::ZERO;
     }
@@ -207,7 +208,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
 pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppError> {
     store.install_domain_rules(&config.enrichment.first_rules(), SystemClock.now()).await?;
     let (rules, _version) = store.domain_rules().await?;
-    let settings = settings(config, false);
+    let settings = settings(config, false)?;
     Ok(Terms {
         scoring: settings.scoring,
         rules: DomainRules::new(rules, config.enrichment.allowlist_only),
@@ -226,7 +227,7 @@ pub(super) async fn judging(config: &Config) -> Result<Arc<Services>, AppError> 
     let caches = Caches { config, usage: &usage, clock: &clock, fleet: None };
     let rules = config.enrichment.first_rules();
     Ok(Arc::new(Services {
-        settings: settings(config, false),
+        settings: settings(config, false)?,
         store: Store::detached(),
         providers: SearchProviders::default(),
         pages: Arc::new(pages.map_err(|error| setup("the page fetcher", error))?),
@@ -328,9 +329,9 @@ async fn queue(
     Ok(table)
 }
 
-fn settings(config: &Config, broker: bool) -> Settings {
+fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
     let enrichment = &config.enrichment;
-    Settings {
+    Ok(Settings {
         enrichment_enabled: enrichment.enabled,
         pilot: Pilot::new(&enrichment.pilot_channels),
         min_importance: enrichment.min_importance,
@@ -344,7 +345,7 @@ fn settings(config: &Config, broker: bool) -> Settings {
         judged_passages: enrichment.judged_passages,
         passages_per_group: enrichment.passages_per_group,
         passages_shown: enrichment.evidence_max_per_item,
-        scoring: scoring(&config.scoring),
+        scoring: scoring(&config.scoring)?,
         evidence_ttl: enrichment.evidence_ttl,
         negative_ttl: config.cache.page_failure_ttl,
         page_ttl: config.cache.page_ttl,
@@ -356,14 +357,15 @@ fn settings(config: &Config, broker: bool) -> Settings {
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
         redo: false,
-    }
+    })
 }
 
 /// The operator's numbers as the rules take them.
-fn scoring(config: &ScoringConfig) -> Scoring {
+fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
     let days = |span: Duration| span.as_secs_f64() / 86_400.0;
     let ScoringConfig { quality, weights, score, verdict, .. } = config;
-    Scoring {
+    Ok(Scoring {
+        calibration: config.calibration.as_deref().map(calibration).transpose()?,
         relevance_floor: config.relevance_floor,
         half_lives: HalfLives {
             usual: days(config.half_life),
@@ -400,7 +402,17 @@ fn scoring(config: &ScoringConfig) -> Scoring {
             refute: verdict.refute,
             lone_credibility: verdict.single_source_credibility,
         },
-    }
+    })
+}
+
+/// The curves of a file that `eval` wrote.
+fn calibration(path: &Path) -> Result<Calibration, AppError> {
+    let wrong = |why: String| {
+        let mend = "name a file that `corroborate eval FILE --calibration OUT` wrote, or leave scoring.calibration out";
+        setup("the calibration", format!("{}: {why}; {mend}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    Ok(Fitted::parse(&text).map_err(wrong)?.curves)
 }
 
 fn page_settings(config: &Config) -> PageSettings {
@@ -424,6 +436,31 @@ mod tests {
 
     #[test]
     fn the_reference_and_the_rules_name_the_same_numbers() {
-        assert_eq!(scoring(&Config::built_in().scoring), Scoring::default());
+        assert_eq!(scoring(&Config::built_in().scoring).unwrap(), Scoring::default());
+    }
+
+    #[test]
+    fn a_calibration_that_cannot_be_read_stops_the_start_and_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("calibration.json");
+        let with = || scoring(&ScoringConfig { calibration: Some(file.clone()), ..Config::built_in().scoring.clone() });
+        let told = |found: Result<Scoring, AppError>| {
+            let error = found.unwrap_err();
+            (error.exit_code(), error.to_string())
+        };
+        let (code, message) = told(with());
+        assert!(
+            code == 64 && message.contains("calibration.json") && message.contains("--calibration OUT"),
+            "{message}"
+        );
+        std::fs::write(&file, "{\"curves\": 1}").unwrap();
+        assert_eq!(told(with()).0, 64);
+        let curve = r#"{"slope":2.0,"offset":-1.0}"#;
+        let text = format!(
+            r#"{{"data":"c.jsonl","judge":"rules","rows":1,"curves":{{"score":{curve},"supported":{curve},"refuted":{curve},"contested":{curve}}},
+            "confidence_error":0.1,"confidence_reliability":[],"score_error":0.1,"score_reliability":[]}}"#
+        );
+        std::fs::write(&file, text).unwrap();
+        assert!(with().unwrap().calibration.is_some_and(|fitted| fitted.score.slope > 1.9));
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use html_escape::encode_text;
 
+use super::reliability::Reliability;
 use super::{Answer, Report};
 use crate::judging::evaluation::{Evaluation, ReliabilityBin};
 
@@ -31,7 +32,7 @@ pub(super) fn page(name: &str, report: &Report, answers: &[Answer]) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{name}: evaluation</title><style>{STYLE}</style></head><body>\n<h1>{name}</h1>\n\
-         <p>{} rows, judged by {}. Accuracy {:.3}, macro-F1 {:.3}, calibration error {:.3} of the {} that take a side, {:.1} ms a row.</p>\n{}{}{}{}</body></html>\n",
+         <p>{} rows, judged by {}. Accuracy {:.3}, macro-F1 {:.3}, calibration error {:.3} of the {} that take a side, {:.1} ms a row.</p>\n{}{}{}{}{}{}</body></html>\n",
         found.rows,
         encode_text(&report.judge),
         found.accuracy,
@@ -41,7 +42,9 @@ pub(super) fn page(name: &str, report: &Report, answers: &[Answer]) -> String {
         report.ms_per_row(),
         classes(found),
         confusion(found),
-        diagram(&found.reliability),
+        diagram("Reliability as shown", &found.reliability),
+        tiers(&report.reliability),
+        calibrated(&report.reliability),
         mistakes(answers),
         name = encode_text(name),
     )
@@ -87,12 +90,42 @@ fn confusion(found: &Evaluation) -> String {
     table + "</table>\n"
 }
 
+/// What the claims of each tier turned out to be; nothing for pairs.
+fn tiers(found: &Reliability) -> String {
+    if found.tiers.is_empty() {
+        return String::new();
+    }
+    let mut table = "<h2>Tiers</h2>\n<table><tr><th>tier</th><th>rows</th><th>people say supported</th><th>verdict right</th></tr>\n".to_owned();
+    for (tier, of_tier) in &found.tiers {
+        let _infallible = writeln!(
+            table,
+            "<tr><td>{tier}</td><td>{}</td><td>{:.3}</td><td>{:.3}</td></tr>",
+            of_tier.rows, of_tier.supported, of_tier.right
+        );
+    }
+    table + "</table>\n"
+}
+
+/// The same diagrams for figures that are calibrated on the other parts of the file.
+fn calibrated(found: &Reliability) -> String {
+    let mut drawn = String::new();
+    for (name, error) in found.errors().filter(|(_, error)| error.rows > 0) {
+        drawn += &diagram(&format!("Calibrated: {name}"), &error.bins);
+        let _infallible = writeln!(
+            drawn,
+            "<p>Calibration error {:.3} as shown, {:.3} calibrated, by {}-fold cross-validation over {} rows.</p>",
+            error.shown, error.calibrated, found.folds, error.rows
+        );
+    }
+    drawn
+}
+
 /// Confidence to the right, share of right answers upwards; on the diagonal the two are one.
-fn diagram(bins: &[ReliabilityBin]) -> String {
+fn diagram(title: &str, bins: &[ReliabilityBin]) -> String {
     let at = |share: f64| 40.0 + share * SIDE;
     let up = |share: f64| 10.0 + (1.0 - share) * SIDE;
     let mut drawn = format!(
-        "<h2>Reliability</h2>\n<p class=\"note\">Of the rows about which the judge is as sure as the bottom says, so many are right. \
+        "<h2>{title}</h2>\n<p class=\"note\">Of the rows about which the judge is as sure as the bottom says, so many are right. \
          Above the line it is too modest, below it too sure. The larger a dot, the more rows.</p>\n\
          <svg viewBox=\"0 0 360 350\" width=\"480\" role=\"img\" aria-label=\"Reliability diagram\">\
          <rect x=\"40\" y=\"10\" width=\"{SIDE}\" height=\"{SIDE}\" fill=\"none\" stroke=\"#98a1ab\"/>\
@@ -169,6 +202,7 @@ mod tests {
 
     use serde_json::Value;
 
+    use super::super::reliability::measure;
     use super::*;
     use crate::judging::evaluation::{Prediction, evaluate};
 
@@ -180,12 +214,18 @@ mod tests {
             claim: "<script>alert(1)</script>".to_owned(),
             evidence: "a < b & c".to_owned(),
             prediction,
+            shown: None,
             detail: Value::Null,
             judge: "rules".to_owned(),
         };
-        let report =
-            Report { evaluation: evaluate(&[prediction]), judge: "rules".to_owned(), took: Duration::from_millis(3) };
-        let page = page("<file>.jsonl", &report, &[answer]);
+        let answers = [answer];
+        let report = Report {
+            evaluation: evaluate(&[prediction]),
+            reliability: measure(&answers),
+            judge: "rules".to_owned(),
+            took: Duration::from_millis(3),
+        };
+        let page = page("<file>.jsonl", &report, &answers);
         assert!(!page.contains("<script") && !page.contains("<b>1") && !page.contains("<file>"));
         assert!(page.contains("a &lt; b &amp; c") && page.contains("1 of 1 rows are wrong"));
         assert!(page.contains("<svg") && page.ends_with("</html>\n"));

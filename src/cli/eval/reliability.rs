@@ -1,0 +1,230 @@
+//! What a tier, a score and a confidence are worth on the labelled file: how often they are right as they are shown, and
+//! calibrated by curves that have not seen the claim they tell of.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{Answer, rows};
+use crate::domain::verdict::Tier;
+use crate::judging::calibration::{Calibration, FOLDS, Fitted, Labelled, Logistic, cross_validated, curves};
+use crate::judging::evaluation::{Prediction, ReliabilityBin, calibration_error, reliability};
+
+/// What is known of a claim's result besides its verdict.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    pub(super) tier: Tier,
+    /// As it is shown, 0–100.
+    pub(super) score: Option<u32>,
+    /// What the score is made of, before any curve.
+    pub(super) raw: f64,
+}
+
+/// How far figures are off the share that turned out right.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(super) struct Error {
+    pub(super) rows: usize,
+    /// Mean distance as they are shown.
+    pub(super) shown: f64,
+    /// The same, calibrated on the other parts of the file.
+    pub(super) calibrated: f64,
+    /// The bins behind `calibrated`.
+    pub(super) bins: Vec<ReliabilityBin>,
+}
+
+/// What claims of a tier turned out to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(super) struct OfTier {
+    pub(super) rows: usize,
+    /// Share that people call supported.
+    pub(super) supported: f64,
+    /// Share whose verdict is people's.
+    pub(super) right: f64,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Reliability {
+    pub(super) folds: usize,
+    /// Of the confidence, where a side is taken.
+    pub(super) confidence: Error,
+    /// Of the score, taken as the share of such claims that people call supported. Claims only.
+    pub(super) score: Option<Error>,
+    /// Claims only.
+    pub(super) tiers: BTreeMap<Tier, OfTier>,
+    #[serde(skip)]
+    curves: Option<Calibration>,
+}
+
+pub(super) fn measure(answers: &[Answer]) -> Reliability {
+    let confident: Vec<Labelled<'_>> = answers.iter().filter_map(confidence).collect();
+    let told = answers.iter().filter_map(|answer| Some((answer.prediction.confidence?, answer.prediction.is_right())));
+    let scored: Vec<(Labelled<'_>, f64)> = answers.iter().filter_map(score).collect();
+    let score_rows: Vec<Labelled<'_>> = scored.iter().map(|(row, _)| *row).collect();
+    let score_told = scored.iter().map(|(row, shown)| (*shown, row.holds));
+    let are_claims = answers.iter().any(|answer| answer.shown.is_some());
+    Reliability {
+        folds: FOLDS,
+        confidence: error(&confident, told),
+        score: (!score_rows.is_empty()).then(|| error(&score_rows, score_told)),
+        tiers: tiers(answers),
+        curves: are_claims.then(|| {
+            let (of_side, of_score) = (curves(&confident), curves(&score_rows));
+            let side = |label| of_side.get(label).copied().unwrap_or_else(|| Logistic::fit(&[]));
+            Calibration {
+                score: of_score.get(SCORE).copied().unwrap_or_else(|| Logistic::fit(&[])),
+                supported: side(rows::SUPPORTED),
+                refuted: side(rows::REFUTED),
+                contested: side(rows::CONTESTED),
+            }
+        }),
+    }
+}
+
+/// The kind of every score: one curve for all.
+const SCORE: &str = "score";
+
+fn confidence(answer: &Answer) -> Option<Labelled<'_>> {
+    let Prediction { said, confidence, .. } = answer.prediction;
+    Some(Labelled { claim: &answer.claim, kind: said, figure: confidence?, holds: answer.prediction.is_right() })
+}
+
+/// The row of a score, and the score as it is shown, 0–1.
+fn score(answer: &Answer) -> Option<(Labelled<'_>, f64)> {
+    let result = answer.shown?;
+    let holds = answer.prediction.gold == rows::SUPPORTED;
+    Some((Labelled { claim: &answer.claim, kind: SCORE, figure: result.raw, holds }, f64::from(result.score?) / 100.0))
+}
+
+fn error(labelled: &[Labelled<'_>], shown: impl Iterator<Item = (f64, bool)>) -> Error {
+    let told = cross_validated(labelled, FOLDS);
+    let bins = reliability(told.into_iter().zip(labelled).map(|(told, row)| (told, row.holds)));
+    Error {
+        rows: labelled.len(),
+        shown: calibration_error(&reliability(shown)),
+        calibrated: calibration_error(&bins),
+        bins,
+    }
+}
+
+fn tiers(answers: &[Answer]) -> BTreeMap<Tier, OfTier> {
+    let mut tiers: BTreeMap<Tier, OfTier> = BTreeMap::new();
+    for (answer, result) in answers.iter().filter_map(|answer| Some((answer, answer.shown?))) {
+        let tier = tiers.entry(result.tier).or_default();
+        tier.rows += 1;
+        tier.supported += f64::from(u8::from(answer.prediction.gold == rows::SUPPORTED));
+        tier.right += f64::from(u8::from(answer.prediction.is_right()));
+    }
+    for tier in tiers.values_mut() {
+        tier.supported /= tier.rows as f64;
+        tier.right /= tier.rows as f64;
+    }
+    tiers
+}
+
+impl Reliability {
+    /// The curves of all rows, to be written to a file; `None` for pairs, whose figures no verdict shows.
+    pub(super) fn fitted(&self, data: &str, judge: &str, rows: usize) -> Option<Fitted> {
+        let score = self.score.clone().unwrap_or_default();
+        Some(Fitted {
+            data: data.to_owned(),
+            judge: judge.to_owned(),
+            rows,
+            curves: self.curves?,
+            confidence_error: self.confidence.calibrated,
+            confidence_reliability: self.confidence.bins.clone(),
+            score_error: score.calibrated,
+            score_reliability: score.bins,
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for (tier, found) in &self.tiers {
+            if text.is_empty() {
+                // Writing to a String cannot fail.
+                let _infallible =
+                    writeln!(text, "\n{:20} {:>9} {:>18} {:>14}", "tier", "rows", "people: supported", "verdict right");
+            }
+            let _infallible =
+                writeln!(text, "{tier:20} {:>9} {:>18.3} {:>14.3}", found.rows, found.supported, found.right);
+        }
+        for (name, error) in self.errors() {
+            let _infallible = writeln!(
+                text,
+                "\n{name}: calibration error {:.3} as shown, {:.3} calibrated ({}-fold cross-validation, {} rows)\n{:20} {:>9} {:>18} {:>14}",
+                error.shown, error.calibrated, self.folds, error.rows, "calibrated to", "rows", "mean", "turned out"
+            );
+            for bin in &error.bins {
+                let _infallible = writeln!(
+                    text,
+                    "{:20} {:>9} {:>18.3} {:>14.3}",
+                    format!("{:.2} – {:.2}", bin.from, bin.to),
+                    bin.rows,
+                    bin.confidence,
+                    bin.accuracy
+                );
+            }
+        }
+        text
+    }
+
+    /// What is measured, by what a reader calls it.
+    pub(super) fn errors(&self) -> impl Iterator<Item = (&'static str, &Error)> {
+        let score = self.score.as_ref().map(|error| ("score, as the share that people call supported", error));
+        [("confidence, where a side is taken", &self.confidence)].into_iter().chain(score)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn answer(number: usize, gold: &'static str, said: &'static str, sure: f64, shown: Option<Shown>) -> Answer {
+        Answer {
+            id: number.to_string(),
+            claim: format!("claim {number}"),
+            evidence: String::new(),
+            prediction: Prediction { gold, said, confidence: (said != rows::NOT_ENOUGH_EVIDENCE).then_some(sure) },
+            shown,
+            detail: Value::Null,
+            judge: "rules".to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_tier_is_told_with_what_its_claims_turned_out_to_be() {
+        let of = |tier, score, raw| Some(Shown { tier, score: Some(score), raw });
+        let answers: Vec<Answer> = (0..400)
+            .map(|n| match n % 4 {
+                0 => answer(n, rows::SUPPORTED, rows::SUPPORTED, 1.0, of(Tier::High, 95, 0.9)),
+                1 => answer(n, rows::SUPPORTED, rows::NOT_ENOUGH_EVIDENCE, 0.0, of(Tier::Medium, 40, 0.4)),
+                2 => answer(n, rows::REFUTED, rows::REFUTED, 1.0, of(Tier::Low, 5, 0.1)),
+                _ => answer(n, rows::NOT_ENOUGH_EVIDENCE, rows::REFUTED, 1.0, of(Tier::Low, 5, 0.1)),
+            })
+            .collect();
+        let found = measure(&answers);
+        assert_eq!(found.tiers[&Tier::High], OfTier { rows: 100, supported: 1.0, right: 1.0 });
+        assert_eq!(found.tiers[&Tier::Medium], OfTier { rows: 100, supported: 1.0, right: 0.0 });
+        assert_eq!(found.tiers[&Tier::Low], OfTier { rows: 200, supported: 0.0, right: 0.5 });
+        assert_eq!(found.confidence.rows, 300, "a hundred take no side");
+        assert!(found.confidence.shown > 0.3 && found.confidence.calibrated < 0.1, "{:?}", found.confidence);
+        let score = found.score.as_ref().unwrap();
+        assert!(score.rows == 400 && score.calibrated < score.shown, "{score:?}");
+        let fitted = found.fitted("claims.jsonl", "rules", answers.len()).unwrap();
+        assert!(fitted.curves.refuted.at(1.0) < 0.6 && fitted.curves.supported.at(1.0) > 0.85);
+        assert!(fitted.curves.score.at(0.9) > fitted.curves.score.at(0.1));
+        let text = found.text();
+        assert!(text.contains("high") && text.contains("10-fold cross-validation, 400 rows"), "{text}");
+    }
+
+    #[test]
+    fn pairs_have_a_confidence_and_no_curves_of_their_own() {
+        let found = measure(&[answer(1, rows::ENTAIL, rows::ENTAIL, 0.8, None)]);
+        assert_eq!((found.confidence.rows, found.tiers.len(), found.score.is_none()), (1, 0, true));
+        assert!(found.fitted("pairs.jsonl", "rules", 1).is_none());
+        assert_eq!(measure(&[]).confidence.calibrated.to_bits(), 0.0f64.to_bits());
+    }
+}
