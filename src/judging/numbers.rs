@@ -3,6 +3,7 @@
 //! Two figures are compared only where they count the same thing in the same unit and stand in a sentence that speaks
 //! of the claim's own subject ([`subject`]). A figure that is merely elsewhere is no disagreement, and no agreement either.
 
+mod counted;
 mod periods;
 mod subject;
 
@@ -16,6 +17,7 @@ use crate::language::{has_cyrillic, tokens};
 use super::profile::{SentenceProfile, TextProfile};
 use super::stance::{self, Names};
 
+use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, same_counted};
 use periods::{Period, periods};
 use subject::Subject;
 
@@ -175,21 +177,6 @@ pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
     figures || (!times.is_empty() && dates())
 }
 
-/// Whether two or three of the passage's figures of that unit together make the claim's: "eight from one prison and five
-/// from another" does not disagree with thirteen.
-fn adds_up(ours: &Quantity, passage: &TextProfile) -> bool {
-    let parts: Vec<f64> =
-        passage.quantities.iter().filter(|part| part.unit == ours.unit).map(|part| part.low).take(12).collect();
-    let meets = |sum: f64| (sum - ours.low).abs() < 1e-6 || (sum - ours.high).abs() < 1e-6;
-    parts.iter().enumerate().any(|(first, a)| {
-        parts
-            .iter()
-            .enumerate()
-            .skip(first + 1)
-            .any(|(second, b)| meets(a + b) || parts.iter().skip(second + 1).any(|c| meets(a + b + c)))
-    })
-}
-
 /// One quantity of the claim: agreement with any aligned figure settles it; else the best-placed one differs. Years are
 /// compared as dates; identifiers name and do not count, so another one is another subject, not a disagreement, unless it
 /// is what the sentence states ("the port is 4711").
@@ -202,23 +189,17 @@ fn quantity<'a>(
     if ours.unit == Unit::Year || (ours.unit == Unit::Identifier && !is_stated(claim, ours)) {
         return None;
     }
-    let alike = |a: &Quantity, b: &Quantity| {
-        a.unit == b.unit
-            && (a.counted.is_empty() || b.counted.is_empty() || a.counted.iter().any(|word| b.counted.contains(word)))
-    };
-    // "17 of the 18 years": with two figures for one thing, which one a passage's figure answers is not to be told.
-    let alone_here = claim.quantities.iter().filter(|other| alike(ours, other)).count() == 1;
     let mut differing: Option<(f64, &Quantity)> = None;
     for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit) {
         let closeness = aligned(ours, theirs, claim, passage);
         let Some(sentence) = sentence_at(passage, theirs.start).filter(|_| closeness > 0.0) else { continue };
-        if !subject.is_of(sentence) {
+        if !subject.is_of(sentence) || is_step_and_level(ours, claim, theirs, passage) {
             continue;
         }
         match agree(ours, theirs) {
-            Some(true) => return Some(Found::Agrees),
+            Some(true) if !counts_otherwise(ours, theirs, passage) => return Some(Found::Agrees),
             Some(false)
-                if alone_here
+                if alone_here(ours, theirs, claim)
                     && may_disagree(ours, theirs, claim, passage, sentence)
                     && alone_there(ours, theirs, passage)
                     && differing.is_none_or(|(best, _)| closeness > best) =>
@@ -294,21 +275,6 @@ fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
     })
 }
 
-/// Whether no other figure of its sentence could be the one that answers the claim's.
-fn alone_there(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
-    let Some(sentence) = sentence_at(passage, theirs.start) else {
-        return false;
-    };
-    let by_name = same_counted(ours, theirs);
-    let rival = |other: &&Quantity| {
-        other.start != theirs.start
-            && (sentence.start..sentence.end).contains(&other.start)
-            && other.unit == theirs.unit
-            && (!by_name || same_counted(ours, other))
-    };
-    !passage.quantities.iter().any(|other| rival(&other))
-}
-
 /// How surely two figures of one unit count the same thing: 0 not at all, higher is surer.
 fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &TextProfile) -> f64 {
     let shared = sentence_at(passage, theirs.start).map_or(0.0, |sentence| stance::sentence_coverage(claim, sentence));
@@ -321,19 +287,6 @@ fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &Te
         _ => SAME_UNIT,
     };
     if shared >= enough { shared + f64::from(u8::from(same)) } else { 0.0 }
-}
-
-/// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
-const PEOPLE: &[&str] =
-    &["people", "peopl", "person", "civilian", "resid", "человек", "людей", "люд", "жител", "осіб", "особ", "pessoa"];
-
-/// Both name the same thing nearest to the figure; or one says "people" where the other says what became of them.
-fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
-    let (Some(mine), Some(other)) = (ours.counted.first(), theirs.counted.first()) else {
-        return false;
-    };
-    let person = |stem: &String| PEOPLE.contains(&stem.as_str());
-    mine == other || (person(other) && theirs.counted.contains(mine)) || (person(mine) && ours.counted.contains(other))
 }
 
 fn is_running(ours: &Quantity, theirs: &Quantity) -> bool {
@@ -412,6 +365,8 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
     let borne_out = |ours: &Quantity| {
         passage.quantities.iter().any(|theirs| {
             agree(ours, theirs) == Some(true)
+                && !counts_otherwise(ours, theirs, passage)
+                && !is_step_and_level(ours, claim, theirs, passage)
                 && (ours.unit == Unit::Identifier
                     || sentence_at(passage, theirs.start)
                         .is_some_and(|sentence| subject.is_borne_in(sentence, passage)))

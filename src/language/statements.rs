@@ -4,6 +4,7 @@
 //! To add a language: its words in `statements/kinds.rs`, its calls to subscribe in `statements/clean.rs`, its pronouns below.
 
 mod clean;
+mod frames;
 mod kinds;
 mod worth;
 
@@ -44,23 +45,6 @@ static GREETING: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// "X is being shared as Y", "Viral posts claim that Y", "Утверждается, что Y": Y is the claim.
-static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
-        r"(?i)^.{3,160}?(?-u:\b)(?:is|are|was|were|has been|have been) (?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|going viral)(?: (?:online|on social media|on facebook|on twitter|on whatsapp|widely))?,? (?:as|with (?:the|a) (?:false )?(?:claim|caption)(?: that)?|claiming(?: that)?|saying(?: that)?)[:,]? (.+)$",
-        r"(?i)^(?:a |an |the |some |several |multiple )?(?:viral |social media |facebook |twitter |widely shared |online )*(?:posts?|messages?|videos?|images?|photos?|memes?|rumou?rs?|tweets?)(?: (?:on|shared on) [a-z ]{3,30}?)? (?:claims?|claimed|says?|alleges?|suggests?)(?: that)? (.+)$",
-        r"(?i)^it (?:is|was|has been) (?:being )?(?:claimed|alleged|rumou?red|said)(?: (?:online|on social media))? that (.+)$",
-        r"(?i)^(?:в соцсетях|в сети|в интернете|в телеграм-каналах|пользователи)\s.{0,60}?(?:утвержда\S+|распростран\S+|пишут|сообща\S+)(?:[^,]{0,60}),? (?:что|будто|якобы) (.+)$",
-        r"(?i)^(?:утверждается|говорят|сообщается|ходят слухи),? (?:что|будто) (.+)$",
-        r"(?i)^(?:у соцмережах|у мережі|в інтернеті|в мережі|користувачі)\s.{0,60}?(?:стверджу\S+|поширю\S+|пишуть|повідомля\S+)(?:[^,]{0,60}),? (?:що|нібито|ніби) (.+)$",
-        r"(?i)^(?:стверджується|кажуть|повідомляється|подейкують),? (?:що|ніби) (.+)$",
-        r"(?i)^(?:claim|breaking(?: news)?|just in|утверждение|срочно|молния|терміново|твердження)\s*[:!—-]+\s*(.+)$",
-    ]
-    .iter()
-    .map(|frame| clean::pattern(frame))
-    .collect()
-});
-
 /// A sentence with what is known of it.
 struct Candidate {
     statement: Statement,
@@ -98,42 +82,28 @@ fn candidate(sentence: &str, context: &[String], language: Option<&str>, alone: 
     if is_question(sentence) || GREETING.is_match(sentence) || sentence.chars().count() > LONGEST {
         return None;
     }
-    let framed = unframed(sentence);
+    let framed = frames::unframed(sentence);
     let bare = framed.as_deref().unwrap_or(sentence);
     let bare = if alone { bare.to_owned() } else { without_list_number(bare).to_owned() };
     let resolved = resolve(&bare, context, language);
     let is_resolved = resolved.is_some();
     let text = resolved.unwrap_or(bare);
     let judged = kinds::judge(&text, language, is_resolved);
+    // What the speaker only thinks is less worth a check than what is stated.
+    let weighed = if judged.kind == ClaimKind::Mixed { Some(text.clone()) } else { None };
     let text = judged.factual_part.unwrap_or(text);
     let stems: HashSet<String> = tokens::content_stems(&text, language).into_iter().collect();
     // A heading or a scrap among sentences claims nothing.
     if !alone && (stems.len() < 2 || (judged.kind == ClaimKind::Ambiguous && stems.len() < 3)) {
         return None;
     }
-    let check_worthiness = worth::check_worthiness(&text, judged.kind, language);
+    let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), judged.kind, language);
     let statement = Statement { text, kind: judged.kind, check_worthiness, original: sentence.to_owned() };
     Some(Candidate { statement, stems })
 }
 
 fn is_question(sentence: &str) -> bool {
     sentence.trim_end_matches(['"', '»', '”', ')', ' ', '!']).ends_with(['?', '？', '؟'])
-}
-
-/// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
-const FRAME_WORDS: &str = "shared circulat passed spread presented viral claim said says alleg suggest rumo breaking just утвержда распростран пиш \
-    сообща говорят слухи срочно молния стверджу поширю повідомля кажуть подейкують терміново твердження";
-
-/// The claim inside a frame that only passes it on.
-fn unframed(sentence: &str) -> Option<String> {
-    let lower = sentence.to_lowercase();
-    if !FRAME_WORDS.split_whitespace().any(|word| lower.contains(word)) {
-        return None;
-    }
-    let claim = FRAMES.iter().find_map(|frame| frame.captures(sentence)?.get(1).map(|part| part.as_str().trim()))?;
-    // "… shared as a photo" leaves a noun, not a claim.
-    let words = claim.split_whitespace().count();
-    (words >= 3).then(|| capitalised(claim))
 }
 
 /// "1) First" → "First"; a figure that is the sentence's own ("12 people") stays.

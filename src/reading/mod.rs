@@ -22,6 +22,7 @@ mod junk;
 mod main_text;
 mod metadata;
 mod nesting;
+mod orders;
 mod page;
 mod passages;
 mod text;

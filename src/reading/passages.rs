@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::orders::without_orders;
 use super::{Article, text};
 
 /// Sentences in one passage: enough for a pronoun to find its name, few enough to be about one thing.
@@ -22,7 +23,7 @@ pub fn passages(article: &Article) -> Vec<String> {
         out.push(lead);
     }
     for paragraph in &article.paragraphs {
-        for passage in windows(paragraph) {
+        for passage in windows(&without_orders(paragraph)) {
             out.push(passage);
         }
         if out.passages.len() >= MAX_PASSAGES {
@@ -42,7 +43,8 @@ pub fn own_passages(article: &Article) -> Vec<String> {
         out.push(lead);
     }
     let mut short: Vec<String> = Vec::new();
-    let lines: Vec<&str> = article.paragraphs.iter().flat_map(|paragraph| own_lines(paragraph)).collect();
+    let paragraphs: Vec<_> = article.paragraphs.iter().map(|paragraph| without_orders(paragraph)).collect();
+    let lines: Vec<&str> = paragraphs.iter().flat_map(|paragraph| own_lines(paragraph)).collect();
     let mut columns: Option<Vec<&str>> = None;
     for (at, line) in lines.iter().enumerate() {
         let next = lines.get(at + 1).and_then(|next| cells(next));
@@ -147,7 +149,7 @@ fn lead(article: &Article) -> Option<String> {
     let mut lead = String::new();
     let mut taken: Vec<String> = Vec::new();
     for part in [&article.title, &article.description].into_iter().flatten() {
-        let part = text::collapse(part);
+        let part = text::collapse(&without_orders(part));
         let letters = key(&part);
         let is_said = opening.contains(&letters) || taken.iter().any(|other| other.contains(&letters));
         if !is_statement(&part) || is_said || lead.len() + part.len() > MAX_CHARS {

@@ -9,7 +9,8 @@ use crate::language::entities::EntityKind;
 use crate::language::numbers::{Quantity, Unit};
 use crate::language::tokens;
 
-use super::{PEOPLE, says_every_name};
+use super::counted::PEOPLE;
+use super::says_every_name;
 
 /// Share of the claim's weighted words beside its names and figures that a sentence about the same thing may lack: one
 /// of five. Of a shorter claim every word counts.

@@ -148,6 +148,36 @@ fn a_figure_about_another_subject_neither_agrees_nor_differs() {
 }
 
 #[test]
+fn figures_that_change_places_disagree_and_bear_nothing_out() {
+    for (claim, passage) in [
+        ("Russia fired 50 missiles and 100 drones at Kyiv.", "Russia fired 100 missiles and 50 drones at Kyiv."),
+        ("The storm killed 12 people and destroyed 30 houses.", "The storm killed 30 people and destroyed 12 houses."),
+        ("Россия выпустила по Киеву 50 ракет и 100 дронов.", "Россия выпустила по Киеву 100 ракет и 50 дронов."),
+        ("Росія випустила по Києву 50 ракет і 100 дронів.", "Росія випустила по Києву 100 ракет і 50 дронів."),
+    ] {
+        let found = compared(claim, passage);
+        assert_eq!(found.num_ok, Some(false), "{claim} / {passage}: {found:?}");
+        let (ours, theirs) = (profile(claim), profile(passage));
+        assert!(!all_found(&ours, &theirs, &Names::new(&ours, &theirs)), "{claim} / {passage}");
+        assert_eq!(compared(claim, claim).num_ok, Some(true), "{claim}");
+    }
+}
+
+#[test]
+fn by_how_much_is_not_to_how_much() {
+    for (claim, passage, same) in [
+        ("The company cut its staff by 10 %.", "The company cut its staff to 10 %.", "Its staff was cut by 10 %."),
+        ("Компания сократила штат на 10 %.", "Компания сократила штат до 10 %.", "Компания сократила штат на 10 %."),
+        ("Компанія скоротила штат на 10 %.", "Компанія скоротила штат до 10 %.", "Компанія скоротила штат на 10 %."),
+    ] {
+        assert_eq!(compared(claim, passage).num_ok, None, "{claim} / {passage}");
+        let (ours, theirs) = (profile(claim), profile(passage));
+        assert!(!all_found(&ours, &theirs, &Names::new(&ours, &theirs)), "{claim} / {passage}");
+        assert_ne!(compared(claim, same).num_ok, Some(false), "{claim} / {same}");
+    }
+}
+
+#[test]
 fn before_and_after_leave_a_time_open() {
     let founded = "The bridge was opened on 24 October 1945.";
     let rows = [

@@ -27,6 +27,9 @@ static TAIL: LazyLock<Regex> = LazyLock::new(|| {
 static SIGNATURE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#));
 
+/// How a repeated post names whom it repeats: "RT @name: ".
+static REPEATED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*RT @\w+:?\s+"));
+
 /// A pattern of this file: it is right or the first test fails.
 pub(super) fn pattern(pattern: &str) -> Regex {
     #[expect(clippy::expect_used, reason = "a literal pattern, compiled by every test of this module")]
@@ -41,7 +44,8 @@ pub fn clean(text: &str) -> String {
         .lines()
         .filter_map(|line| {
             let calls = has_call_sign(line);
-            let line = SIGNATURE.replace(line, "");
+            let line = REPEATED.replace(line, "");
+            let line = SIGNATURE.replace(&line, "");
             let plain = without_emoji(&line);
             if CALL.is_match(plain.trim().trim_start_matches(['-', '|', '•', '—', ' ']))
                 && (calls || plain.split_whitespace().count() <= 12)

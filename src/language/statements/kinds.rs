@@ -7,33 +7,41 @@ use regex::Regex;
 
 use super::clean::pattern;
 use crate::domain::ClaimKind;
+use crate::language::entities::{EntityKind, entities};
 use crate::language::tokens::{self, Token};
 use crate::language::{has_cyrillic, numbers};
 
 /// "I think", "по-моему", "на мою думку": the speaker's own view follows.
 static OWN_VIEW: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?-u:\b)(?:i|we) (?:(?:really|strongly|personally|honestly|truly|still|just) )?(?:think|believe|feel|guess|suppose|hope|wish|love|like|hate|prefer|doubt|want)(?-u:\b)|(?-u:\b)in my (?:humble )?(?:opinion|view)(?-u:\b)|(?-u:\b)imh?o(?-u:\b)|(?-u:\b)to my mind(?-u:\b)|(?-u:\b)if you ask me(?-u:\b)|(?-u:\b)(?:personally|honestly|frankly),|(?:^|[\s,])(?:я|мы) (?:\S+ )?(?:считаю|считаем|думаю|думаем|полагаю|полагаем|верю|надеюсь|уверен|уверена|уверены|люблю|ненавижу|хочу)(?:[\s,]|$)|по-моему|по моему мнению|на мой взгляд|мне кажется|как по мне|я вважаю|ми вважаємо|я думаю|я гадаю|я вірю|я сподіваюся|на мою думку|на мій погляд|мені здається|як на мене|по-моєму",
+        r"(?i)(?-u:\b)(?:i|we) (?:(?:really|strongly|personally|honestly|truly|still|just) )?(?:think|believe|feel|guess|suppose|hope|wish|love|like|hate|prefer|doubt|want)(?-u:\b)|(?-u:\b)in my (?:humble )?(?:opinion|view)(?-u:\b)|(?-u:\b)imh?o(?-u:\b)|(?-u:\b)to my mind(?-u:\b)|(?-u:\b)if you ask me(?-u:\b)|(?:^|[\s,])(?:я|мы) (?:\S+ )?(?:считаю|считаем|думаю|думаем|полагаю|полагаем|верю|надеюсь|уверен|уверена|уверены|люблю|ненавижу|хочу)(?:[\s,]|$)|по-моему|по моему мнению|на мой взгляд|мне кажется|как по мне|я вважаю|ми вважаємо|я думаю|я гадаю|я вірю|я сподіваюся|на мою думку|на мій погляд|мені здається|як на мене|по-моєму",
+    )
+});
+
+/// How the speaker feels about what follows; it goes, and what follows is judged by itself.
+static ATTITUDE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:honestly|personally|frankly|sadly|unfortunately|fortunately|luckily|thankfully|of course|obviously|clearly|needless to say|честно говоря|честно|к сожалению|к счастью|слава богу|увы|конечно|разумеется|очевидно|чесно кажучи|на жаль|на щастя|слава богу|звісно|звичайно|очевидно), (.+)$",
     )
 });
 
 /// "should", "нужно", "варто": what ought to be is no fact.
 static OUGHT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?-u:\b)(?:should(?:n't)?|ought to|let's|needs? to (?:stop|resign|act))(?-u:\b)|(?:^|\s)(?:следует|стоит|надо|нужно|пора|должен|должна|должны|варто|треба|слід|потрібно|повинен|повинна|повинні)(?:\s|$)",
+        r"(?i)(?-u:\b)(?:should(?:n't)?|ought to|deserves?|let's|needs? to (?:stop|resign|act))(?-u:\b)|(?:^|\s)(?:следует|стоит|надо|нужно|пора|должен|должна|должны|варто|треба|слід|потрібно|повинен|повинна|повинні)(?:\s|$)",
     )
 });
 
 /// Words that judge. Superlatives of size, age and number measure and are not among them.
 const JUDGING: &str = "best worst greatest awesome amazing awful terrible horrible wonderful fantastic brilliant beautiful ugly boring interesting stupid \
-    dumb smart great good bad nice lovely pathetic disgusting disgraceful shameful evil incredible magnificent ridiculous silly funny cool \
+    disgrace shame nonsense dumb smart great good bad nice lovely pathetic disgusting disgraceful shameful evil incredible magnificent ridiculous silly funny cool \
     overrated underrated perfect delicious tasty fun inspiring heroic cowardly wise foolish excellent superb \
     лучший лучшая лучшее лучшие лучшего лучшей лучшим лучших худший худшая худшее худшие худшего худшей наилучший прекрасный прекрасная прекрасное прекрасен \
     прекрасна ужасный ужасная ужасное ужасен ужасна отличный отличная отвратительный отвратительная замечательный замечательная красивый \
     красивая красивейший плохой плохая плохое плохие хороший хорошая хорошее хорошие глупый глупая скучный скучная интересный интересная великолепный \
-    великолепная позорный позорная мерзкий гениальный гениальная великий великая идеальный идеальная вкусный вкусная \
+    великолепная позорный позорная мерзкий гениальный гениальная великий великая идеальный идеальная вкусный вкусная позор безобразие кошмар \
     найкращий найкраща найкраще найкращі найкращого найкращої найгірший найгірша найгірше найгірші чудовий чудова чудове жахливий жахлива жахливе гарний гарна гарне \
-    поганий погана погане огидний огидна прекрасний прекрасна ганебний геніальний геніальна ідеальний цікавий цікава нудний нудна";
+    поганий погана погане огидний огидна прекрасний прекрасна ганебний геніальний геніальна ідеальний цікавий цікава нудний нудна ганьба жах неподобство";
 
 static JUDGING_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| JUDGING.split_whitespace().collect());
 
@@ -51,6 +59,12 @@ const COPULAS: &[&str] = &[
     "isn't",
     "wasn't",
     "remains",
+    "look",
+    "looks",
+    "looked",
+    "seem",
+    "seems",
+    "sounds",
     "это",
     "це",
     "является",
@@ -77,12 +91,25 @@ pub(super) struct Judged {
 pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> Judged {
     let all = tokens::tokens(sentence, language);
     let plain = |kind| Judged { kind, factual_part: None };
+    if let Some(rest) = ATTITUDE.captures(sentence).and_then(|found| found.get(1)) {
+        let rest = super::capitalised(rest.as_str());
+        let judged = judge(&rest, language, resolved);
+        return Judged { factual_part: Some(judged.factual_part.unwrap_or(rest)), ..judged };
+    }
+    if let Some(rest) = without_aside(sentence) {
+        return match judge(&rest, language, resolved) {
+            Judged { kind: ClaimKind::Factual, factual_part } => {
+                Judged { kind: ClaimKind::Mixed, factual_part: Some(factual_part.unwrap_or(rest)) }
+            }
+            judged => judged,
+        };
+    }
     if let Some(view) = OWN_VIEW.find(sentence) {
         // "I think it opened in 1991": the figure can be checked, and the frame goes.
         let rest = after_frame(sentence, view.end());
         let checkable = rest
             .as_deref()
-            .is_some_and(|rest| !numbers::quantities(rest, language).is_empty() && !judges(rest, language));
+            .is_some_and(|rest| states_something(rest, language) && !judges(rest, language) && !ought(rest));
         let wish = [" want", " hope", " wish", " love", " like", " hate", " prefer"]
             .iter()
             .any(|verb| view.as_str().contains(verb));
@@ -113,6 +140,28 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
 
 fn judges(text: &str, language: Option<&str>) -> bool {
     judging_position(&tokens::tokens(text, language)).is_some()
+}
+
+/// "Elon Musk, in my opinion the greatest man alive, bought Twitter": the sentence without what stands between the commas.
+fn without_aside(sentence: &str) -> Option<String> {
+    let view = OWN_VIEW.find(sentence)?;
+    let (before, behind) = (sentence.get(..view.start())?, sentence.get(view.end()..)?);
+    let opens = if view.as_str().starts_with(',') { before } else { before.trim_end().strip_suffix(',')? };
+    let (_, rest) = behind.split_once(',')?;
+    let enough = |part: &str| part.split_whitespace().next().is_some();
+    (enough(opens) && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
+}
+
+/// What may be, will be or would be.
+const OPEN: &str = "will would could might may can won't going if better never always будет будут может могут мог если бы лучше \
+    буде будуть може можуть якщо би краще";
+
+/// A figure, or a person, an organisation or a place of which something is told that has happened or is so.
+fn states_something(text: &str, language: Option<&str>) -> bool {
+    let named = || entities(text, language, &[]).iter().any(|name| name.kind != EntityKind::Misc);
+    let open =
+        || tokens::tokens(text, language).iter().any(|token| OPEN.split_whitespace().any(|word| word == token.text));
+    !numbers::quantities(text, language).is_empty() || (named() && !open())
 }
 
 /// What follows "I think (that)", with its first letter made a capital.
@@ -222,17 +271,45 @@ fn judges_after(rest: &[&Token]) -> bool {
 
 /// "Born in 1952, and he is an awful president": one clause judges, the other can be checked.
 fn two_clauses(sentence: &str, language: Option<&str>) -> Option<Judged> {
-    const JOINTS: &[&str] = &[", and ", ", but ", "; ", ", но ", ", а ", ", и ", ", але ", ", і ", ", та "];
-    let (joint, _) =
+    const JOINTS: &[&str] = &[
+        ", and ",
+        ", but ",
+        "; ",
+        ", но ",
+        ", а ",
+        ", и ",
+        ", але ",
+        ", і ",
+        ", та ",
+        " and they ",
+        " and it ",
+        " and he ",
+        " and she ",
+        " and this ",
+        " and that ",
+        " — и ",
+        " — і ",
+        " — та ",
+        " — но ",
+        " — але ",
+    ];
+    let (joint, at) =
         JOINTS.iter().filter_map(|joint| sentence.find(joint).map(|at| (joint, at))).min_by_key(|pair| pair.1)?;
-    let (first, second) = sentence.split_once(joint)?;
-    let enough = |clause: &str| clause.split_whitespace().count() >= 3;
+    // The pronoun that shows a clause begins is that clause's own.
+    let length = if joint.starts_with(" and ") { " and ".len() } else { joint.len() };
+    let (first, second) = (sentence.get(..at)?, sentence.get(at + length..)?);
+    let words = |clause: &str| clause.split_whitespace().count();
     let opinion =
         |clause: &str| OWN_VIEW.is_match(clause) || (judges(clause, language) && clause_is_opinion(clause, language));
-    if !enough(first) || !enough(second) || opinion(first) == opinion(second) {
+    let judged_second = opinion(second);
+    if opinion(first) == judged_second {
         return None;
     }
-    let checkable = if opinion(second) { first.to_owned() } else { super::capitalised(second) };
+    let (checkable, aside) = if judged_second { (first, second) } else { (second, first) };
+    if words(checkable) < 3 || words(aside) < 2 {
+        return None;
+    }
+    let checkable = if judged_second { first.to_owned() } else { super::capitalised(second) };
     let all = tokens::tokens(&checkable, language);
     if is_vague(&all) {
         return None;
@@ -278,7 +355,7 @@ fn is_vague(all: &[Token]) -> bool {
     let names =
         all.iter().skip(1).filter(|token| token.capitalised).count() + all.iter().filter(|token| token.number).count();
     telling == 0
-        || content.len() < 2 && all.len() < 3
+        || content.len() < 2 && all.len() < 4 && names == 0 && !all.first().is_some_and(|token| token.number)
         || (personal && telling < 5)
         || (pronoun && telling < 3 && names == 0)
 }

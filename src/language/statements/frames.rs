@@ -1,0 +1,179 @@
+//! Frames that only pass a claim on: "X is being shared as Y" claims Y. The frame says who spreads it, and is not what is
+//! to be checked.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{capitalised, clean};
+
+/// What a frame begins with: posts, pictures, people of the net.
+const SPREADERS: &str = r"(?:posts?|messages?|videos?|clips?|images?|photos?|photographs?|pictures?|screenshots?|memes?|graphics?|tweets?|captions?|users?|accounts?|channels?)";
+
+/// In order; the last group of each is the claim.
+static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // Labels, alone or one after the other.
+        r"(?i)^(?:claim|breaking(?: news)?|just in|fact[ -]?check|verdict|утверждение|срочно|молния|фактчек|твердження|терміново|фактчек)\s*[:!—-]+\s*(?:(?:no|нет|ні), )?(.+)$",
+        r"(?i)^(?:reportedly|allegedly|supposedly|according to rumou?rs|якобы|вроде бы|будто бы|по слухам|по непроверенн\S+ (?:данным|информации)|нібито|начебто|за чутками|за неперевірен\S+ (?:даними|інформацією)),? (.+)$",
+        // "… is being shared as Y", "… was shared in posts claiming that Y".
+        r"(?i)^.{3,200}?(?-u:\b)(?:is|are|was|were|has been|have been|being) (?:also |now )?(?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|posted|going viral)(?-u:\b).{0,60}?(?:(?-u:\b)(?:as if|as(?: evidence that| proof that)?|with (?:the|a) (?:\w+ )?(?:claims?|captions?)(?: that)?|(?:alongside|with|in) (?:(?:the|a|an) )?(?:\w+ )?(?:claims?|captions?|posts?) (?:that|claiming(?: that)?|saying(?: that)?)|claiming(?: that)?|saying(?: that)?))[:,]? (.+)$",
+        r"(?i)^.{3,160}?(?-u:\b)(?:they|who|which|that|users) (?:falsely )?(?:claims?|claimed|says?|said) (?:it )?(?:shows?|showed|depicts?|captures?) (.+)$",
+        // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that Y".
+        &format!(
+            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:have |has |is |are )?(?:falsely )?(?:claim|alleg)(?:s|ed|es|ing|e)?(?: that)?,? (.+)$"
+        ),
+        &format!(
+            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:says?|said|suggests?|suggested) that (.+)$"
+        ),
+        r"(?i)^it(?:'s|’s| is| was| has been| is being| was being) (?:being )?(?:widely )?(?:claimed|alleged|rumou?red|said)(?: (?:online|on [\w ]{2,30}?))? that (.+)$",
+        r"(?i)^(?:\w+ ){0,3}?(?:rumou?rs?|claims?|reports?)(?: [\w ]{0,30}?)? (?:spreading|circulating|spread|circulate|circulated)(?: [\w ]{0,30}?)?,? that (.+)$",
+        r"(?i)^(?:\w+ ){0,3}?(?:claims?|rumou?rs?|posts?|messages?) (?:that|saying|claiming|suggesting)(?: that)? (.+?),? (?:(?:has|have|is|are|was|were) (?:been |being )*(?:widely )?(?:spread|spreading|shared|circulated|circulating|going viral|gone viral)|spread|circulated|went viral|surfaced|emerged)(?-u:\b)[^.]*\.?$",
+        // Russian and Ukrainian.
+        r"(?i)^.{3,160}?\s(?:выдают|выдаётся|выдается|выдавали|преподносят|представляют|видають|видається|видавали|подають|представляють)\s(?:за|как|як)\s(.+)$",
+        r"(?i)^.{3,160}?\s(?:с подписью|с подписями|с утверждением|з підписом|із підписом|з твердженням|із твердженням)(?:,? (?:что|будто|якобы|що|ніби|нібито))?[:,]? (.+)$",
+        r"(?i)^(?:в соцсетях|в сети|в интернете|в телеграм-каналах|пользователи|у соцмережах|у мережі|в інтернеті|в мережі|користувачі|мережею)\s.{0,60}?(?:утвержда|распростран|пишут|сообща|ходит|ходят|стверджу|поширю|пишуть|повідомля|шир)\S*(?:[^,]{0,60}),? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
+        r"(?i)^(?:пользователи|користувачі) (?:утвержда|пишут|сообща|стверджу|пишуть|повідомля)\S*,? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
+        r"(?i)^(?:утверждается|говорят|сообщается|ходят слухи|появилась информация|стверджується|кажуть|повідомляється|подейкують|ходять чутки|з'явилася інформація|з’явилася інформація)(?: о том| про те)?,? (?:что|будто|що|ніби|нібито) (.+)$",
+    ]
+    .iter()
+    .map(|frame| clean::pattern(frame))
+    .collect()
+});
+
+/// What stands in a frame for the thing claimed: "footage of Y", "it shows Y".
+static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i)^(?:(?:it|this|they|that) (?:shows?|depicts?|captures?)(?: that)? |(?:(?:a|an|the|recent|new|real|old|genuine) ){0,3}(?:footage|videos?|photos?|photographs?|pictures?|images?|clips?)(?: (?:of|from|showing))(?: the moment(?: of)?)? |(?:видео|фото|фотографи\S+|кадры|снимк\S+|відео|світлин\S+|кадри) (?:с |з |із )?)(.+)$",
+    )
+});
+
+/// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
+const FRAME_WORDS: &str = "shared circulat passed spread presented posted viral claim said says alleg suggest rumo breaking just reported suppos \
+    fact verdict утвержда утвержде распростран пиш сообща говорят слух срочно молния фактчек якобы вроде будто непровер выда препод представ подпис \
+    информаци ходит стверджу твердж поширю повідомля кажуть подейкують терміново нібито начебто чутк неперевір вида подают подають підпис шир інформаці";
+
+/// Frames inside frames that are taken off: "Breaking: viral posts claim that Y".
+const DEEPEST: usize = 3;
+
+/// The claim inside a frame that only passes it on; `None` where there is no frame.
+pub(super) fn unframed(sentence: &str) -> Option<String> {
+    let mut claim: Option<String> = None;
+    for _ in 0..DEEPEST {
+        let Some(inner) = inside(claim.as_deref().unwrap_or(sentence)) else { break };
+        claim = Some(inner);
+    }
+    claim
+}
+
+fn inside(sentence: &str) -> Option<String> {
+    let lower = sentence.to_lowercase();
+    if !FRAME_WORDS.split_whitespace().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let claim = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()))?;
+    let claim = unquoted(claim.trim());
+    let claim = SHOWN.captures(claim).and_then(|shown| shown.get(1)).map_or(claim, |shown| shown.as_str());
+    // "… shared as a photo" leaves a noun, not a claim.
+    (claim.split_whitespace().count() >= 3).then(|| capitalised(claim))
+}
+
+/// Without the quotation marks around all of it.
+fn unquoted(claim: &str) -> &str {
+    let bare = claim.trim_end_matches('.');
+    [('«', '»'), ('"', '"'), ('“', '”'), ('„', '“')]
+        .iter()
+        .find_map(|(open, close)| bare.strip_prefix(*open)?.strip_suffix(*close))
+        .filter(|inner| !inner.contains(['«', '"', '“']))
+        .unwrap_or(claim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_as_something_claims_that_something() {
+        for (sentence, claim) in [
+            (
+                "An old video of a 2015 explosion in Tianjin is being shared as a Russian strike on Kyiv.",
+                "A Russian strike on Kyiv.",
+            ),
+            (
+                "A photo of empty shelves is being shared with the claim that Poland ran out of sugar in July 2022.",
+                "Poland ran out of sugar in July 2022.",
+            ),
+            (
+                "The image is being shared on Facebook alongside a claim that Bill Gates was arrested in Manila.",
+                "Bill Gates was arrested in Manila.",
+            ),
+            (
+                "A 2019 photo was shared thousands of times in posts claiming that it shows fires in Canada in 2023.",
+                "Fires in Canada in 2023.",
+            ),
+            ("A video is being shared as footage of the earthquake in Turkey.", "The earthquake in Turkey."),
+            (
+                "Social media users have claimed that the EU banned Russian tea on 1 March 2024.",
+                "The EU banned Russian tea on 1 March 2024.",
+            ),
+            (
+                "Users on X are sharing a video they claim shows an Iranian missile hitting Tel Aviv.",
+                "An Iranian missile hitting Tel Aviv.",
+            ),
+            (
+                "A screenshot of a headline circulating online claims that Zelensky bought a yacht for $75 million.",
+                "Zelensky bought a yacht for $75 million.",
+            ),
+            ("Claims that 5G towers cause cancer have spread on WhatsApp.", "5G towers cause cancer"),
+            (
+                "It's being claimed on social media that NATO troops entered Moldova on Monday.",
+                "NATO troops entered Moldova on Monday.",
+            ),
+            (
+                "Rumors are spreading that the Bank of Cyprus will close on Friday.",
+                "The Bank of Cyprus will close on Friday.",
+            ),
+            (
+                "The post, viewed 2 million times, says that Ukraine lost 400,000 soldiers.",
+                "Ukraine lost 400,000 soldiers.",
+            ),
+            ("FACT CHECK: No, the US did not send 300 tanks to Poland", "The US did not send 300 tanks to Poland"),
+            ("BREAKING: Viral posts claim that vaccines contain microchips.", "Vaccines contain microchips."),
+            ("В соцсетях распространяют видео, которое выдают за удар по Одессе 3 мая.", "Удар по Одессе 3 мая."),
+            ("Старое видео взрыва в Бейруте выдают за удар по Киеву.", "Удар по Киеву."),
+            ("Якобы в Германии запретили русский язык в школах.", "В Германии запретили русский язык в школах."),
+            ("По слухам, Илон Маск купит «Манчестер Юнайтед».", "Илон Маск купит «Манчестер Юнайтед»."),
+            (
+                "Фото танка публикуют с подписью: «Колонна НАТО уничтожена под Харьковом».",
+                "Колонна НАТО уничтожена под Харьковом",
+            ),
+            ("Пользователи утверждают, что вакцина Pfizer содержит графен.", "Вакцина Pfizer содержит графен."),
+            ("У соцмережах поширюють відео, яке видають за обстріл Харкова 12 травня.", "Обстріл Харкова 12 травня."),
+            (
+                "Мережею шириться інформація, що ПриватБанк заблокує картки пенсіонерів з 1 січня.",
+                "ПриватБанк заблокує картки пенсіонерів з 1 січня.",
+            ),
+            ("Нібито у Львові заборонили російську мову.", "У Львові заборонили російську мову."),
+        ] {
+            assert_eq!(unframed(sentence).as_deref(), Some(claim), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_stays() {
+        for sentence in [
+            "The photo was shared as a joke.",
+            "Facebook said that it removed 3 million accounts in March.",
+            "The company shared its profits with 300 employees as a bonus in 2019.",
+            "Claims for unemployment benefits rose to 240,000 last week.",
+            "Reports of fraud in Germany rose by 12 % in 2023.",
+            "The minister presented the budget as required by law.",
+            "Врач выдают рецепты.",
+            "Зеленский сообщил, что Россия потеряла 700 тысяч солдат.",
+            "Полиция выдаёт паспорта за 30 дней.",
+            "Президент повідомив, що закон підписано 3 травня.",
+        ] {
+            assert_eq!(unframed(sentence), None, "{sentence}");
+        }
+    }
+}
