@@ -29,8 +29,8 @@ pub use kind::{Bare, Kind, SecretKind};
 pub use load::{DEFAULT_TOML, LoadOptions, Loaded, Source, load};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
-    HttpConfig, InferenceConfig, JobsConfig, LlmConfig, LogConfig, LogFormat, OpenSearchBackend, Overload,
-    ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
+    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LlmConfig, LogConfig, LogFormat, OpenSearchBackend,
+    Overload, ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
 pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
 pub use own::{

@@ -212,6 +212,9 @@ pub struct EnrichmentConfig {
     pub denylist_domains: Vec<DomainEntry>,
     pub allowlist_only: bool,
     pub query_translate: bool,
+    /// Searched in beside an item's own; ISO 639-1.
+    pub query_languages: Vec<String>,
+    pub language_rules: Vec<LanguageRule>,
     pub providers: Vec<SearchProvider>,
     pub opensearch_backends: Vec<OpenSearchBackend>,
     #[serde(with = "humantime_serde")]
@@ -238,6 +241,19 @@ pub struct EnrichmentConfig {
     pub sufficient_relevance: f64,
     #[serde(with = "humantime_serde")]
     pub sufficient_age: Duration,
+}
+
+/// Which languages the items of a channel or of a subject are searched in beside their own.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LanguageRule {
+    pub name: String,
+    #[serde(default)]
+    pub channels: Vec<String>,
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    /// ISO 639-1.
+    pub languages: Vec<String>,
 }
 
 /// A domain as written in a list.

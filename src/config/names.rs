@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::kind::{Bare, Kind, SecretKind};
+use super::own::LANGUAGE_RULE;
 
 /// The environment name of the configuration file, read before everything else.
 pub const CONFIG_FILE_ENV: &str = "CORROBORATE_CONFIG";
@@ -239,6 +240,18 @@ fn enrichment_keys() -> Vec<Key> {
         ),
         Key::named("enrichment.allowlist_only", "ENRICHMENT_ALLOWLIST_ONLY", Kind::Flag, "use nothing but the trusted"),
         Key::named("enrichment.query_translate", "ENRICHMENT_QUERY_TRANSLATE", Kind::Flag, "also ask in English"),
+        Key::named(
+            "enrichment.query_languages",
+            "ENRICHMENT_QUERY_LANGUAGES",
+            Kind::Texts,
+            "languages every item is searched in as well",
+        ),
+        Key::named(
+            "enrichment.language_rules",
+            "ENRICHMENT_LANGUAGE_RULES",
+            Kind::Tables(&LANGUAGE_RULE),
+            "languages the items of a channel or a subject are searched in as well",
+        ),
         Key::named(
             "enrichment.providers",
             "ENRICHMENT_PROVIDERS",

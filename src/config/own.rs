@@ -64,6 +64,18 @@ static QUERY: Shape = Shape {
     ],
 };
 
+/// Of `enrichment.language_rules`.
+pub(super) static LANGUAGE_RULE: Shape = Shape {
+    what: "rule",
+    secret_prefix: "ENRICHMENT_LANGUAGE_RULE",
+    fields: &[
+        Field::required("name", Kind::Slug, "a short name, as in traces"),
+        Field::required("languages", Kind::Texts, "two-letter codes of the languages to search in as well"),
+        Field::optional("channels", Kind::Texts, "for items of these channels"),
+        Field::optional("keywords", Kind::Texts, "for items with one of these words"),
+    ],
+};
+
 /// Their keys, in the order of `config/default.toml`.
 pub(super) fn keys() -> Vec<Key> {
     let mut keys = feed_and_corpus_keys();

@@ -18,6 +18,7 @@ pub mod remote;
 pub mod routed;
 pub mod rules;
 pub mod sets;
+pub mod translation;
 
 use std::fmt::Debug;
 use std::sync::Arc;

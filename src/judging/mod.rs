@@ -16,6 +16,7 @@ pub mod citations;
 pub mod correction;
 pub mod credibility;
 pub mod evaluation;
+pub mod explanations;
 pub mod fact_checks;
 pub mod features;
 pub mod independence;

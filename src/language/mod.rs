@@ -22,6 +22,7 @@ pub mod identifiers;
 pub mod keywords;
 pub mod negation;
 pub mod numbers;
+pub mod queries;
 pub mod sentences;
 pub mod statements;
 pub mod stemming;

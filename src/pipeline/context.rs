@@ -6,6 +6,7 @@ use super::normalise::Normal;
 use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
+use crate::judging::explanations::{Unchecked, explain};
 
 /// Channels named in a digest (seed 4: three keep the line short).
 const MAX_CHANNELS_SHOWN: usize = 3;
@@ -43,7 +44,7 @@ pub(super) fn assemble(
         contradiction: false,
         notes: Vec::new(),
         also_reported_by,
-        explanation: explanation(decided),
+        explanation: explanation(decided, normal.language.as_deref()),
         overall_summary: None,
         sources_checked,
         main_claim: main_result(decided).map(|claim| claim.claim_id.clone()),
@@ -115,22 +116,13 @@ fn fact_checks(claims: &[ClaimResult], reviews: &Reviews) -> Vec<FactCheck> {
     found
 }
 
-/// Why there is nothing to verify, for a reader; `None` where something could be checked.
-fn explanation(decided: &[Decided]) -> Option<String> {
-    use crate::domain::verdict::ClaimKind;
-    if decided.iter().any(|one| one.checkable) {
-        return None;
-    }
-    Some(
-        match decided.first().map(|one| one.result.kind) {
-            None => "The text makes no statement that could be checked: it may be a question, a greeting or too short.",
-            Some(ClaimKind::Ambiguous) => {
-                "The statement is too vague to be checked: say who or what it is about, and when or where."
-            }
-            Some(_) => "The text gives an opinion. Opinions can be shared or not, but not verified.",
-        }
-        .to_owned(),
-    )
+/// Why nothing was verified, or not all of it, for a reader of the item's language; `None` where all of the main claim was.
+fn explanation(decided: &[Decided], language: Option<&str>) -> Option<String> {
+    let unchecked = match main_result(decided) {
+        None => Some(Unchecked::NoClaim),
+        Some(main) => Unchecked::of(main.kind, &main.text),
+    };
+    unchecked.map(|unchecked| explain(unchecked, language))
 }
 
 fn summary(claims: &[ClaimResult], most: usize) -> Option<String> {

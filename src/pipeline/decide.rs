@@ -9,6 +9,7 @@ use super::{Journal, Request, Services};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, EvidenceRow};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
+use crate::judging::explanations::{Unchecked, explain};
 use crate::judging::numbers::NumberCheck;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::judging::{correction, justification};
@@ -139,10 +140,18 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown
         contradiction: assessment.contradiction,
         notes,
         features: assessment.features,
-        justification: justification::justify(&as_shown, &passages_shown, reviews),
+        justification: justification(told, &as_shown, &passages_shown),
         citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
         evidence: passages_shown.iter().enumerate().map(|(number, passage)| evidence_row(number, passage)).collect(),
         correction,
+    }
+}
+
+/// Why the verdict is what it is; of what was not checked, why not.
+fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPassage]) -> String {
+    match Unchecked::of(told.kind, told.text) {
+        Some(unchecked @ (Unchecked::Opinion | Unchecked::Ambiguous)) => explain(unchecked, None),
+        _ => justification::justify(assessment, passages, told.reviews),
     }
 }
 

@@ -18,6 +18,7 @@ mod decide;
 mod fact_check;
 pub mod given;
 mod judge;
+mod languages;
 mod models;
 mod normalise;
 mod page;
@@ -48,6 +49,7 @@ use crate::telemetry::metrics;
 pub use admit::Admission;
 pub use commit::signal_routing_key;
 pub use context::digest_also_reported;
+pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
 pub use retrieve::Latencies;
 pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
@@ -137,6 +139,8 @@ struct JournalInner {
     degraded: Vec<Degradation>,
     calls: BTreeMap<String, u32>,
     usd: f64,
+    llm_calls: u32,
+    llm_tokens: u32,
     trace: Vec<String>,
     checked: Vec<String>,
 }
@@ -185,6 +189,14 @@ impl Journal {
         });
     }
 
+    /// A call to a language model, and the tokens it read and wrote.
+    pub(crate) fn asked_language_model(&self, tokens: u64) {
+        self.with(|inner| {
+            inner.llm_calls += 1;
+            inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
+        });
+    }
+
     pub(crate) fn trace(&self, line: impl Into<String>) {
         self.with(|inner| inner.trace.push(line.into()));
     }
@@ -204,8 +216,13 @@ impl Journal {
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.with(|inner| {
-            let cost =
-                Cost { usd: inner.usd, provider_calls: inner.calls.clone(), llm_calls: 0, llm_tokens: 0, millis };
+            let cost = Cost {
+                usd: inner.usd,
+                provider_calls: inner.calls.clone(),
+                llm_calls: inner.llm_calls,
+                llm_tokens: inner.llm_tokens,
+                millis,
+            };
             let mut checked = inner.checked.clone();
             checked.sort();
             (inner.trace.clone(), checked, cost)

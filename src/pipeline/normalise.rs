@@ -5,6 +5,8 @@ use chrono::{DateTime, Utc};
 use super::models::Embedding;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
+use crate::language::entities::Entity;
+use crate::language::queries::identifying_tags;
 use crate::language::{detect, statements};
 
 /// The item as later stages see it.
@@ -18,6 +20,8 @@ pub(crate) struct Normal {
     pub(crate) texts: Vec<(usize, String)>,
     /// Where the item stands.
     pub(crate) url: Option<String>,
+    /// Names that stand in the item's hashtags: often the only place that is named.
+    pub(crate) tags: Vec<Entity>,
     pub(crate) embedding: Vec<f32>,
     /// The embedder that made it; what it is stored under.
     pub(crate) embedder: String,
@@ -63,6 +67,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         mixed,
         texts,
         url: item.url.clone(),
+        tags: item.texts().flat_map(|(_, text)| identifying_tags(text)).collect(),
         embedding,
         embedder,
         reference: item.published_at.unwrap_or(journal.evaluated_at),

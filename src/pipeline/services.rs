@@ -7,6 +7,7 @@ use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Note;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
+use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
 use crate::outbound::pages::PageFetcher;
@@ -15,7 +16,7 @@ use crate::store::Store;
 use crate::telemetry::metrics;
 
 use super::page::PreparedPage;
-use super::{Latencies, Turns};
+use super::{LanguagePolicy, Latencies, Turns};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
@@ -30,6 +31,7 @@ pub struct Settings {
     pub fact_check_results: usize,
     pub claims_per_item: usize,
     pub queries_per_claim: usize,
+    pub languages: LanguagePolicy,
     /// Passages looked at closely for one claim, shared out over `max_sources` pages.
     pub passages_per_claim: usize,
     pub judged_passages: usize,
@@ -135,6 +137,8 @@ pub struct Services {
     pub models: Models,
     /// What does the work of a model that fails, and of texts that no model reads.
     pub fallback: Fallback,
+    /// Puts queries into other languages; `None` where none is configured.
+    pub translator: Option<Arc<dyn Translator>>,
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,
     pub search_cache: SearchCache<Answer>,

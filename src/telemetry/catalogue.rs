@@ -271,7 +271,7 @@ pub const STAGES: &[&str] = &[
 /// What background work there is.
 pub const JOBS: &[&str] = &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", OTHER];
 
-/// What the language model will be asked for; nothing asks one yet, and its counters stay at 0.
+/// What the language model is asked for: translations so far, and the counters of the others stay at 0.
 pub const LLM_PURPOSES: &[&str] =
     &["claims", "classify", "adjudicate", "justify", "correct", "search", "translate", OTHER];
 

@@ -253,6 +253,17 @@ pub fn model_batch(model: &str, size: usize, took: Duration) {
     observe(&c::MODEL_DURATION, [("model", model)], took.as_secs_f64());
 }
 
+/// A language model was asked; `purpose` is one of [`c::LLM_PURPOSES`].
+pub fn llm_call(purpose: &str, outcome: &str) {
+    count(&c::LLM_CALLS, [("purpose", purpose), ("outcome", outcome)], 1);
+}
+
+/// Tokens of a call to a language model.
+pub fn llm_tokens(purpose: &str, read: u64, written: u64) {
+    count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "in")], read);
+    count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "out")], written);
+}
+
 /// A text or pair waited for its batch; `model` is one of [`c::MODELS`].
 pub fn model_waited(model: &str, waited: Duration) {
     observe(&c::MODEL_WAIT, [("model", model)], waited.as_secs_f64());

@@ -20,12 +20,12 @@ use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
 use crate::cache::WriteBehind;
-use crate::config::{Config, ScoringConfig};
+use crate::config::{Config, EnrichmentConfig, ScoringConfig};
 use crate::domain::clock::{FixedClock, ShiftedClock};
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::remote::Patience;
-use crate::inference::{Fallback, Models};
+use crate::inference::{Fallback, Models, translation};
 use crate::judging::calibration::{Calibration, Fitted};
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::ledger::{Ledger, StoreLedger};
@@ -34,7 +34,9 @@ use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
 use crate::pipeline::rescore::Terms;
-use crate::pipeline::{Latencies, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns};
+use crate::pipeline::{
+    LanguagePolicy, LanguageRule, Latencies, Pilot, RulesHandle, SearchProviders, Services, Settings, Turns,
+};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
@@ -178,6 +180,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
         pages,
         models,
         fallback,
+        translator: translation::configured(&config.translate, &config.llm, &http, &clock),
         rules,
         clock: Arc::clone(&clock),
         search_cache: caches.search(),
@@ -233,6 +236,7 @@ pub(super) async fn judging(config: &Config) -> Result<Arc<Services>, AppError> 
         pages: Arc::new(pages.map_err(|error| setup("the page fetcher", error))?),
         models,
         fallback,
+        translator: None,
         rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
         clock: Arc::clone(&clock),
         search_cache: caches.search(),
@@ -341,6 +345,7 @@ fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
         fact_check_results: config.fact_check.max_results,
         claims_per_item: enrichment.claims_per_item,
         queries_per_claim: enrichment.queries_max,
+        languages: languages(enrichment),
         passages_per_claim: enrichment.passages_per_claim,
         judged_passages: enrichment.judged_passages,
         passages_per_group: enrichment.passages_per_group,
@@ -358,6 +363,20 @@ fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
         search_results: enrichment.candidate_pages,
         redo: false,
     })
+}
+
+/// The operator's words on languages.
+fn languages(config: &EnrichmentConfig) -> LanguagePolicy {
+    let rule = |rule: &crate::config::LanguageRule| LanguageRule {
+        channels: rule.channels.clone(),
+        keywords: rule.keywords.clone(),
+        languages: rule.languages.clone(),
+    };
+    LanguagePolicy {
+        always: config.query_languages.clone(),
+        rules: config.language_rules.iter().map(rule).collect(),
+        into_english: config.query_translate,
+    }
 }
 
 /// The operator's numbers as the rules take them.

@@ -93,6 +93,15 @@ fn samples(kind: Kind) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
+/// The same of a key whose values must be more than their kind says.
+fn own_samples(key: &Key) -> Vec<String> {
+    match key.path {
+        "enrichment.query_languages" => vec!["el,de".to_owned()],
+        "enrichment.language_rules" => vec![r#"[{"name":"a","languages":["el"],"channels":["@a"]}]"#.to_owned()],
+        _ => samples(key.kind),
+    }
+}
+
 /// One table with everything it must have, as the environment holds it.
 fn table_sample(shape: &Shape) -> String {
     let required = shape.fields.iter().filter(|field| field.required);
@@ -133,7 +142,7 @@ fn every_name_changes_its_key_and_only_its_key() {
         // What only makes sense together may not load without it.
         let base = base.unwrap_or_else(|_| load_env(&[]).unwrap());
         let mut changed = false;
-        for sample in samples(key.kind) {
+        for sample in own_samples(key) {
             company.retain(|(name, _)| *name != key.env());
             company.push((key.env().into_owned(), sample.clone()));
             let loaded = load(LoadOptions { file: None, env: company.clone() })
@@ -307,6 +316,11 @@ fn contradictions_stop_the_start() {
             "INFERENCE_STANCE_URL: is set, and inference.stance is rules",
         ),
         (&[("LLM_SEARCH_ENABLED", "true")], "LLM_SEARCH_ENABLED: is true and LLM_BASE_URL is not set"),
+        (&[("ENRICHMENT_QUERY_LANGUAGES", "el,greek")], "\"greek\": holds what is no language code"),
+        (
+            &[("ENRICHMENT_LANGUAGE_RULES", r#"[{"name":"a","languages":["el"]}]"#)],
+            "has a rule with neither channels nor keywords",
+        ),
         (
             &[("ENRICHMENT_ALLOWLIST_DOMAINS", "a.org,b.org"), ("ENRICHMENT_DENYLIST_DOMAINS", "https://www.B.org/x")],
             "ENRICHMENT_DENYLIST_DOMAINS: names b.org, which ENRICHMENT_ALLOWLIST_DOMAINS names too",
@@ -346,7 +360,10 @@ fn what_is_doubtful_is_warned_of() {
         (&[("HTTP_BIND", "[::]:8080"), ("ADMIN_TOKEN", "short")], "shorter than 16"),
         (&[("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")], "internal network"),
         (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
-        (&[("LLM_API_KEY", "k")], "LLM_API_KEY is set, but this version does not use it yet"),
+        (
+            &[("LLM_SEARCH_ENABLED", "true"), ("LLM_BASE_URL", "http://localhost/v1"), ("LLM_MODEL", "m")],
+            "LLM_SEARCH_ENABLED is set, but this version does not use it yet",
+        ),
         (
             &[("INFERENCE_API_KEY", "k"), ("INFERENCE_STANCE_URL", "http://nli.example.org")],
             "the base URL of INFERENCE_STANCE_URL is http: its key travels unencrypted",

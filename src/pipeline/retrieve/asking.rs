@@ -133,7 +133,7 @@ impl<'r> Round<'r> {
         let mut told: Vec<String> = Vec::new();
         let may_open = stages.iter().any(Stage::is_open);
         for stage in stages {
-            if !stage.is_open() && enough(&finds.pages, self.wanted) {
+            if !stage.is_open() && stage.serve != Serve::Always && enough(&finds.pages, self.wanted) {
                 continue;
             }
             let name = stage.name;
@@ -165,6 +165,7 @@ impl<'r> Round<'r> {
             let satisfied = match serve {
                 Serve::All => false,
                 Serve::First => served || enough(&finds.pages, self.wanted),
+                Serve::Always => served,
                 Serve::UntilEnough => served && enough(&finds.pages, self.wanted),
             };
             if satisfied {

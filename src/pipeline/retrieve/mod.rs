@@ -8,7 +8,7 @@
 //! knowledge suffices; else usually two, the best query on trusted sites and the same one openly. Feeds and trusted sites
 //! never end the search by themselves: who contradicts them stands elsewhere. The own sources are asked once each beside
 //! that. At most, where little is found or providers fail: W on trusted sites, W on fact-checkers' sites (only without the
-//! index of all fact-checkers), W·Q openly. Further pages of an answer and retries come on top, and a kept answer costs
+//! index of all fact-checkers), W·Q openly. Every language a claim is translated into is one more. Further pages of an answer and retries come on top, and a kept answer costs
 //! nothing.
 
 mod asking;
@@ -32,6 +32,7 @@ use self::choose::share_out;
 use self::known::Known;
 use self::stages::{Plan, selects};
 use super::claims::{Claim, main_claim};
+use super::languages::in_other_languages;
 use super::normalise::Normal;
 use super::queries::queries;
 use super::read::ReadPage;
@@ -150,8 +151,10 @@ async fn one<'r>(
     if !known.suffices {
         finds.own_failures.extend(known.failure.clone());
         let settings = &services.settings;
-        let asked = queries(claim, normal, &request.item, settings.queries_per_claim, settings.search_results);
-        round.search(plan.stages(&asked), &mut finds).await;
+        let (most, limit) = (settings.queries_per_claim, settings.search_results);
+        let others = in_other_languages(services, &request.item, normal, claim, round.until, journal).await;
+        let asked = queries(claim, normal, &request.item, most, others.len(), limit);
+        round.search(plan.stages(&asked, &others), &mut finds).await;
     }
     Ok((known, finds))
 }

@@ -39,6 +39,8 @@ pub(super) enum Serve {
     All,
     /// One answer serves; the next provider is asked where the one before could not be.
     First,
+    /// As `First`, whatever was found before: who writes in another language knows other things.
+    Always,
     /// Provider after provider, query after query, until one was answered and enough is found.
     UntilEnough,
 }
@@ -83,8 +85,9 @@ impl<'a> Plan<'a> {
         self.own.iter().chain(self.search).filter(move |provider| selects(kinds, provider.profile().source))
     }
 
-    /// The stages in their order; one without anybody to ask or anything to ask for is not among them.
-    pub(super) fn stages(&self, queries: &[Query]) -> Vec<Stage<'a>> {
+    /// The stages in their order; one without anybody to ask or anything to ask for is not among them. `others` are the
+    /// claim in other languages, each a stage of its own.
+    pub(super) fn stages(&self, queries: &[Query], others: &[Query]) -> Vec<Stage<'a>> {
         let best = || queries.first().cloned().into_iter().collect::<Vec<Query>>();
         let language = queries.first().and_then(|query| query.language.as_deref());
         let mut stages = vec![
@@ -102,6 +105,10 @@ impl<'a> Plan<'a> {
         if self.without_fact_checks && selects(self.kinds, SourceKind::Factcheck) {
             let sites = restricted(best(), &self.fact_checkers(language));
             stages.push(stage("fact-checkers' sites", Serve::First, restricting, sites));
+        }
+        for other in others {
+            let asked = self.only_allowed(vec![other.clone()]);
+            stages.push(stage("another language", Serve::Always, web.clone(), asked));
         }
         stages.push(stage("everything", Serve::UntilEnough, web, self.only_allowed(queries.to_vec())));
         stages.retain(|stage| !stage.providers.is_empty() && !stage.queries.is_empty());
@@ -201,7 +208,7 @@ mod tests {
     }
 
     fn names(plan: &Plan<'_>, queries: &[Query]) -> Vec<(&'static str, Vec<&'static str>)> {
-        let stages = plan.stages(queries);
+        let stages = plan.stages(queries, &[]);
         stages.iter().map(|stage| (stage.name, stage.providers.iter().map(|one| one.name()).collect())).collect()
     }
 
@@ -242,13 +249,25 @@ mod tests {
         let search = [Scripted::provider("searxng")];
         let none = rules(&[], false);
         let plan = |rules| Plan { own: &[], search: &search, kinds: &[], rules, without_fact_checks: false };
-        let stages = |rules| plan(rules).stages(&[query("a"), query("b")]);
+        let stages = |rules| plan(rules).stages(&[query("a"), query("b")], &[]);
         assert_eq!(stages(&none).iter().map(|stage| stage.name).collect::<Vec<_>>(), ["everything"]);
         let only = rules(&["a.com", "b.com", "c.com", "d.com", "e.com", "f.com"], true);
         let found = stages(&only);
         assert_eq!(found.len(), 1);
         let domains: Vec<usize> = found[0].queries.iter().map(|query| query.domains.len()).collect();
         assert_eq!(domains, [5, 1], "the queries of a claim ask different domains");
+    }
+
+    #[test]
+    fn a_claim_is_asked_in_every_further_language_before_everything() {
+        let search = [Scripted::provider("searxng")];
+        let lists = rules(&[], false);
+        let plan = Plan { own: &[], search: &search, kinds: &[], rules: &lists, without_fact_checks: false };
+        let greek = Query { language: Some("el".to_owned()), ..query("Η Κύπρος") };
+        let stages = plan.stages(&[query("Cyprus")], &[greek.clone(), query("c")]);
+        let told: Vec<(&str, &str)> = stages.iter().map(|stage| (stage.name, stage.queries[0].text.as_str())).collect();
+        assert_eq!(told, [("another language", "Η Κύπρος"), ("another language", "c"), ("everything", "Cyprus")]);
+        assert_eq!((stages[0].serve, stages[0].is_open()), (Serve::Always, false));
     }
 
     #[test]

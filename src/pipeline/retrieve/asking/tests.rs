@@ -63,7 +63,7 @@ impl Bench {
         // The finds outlive the providers' borrow, so the round is searched in a shorter life.
         let mut finds = Finds::default();
         let shorter = Round { failed: Mutex::new(round.failed.lock().unwrap().clone()), own_page: None, ..*round };
-        shorter.search(plan.stages(&queries), &mut finds).await;
+        shorter.search(plan.stages(&queries, &[]), &mut finds).await;
         *round.failed.lock().unwrap() = shorter.failed.lock().unwrap().clone();
         finds
     }
@@ -305,7 +305,7 @@ async fn pages_about_something_else_do_not_end_the_search() {
     let round = bench.round();
     let claim = TextProfile::new("Velmora shipped 4200 tonnes of grain.", Some("en"), None, &[]);
     let mut finds = Finds::of(&Arc::new(claim));
-    round.search(plan.stages(&[query("one"), query("two"), query("three")]), &mut finds).await;
+    round.search(plan.stages(&[query("one"), query("two"), query("three")], &[]), &mut finds).await;
     assert_eq!((begun(&web), finds.pages.iter().filter(|page| page.about).count()), (2, 3));
 }
 
