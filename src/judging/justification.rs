@@ -101,7 +101,7 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<Strin
         }
         (Verdict::Outdated, support, Some(newer)) => sentences.push(match support {
             Some(older) => format!("It was reported so earlier ({older}); newer reports say otherwise: {newer}."),
-            None => format!("Newer reports give a larger count than the claim: {newer}."),
+            None => format!("Newer reports give another figure than the claim: {newer}."),
         }),
         (Verdict::Contested, Some(one), Some(other)) => {
             let groups: BTreeSet<&str> = assessment

@@ -7,7 +7,7 @@ mod counted;
 mod periods;
 mod subject;
 
-use chrono::Datelike;
+use chrono::{Datelike, TimeDelta};
 
 use crate::domain::evidence::StanceProbabilities;
 use crate::language::dates::DateMention;
@@ -98,12 +98,38 @@ const RUNNING: &[&str] = &[
     "herid",
 ];
 
+/// Beginnings of words for what has another level every month: a newer figure is news, not a refutation.
+const LEVELS: &[&str] = &[
+    "rate",
+    "price",
+    "inflat",
+    "unemploy",
+    "exchang",
+    "курс",
+    "ставк",
+    "стоимост",
+    "инфляц",
+    "безработ",
+    "котировк",
+    "вартіст",
+    "інфляц",
+    "безробіт",
+    "котируван",
+    "inflaç",
+    "preço",
+    "desemprego",
+];
+
+/// Central banks and statistics offices report monthly at most; a week is more than a day's noise.
+const LEVELS_MOVE: TimeDelta = TimeDelta::days(7);
+
 /// What comparing the figures of a claim with those of a passage found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NumberCheck {
     /// True: all aligned figures agree. False: one disagrees. `None`: nothing to align.
     pub num_ok: Option<bool>,
-    /// The disagreement is a newer and larger running total: a sign of "outdated", not of "refuted".
+    /// The disagreement is a newer and larger running total, or a newer level of what moves: a sign of "outdated", not of
+    /// "refuted".
     pub newer_total: bool,
     /// The figures that disagree, as written: in the claim, in the passage.
     pub mismatch: Option<(String, String)>,
@@ -215,7 +241,11 @@ fn quantity<'a>(
     }
     let newer = claim.reference.zip(passage.reference).is_some_and(|(claimed, published)| published > claimed);
     let larger = theirs.low > ours.high;
-    if newer && larger && ours.unit == Unit::None && is_running(ours, theirs) {
+    if newer && larger && ours.unit == Unit::None && is_running(claim, ours, theirs) {
+        return Some(Found::Total(&theirs.text));
+    }
+    // The rate of May is not refuted by that of October.
+    if claim.dates.is_empty() && is_later(claim, passage) && speaks_of(claim, ours, LEVELS) {
         return Some(Found::Total(&theirs.text));
     }
     Some(Found::Differs(&theirs.text))
@@ -289,11 +319,23 @@ fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &Te
     if shared >= enough { shared + f64::from(u8::from(same)) } else { 0.0 }
 }
 
-fn is_running(ours: &Quantity, theirs: &Quantity) -> bool {
-    ours.counted
-        .iter()
-        .chain(&theirs.counted)
-        .any(|counted| RUNNING.iter().any(|beginning| counted.starts_with(beginning)))
+/// "Killed 50 people", or "the death toll reached 50", where what is counted stands before the verb.
+fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
+    let counts = |counted: &String| RUNNING.iter().any(|beginning| counted.starts_with(beginning));
+    ours.counted.iter().chain(&theirs.counted).any(counts) || speaks_of(claim, ours, RUNNING)
+}
+
+/// Whether the claim's sentence with that figure has one of the words.
+fn speaks_of(claim: &TextProfile, figure: &Quantity, beginnings: &[&str]) -> bool {
+    let sentence = sentence_at(claim, figure.start);
+    let says = |stem: &String| beginnings.iter().any(|beginning| stem.starts_with(beginning));
+    sentence.is_some_and(|sentence| sentence.stems.iter().any(says))
+}
+
+/// Whether the passage is so much newer than the claim that what moves every month may have moved.
+fn is_later(claim: &TextProfile, passage: &TextProfile) -> bool {
+    let dates = claim.reference.zip(passage.reference);
+    dates.is_some_and(|(claimed, published)| published.signed_duration_since(claimed) >= LEVELS_MOVE)
 }
 
 /// The span of values a figure leaves open.

@@ -47,9 +47,20 @@ impl<'a> About<'a> {
         self.entities.iter().filter(move |name| lower.contains(&name.text.to_lowercase()))
     }
 
-    /// Whom or what it is about: the first person, organisation or place, else the first name of any kind.
+    /// Whom or what it is about: the first person or organisation, else the first place, else the first name of any kind.
     fn primary(&self) -> Option<&'a Entity> {
-        self.names().find(|name| name.kind != EntityKind::Misc).or_else(|| self.names().next())
+        let actor = |name: &&Entity| matches!(name.kind, EntityKind::Person | EntityKind::Org);
+        let place = |name: &&Entity| name.kind == EntityKind::Loc;
+        self.names().find(actor).or_else(|| self.names().find(place)).or_else(|| self.names().next())
+    }
+
+    /// The tags that say what the claim itself does not.
+    fn other_tags(&self) -> impl Iterator<Item = &'a Entity> {
+        let said = tokens::content_stems(self.text, self.language);
+        let language = self.language;
+        let is_said =
+            move |tag: &Entity| tokens::content_stems(&tag.text, language).iter().all(|stem| said.contains(stem));
+        self.tags.iter().filter(move |tag| !is_said(tag))
     }
 
     fn keywords(&self) -> Vec<String> {
@@ -75,19 +86,19 @@ pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
     texts.extend(summary.iter().flat_map(|summary| sentences(summary)).next().map(str::to_owned));
     let words = about.keywords();
     let date = about.date();
-    let tag = about.tags.first().map(|tag| tag.text.as_str());
+    let tag = about.other_tags().next().map(|tag| tag.text.as_str());
     if let Some(primary) = about.primary() {
         texts.extend(action(about, primary));
         let own = || about.names().filter(|name| name.text != primary.text);
         let place = own()
-            .chain(about.tags)
+            .chain(about.other_tags())
             .find(|name| name.kind == EntityKind::Loc)
             .or_else(|| own().next())
             .map(|name| name.text.as_str());
         texts.push(joined([Some(primary.text.as_str()), place, date.as_deref()]));
-        let mut topics =
-            words.iter().map(String::as_str).filter(|word| !primary.text.contains(*word) && Some(*word) != place);
-        texts.push(joined([topics.next(), Some(primary.text.as_str()), topics.next()]));
+        let mut topics = words.iter().filter_map(|words| without(words, &primary.text, about.language));
+        let (topic, keyword) = (topics.next(), topics.next());
+        texts.push(joined([topic.as_deref(), Some(primary.text.as_str()), keyword.as_deref()]));
     } else {
         // Too informal for names: the strongest words, and the channel that said them, or the place its tags name.
         let strongest = words.join(" ");
@@ -100,7 +111,8 @@ pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
 
 /// Names first, then what the claim is about: for providers that cannot take a sentence.
 pub fn terms(about: &About<'_>) -> Vec<String> {
-    let mut terms: Vec<String> = about.entities.iter().chain(about.tags).map(|name| name.text.clone()).collect();
+    let mut terms: Vec<String> =
+        about.entities.iter().chain(about.other_tags()).map(|name| name.text.clone()).collect();
     for word in about.keywords() {
         if !terms.iter().any(|term| term.to_lowercase().contains(&word.to_lowercase())) {
             terms.push(word);
@@ -150,6 +162,14 @@ fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
     }
     all.extend(behind.into_iter().take(ACTION_WORDS));
     (all.len() > 2).then(|| all.join(" "))
+}
+
+/// A phrase without the words of a name; `None` where nothing is left.
+fn without(phrase: &str, name: &str, language: Option<&str>) -> Option<String> {
+    let own = tokens::content_stems(name, language);
+    let other = |word: &&str| !tokens::content_stems(word, language).iter().any(|stem| own.contains(stem));
+    let rest = phrase.split(' ').filter(other).collect::<Vec<_>>().join(" ");
+    (!rest.is_empty()).then_some(rest)
 }
 
 /// Months as they stand behind a day, and alone.

@@ -1,5 +1,6 @@
 //! Which two figures answer each other: what each counts, and whether another figure stands between them.
 
+use super::subject::REPORTING;
 use super::{agree, sentence_at};
 use crate::judging::profile::TextProfile;
 use crate::language::numbers::Quantity;
@@ -8,9 +9,14 @@ use crate::language::numbers::Quantity;
 pub(super) const PEOPLE: &[&str] =
     &["people", "peopl", "person", "civilian", "resid", "человек", "людей", "люд", "жител", "осіб", "особ", "pessoa"];
 
+/// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
+fn thing(quantity: &Quantity) -> Option<&String> {
+    quantity.counted.iter().find(|stem| !REPORTING.iter().any(|beginning| stem.starts_with(beginning)))
+}
+
 /// Both name the same thing nearest to the figure; or one says "people" where the other says what became of them.
 pub(super) fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
-    let (Some(mine), Some(other)) = (ours.counted.first(), theirs.counted.first()) else {
+    let (Some(mine), Some(other)) = (thing(ours), thing(theirs)) else {
         return false;
     };
     let person = |stem: &String| PEOPLE.contains(&stem.as_str());
@@ -20,10 +26,10 @@ pub(super) fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
 /// "17 of the 18 years": with two figures for one thing, which one a passage's figure answers is not to be told. "50 missiles
 /// and 100 drones" are two things, and a figure that names its own answers one of them.
 pub(super) fn alone_here(ours: &Quantity, theirs: &Quantity, claim: &TextProfile) -> bool {
-    let by_name = ours.counted.first().is_some_and(|thing| theirs.counted.first() == Some(thing));
+    let by_name = thing(ours).is_some_and(|mine| thing(theirs) == Some(mine));
     let rival = |other: &&Quantity| {
         let alike = if by_name {
-            other.counted.is_empty() || other.counted.first() == ours.counted.first()
+            other.counted.is_empty() || thing(other) == thing(ours)
         } else {
             ours.counted.is_empty()
                 || other.counted.is_empty()
@@ -37,12 +43,9 @@ pub(super) fn alone_here(ours: &Quantity, theirs: &Quantity, claim: &TextProfile
 /// Whether a figure of the claim's value counts another thing there, while what the claim counts is given another figure:
 /// "50 missiles and 100 drones" is not borne out by "100 missiles and 50 drones".
 pub(super) fn counts_otherwise(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
-    let Some(thing) = ours.counted.first().filter(|_| !same_counted(ours, theirs)) else { return false };
-    let mut named = passage
-        .quantities
-        .iter()
-        .filter(|other| other.unit == ours.unit && other.counted.first() == Some(thing))
-        .peekable();
+    let Some(mine) = thing(ours).filter(|_| !same_counted(ours, theirs)) else { return false };
+    let mut named =
+        passage.quantities.iter().filter(|other| other.unit == ours.unit && thing(other) == Some(mine)).peekable();
     named.peek().is_some() && named.all(|other| agree(ours, other) == Some(false))
 }
 

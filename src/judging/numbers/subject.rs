@@ -16,8 +16,8 @@ use super::says_every_name;
 /// of five. Of a shorter claim every word counts.
 const REMAINDER: f64 = 0.2;
 
-/// Beginnings of words that report and measure nothing.
-const REPORTING: &[&str] = &[
+/// Beginnings of words that report or measure and say nothing of what.
+pub(super) const REPORTING: &[&str] = &[
     "say",
     "said",
     "report",
@@ -42,6 +42,23 @@ const REPORTING: &[&str] = &[
     "disse",
     "inform",
     "mean",
+    // What joins a figure with what it counts.
+    "reach",
+    "exceed",
+    "total",
+    "amount",
+    "stood",
+    "достиг",
+    "превыс",
+    "превыш",
+    "составля",
+    "составил",
+    "насчитыва",
+    "досяг",
+    "перевищ",
+    "станов",
+    "налічу",
+    "сягну",
 ];
 
 /// Verbs that join what a sentence speaks of with what it says of it.

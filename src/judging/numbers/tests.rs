@@ -72,6 +72,33 @@ fn a_newer_and_larger_total_is_a_sign_of_outdated() {
     assert_eq!(check("The earthquake in Nepal killed 30 people.", 5).num_ok, Some(false));
     let length = at("The bridge in Nepal is 50 metres long.", 3);
     assert!(!compare(&length, &at("The bridge in Nepal is 70 metres long.", 5)).newer_total, "no running total");
+    for (claim, passage, language) in [
+        ("The death toll in Gaza reached 40,000.", "The death toll in Gaza has reached 45,000.", "en"),
+        ("Число погибших в секторе Газа достигло 40 тысяч.", "Число погибших в секторе Газа превысило 45 тысяч.", "ru"),
+        ("Кількість загиблих у Газі досягла 40 тисяч.", "Кількість загиблих у Газі перевищила 45 тисяч.", "uk"),
+    ] {
+        let at = |text: &str, day| TextProfile::new(text, Some(language), Some(on(day)), &[]);
+        let check = compare(&at(claim, 3), &at(passage, 20));
+        assert!(check.newer_total && check.num_ok == Some(false), "{claim} / {passage}: {check:?}");
+    }
+}
+
+#[test]
+fn a_newer_level_of_what_moves_is_a_sign_of_outdated() {
+    for (claim, passage, language) in [
+        ("The key rate of the Bank of Russia is 16 %.", "The Bank of Russia raised the key rate to 21 %.", "en"),
+        ("The exchange rate is 41.6 hryvnias per dollar.", "The exchange rate is 38.9 hryvnias per dollar.", "en"),
+        ("Курс доллара — 92 рубля.", "Курс доллара — 101 рубль.", "ru"),
+        ("Облікова ставка НБУ — 13 %.", "Облікова ставка НБУ — 15,5 %.", "uk"),
+    ] {
+        let at = |text: &str, day| TextProfile::new(text, Some(language), Some(on(day)), &[]);
+        let check = |claimed, published| compare(&at(claim, claimed), &at(passage, published));
+        assert!(check(1, 20).newer_total, "{claim} / {passage}: {:?}", check(1, 20));
+        for (claimed, published) in [(1, 1), (1, 4), (20, 1)] {
+            let plain = check(claimed, published);
+            assert!(plain.num_ok == Some(false) && !plain.newer_total, "{claim} / {passage}: {plain:?}");
+        }
+    }
 }
 
 #[test]
