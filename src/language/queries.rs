@@ -9,6 +9,7 @@ use chrono::{Datelike, NaiveDate};
 use super::dates::DateMention;
 use super::dates::names::is_calendar_word;
 use super::entities::{Entity, EntityKind, entities};
+use super::numbers::is_unit_or_scale;
 use super::sentences::sentences;
 use super::statements::clean;
 use super::{cut, keywords, tokens};
@@ -150,7 +151,9 @@ fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
             .map(|(start, end)| cut(part, start, end))
             .filter(|word| {
                 let token = tokens::tokens(word, about.language).into_iter().next();
-                token.is_some_and(|token| !token.stop && !token.number && !is_calendar_word(&token.text))
+                // What is left of "15-й", and the "million" of "$95 million", find nothing.
+                let is_scrap = word.chars().count() < 2 || is_unit_or_scale(&word.to_lowercase());
+                !is_scrap && token.is_some_and(|token| !token.stop && !token.number && !is_calendar_word(&token.text))
             })
             .map(str::to_owned)
             .collect()

@@ -20,6 +20,8 @@ mod feeds;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod languages;
+#[cfg(test)]
 mod models;
 #[cfg(feature = "models")]
 #[cfg(test)]
