@@ -4,6 +4,7 @@
 //! mean nothing. Times of day are not read. To add a pattern: a function that looks at the lexemes from an index and says
 //! how many it takes, called in `at`.
 
+mod decades;
 pub(crate) mod names;
 mod relative;
 
@@ -86,8 +87,8 @@ fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<Da
         .or_else(|| day_month(rest, reference))
         .or_else(|| month_day(rest, reference))
         .or_else(|| quarter(rest))
-        .or_else(|| decade(rest, is_the(lexemes, index)))
-        .or_else(|| year(rest, before, closes_a_period(lexemes, index)))
+        .or_else(|| decades::decade(rest, decades::is_the(lexemes, index)))
+        .or_else(|| year(rest, before, closes_a_period(lexemes, index) || is_told_as_a_year(lexemes, index)))
         .or_else(|| reference.and_then(|moment| relative::relative(rest, before, moment.date_naive())))
 }
 
@@ -126,6 +127,12 @@ fn numeric(rest: &[Lexeme<'_>], american: bool) -> Option<Found> {
     let first = rest.first()?;
     // With dots the lexer sees one number: "17.05.2024".
     let dotted: Vec<&str> = first.text.split('.').collect();
+    if let ([year, month, day], true) = (dotted.as_slice(), first.is_number())
+        && year.len() == 4
+    {
+        let date = day_of(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)?;
+        return Some((date, date, 1));
+    }
     if let ([day, month, year], true) = (dotted.as_slice(), first.is_number()) {
         let year_text = Lexeme { text: year, ..first.clone() };
         let date = day_of(full_year(&year_text)?, month.parse().ok()?, day.parse().ok()?)?;
@@ -159,7 +166,8 @@ fn day_number(rest: &[Lexeme<'_>]) -> Option<(u32, usize)> {
         if matches!(suffix.word(), Some("st" | "nd" | "rd" | "th")) {
             return Some((day, 2));
         }
-        if suffix.is_sign('-') && rest.get(2).is_some_and(|l| matches!(l.word(), Some("го" | "е" | "ого" | "й")))
+        if suffix.is_sign('-')
+            && rest.get(2).is_some_and(|l| matches!(l.word(), Some("го" | "е" | "ого" | "й" | "му" | "ому" | "м")))
         {
             return Some((day, 3));
         }
@@ -313,53 +321,24 @@ fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
     Some((month_of(year, first_month)?.0, month_of(year, first_month + 2)?.1, taken + more))
 }
 
-/// 1990s, 1990-е, 1990-х.
-fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
-    let [number, next, ..] = rest else { return None };
-    let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0)?;
-    let glued = next.start == number.end;
-    let taken = if glued && next.word() == Some("s") {
-        2
-    } else if glued
-        && next.is_sign('-')
-        && rest.get(2).is_some_and(|l| matches!(l.word(), Some("е" | "х" | "ті" | "тих" | "ми")))
-    {
-        3
-    } else {
-        return None;
-    };
-    Some((year_of(year)?.0, year_of(year + 9)?.1, taken + year_word(rest.get(taken..).unwrap_or_default())))
-}
-
-/// "the 80s", "the early 90s", "the '60s". "In his 80s" is an age, "30s" a span.
-fn is_the(lexemes: &[Lexeme<'_>], index: usize) -> bool {
-    let passed = |lexeme: &&Lexeme<'_>| {
-        lexeme.word().is_none() || matches!(lexeme.word(), Some("early" | "late" | "mid" | "middle"))
-    };
-    let before = lexemes.get(index.saturating_sub(4)..index).unwrap_or_default();
-    before.iter().rev().find(|lexeme| !passed(lexeme)).and_then(Lexeme::word) == Some("the")
-}
-
-/// "90-х годов", "the 80s": of the last century, for those before the thirties may be of this one.
-fn decade_of_two_digits(rest: &[Lexeme<'_>], is_the: bool) -> Option<i32> {
-    let [number, next, ..] = rest else { return None };
-    let short = number.integer().filter(|short| number.text.len() == 2 && (30..100).contains(short))?;
-    let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
-    // "рок 80-х": so many things are rarely counted with that ending.
-    let alone = short >= 50 && next.is_sign('-') && rest.get(2).is_some_and(|ending| ending.word() == Some("х"));
-    ((next.word() == Some("s") && is_the) || named || alone).then(|| i32::try_from(1900 + short).ok()).flatten()
-}
-
 /// Words before four digits that make them a year.
 const YEAR_PREPOSITIONS: &str = " in since by until till of from during before after late early mid circa year around fiscal \
     в во с со до к по после от за около у з від після протягом на початку кінці ";
 
 /// 2024, 2019–2021, 2023/24, "in 2024", "2024 год". Four digits alone are a year only in 1900–2099 and where nothing is
 /// counted with them.
-fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, closes_a_period: bool) -> Option<Found> {
+fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<Found> {
     let first = year_number(rest.first()?)?;
+    // "1920x1080"
+    let side = rest.get(1).is_some_and(|cross| {
+        matches!(cross.word(), Some("x" | "х")) && rest.first().is_some_and(|number| number.end == cross.start)
+    });
+    if side && rest.get(2).is_some_and(Lexeme::is_number) {
+        return None;
+    }
     let glued_before = before.is_some_and(|lexeme| rest.first().is_some_and(|number| lexeme.end == number.start));
     if glued_before
+        && !told
         && before.is_some_and(|lexeme| !matches!(lexeme.text, "(" | "«" | "\"" | "[" | "“" | "—" | "–" | ","))
     {
         return None;
@@ -376,9 +355,7 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, closes_a_period: bool)
         taken = 3;
     }
     let named = year_word(rest.get(taken..).unwrap_or_default());
-    let grown = matches!(before.and_then(Lexeme::word), Some("до" | "to"))
-        && !(1900..2100).contains(&first)
-        && !closes_a_period;
+    let grown = matches!(before.and_then(Lexeme::word), Some("до" | "to")) && !(1900..2100).contains(&first) && !told;
     let prepared = !grown
         && before
             .and_then(Lexeme::word)
@@ -386,12 +363,30 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, closes_a_period: bool)
     // "(Edinburgh, 1887)"
     let in_brackets = before.is_some_and(|sign| sign.is_sign('(') || sign.is_sign(','))
         && rest.get(1).is_some_and(|sign| sign.is_sign(')'));
-    let expected = prepared || closes_a_period || in_brackets || (1900..2100).contains(&first);
+    let expected = prepared || told || in_brackets || (1900..2100).contains(&first);
     let alone = named == 0 && taken == 1;
     if alone && (!expected || counts_something(rest.get(taken..).unwrap_or_default(), first)) {
         return None;
     }
     Some((year_of(first)?.0, year_of(last)?.1, taken + named))
+}
+
+/// "mid-2005", "c. 1850", "the 1787 constitution", "Paris, 1789.": what makes four digits a year beside a preposition.
+fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+    let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
+    let word = |steps: usize| back(steps).and_then(Lexeme::word);
+    let sign = |steps: usize, sign: char| back(steps).is_some_and(|lexeme| lexeme.is_sign(sign));
+    let part = sign(1, '-') && matches!(word(2), Some("mid" | "early" | "late" | "pre" | "post"));
+    let about = sign(1, '.') && matches!(word(2), Some("c" | "ca"));
+    let number = lexemes.get(index).and_then(Lexeme::integer).unwrap_or_default();
+    // Older years, round ones apart: "a 1000 watt lamp".
+    let old = (1400..1900).contains(&number) && number % 100 != 0;
+    let next = lexemes.get(index + 1);
+    let noun = next.is_some_and(|next| next.word().is_some() && next.text.is_ascii());
+    let named = old && noun && matches!(word(1), Some("the" | "a" | "an" | "his" | "her" | "their" | "its"));
+    let capital = back(2).is_some_and(|name| name.text.chars().next().is_some_and(char::is_uppercase));
+    let ends = next.is_none_or(|sign| [',', '.', ';', ')'].into_iter().any(|end| sign.is_sign(end)));
+    part || about || named || (old && sign(1, ',') && capital && ends)
 }
 
 /// Whether the number is the second year of "from 1820 to 1830".

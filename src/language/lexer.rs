@@ -1,6 +1,6 @@
 //! Words, numbers and signs with their places: what `numbers` and `dates` read.
 
-use super::{cut, tokens};
+use super::{cut, is_cyrillic, tokens};
 
 /// What a lexeme is.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ pub(crate) fn lex(text: &str, spaced_groups: bool) -> Vec<Lexeme<'_>> {
             (number_end(&characters, index, spaced_groups), Kind::Number)
         } else if tokens::is_letter(first) {
             let next = word_end(&characters, index);
-            (next, Kind::Word(tokens::normalise_word(cut(text, start, offset(next)))))
+            (next, Kind::Word(word_of(cut(text, start, offset(next)))))
         } else {
             (index + 1, Kind::Sign(first))
         };
@@ -74,11 +74,29 @@ pub(crate) fn lex(text: &str, spaced_groups: bool) -> Vec<Lexeme<'_>> {
     lexemes
 }
 
+/// The normalised word; "рокiв" with a Latin "i" and "п\"ять" are read as they are meant.
+fn word_of(written: &str) -> String {
+    let word = tokens::normalise_word(written);
+    let cyrillic = word.chars().any(is_cyrillic);
+    let meant = |letter: char| match letter {
+        'i' => 'і',
+        '"' => '\'',
+        letter => letter,
+    };
+    if cyrillic && word.contains(['i', '"']) { word.chars().map(meant).collect() } else { word }
+}
+
+/// A typewriter's double quote for the apostrophe of "п\"ять", "об\"єкт".
+fn is_typed_apostrophe(before: Option<char>, character: char, after: Option<char>) -> bool {
+    character == '"' && before.is_some_and(is_cyrillic) && after.is_some_and(|next| "яюєї".contains(next))
+}
+
 fn word_end(characters: &[(usize, char)], start: usize) -> usize {
     let at = |index: usize| characters.get(index).map(|pair| pair.1);
     let mut index = start;
     while let Some(character) = at(index) {
-        let joins = tokens::is_apostrophe(character) && at(index + 1).is_some_and(tokens::is_letter);
+        let joins = (tokens::is_apostrophe(character) && at(index + 1).is_some_and(tokens::is_letter))
+            || is_typed_apostrophe(at(index.wrapping_sub(1)), character, at(index + 1));
         if !(tokens::is_letter(character) || joins || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}')) {
             break;
         }
@@ -129,5 +147,7 @@ mod tests {
         assert_eq!(texts("$5bn, 5.", false), ["$", "5", "bn", ",", "5", "."]);
         assert_eq!(texts("5 1000", true), ["5", "1000"]);
         assert_eq!(texts("п’ять don't", false), ["п’ять", "don't"]);
+        assert_eq!(texts("п\"ять \"я\"", true), ["п\"ять", "\"", "я", "\""]);
+        assert_eq!(lex("рокiв", true)[0].word(), Some("років"));
     }
 }

@@ -10,6 +10,7 @@ mod identifiers;
 mod in_words;
 mod passed_over;
 mod ranges;
+mod shares;
 mod units;
 mod words;
 
@@ -80,6 +81,7 @@ pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
         text,
         language,
         comma_decimal,
+        ukrainian: language.map_or_else(|| text.contains(['і', 'ї', 'є', 'ґ']), |language| language == "uk"),
         dot_groups: matches!(language, Some("de" | "es" | "pt" | "it" | "nl" | "tr" | "id" | "da" | "el" | "ro")),
     };
     reader.read(&dates::ranges(text))
@@ -91,6 +93,8 @@ struct Reader<'a> {
     language: Option<&'a str>,
     comma_decimal: bool,
     dot_groups: bool,
+    /// Whether words are read as Ukrainian where Russian has them too.
+    ukrainian: bool,
 }
 
 /// A number before its unit: value, unit of the last digit, first lexeme after it, and whether a scale or a rank came along.
@@ -148,20 +152,28 @@ impl Reader<'_> {
         if let Some(span) = self.spanning(index) {
             return Some((vec![span], index + 1));
         }
-        if let Some(fraction) = self.fraction(index) {
-            return Some(fraction);
+        if let Some(share) = self.share(index) {
+            return Some(share);
         }
         let (sign_unit, start) = self.currency_before(index);
         let mut value = self.value(start)?;
         if let Some(next) = self.and_a_half(value.next).filter(|_| value.scaled.is_none() && !value.ordinal) {
-            (value.amount, value.last_digit, value.next) = (value.amount + 0.5, 0.5, next);
+            let (factor, taken) = self.scale(start, next).unwrap_or((1.0, 0));
+            (value.amount, value.last_digit, value.next) = ((value.amount + 0.5) * factor, 0.5 * factor, next + taken);
         }
+        let and_more = self.and_some_more(value.next);
+        value.next = and_more.unwrap_or(value.next);
         if sign_unit.is_none() && self.is_identifier(start, value.next) {
-            let quantity =
-                self.finish(start, value.next, (value.amount, value.amount), Unit::Identifier, Comparator::Exact, 1.0);
-            return Some((vec![quantity], value.next));
+            return Some(self.named(start, value));
         }
         if value.ordinal {
+            // "двадцать пятого мая" is a day.
+            if self
+                .word_at(Some(value.next))
+                .is_some_and(|word| has_cyrillic(word) && dates::names::month(word).is_some())
+            {
+                return Some((Vec::new(), value.next + 1));
+            }
             // "у 860-му році" is a year, "на 75-му році" an age.
             let named = self.lexemes.get(value.next).and_then(Lexeme::word).is_some_and(dates::names::is_year_word);
             let unit = if named && value.amount > 99.0 { Unit::Year } else { Unit::Ordinal };
@@ -172,6 +184,8 @@ impl Reader<'_> {
             value.amount = -value.amount;
         }
         let (unit, end) = self.unit_after(value.next);
+        let behind = self.told_behind(index, end).filter(|_| unit.is_none() && sign_unit.is_none());
+        let unit = unit.or(behind);
         let first = Stated {
             value,
             unit: sign_unit.or(unit),
@@ -185,6 +199,11 @@ impl Reader<'_> {
         // "с 5 до 10" is a change, not a limit.
         if comparator == Comparator::AtMost && self.closes_a_change(index) {
             comparator = Comparator::Exact;
+        }
+        if and_more.is_some() {
+            comparator = Comparator::MoreThan;
+        } else if behind.is_some() && comparator == Comparator::Exact {
+            comparator = Comparator::About;
         }
         if comparator == Comparator::Exact {
             comparator = comparators::after(&self.lexemes, end).unwrap_or(Comparator::Exact);
@@ -228,7 +247,12 @@ impl Reader<'_> {
             (value, last_digit, index + 2)
         } else if lexeme.is_number() {
             let (value, last_digit) = digits::parse(lexeme.text, self.comma_decimal, self.dot_groups)?;
-            (value, last_digit, index + 1)
+            match self.sign_of_a_fraction(index + 1).filter(|_| self.glued(index, index + 1)) {
+                Some(part) => (value + part, part, index + 2),
+                None => (value, last_digit, index + 1),
+            }
+        } else if let Some(part) = self.sign_of_a_fraction(index) {
+            (part, part, index + 1)
         } else {
             return self.value_in_words(index);
         };
@@ -244,6 +268,16 @@ impl Reader<'_> {
             last_digit *= factor;
             scaled = Some(scaled.unwrap_or(1.0) * factor);
             next += taken;
+        }
+        // "5 тыс. 200 рублей", "2 млн 300 тыс."
+        let thousands = scaled.filter(|factor| self.comma_decimal && *factor >= 1e3);
+        let rest = self.lexemes.get(next).and_then(Lexeme::integer).filter(|rest| (1..1000).contains(rest));
+        if let Some((factor, rest)) = thousands.zip(rest) {
+            let (part, taken) = self.scale(next, next + 1).unwrap_or((1.0, 0));
+            if part * 1e3 <= factor {
+                value += f64::from(rest) * part;
+                (last_digit, next) = (part, next + 1 + taken);
+            }
         }
         Some(Value { amount: value, last_digit, next, scaled, ordinal: false })
     }
@@ -306,7 +340,14 @@ impl Reader<'_> {
     fn unit_after(&self, next: usize) -> (Option<units::Found>, usize) {
         let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
         let rest = self.lexemes.get(next..).unwrap_or_default();
-        let hyphen = usize::from(glued && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
+        // "$1,000-$2,000": the sign behind the dash is the next figure's.
+        let word = rest.get(1).is_some_and(|unit| unit.word().is_some());
+        let hyphen = usize::from(glued && word && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
+        // "5 год." are hours in Ukrainian, where Russian has years.
+        if self.ukrainian && rest.get(hyphen).and_then(Lexeme::word) == Some("год") {
+            let hours = units::Found { unit: Unit::Measure("s"), factor: 3_600.0, offset: 0.0, taken: 1 };
+            return (Some(hours), next + hyphen + 1);
+        }
         match rest.get(hyphen..).and_then(|rest| units::unit(rest, glued)) {
             Some(found) => (Some(found), next + hyphen + found.taken),
             None => (None, next),
@@ -324,32 +365,6 @@ impl Reader<'_> {
         let free =
             index.checked_sub(2).and_then(|at| self.lexemes.get(at)).is_none_or(|earlier| earlier.end < before.start);
         dash && free
-    }
-
-    /// "half of", "треть": a share, in percent, roughly meant.
-    fn fraction(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
-        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
-        let next = word(index + 1);
-        let share = match word(index)? {
-            // The first half of October is no share of it.
-            "half" if index.checked_sub(1).and_then(word).is_some_and(|word| words::ordinal(word).is_some()) => {
-                return None;
-            }
-            "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
-            "third" if next == Some("of") && matches!(index.checked_sub(1).and_then(word), Some("a" | "one")) => {
-                100.0 / 3.0
-            }
-            "thirds" if next == Some("of") && index.checked_sub(1).and_then(word) == Some("two") => 200.0 / 3.0,
-            "quarter" if next == Some("of") && matches!(index.checked_sub(1).and_then(word), Some("a" | "one")) => 25.0,
-            "quarters" if next == Some("of") && index.checked_sub(1).and_then(word) == Some("three") => 75.0,
-            "половина" | "половину" | "половины" | "половиной" | "половини" => {
-                50.0
-            }
-            "треть" | "трети" | "третина" | "третину" | "третини" => 100.0 / 3.0,
-            "четверть" | "чверть" if index.checked_sub(1).and_then(word) == Some("на") => 25.0,
-            _ => return None,
-        };
-        Some((vec![self.finish(index, index + 1, (share, share), Unit::Percent, Comparator::About, 5.0)], index + 1))
     }
 
     /// Whether a "до" or "to" before the index ends a change that began with "с", "from" or a verb of change a few words

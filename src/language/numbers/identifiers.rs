@@ -1,15 +1,16 @@
 //! Figures that name and do not count: ports, versions, orders, articles, addresses. They are exact.
 
-use super::{Reader, units};
+use super::{Comparator, Quantity, Reader, Unit, Value, units};
 use crate::language::lexer::{Kind, Lexeme};
 use crate::language::tokens;
 
 /// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
 const NUMBERED: &str = "article section flight route room chapter paragraph clause resolution amendment type channel \
     ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
-    proposition no nos number port code version v ver page postcode zip apartment suite invoice ticket \
+    proposition part exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
     ст стать* статт* рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
-    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* параграф* абзац* накладн*";
+    iso rfc isbn issn din гост дсту iban fm \
+    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* част* том тома томе урок* параграф* абзац* накладн*";
 
 /// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
 const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill gate platform bus train \
@@ -19,7 +20,7 @@ const PERHAPS_NUMBERED: &str = "order release model line phone telephone status 
 /// The same with a dot behind them.
 const ABBREVIATED: &[&str] = &[
     "no", "nos", "art", "ch", "chap", "vol", "fig", "sec", "ep", "pp", "ст", "ч", "п", "пп", "гл", "рис", "мал",
-    "табл", "стр", "стор",
+    "табл", "стр", "стор", "с", "кв", "д", "буд",
 ];
 
 /// Words and signs between such a noun and its number ("the port is 4711", "order number: 48213").
@@ -37,7 +38,36 @@ fn among(list: &str, word: &str) -> bool {
     })
 }
 
+/// Streets: a number behind one and a comma is a house.
+const STREETS: &str = "ул улиц* вул вулиц* просп проспект* пер переулок переулке провулок провулку бульвар* шоссе";
+
+/// Streets behind their house, where all between is written with capitals ("10 Downing Street").
+const NAMED_STREETS: &[&str] = &["Street", "St", "Road", "Rd", "Avenue", "Ave", "Lane", "Drive", "Boulevard", "Blvd"];
+
 impl Reader<'_> {
+    /// The figure that names, and with it the other end of "pp. 23–45".
+    pub(super) fn named(&self, start: usize, value: Value) -> (Vec<Quantity>, usize) {
+        let one = |at: usize, value: Value| {
+            let bounds = (value.amount, value.amount);
+            self.finish(at, value.next, bounds, Unit::Identifier, Comparator::Exact, 1.0)
+        };
+        let mut named = vec![one(start, value)];
+        let dash = self.lexemes.get(value.next).is_some_and(|sign| sign.is_sign('-') || sign.is_sign('–'));
+        let second = self.value(value.next + 1).filter(|second| dash && !second.ordinal && second.scaled.is_none());
+        if let Some(second) = second.filter(|second| second.amount > value.amount) {
+            named.push(one(value.next + 1, second));
+            return (named, second.next);
+        }
+        // "section 4(5)"
+        let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
+        let within = self.glued(start, value.next) && sign(value.next, '(') && sign(value.next + 2, ')');
+        if let Some(second) = self.value(value.next + 1).filter(|_| within) {
+            named.push(one(value.next + 1, second));
+            return (named, value.next + 3);
+        }
+        (named, value.next)
+    }
+
     /// "192.168.10.14", "1.2.3": the value of a figure with two or more dots that is no number in groups of three. It only
     /// tells figures apart roughly; they are compared as written.
     pub(super) fn dotted(&self, index: usize) -> Option<f64> {
@@ -81,15 +111,46 @@ impl Reader<'_> {
             if dot && back(2).and_then(Lexeme::word).is_some_and(|word| ABBREVIATED.contains(&word)) {
                 return true;
             }
-            if self.is_release(index, next, before) || self.is_told_of_a_numbered(index, next) {
+            if self.is_release(index, next, before) || self.is_told_of_a_numbered(index, next) || self.is_a_house(index)
+            {
                 return true;
             }
         }
-        // "5G", "737MAX" — but not "50C", "5km", "10k".
+        if self.is_a_part_of_an_article(next) || self.is_before_a_street(next) {
+            return true;
+        }
+        // "5G", "737MAX" — but not "50C", "5km", "10k", "1920x1080".
         next == index + 1
             && self.glued(index, next)
+            && !self.is_a_side(next)
             && self.lexemes.get(next).and_then(Lexeme::word).is_some()
             && units::unit(self.lexemes.get(next..).unwrap_or_default(), true).is_none()
+    }
+
+    /// "ч. 1 ст. 285", "1 ст. 110": the figure before a numbered article.
+    fn is_a_part_of_an_article(&self, next: usize) -> bool {
+        self.word_at(Some(next)).is_some_and(|word| word == "ст")
+            && self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'))
+            && self.lexemes.get(next + 2).is_some_and(Lexeme::is_number)
+    }
+
+    /// "ул. Ленина, 12".
+    fn is_a_house(&self, index: usize) -> bool {
+        let Some(comma) = index.checked_sub(1).filter(|at| self.lexemes.get(*at).is_some_and(|sign| sign.is_sign(',')))
+        else {
+            return false;
+        };
+        let name = self.lexemes.get(comma.saturating_sub(SUBJECT)..comma).unwrap_or_default();
+        let clause = name.rsplit(|lexeme| lexeme.is_sign(',')).next().unwrap_or_default();
+        clause.iter().filter_map(Lexeme::word).any(|word| among(STREETS, word))
+    }
+
+    /// "10 Downing Street".
+    fn is_before_a_street(&self, next: usize) -> bool {
+        let rest = self.lexemes.get(next..).unwrap_or_default();
+        let capital = |lexeme: &&Lexeme<'_>| lexeme.text.chars().next().is_some_and(char::is_uppercase);
+        let name: Vec<&str> = rest.iter().take(4).take_while(capital).map(|lexeme| lexeme.text).collect();
+        name.iter().skip(1).any(|word| NAMED_STREETS.contains(word))
     }
 
     /// Whether a sign joins the figure with what it is told of ("port: 4711").
@@ -105,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// Neither a unit nor a thing counted follows.
-    fn counts_nothing(&self, next: usize) -> bool {
+    pub(super) fn counts_nothing(&self, next: usize) -> bool {
         let rest = self.lexemes.get(next..).unwrap_or_default();
         if rest.first().is_some_and(|sign| sign.is_sign('%') || sign.is_sign('°')) || units::unit(rest, false).is_some()
         {

@@ -2,9 +2,45 @@
 
 use super::{Comparator, Quantity, Reader, Unit, Value, comparators, units, words};
 use crate::language::lexer::{Kind, Lexeme};
+use crate::language::tokens;
 
 /// Words that must follow "one day" for it to be a span: without them it is a day like any other.
 const AFTER_ONE_DAY: &[&str] = &["before", "after", "later", "earlier", "prior"];
+
+/// Spans that "a" is one of.
+const SPANS: &[&str] = &["minute", "hour", "day", "week", "month", "year", "decade"];
+
+/// Plurals that a rough number stands behind, and words that have counted them already.
+const INVERTED: &[&str] = &[
+    "лет",
+    "минут",
+    "часов",
+    "дней",
+    "недель",
+    "месяцев",
+    "километров",
+    "метров",
+    "рублей",
+    "тонн",
+    "процентов",
+    "років",
+    "хвилин",
+    "годин",
+    "днів",
+    "тижнів",
+    "місяців",
+    "кілометрів",
+    "метрів",
+    "гривень",
+    "відсотків",
+];
+const MANY: &[&str] =
+    &["несколько", "много", "сколько", "столько", "пару", "кілька", "декілька", "багато", "скільки", "стільки"];
+
+/// One span where the preposition wants the accusative, and where it wants the genitive.
+const PASSING: &[&str] =
+    &["минуту", "час", "сутки", "неделю", "месяц", "год", "хвилину", "годину", "добу", "тиждень", "місяць", "рік"];
+const LASTING: &[&str] = &["часа", "суток", "недели", "месяца", "года", "години", "доби", "тижня", "місяця", "року"];
 
 impl Reader<'_> {
     pub(super) fn value_in_words(&self, index: usize) -> Option<Value> {
@@ -22,10 +58,10 @@ impl Reader<'_> {
             return (!compares).then(|| plain(times, index + 1));
         }
         // "Более тысячи двухсот" is not a thousand.
-        let goes_on = self
-            .lexemes
-            .get(index + 1)
-            .is_some_and(|next| next.is_number() || next.word().is_some_and(|next| words::cardinal(next).is_some()));
+        let goes_on = self.lexemes.get(index + 1).is_some_and(|next| {
+            let number = |next: &str| words::cardinal(next).is_some() || words::scale(next).is_some();
+            next.is_number() || next.word().is_some_and(number)
+        });
         let told = !goes_on && comparators::before(&self.lexemes, index).is_some();
         if let Some(scale) = words::lone_scale(word).filter(|_| told) {
             return Some(Value {
@@ -35,6 +71,12 @@ impl Reader<'_> {
                 scaled: Some(scale),
                 ordinal: false,
             });
+        }
+        if self.is_a_lone_span(index) {
+            return Some(plain(1.0, index));
+        }
+        if word == "half" && matches!(self.word_at(Some(index + 1)), Some("a" | "an")) && self.is_measured(index + 2) {
+            return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 2, scaled: None, ordinal: false });
         }
         if words::cardinal(word).is_none() && !matches!(word, "a" | "an" | "half" | "пів" | "пол") {
             return None;
@@ -53,17 +95,23 @@ impl Reader<'_> {
             }
         }
         let Some(spelled) = words::spelled(&run) else {
-            return self.is_one_of_a_unit(index).then(|| plain(1.0, index + 1));
+            return (self.is_one_of_a_unit(index) || self.is_one_or_two(index) || self.is_one_beside_others(index))
+                .then(|| plain(1.0, index + 1));
         };
         let next = places.get(spelled.taken.checked_sub(1)?)? + 1;
         Some(Value { amount: spelled.value, last_digit: spelled.last_digit, next, scaled: None, ordinal: false })
+    }
+
+    fn ukrainian_second(&self, index: usize) -> Option<f64> {
+        let word = self.word_at(Some(index))?;
+        (self.ukrainian && words::UKRAINIAN_SECOND.contains(&format!(" {word} "))).then_some(2.0)
     }
 
     /// "third", "двадцатое", "twenty-first", "сімдесят п'ятому": the rank and the index after it.
     fn rank(&self, index: usize) -> Option<(f64, usize)> {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let first = word(index)?;
-        if let Some(rank) = words::ordinal(first) {
+        if let Some(rank) = words::ordinal(first).or_else(|| self.ukrainian_second(index)) {
             return Some((rank, index + 1));
         }
         let tens = words::cardinal(first).filter(|tens| (20.0..100.0).contains(tens) && tens % 10.0 == 0.0)?;
@@ -75,10 +123,106 @@ impl Reader<'_> {
     /// "one hour", "один километр": one of something that is measured. On its own "one" is a pronoun.
     fn is_one_of_a_unit(&self, index: usize) -> bool {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        if matches!(word(index), Some("a" | "an")) {
+            return self.is_a_span(index);
+        }
+        // "the one year he had" is a pronoun still.
+        if index.checked_sub(1).and_then(word) == Some("the") {
+            return false;
+        }
         let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
         let is_span =
             word(index + 1) != Some("day") || word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next));
-        is_one && is_span && units::unit(self.lexemes.get(index + 1..).unwrap_or_default(), false).is_some()
+        // "a one-year contract"
+        let hyphen = usize::from(self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-')));
+        is_one && is_span && self.is_measured(index + 1 + hyphen)
+    }
+
+    /// "two sons and one daughter", "one goal and two assists": counted where its neighbour is.
+    fn is_one_beside_others(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let counted = |at: usize| {
+            let more = word(at).and_then(words::cardinal).is_some_and(|more| more > 1.0);
+            more || self.lexemes.get(at).and_then(Lexeme::integer).is_some()
+        };
+        let joins = |at: usize| matches!(word(at), Some("and" | "и" | "і" | "та"));
+        let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
+        let noun = self
+            .lexemes
+            .get(index + 1)
+            .is_some_and(|noun| noun.word().is_some() && !tokens::content_stems(noun.text, self.language).is_empty());
+        let before = index.checked_sub(1).is_some_and(joins)
+            && (2..=3).any(|nouns| index.checked_sub(nouns + 1).is_some_and(counted));
+        let after = (2..=3).any(|nouns| joins(index + nouns) && counted(index + nouns + 1));
+        is_one && noun && (before || after)
+    }
+
+    /// "лет двадцать назад", "хвилин десять": a count behind what it counts is roughly meant. Its unit.
+    pub(super) fn told_behind(&self, index: usize, end: usize) -> Option<units::Found> {
+        let unit =
+            index.checked_sub(1).filter(|at| self.word_at(Some(*at)).is_some_and(|word| INVERTED.contains(&word)))?;
+        let before = unit.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        let free = before.is_none_or(|before| {
+            !before.is_number()
+                && before.word().is_none_or(|word| words::cardinal(word).is_none() && !MANY.contains(&word))
+        });
+        let found = units::unit(self.lexemes.get(unit..index)?, false)?;
+        let ago = matches!(self.word_at(Some(end)), Some("назад" | "тому"));
+        (free && (ago || self.counts_nothing(end))).then_some(found)
+    }
+
+    /// "one to two years", "один-два дня".
+    fn is_one_or_two(&self, index: usize) -> bool {
+        let joins = self.lexemes.get(index + 1).is_some_and(|joint| {
+            joint.is_sign('-') || joint.is_sign('–') || matches!(joint.word(), Some("to" | "or" | "или" | "або" | "чи"))
+        });
+        let more = self.word_at(Some(index + 2)).and_then(words::cardinal).is_some_and(|more| more > 1.0);
+        joins && more && self.word_at(Some(index)).and_then(words::cardinal).is_some()
+    }
+
+    fn is_measured(&self, index: usize) -> bool {
+        units::unit(self.lexemes.get(index..).unwrap_or_default(), false).is_some()
+    }
+
+    /// "a week before", "a year later", "for a month", "more than an hour". "$500 a week" is a rate.
+    fn is_a_span(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let spans = word(index + 1).is_some_and(|unit| SPANS.contains(&unit));
+        let after = word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next))
+            || (word(index + 2) == Some("in") && word(index + 3) == Some("advance"));
+        let before = index.checked_sub(1).and_then(word);
+        spans
+            && (after
+                || matches!(before, Some("for" | "within" | "after"))
+                || comparators::before(&self.lexemes, index).is_some())
+    }
+
+    /// "через год", "за неделю до", "в течение месяца": the unit alone is one of it.
+    fn is_a_lone_span(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let (Some(before), Some(unit)) = (index.checked_sub(1).and_then(word), word(index)) else { return false };
+        let next = word(index + 1);
+        // "через год-два"
+        let goes_on = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-'));
+        let told = match before {
+            "через" | "спустя" => PASSING.contains(&unit),
+            "за" => PASSING.contains(&unit) && next == Some("до"),
+            "течение" | "протяжении" | "протягом" | "впродовж" | "упродовж" => {
+                LASTING.contains(&unit)
+            }
+            _ => false,
+        };
+        told && !goes_on
+    }
+
+    /// "с лишним", "з гаком" behind a number: the index after it.
+    pub(super) fn and_some_more(&self, next: usize) -> Option<usize> {
+        let more = match self.word_at(Some(next))? {
+            "с" => matches!(self.word_at(Some(next + 1)), Some("лишним" | "небольшим")),
+            "з" | "із" => matches!(self.word_at(Some(next + 1)), Some("лишком" | "гаком" | "чимось")),
+            _ => false,
+        };
+        more.then_some(next + 2)
     }
 
     /// "двухдневный", "чотирирічна": a span inside an adjective.
@@ -106,8 +250,10 @@ impl Reader<'_> {
     /// ".5": the decimals of a number that is written without its whole part.
     pub(super) fn without_a_whole(&self, index: usize) -> Option<&str> {
         let point = self.lexemes.get(index).filter(|lexeme| lexeme.is_sign('.'))?;
-        let free =
-            index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_none_or(|before| before.end < point.start);
+        let free = index
+            .checked_sub(1)
+            .and_then(|at| self.lexemes.get(at))
+            .is_none_or(|before| before.end < point.start || before.is_sign('/'));
         let decimals = self.lexemes.get(index + 1).filter(|lexeme| lexeme.is_number() && lexeme.start == point.end)?;
         (free && decimals.text.bytes().all(|byte| byte.is_ascii_digit())).then_some(decimals.text)
     }

@@ -183,6 +183,6 @@ fn quantities_of_real_sentences_are_read_as_a_reader_reads_them() {
     }
     assert!(rows >= 300);
     // What is reached today, less a little: a change that loses more than it wins shows here.
-    assert!(seen.share() >= 0.95 && kept.share() >= 0.93, "{:.3} {:.3}", seen.share(), kept.share());
-    assert!(seen.exact() >= 0.86 && kept.exact() >= 0.8, "{:.3} {:.3}", seen.exact(), kept.exact());
+    assert!(seen.share() >= 0.98 && kept.share() >= 0.94, "{:.3} {:.3}", seen.share(), kept.share());
+    assert!(seen.exact() >= 0.95 && kept.exact() >= 0.82, "{:.3} {:.3}", seen.exact(), kept.exact());
 }

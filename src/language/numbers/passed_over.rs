@@ -1,6 +1,6 @@
 //! Figures that say nothing of how many: times of day, telephone numbers, the marks of a list, days without a year.
 
-use super::{Reader, digits, units};
+use super::{Reader, digits, units, words};
 use crate::language::lexer::{Kind, Lexeme};
 
 /// Words behind an hour: of the day, not of a span.
@@ -11,6 +11,9 @@ const PARTS_OF_DAY: &[&str] = &["вечера", "утра", "ночи", "веч�
 /// Behind "часов": the hour is one of the day.
 const OF_DAY: &[&str] = &["дня", "утра", "вечера", "ночи", "пополудни", "ранку", "вечора", "дні"];
 
+/// Lexemes of a reference on either side of a figure in it.
+const LONGEST_REFERENCE: usize = 12;
+
 impl Reader<'_> {
     /// The index behind a figure that is no quantity.
     pub(super) fn passed_over(&self, index: usize) -> Option<usize> {
@@ -18,14 +21,19 @@ impl Reader<'_> {
         if digits::parse(lexeme.text, self.comma_decimal, self.dot_groups).is_none() {
             return Some(index + 1);
         }
-        self.time(index, lexeme).or_else(|| self.telephone(index)).or_else(|| {
-            let is_none = self.marks_an_entry(index, lexeme)
-                || self.dotted_day_or_time(index, lexeme)
-                || self.is_a_reference(index)
-                || self.is_before_christ(index)
-                || self.is_a_short_year(index, lexeme);
-            is_none.then_some(index + 1)
-        })
+        self.time(index, lexeme)
+            .or_else(|| self.telephone(index))
+            .or_else(|| self.idiom(index))
+            .or_else(|| self.citation(index))
+            .or_else(|| {
+                let is_none = self.marks_an_entry(index, lexeme)
+                    || self.dotted_day_or_time(index, lexeme)
+                    || self.is_a_reference(index)
+                    || self.is_told_again(index, lexeme)
+                    || self.is_before_christ(index)
+                    || self.is_a_short_year(index, lexeme);
+                is_none.then_some(index + 1)
+            })
     }
 
     /// "15:30", "11 am", "11 a.m.", "0800 hours", "7 вечера".
@@ -37,7 +45,7 @@ impl Reader<'_> {
             let end = index + 3 + 2 * usize::from(seconds);
             return self.lexemes.get(index + 2)?.is_number().then_some(end);
         }
-        if let Some(end) = self.hour_of_day(index) {
+        if let Some(end) = self.hour_of_day(index).or_else(|| self.opening_hours(index)) {
             return Some(end);
         }
         let word = next.word()?;
@@ -59,15 +67,64 @@ impl Reader<'_> {
         let minutes = self.lexemes.get(index + 2).is_some_and(Lexeme::is_number)
             && word(index + 3).is_some_and(|word| word.starts_with("минут") || word.starts_with("хвилин"));
         let end = index + 2 + 2 * usize::from(minutes);
-        (part(end) || (minutes && matches!(at, Some("в" | "к" | "о" | "об")))).then_some(end)
+        let ukrainian = matches!(at, Some("о" | "об")) && word(index + 1) == Some("годині");
+        (ukrainian || part(end) || (minutes && matches!(at, Some("в" | "к" | "о" | "об")))).then_some(end)
     }
 
-    /// "[7]": a reference.
-    fn is_a_reference(&self, index: usize) -> bool {
+    /// "с 9 до 18 часов": two hours of one day, unless something changes from one to the other. The index behind them.
+    fn opening_hours(&self, index: usize) -> Option<usize> {
+        let word = |at: usize| self.word_at(Some(at));
+        let hour = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|hour| *hour <= 24);
+        let begins = index.checked_sub(1).and_then(word).is_some_and(|word| matches!(word, "с" | "со" | "з" | "із"));
+        let named = matches!(word(index + 3), Some("час" | "часа" | "часов" | "години" | "годину" | "годин"));
+        let rises = hour(index)? < hour(index + 2)?;
+        let changes = self
+            .lexemes
+            .get(index.saturating_sub(6)..index)
+            .is_some_and(|run| run.iter().filter_map(Lexeme::word).any(words::is_a_change));
+        (begins && word(index + 1) == Some("до") && named && rises && !changes).then_some(index + 4)
+    }
+
+    /// "24/7", "9/11", "1+1": figures with a meaning or none of their own.
+    fn idiom(&self, index: usize) -> Option<usize> {
+        let text = |at: usize| self.lexemes.get(at).map(|lexeme| lexeme.text);
+        let glued = self.glued(index, index + 1) && self.glued(index + 1, index + 2);
+        let idiom = matches!((text(index), text(index + 1), text(index + 2)), (Some("24"), Some("/"), Some("7")))
+            || matches!((text(index), text(index + 1), text(index + 2)), (Some("9"), Some("/"), Some("11")))
+            || (text(index + 1) == Some("+") && self.lexemes.get(index + 2).is_some_and(Lexeme::is_number));
+        (idiom && glued).then_some(index + 3)
+    }
+
+    /// "38 (4): 463–479": volume, number and pages of a journal. The index behind them.
+    fn citation(&self, index: usize) -> Option<usize> {
+        let number = |at: usize| self.lexemes.get(at).is_some_and(Lexeme::is_number);
+        let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
+        let cited = sign(index + 1, '(') && number(index + 2) && sign(index + 3, ')') && sign(index + 4, ':');
+        let pages = index + 5;
+        let last = pages + 2 * usize::from(sign(pages + 1, '-') || sign(pages + 1, '–'));
+        (cited && number(pages) && number(last)).then_some(last + 1)
+    }
+
+    /// "five (5) dollars": said already.
+    fn is_told_again(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let sign = |at: Option<usize>, sign: char| {
             at.and_then(|at| self.lexemes.get(at)).is_some_and(|lexeme| lexeme.is_sign(sign))
         };
-        sign(index.checked_sub(1), '[') && sign(Some(index + 1), ']')
+        let said = index.checked_sub(2).and_then(|at| self.word_at(Some(at))).and_then(words::cardinal);
+        let same = said.zip(lexeme.integer()).is_some_and(|(said, number)| (said - f64::from(number)).abs() < 0.5);
+        same && sign(index.checked_sub(1), '(') && sign(Some(index + 1), ')')
+    }
+
+    /// "[7]", "[12, с. 45]": a reference, where nothing but figures and pages stands in the brackets.
+    fn is_a_reference(&self, index: usize) -> bool {
+        let of_a_reference = |lexeme: &&Lexeme<'_>| match lexeme.word() {
+            Some(word) => matches!(word, "с" | "c" | "p" | "pp" | "стр"),
+            None => lexeme.is_number() || matches!(lexeme.kind, Kind::Sign(',' | '.' | ';' | '-' | '–' | ':')),
+        };
+        let before = self.lexemes.get(..index).unwrap_or_default().iter().rev().take(LONGEST_REFERENCE);
+        let after = self.lexemes.get(index..).unwrap_or_default().iter().take(LONGEST_REFERENCE);
+        let opens = before.clone().find(|lexeme| !of_a_reference(lexeme)).is_some_and(|sign| sign.is_sign('['));
+        opens && after.clone().find(|lexeme| !of_a_reference(lexeme)).is_some_and(|sign| sign.is_sign(']'))
     }
 
     /// "57 BC": a year.
@@ -85,27 +142,75 @@ impl Reader<'_> {
         free && lexeme.text.len() == 2
     }
 
-    /// "1-800-948-4267": three groups of digits or more, joined.
+    /// "1-800-948-4267", "(555) 123-4567", "8 (495) 123-45-67": three groups of digits or more, joined.
     fn telephone(&self, index: usize) -> Option<usize> {
         let mut end = index;
-        let joined = |at: usize| {
-            self.glued(at, at + 1)
-                && self.lexemes.get(at + 1).is_some_and(|sign| matches!(sign.kind, Kind::Sign('-' | '‑')))
-                && self.glued(at + 1, at + 2)
-                && self.lexemes.get(at + 2).is_some_and(Lexeme::is_number)
-        };
-        while joined(end) {
-            end += 2;
+        let mut groups = 1;
+        let number = |at: usize| self.lexemes.get(at).is_some_and(Lexeme::is_number);
+        // "07 5575 7400", "+44 20 7946 0958"
+        let spaced = (index..).take_while(|at| number(*at)).count();
+        let plus = index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign('+'));
+        let nought = self.lexemes.get(index).is_some_and(|code| code.integer().is_some() && code.text.starts_with('0'));
+        if (plus || nought) && spaced >= 2 {
+            return Some(index + spaced);
         }
-        (end >= index + 4).then_some(end + 1)
+        let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
+        // The code in brackets, with or without the country before it.
+        let opens = index.checked_sub(1).is_some_and(|before| sign(before, '('));
+        if opens && sign(end + 1, ')') && number(end + 2) {
+            (end, groups) = (end + 2, 2);
+        } else if sign(end + 1, '(') && number(end + 2) && sign(end + 3, ')') && number(end + 4) {
+            (end, groups) = (end + 4, 3);
+        }
+        let in_brackets = groups > 1;
+        while self.glued(end, end + 1)
+            && self.lexemes.get(end + 1).is_some_and(|sign| matches!(sign.kind, Kind::Sign('-' | '‑')))
+            && self.glued(end + 1, end + 2)
+            && number(end + 2)
+        {
+            (end, groups) = (end + 2, groups + 1);
+        }
+        let joined = !in_brackets || self.lexemes.get(end - 1).is_some_and(|sign| !sign.is_sign(')'));
+        (groups >= 3 && joined).then_some(end + 1)
     }
 
-    /// "2. A point of a list": a small number that begins the text, with a dot and a capital behind it.
+    /// "2. A point of a list", "1) First 2) Second": a small number with a dot and a capital behind it, or with a bracket that
+    /// nothing opened, where the text or a clause begins or the mark before it stands earlier.
     fn marks_an_entry(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
-        let small = lexeme.integer().is_some_and(|number| number < 1_000);
-        let dot = self.lexemes.get(1).is_some_and(|sign| sign.is_sign('.') || sign.is_sign(')')) && self.glued(0, 1);
-        let capital = self.lexemes.get(2).is_some_and(|word| word.text.chars().next().is_some_and(char::is_uppercase));
-        index == 0 && small && dot && capital
+        let Some(number) = lexeme.integer().filter(|number| *number < 1_000) else { return false };
+        if !self.looks_like_a_mark(index) {
+            return false;
+        }
+        let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        let begins = before
+            .is_none_or(|sign| matches!(sign.kind, Kind::Sign('.' | ':' | ';' | '!' | '?' | '•' | '*' | '#' | ')')));
+        begins
+            || (0..index).any(|at| {
+                let earlier = self.lexemes.get(at).and_then(Lexeme::integer);
+                earlier.is_some_and(|earlier| earlier + 1 == number) && self.looks_like_a_mark(at)
+            })
+    }
+
+    fn looks_like_a_mark(&self, index: usize) -> bool {
+        let sign = |sign: char| {
+            self.lexemes.get(index + 1).is_some_and(|lexeme| lexeme.is_sign(sign)) && self.glued(index, index + 1)
+        };
+        let capital =
+            self.lexemes.get(index + 2).is_some_and(|word| word.text.chars().next().is_some_and(char::is_uppercase));
+        let opened = || {
+            let before = self.lexemes.get(..index).unwrap_or_default().iter().rev();
+            before
+                .clone()
+                .find(|lexeme| matches!(lexeme.kind, Kind::Sign('(' | ')')))
+                .is_some_and(|sign| sign.is_sign('('))
+        };
+        // Where sentences are cut the mark of the next entry may be left behind.
+        let left_behind = || {
+            let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
+            self.lexemes.get(index + 2).is_none()
+                && before.is_some_and(|sign| matches!(sign.kind, Kind::Sign('.' | ')' | ';' | '!' | '?')))
+        };
+        (sign('.') && (capital || left_behind())) || (sign(')') && !opened())
     }
 
     /// "20.07", "19.58" where decimals have a comma: a day or a time, unless a unit says otherwise.

@@ -12,11 +12,32 @@ enum Joint {
     Two,
 }
 
+/// Words before "from 5 to 10" that make it one statement: what is, or varies, from one to the other.
+const RANGING: &[&str] = &[
+    "range",
+    "ranges",
+    "ranged",
+    "ranging",
+    "vary",
+    "varies",
+    "varied",
+    "varying",
+    "is",
+    "are",
+    "was",
+    "were",
+    "be",
+    "been",
+    "anywhere",
+    "anything",
+    "somewhere",
+];
+
 /// One inch, metres.
 const INCH: f64 = 0.0254;
 
 impl Reader<'_> {
-    fn word_at(&self, at: Option<usize>) -> Option<&str> {
+    pub(super) fn word_at(&self, at: Option<usize>) -> Option<&str> {
         at.and_then(|at| self.lexemes.get(at)).and_then(Lexeme::word)
     }
 
@@ -31,7 +52,11 @@ impl Reader<'_> {
         // The sign of a negative number stands between.
         let signed = usize::from(self.is_negative(index) && self.word_at(index.checked_sub(1)).is_none());
         let before = self.word_at(index.checked_sub(1 + signed));
+        let ranging = index.checked_sub(2 + signed).and_then(|at| self.word_at(Some(at)));
         match (connector.word()?, before) {
+            // "between the ages of 35 and 54"
+            ("and", Some("of")) if ranging == Some("ages") => Some(Joint::Range),
+            ("to", Some("from")) if ranging.is_some_and(|word| RANGING.contains(&word)) => Some(Joint::Range),
             ("to", Some("from")) | ("до", Some("с" | "со" | "з" | "із" | "зі")) => Some(Joint::Two),
             ("to", _) | ("and" | "и" | "і" | "та", Some("between" | "между" | "між")) | ("до", Some("от" | "від")) => {
                 Some(Joint::Range)
@@ -39,6 +64,13 @@ impl Reader<'_> {
             ("and" | "or" | "и" | "или" | "і" | "та" | "або", _) => Some(Joint::Two),
             _ => None,
         }
+    }
+
+    /// Where the word that joins stands: behind the hyphen of "5- to 10-year-olds".
+    fn connector(&self, end: usize) -> usize {
+        let hyphen = self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-'));
+        let joins = matches!(self.word_at(Some(end + 1)), Some("to" | "and" | "or" | "и" | "или" | "і" | "та" | "або"));
+        end + usize::from(hyphen && joins)
     }
 
     /// "5–10", "5 to 10 %", "between 5 and 10", "от 5 до 10": one quantity; "from 5 to 10 million", "30 × 28 cm": two. The
@@ -49,16 +81,22 @@ impl Reader<'_> {
         first: Stated,
         sign_unit: Option<units::Found>,
     ) -> Option<(Vec<Quantity>, usize)> {
-        let joint = self.joint(index, first.end)?;
-        let (second_sign, start) = self.currency_before(first.end + 1);
+        let connector = self.connector(first.end);
+        let joint = self.joint(index, connector)?;
+        let (second_sign, start) = self.currency_before(connector + 1);
         let value = self.value(start).filter(|value| !value.ordinal)?;
         let (unit, end) = self.unit_after(value.next);
         let (unit, end) =
-            if joint == Joint::Two && unit.is_none() && !self.is_a_change(first.end) && !self.is_listed(first.end) {
+            if joint == Joint::Two && unit.is_none() && !self.is_a_change(connector) && !self.is_listed(connector) {
                 self.inches(value.next).map_or((unit, end), |(unit, end)| (Some(unit), end))
             } else {
                 (unit, end)
             };
+        // "Rose 3.5 per cent to £2.3bn": what is measured apart is no range.
+        let theirs = second_sign.or(unit);
+        if first.unit.zip(theirs).is_some_and(|(first, second)| first.unit != second.unit) {
+            return None;
+        }
         let second = Stated { value, unit: second_sign.or(unit).or(sign_unit).or(first.unit), end, bare: false };
         let mut low = first;
         if first.bare || (first.value.scaled.is_none() && sign_unit.is_some()) {
@@ -71,7 +109,7 @@ impl Reader<'_> {
         let (b, last_digit, unit) = second.in_base(value.amount);
         if joint == Joint::Two {
             // A time of day is told alike ("from 10 to 12"), and two that share nothing are read one by one.
-            let sides = !self.is_a_change(first.end) && !self.is_listed(first.end);
+            let sides = !self.is_a_change(connector) && !self.is_listed(connector);
             let shares = first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
             return shares.then(|| {
                 // "About 50 and 30 metres": both are meant so.
@@ -82,7 +120,17 @@ impl Reader<'_> {
             });
         }
         // "2:1 — 1", "won 3–1": no range runs downwards.
-        (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, Comparator::Exact, digit.min(last_digit))], end))
+        // "Around 30 to 40 years"; a limit with a range behind it is neither.
+        let comparator = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About);
+        let comparator = comparator.unwrap_or(Comparator::Exact);
+        (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, comparator, digit.min(last_digit))], end))
+    }
+
+    /// The cross between the sides of "1920x1080".
+    pub(super) fn is_a_side(&self, cross: usize) -> bool {
+        matches!(self.word_at(Some(cross)), Some("x" | "х"))
+            && self.glued(cross, cross + 1)
+            && self.lexemes.get(cross + 1).is_some_and(Lexeme::is_number)
     }
 
     fn is_a_change(&self, connector: usize) -> bool {

@@ -262,6 +262,99 @@ fn what_is_said_of_two_numbers_is_said_of_both() {
 }
 
 #[test]
+fn shares_are_percent() {
+    for (text, value) in [
+        ("two-thirds of the members", 200.0 / 3.0),
+        ("one third of the land", 100.0 / 3.0),
+        ("three-quarters of pupils", 75.0),
+        ("2/3 of voters", 200.0 / 3.0),
+        ("1/3 депутатов", 100.0 / 3.0),
+        ("две трети депутатов", 200.0 / 3.0),
+        ("три чверті виборців", 75.0),
+    ] {
+        states(text, value, value, Unit::Percent, Comparator::About);
+    }
+    exact("the last two quarters", 2.0, Unit::None);
+    exact("the third man", 3.0, Unit::Ordinal);
+}
+
+#[test]
+fn one_of_a_span_is_a_span_and_a_rate_is_none() {
+    for (text, months) in [
+        ("A year later he left", 12.0),
+        ("stayed for a month", 1.0),
+        ("half a year after the flood", 6.0),
+        ("a one-year contract", 12.0),
+        ("Через год он вернулся", 12.0),
+        ("протягом місяця", 1.0),
+        ("30-летие победы", 360.0),
+    ] {
+        exact(text, months, Unit::Measure("month"));
+    }
+    exact("filed a week before the hearing", 604_800.0, Unit::Measure("s"));
+    exact("за неделю до выборов", 604_800.0, Unit::Measure("s"));
+    states("more than an hour", 3_600.0, 3_600.0, Unit::Measure("s"), Comparator::MoreThan);
+    states("20 с лишним лет", 240.0, 240.0, Unit::Measure("month"), Comparator::MoreThan);
+    exact("He earns $500 a week", 500.0, USD);
+    for silent in ["впервые за год", "once a week", "the one year he had"] {
+        assert!(quantities(silent, None).is_empty(), "{silent}: {:?}", quantities(silent, None));
+    }
+}
+
+#[test]
+fn ranges_share_a_unit_or_are_none() {
+    let month = Unit::Measure("month");
+    states("ranges from 5 to 10 dollars", 5.0, 10.0, USD, Comparator::Exact);
+    states("could be from .5 to 2 billion years", 6e9, 24e9, month, Comparator::Exact);
+    states("between the ages of 35 and 54", 35.0, 54.0, Unit::None, Comparator::Exact);
+    states("5- to 10-year-olds", 60.0, 120.0, month, Comparator::Exact);
+    states("one to two years", 12.0, 24.0, month, Comparator::Exact);
+    states("один-два дня", 86_400.0, 172_800.0, Unit::Measure("s"), Comparator::Exact);
+    states("around 30 to 40 years", 360.0, 480.0, month, Comparator::About);
+    states("$1,000-$2,000", 1000.0, 2000.0, USD, Comparator::Exact);
+    let apart = quantities("rose 3.5 per cent to £2.3bn", None);
+    assert_eq!(apart.iter().map(|one| one.unit).collect::<Vec<_>>(), [Unit::Percent, Unit::Currency("GBP")]);
+    let sides = quantities("1920x1080 pixels", None);
+    assert_eq!(sides.iter().map(|one| one.low).collect::<Vec<_>>(), [1920.0, 1080.0]);
+}
+
+#[test]
+fn scales_fractions_and_sizes_add_up() {
+    exact("3½ years", 42.0, Unit::Measure("month"));
+    exact("5 тыс. 200 рублей", 5200.0, Unit::Currency("RUB"));
+    exact("2 млн 300 тыс. человек", 2.3e6, Unit::None);
+    exact("две с половиной тысячи человек", 2500.0, Unit::None);
+    states("свыше ста тысяч рублей", 1e5, 1e5, Unit::Currency("RUB"), Comparator::MoreThan);
+    exact("250 KB", 250_000.0, Unit::Measure("B"));
+    exact("990 kHz", 990_000.0, Unit::Measure("Hz"));
+    exact("200 г сахара", 0.2, Unit::Measure("kg"));
+    exact("a 5,000-square-foot home", 464.5152, Unit::Measure("m2"));
+    exact("доля должна вырасти до 10%", 10.0, Unit::Percent);
+}
+
+#[test]
+fn a_comparator_reaches_over_a_preposition_and_a_rough_count_stands_behind() {
+    states("более чем в 20 странах", 20.0, 20.0, Unit::None, Comparator::MoreThan);
+    states("почти на 5 %", 5.0, 5.0, Unit::Percent, Comparator::About);
+    states("выше на 5 %", 5.0, 5.0, Unit::Percent, Comparator::Exact);
+    states("лет пятьдесят назад", 600.0, 600.0, Unit::Measure("month"), Comparator::About);
+    states("хвилин десять", 600.0, 600.0, Unit::Measure("s"), Comparator::About);
+    exact("много лет 20 человек", 20.0, Unit::None);
+    exact("20 рокiв", 240.0, Unit::Measure("month"));
+    exact("п\"ять років", 60.0, Unit::Measure("month"));
+    exact("25-літній юнак", 300.0, Unit::Measure("month"));
+    let family: Vec<f64> = quantities("two sons and one daughter", None).iter().map(|one| one.low).collect();
+    assert_eq!(family, [2.0, 1.0]);
+}
+
+#[test]
+fn the_second_is_no_friend() {
+    assert!(quantities("Они обвиняют друг друга, с другой стороны", Some("ru")).is_empty());
+    let second = quantities("закінчив другого класу", Some("uk"));
+    assert!(second.iter().all(|one| one.unit == Unit::Ordinal) && second.len() == 1);
+}
+
+#[test]
 fn figures_that_count_nothing_are_passed_over() {
     for text in [
         "call 1-800-948-4267",
@@ -280,6 +373,25 @@ fn figures_that_count_nothing_are_passed_over() {
         "Edward Giller '40",
         "in 57 BC",
         "с 13 по 29 января 2006 года",
+        "Работаем с 9 до 18 часов",
+        "о 22 годині",
+        "call (555) 123-4567",
+        "call us on 07 5575 7400",
+        "тел. 8 (495) 123-45-67",
+        "items: 1. Foo 2. Bar 3. Baz",
+        "Пункты: 1) введение 2) выводы",
+        "their own expense. 28.",
+        "см. [12, с. 45]",
+        "pp. 23-45",
+        "section 4(5) of the Act",
+        "The Americas. 38 (4): 463–479.",
+        "ул. Ленина, 12, кв. 5",
+        "10 Downing Street",
+        "1 ст. 285 УК РФ",
+        "24/7",
+        "the 9/11 attacks",
+        "двадцать пятого мая",
+        "1+1: the news",
     ] {
         let counts: Vec<Quantity> =
             quantities(text, Some("ru")).into_iter().filter(|one| one.unit != Unit::Identifier).collect();

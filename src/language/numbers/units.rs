@@ -33,7 +33,7 @@ const MEASURES: &str = "m 1000 km kilometer* kilometre* км километр* �
     m 0.0254 inch inches дюйм*\n\
     m 0.9144 yard yards ярд*\n\
     kg 1 kg kilo kilos kilogram* кг килограмм* кілограм* кило\n\
-    kg 0.001 gram grams грамм* грам грами грамів\n\
+    kg 0.001 g гр г gram grams грамм* грам грами грамів\n\
     kg 0.000001 mg milligram* мг миллиграмм* міліграм*\n\
     kg 1000 ton tons tonne* т тонн тонна тонны тонну тоннами тони\n\
     kg 0.45359237 lb lbs\n\
@@ -44,11 +44,14 @@ const MEASURES: &str = "m 1000 km kilometer* kilometre* км километр* �
     s 86400 day days день дня дней днем дні днів сутки суток доба доби діб\n\
     s 604800 week weeks неделя недели неделю недель тиждень тижні тижнів тижня\n\
     month 1 month months месяц месяца месяцев місяць місяця місяців місяці\n\
-    month 12 year years yr yrs год года лет годам рік року роки років летн* річн*\n\
+    month 12 year years yr yrs год года лет годам рік року роки років летн* літн* річн* годовал* літ\n\
+    month 12 летие летия летию летием річчя річчю річчям\n\
     month 120 decade decades десятилети* десятиліт*\n\
     m2 10000 ha hectare* га гектар*\n\
+    m2 100 сотка сотки соток соткою сотках\n\
     m2 4046.8564224 acre acres акр*\n\
     l 1 liter* litre* литр* літр* л\n\
+    l 0.01 cl сл\n\
     l 0.001 ml мл миллилитр* мілілітр*\n\
     l 3.785411784 gallon* галлон* галон*\n\
     bbl 1 barrel barrels bbl bpd баррел* барел*\n\
@@ -62,6 +65,14 @@ const MEASURES: &str = "m 1000 km kilometer* kilometre* км километр* �
     Wh 1000000000000 twh\n\
     m/s 0.44704 mph\n\
     m/s 0.2777777778 kph kmh\n\
+    Hz 1000 khz кгц kilohertz килогерц* кілогерц*\n\
+    Hz 1000000 mhz мгц megahertz мегагерц*\n\
+    Hz 1000000000 ghz ггц gigahertz гигагерц* гігагерц*\n\
+    B 1 byte bytes байт байта байтов байтів байти\n\
+    B 1000 kb кб kilobyte* килобайт* кілобайт*\n\
+    B 1024 kib\n\
+    B 1048576 mib\n\
+    B 1073741824 gib\n\
     B 1000000 mb мб megabyte* мегабайт*\n\
     B 1000000000 gb гб gigabyte* гигабайт* гігабайт*\n\
     B 1000000000000 tb тб terabyte* терабайт*";
@@ -197,6 +208,9 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
         }
         ("c" | "с", _) if glued && first.text.starts_with(['C', 'С']) => return Some(temperature(false, 1)),
         ("f", _) if glued && first.text == "F" => return Some(temperature(true, 1)),
+        ("b", _) if !glued && first.text == "B" => return Some(Found::measure("B", 1.0, 1)),
+        // "5G" is a name.
+        ("g" | "г", _) if first.text.starts_with(char::is_uppercase) => return None,
         _ => {}
     }
     if percent_word(word) {
@@ -242,7 +256,7 @@ fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<Found> {
     let square = matches!(word, "sq" | "square" | "кв") || word.starts_with("квадратн");
     let cubic = matches!(word, "cu" | "cubic" | "куб") || word.starts_with("кубическ") || word.starts_with("кубічн");
     (square || cubic).then_some(())?;
-    let dot = usize::from(rest.get(1).is_some_and(|lexeme| lexeme.is_sign('.')));
+    let dot = usize::from(rest.get(1).is_some_and(|lexeme| lexeme.is_sign('.') || lexeme.is_sign('-')));
     let (base, factor) = MEASURE_WORDS.get(rest.get(1 + dot)?.word()?)?;
     (base == "m").then_some(())?;
     Some(if square {

@@ -1,0 +1,59 @@
+//! Decades: "the 1990s", "90-х годов", "30-40-ві роки".
+
+use chrono::Datelike;
+
+use super::{Found, names, year_number, year_of, year_word};
+use crate::language::lexer::Lexeme;
+use crate::language::tokens;
+
+/// 1990s, 1990-е, 1990-х.
+pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
+    let [number, next, ..] = rest else { return None };
+    let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0);
+    let glued = next.start == number.end;
+    // "30-40-ті роки": the second of the two says what the first is.
+    if next.is_sign('-')
+        && let Some(later) = rest.get(2..).filter(|later| later.first().is_some_and(Lexeme::is_number))
+        && let Some((from, ..)) = decade(later, is_the)
+    {
+        let short = number.integer().filter(|short| number.text.len() == 2 && short % 10 == 0);
+        let year = year.or_else(|| i32::try_from(short?).ok().map(|short| from.year() / 100 * 100 + short))?;
+        return Some((year_of(year)?.0, year_of(year + 9)?.1, 2));
+    }
+    let year = year?;
+    // "the 1980's" too.
+    let apostrophe = glued && next.text.chars().all(tokens::is_apostrophe);
+    let taken = if glued && next.word() == Some("s") {
+        2
+    } else if apostrophe && rest.get(2).and_then(Lexeme::word) == Some("s") {
+        3
+    } else if glued
+        && next.is_sign('-')
+        && rest.get(2).is_some_and(|l| matches!(l.word(), Some("е" | "х" | "ті" | "ві" | "тих" | "ми")))
+    {
+        3
+    } else {
+        return None;
+    };
+    Some((year_of(year)?.0, year_of(year + 9)?.1, taken + year_word(rest.get(taken..).unwrap_or_default())))
+}
+
+/// "the 80s", "the early 90s", "the '60s". "In his 80s" is an age, "30s" a span.
+pub(super) fn is_the(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+    let passed = |lexeme: &&Lexeme<'_>| {
+        lexeme.word().is_none() || matches!(lexeme.word(), Some("early" | "late" | "mid" | "middle"))
+    };
+    let before = lexemes.get(index.saturating_sub(4)..index).unwrap_or_default();
+    before.iter().rev().find(|lexeme| !passed(lexeme)).and_then(Lexeme::word) == Some("the")
+}
+
+/// "90-х годов", "the 80s": of the last century, for those before the thirties may be of this one.
+fn decade_of_two_digits(rest: &[Lexeme<'_>], is_the: bool) -> Option<i32> {
+    let [number, next, ..] = rest else { return None };
+    let short = number.integer().filter(|short| number.text.len() == 2 && (30..100).contains(short))?;
+    let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
+    // "рок 80-х": so many things are rarely counted with that ending.
+    let alone = short >= 50 && next.is_sign('-') && rest.get(2).is_some_and(|ending| ending.word() == Some("х"));
+    let plural = next.word() == Some("s") || rest.get(2).and_then(Lexeme::word) == Some("s");
+    ((plural && is_the) || named || alone).then(|| i32::try_from(1900 + short).ok()).flatten()
+}
