@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::language::shared_data;
 
 fn one(text: &str) -> Statement {
     let all = statements(text, None, None, 5);
@@ -170,42 +169,6 @@ fn a_single_claim_stays_as_it_is() {
         assert_eq!(one(text).text, text);
         assert_eq!(one(text).original, text);
     }
-}
-
-/// Area under the ROC curve.
-fn auc(scored: &[(f64, bool)]) -> f64 {
-    let mut sorted: Vec<&(f64, bool)> = scored.iter().collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let positives = scored.iter().filter(|pair| pair.1).count() as f64;
-    let negatives = scored.len() as f64 - positives;
-    let ranks: f64 = sorted.iter().enumerate().filter(|(_, pair)| pair.1).map(|(rank, _)| rank as f64 + 1.0).sum();
-    (ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives)
-}
-
-#[test]
-fn check_worthy_sentences_rank_higher() {
-    let Some(text) = shared_data::read("checkthat2024_t1_en/CT24_checkworthy_english_dev.tsv") else { return };
-    let rows: Vec<(f64, bool)> = text
-        .lines()
-        .skip(1)
-        .filter_map(|line| {
-            let mut fields = line.split('\t').skip(1);
-            let sentence = fields.next()?;
-            let gold = fields.next()?.trim() == "Yes";
-            let worth = statements(sentence, None, Some("en"), 9)
-                .into_iter()
-                .map(|statement| statement.check_worthiness)
-                .fold(0.0, f64::max);
-            Some((worth, gold))
-        })
-        .collect();
-    let area = auc(&rows);
-    // The threshold that was best on the training part.
-    let said = rows.iter().filter(|(worth, _)| *worth >= 0.3).count();
-    let both = rows.iter().filter(|(worth, gold)| *worth >= 0.3 && *gold).count();
-    let f1 = 2.0 * both as f64 / (said + rows.iter().filter(|(_, gold)| *gold).count()) as f64;
-    println!("check-worthiness on {} sentences: AUC {area:.3}, F1 {f1:.3}", rows.len());
-    assert!(area > 0.92 && f1 > 0.8);
 }
 
 proptest! {
