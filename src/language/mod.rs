@@ -34,6 +34,8 @@ pub mod names;
 
 mod lexer;
 #[cfg(test)]
+mod regression;
+#[cfg(test)]
 pub(crate) mod shared_data;
 
 /// Bytes `start..end` of a text; empty where that is no character boundary. Offsets of this room always are.

@@ -151,6 +151,10 @@ fn same_words(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let (Some(short_last), Some(long_last)) = (short.last(), long.last()) else { return false };
     if short.len() == long.len() {
+        // An initial alone is no name.
+        if short.len() == 1 {
+            return alike(short_last, long_last);
+        }
         let in_order = short.iter().zip(&long).all(|(x, y)| same_word(x, y));
         return in_order
             || (short.len() == 2
@@ -166,11 +170,12 @@ fn same_words(a: &str, b: &str) -> bool {
 }
 
 fn same_word(a: &str, b: &str) -> bool {
-    if a == b {
-        return true;
-    }
     let initial = |short: &str, long: &str| short.chars().count() == 1 && long.chars().next() == short.chars().next();
-    if initial(a, b) || initial(b, a) {
+    initial(a, b) || initial(b, a) || alike(a, b)
+}
+
+fn alike(a: &str, b: &str) -> bool {
+    if a == b {
         return true;
     }
     // Figures are compared, never forgiven: "Nord Stream 1" is not "Nord Stream 2".
@@ -239,6 +244,7 @@ mod tests {
             ("Bank of England", "England"),
             ("", ""),
             ("Guinea", "Equatorial Guinea"),
+            ("Carena", "К."),
             ("Moscow", "Киев"),
         ] {
             assert!(!same_name(a, b), "{a} {b}");
@@ -279,7 +285,8 @@ mod tests {
             strangers.len()
         );
         // Of the sample a pair more or less is a tenth of the rate.
-        assert!(met > 0.93 && rate < if step > 1 { 0.0008 } else { 0.002 });
+        let (least, most) = if step > 1 { (0.95, 0.0005) } else { (0.93, 0.002) };
+        assert!(met >= least && rate <= most);
     }
 
     #[test]

@@ -48,6 +48,11 @@ fn fold(letter: char, into: &mut String) {
         into.push(letter);
         return;
     }
+    // Half rings and primes of transliterations ("ʿAbd", "Gʻulom") are apostrophes as well.
+    if matches!(letter, '\u{02B0}'..='\u{02FF}') {
+        into.push('\'');
+        return;
+    }
     let special = FOLDED.split(' ').filter_map(|pair| pair.split_once(':')).find(|(from, _)| from.starts_with(letter));
     if let Some((_, plain)) = special {
         into.push_str(plain);
@@ -173,6 +178,8 @@ mod tests {
             ("Zhanna", "Жанна"),
             ("Khrushchev", "Хрущев"),
             ("Philip", "Филип"),
+            ("Gʻulom", "Гулом"),
+            ("ʿAbd", "Абд"),
         ] {
             assert_eq!(skeleton(latin), skeleton(cyrillic), "{latin} {cyrillic}");
         }

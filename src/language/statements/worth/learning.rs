@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{ALWAYS, ENGLISH, Weights, grams, of_kind, share, weighed};
+use crate::language::regression::{Column, fit};
 use crate::language::shared_data;
 use crate::language::statements::statements;
 
@@ -13,7 +14,7 @@ type Row = (String, bool);
 const KEPT: usize = 4000;
 /// Sentences a word must stand in.
 const SEEN: usize = 4;
-/// One over the strength of liblinear's regularisation (C = 0.3), chosen by cross-validation on the training part.
+/// What holds the weights back, chosen by cross-validation on the training part.
 const RIDGE: f64 = 3.3;
 
 fn checkthat(part: &str) -> Option<Vec<Row>> {
@@ -47,32 +48,6 @@ fn lessons() -> Option<Vec<Row>> {
     Some(checkthat("train")?.into_iter().filter(|(text, _)| !kept.contains(&letters(text))).collect())
 }
 
-/// A word by the rows that have it, each with what it counts there.
-type Column = Vec<(usize, f64)>;
-
-/// Newton's steps, one weight at a time: the first weight is for every row, and only it is free of the ridge.
-fn fit(columns: &[&Column], labels: &[bool]) -> Vec<f64> {
-    let mut weights = vec![0.0; columns.len()];
-    let mut sums = vec![0.0; labels.len()];
-    for _sweep in 0..15 {
-        for (at, column) in columns.iter().enumerate() {
-            let ridge = if at == 0 { 1e-3 } else { RIDGE };
-            let (mut slope, mut bend) = (ridge * weights[at], ridge);
-            for &(row, value) in *column {
-                let said = 1.0 / (1.0 + f64::exp(-sums[row]));
-                slope += value * (said - f64::from(u8::from(labels[row])));
-                bend += value * value * said * (1.0 - said);
-            }
-            let step = -slope / bend;
-            weights[at] += step;
-            for &(row, value) in *column {
-                sums[row] += step * value;
-            }
-        }
-    }
-    weights
-}
-
 /// The table, in hundredths, as it is written to the file.
 fn learnt(rows: &[&Row]) -> Vec<(String, i32)> {
     let mut columns: BTreeMap<String, Column> = BTreeMap::new();
@@ -87,7 +62,7 @@ fn learnt(rows: &[&Row]) -> Vec<(String, i32)> {
     let always: Column = (0..rows.len()).map(|row| (row, 1.0)).collect();
     let all: Vec<(&String, &Column)> = columns.iter().collect();
     let fitted = |columns: &[(&String, &Column)]| {
-        fit(&std::iter::once(&always).chain(columns.iter().map(|pair| pair.1)).collect::<Vec<_>>(), &labels)
+        fit(&std::iter::once(&always).chain(columns.iter().map(|pair| pair.1)).collect::<Vec<_>>(), &labels, RIDGE)
     };
     let first = fitted(&all);
     let worth = |at: usize| first[at + 1].abs() * (all[at].1.len() as f64).sqrt();
