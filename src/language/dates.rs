@@ -380,7 +380,7 @@ fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let about = sign(1, '.') && matches!(word(2), Some("c" | "ca"));
     let number = lexemes.get(index).and_then(Lexeme::integer).unwrap_or_default();
     // Older years, round ones apart: "a 1000 watt lamp".
-    let old = (1400..1900).contains(&number) && number % 100 != 0;
+    let old = (1400..1900).contains(&number) && !number.is_multiple_of(100);
     let next = lexemes.get(index + 1);
     let noun = next.is_some_and(|next| next.word().is_some() && next.text.is_ascii());
     let named = old && noun && matches!(word(1), Some("the" | "a" | "an" | "his" | "her" | "their" | "its"));

@@ -6,34 +6,31 @@ use super::{Found, names, year_number, year_of, year_word};
 use crate::language::lexer::Lexeme;
 use crate::language::tokens;
 
-/// 1990s, 1990-е, 1990-х.
+/// 1990s, 1990-е, 1990-х; of "30-40-ві роки" the first, which the second says what it is.
 pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
+    let first_of_two = || {
+        let [number, dash, later @ ..] = rest else { return None };
+        let short = number.integer().filter(|short| dash.is_sign('-') && short % 10 == 0)?;
+        let (second, ..) = told(later, is_the)?;
+        let century = if number.text.len() == 2 { second.year() / 100 * 100 } else { 0 };
+        let year = Some(century + i32::try_from(short).ok()?).filter(|year| *year < second.year() && *year > 1000)?;
+        Some((year_of(year)?.0, year_of(year + 9)?.1, 2))
+    };
+    told(rest, is_the).or_else(first_of_two)
+}
+
+fn told(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
     let [number, next, ..] = rest else { return None };
-    let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0);
+    let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0)?;
     let glued = next.start == number.end;
-    // "30-40-ті роки": the second of the two says what the first is.
-    if next.is_sign('-')
-        && let Some(later) = rest.get(2..).filter(|later| later.first().is_some_and(Lexeme::is_number))
-        && let Some((from, ..)) = decade(later, is_the)
-    {
-        let short = number.integer().filter(|short| number.text.len() == 2 && short % 10 == 0);
-        let year = year.or_else(|| i32::try_from(short?).ok().map(|short| from.year() / 100 * 100 + short))?;
-        return Some((year_of(year)?.0, year_of(year + 9)?.1, 2));
-    }
-    let year = year?;
+    let ending = rest.get(2).and_then(Lexeme::word);
     // "the 1980's" too.
-    let apostrophe = glued && next.text.chars().all(tokens::is_apostrophe);
-    let taken = if glued && next.word() == Some("s") {
-        2
-    } else if apostrophe && rest.get(2).and_then(Lexeme::word) == Some("s") {
-        3
-    } else if glued
-        && next.is_sign('-')
-        && rest.get(2).is_some_and(|l| matches!(l.word(), Some("е" | "х" | "ті" | "ві" | "тих" | "ми")))
-    {
-        3
-    } else {
-        return None;
+    let apostrophe = next.text.chars().all(tokens::is_apostrophe) && ending == Some("s");
+    let hyphen = next.is_sign('-') && matches!(ending, Some("е" | "х" | "ті" | "ві" | "тих" | "ми"));
+    let taken = match (glued, next.word()) {
+        (true, Some("s")) => 2,
+        (true, _) if apostrophe || hyphen => 3,
+        _ => return None,
     };
     Some((year_of(year)?.0, year_of(year + 9)?.1, taken + year_word(rest.get(taken..).unwrap_or_default())))
 }

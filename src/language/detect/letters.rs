@@ -45,8 +45,10 @@ mod tests {
     use crate::language::regression::{Column, fit};
     use crate::language::shared_data;
 
+    type Runs = Vec<Vec<String>>;
+
     /// Runs of four words in plain letters of every second line, from the first line or from the second.
-    fn runs(text: &str, from: usize, most: usize) -> Vec<Vec<String>> {
+    fn runs(text: &str, from: usize, most: usize) -> Runs {
         let words = |line: &str| -> Vec<String> {
             line.split(|letter: char| !letter.is_alphabetic())
                 .filter(|word| !word.is_empty())
@@ -61,7 +63,7 @@ mod tests {
     }
 
     /// English and other runs: lines of the half that teaches (1) or of the other (0).
-    fn lines(half: usize) -> Option<(Vec<Vec<String>>, Vec<Vec<String>>)> {
+    fn lines(half: usize) -> Option<(Runs, Runs)> {
         let (mut english, mut others) = (Vec::new(), Vec::new());
         shared_data::read("lingua_langid/en/sentences.txt")?;
         let mut folders: Vec<_> = std::fs::read_dir(shared_data::folder().join("lingua_langid"))
@@ -77,8 +79,8 @@ mod tests {
         Some((english, others))
     }
 
-    /// Claims of FoolMeTwice, for a thousand lines of English are few.
-    fn claims() -> Option<Vec<Vec<String>>> {
+    /// Claims of fm2, for a thousand lines of English are few.
+    fn claims() -> Option<Runs> {
         let text = shared_data::read("fm2/dev.jsonl")?;
         let claims = text.lines().filter_map(|line| {
             serde_json::from_str::<serde_json::Value>(line).ok().and_then(|row| Some(row["text"].as_str()?.to_owned()))

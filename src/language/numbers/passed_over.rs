@@ -11,6 +11,10 @@ const PARTS_OF_DAY: &[&str] = &["вечера", "утра", "ночи", "веч�
 /// Behind "часов": the hour is one of the day.
 const OF_DAY: &[&str] = &["дня", "утра", "вечера", "ночи", "пополудни", "ранку", "вечора", "дні"];
 
+/// Groups of a telephone number that are looked at.
+const MOST_GROUPS: usize = 8;
+/// Lexemes among which the mark before a mark, or the bracket that was opened, is looked for.
+const FARTHEST_MARK: usize = 100;
 /// Lexemes of a reference on either side of a figure in it.
 const LONGEST_REFERENCE: usize = 12;
 
@@ -148,7 +152,7 @@ impl Reader<'_> {
         let mut groups = 1;
         let number = |at: usize| self.lexemes.get(at).is_some_and(Lexeme::is_number);
         // "07 5575 7400", "+44 20 7946 0958"
-        let spaced = (index..).take_while(|at| number(*at)).count();
+        let spaced = self.lexemes.iter().skip(index).take(MOST_GROUPS).take_while(|lexeme| lexeme.is_number()).count();
         let plus = index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign('+'));
         let nought = self.lexemes.get(index).is_some_and(|code| code.integer().is_some() && code.text.starts_with('0'));
         if (plus || nought) && spaced >= 2 {
@@ -185,7 +189,7 @@ impl Reader<'_> {
         let begins = before
             .is_none_or(|sign| matches!(sign.kind, Kind::Sign('.' | ':' | ';' | '!' | '?' | '•' | '*' | '#' | ')')));
         begins
-            || (0..index).any(|at| {
+            || (index.saturating_sub(FARTHEST_MARK)..index).any(|at| {
                 let earlier = self.lexemes.get(at).and_then(Lexeme::integer);
                 earlier.is_some_and(|earlier| earlier + 1 == number) && self.looks_like_a_mark(at)
             })
@@ -198,7 +202,7 @@ impl Reader<'_> {
         let capital =
             self.lexemes.get(index + 2).is_some_and(|word| word.text.chars().next().is_some_and(char::is_uppercase));
         let opened = || {
-            let before = self.lexemes.get(..index).unwrap_or_default().iter().rev();
+            let before = self.lexemes.get(..index).unwrap_or_default().iter().rev().take(FARTHEST_MARK);
             before
                 .clone()
                 .find(|lexeme| matches!(lexeme.kind, Kind::Sign('(' | ')')))

@@ -1,7 +1,7 @@
 //! How much a check of a statement would tell: a sum of signs, squashed to 0–1.
 //!
 //! For English the signs are words and pairs of neighbours, `worth/english.tsv`: hundredths of the weights of a logistic
-//! regression on the training part of CheckThat 2024, task 1. The test `the_weights_are_what_the_sentences_teach` learns them
+//! regression on the training part of `CheckThat` 2024, task 1. The test `the_weights_are_what_the_sentences_teach` learns them
 //! again and, with `CORROBORATE_MEASURE_ALL`, prints them. Other languages have fewer, chosen by hand.
 
 use std::collections::{HashMap, HashSet};

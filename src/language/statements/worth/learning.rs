@@ -26,7 +26,7 @@ fn checkthat(part: &str) -> Option<Vec<Row>> {
     Some(text.lines().skip(1).filter_map(row).collect())
 }
 
-/// The 2,000 sentences of ClaimBuster that its authors keep apart; check-worthy is their "CFS".
+/// The 2,000 sentences of `ClaimBuster` that its authors keep apart; check-worthy is their "CFS".
 fn claimbuster() -> Option<Vec<Row>> {
     let text = shared_data::read("claimbuster/norm.jsonl")?;
     let row = |line: &str| {
