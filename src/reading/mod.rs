@@ -1,7 +1,8 @@
 //! Reads a fetched page: bytes in, article out.
 //!
 //! `charset` decodes, `nesting` guards the parser, `page` walks the document once, `json_ld` and `claim_review` read the
-//! markup, `metadata` says who, when and where, `main_text` finds the text, `junk` refuses walls and errors, `passages`
+//! markup, `metadata` says who, when and where, `outline` flattens the page, `naming`, `frame` and `boilerplate` say
+//! which part of it is the article, `main_text` takes the best text, `junk` refuses walls and errors, `passages`
 //! cuts the text into what a model can judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of
 //! documentation and code into sections.
 //!
@@ -11,18 +12,22 @@
 //! To read one more kind of markup, note its elements in `page` (the document is walked once), turn them into values in
 //! a file of their own, and decide their rank in `metadata` or [`read_page`].
 
+mod boilerplate;
 mod canonical;
 mod charset;
 mod claim_review;
 mod dates;
 pub mod documents;
 pub mod feeds;
+mod frame;
 mod json_ld;
 mod junk;
 mod main_text;
 mod metadata;
+mod naming;
 mod nesting;
 mod orders;
+mod outline;
 mod page;
 mod passages;
 mod text;
@@ -49,8 +54,8 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub enum Method {
     /// The publisher's own `articleBody`.
     JsonLdBody,
-    /// Readability's scoring of the page, or the element marked as the article's body.
-    Readability,
+    /// The element that holds the article, by its names and its share of the page's prose.
+    Element,
     /// Every paragraph that reads like prose.
     #[default]
     Fallback,

@@ -36,7 +36,7 @@ fn an_article_is_read_whole() {
     assert_eq!(article.published_at.unwrap().to_rfc3339(), "2026-11-18T04:15:00+00:00");
     assert_eq!(article.description.as_deref(), Some("The council has approved the bridge."));
     assert_eq!(article.paragraphs.len(), 3);
-    assert_eq!((article.charset, article.method), ("UTF-8", Method::Readability));
+    assert_eq!((article.charset, article.method), ("UTF-8", Method::Element));
     assert_eq!(passages(&article).len(), 3, "{:?}", passages(&article));
 }
 

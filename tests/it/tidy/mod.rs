@@ -53,7 +53,6 @@ const CONFINED: [(&str, &[&str], &str); 19] = [
     ("ort", &["inference"], "model runtimes are behind the model traits"),
     ("candle_core", &["inference"], "model runtimes are behind the model traits"),
     ("tokenizers", &["inference"], "model runtimes are behind the model traits"),
-    ("dom_smoothie", &["reading"], "pages are read in one place"),
     ("dom_query", &["reading"], "pages are read in one place"),
     ("whatlang", &["language"], "languages are detected in one place"),
     ("figment", &["config"], "configuration is read in one place"),

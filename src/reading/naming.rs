@@ -1,0 +1,222 @@
+//! What the names that an element carries (class, id, role) say about it: that it holds the article, or that it is one of
+//! an article's surroundings. The words are those that themes and content systems share, none is one site's own.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use dom_query::Element;
+
+/// An id of more words is a heading's text made into an anchor, and names a subject.
+const MAX_ID_WORDS: usize = 4;
+/// Longer lists of classes are machine-made and name nothing.
+const MAX_NAMES: usize = 400;
+
+/// What an element's own names say about its being no part of the article, and so how much it may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Noise {
+    #[default]
+    None,
+    /// A line of it: dates, credits, categories.
+    Line,
+    /// A summary of this article where it has no links, else of another.
+    Teaser,
+    /// Named like surroundings, as articles sometimes are too.
+    Likely,
+    /// Named like surroundings and like nothing else.
+    Certain,
+    /// What readers say; it may be longer than the article.
+    Comments,
+}
+
+/// How surely an element's own names say that it holds the article; the first is the surest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Place {
+    Body,
+    Article,
+    Story,
+    Content,
+    Main,
+    #[default]
+    Elsewhere,
+}
+
+/// Both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Names {
+    pub(super) noise: Noise,
+    pub(super) place: Place,
+}
+
+const LINE: &str = "date time datetime timestamp datum dateline published kicker category categories cat cats rubrik \
+    rubric topic topics source credit credits copyright photographer";
+const LIKELY: &str = "meta metadata postmeta author authors authorbox authorbio authorinfo autor autoren bio byline profile embed embedded tag tags taglist tagcloud \
+    rating ratings slide slider slideshow carousel swiper gallery galerie caption overlay modal popup tooltip expand options \
+    icon icons button buttons btn next prev previous stories popular trending widget widgets bar toolbar banner login signup \
+    signin disclaimer attachment attachments viewport premium paywall promo promos promotion cta print toc infobox factbox \
+    imprint impressum search suggest suggestions download downloads jp menu submenu permission nav legal affiliate license";
+const CERTAIN: &str = "share shares sharing sharebar sharebox sharebutton sharebuttons sharelinks sharedaddy viral syndication crumb crumbs navigation navbar navi ad ads adsense adslot dfp sponsor sponsored \
+    outbrain taboola criteo sociable addthis consent gdpr akismet pagination pager werbung anzeige reklama follow like likes";
+const COMMENTS: &str = "comment comments kommentar kommentare disqus reply replies respond guestbook";
+
+static WORDS: LazyLock<HashMap<&'static str, Noise>> = LazyLock::new(|| {
+    [(LINE, Noise::Line), (LIKELY, Noise::Likely), (CERTAIN, Noise::Certain), (COMMENTS, Noise::Comments)]
+        .into_iter()
+        .flat_map(|(words, noise)| words.split_whitespace().map(move |word| (word, noise)))
+        .collect()
+});
+
+/// Beginnings of words, for names written together ("relatedposts").
+const BEGINNINGS: [(&str, Noise); 14] = [
+    ("breadcrumb", Noise::Certain),
+    ("newsletter", Noise::Certain),
+    ("related", Noise::Certain),
+    ("recommend", Noise::Certain),
+    ("advert", Noise::Certain),
+    ("cookie", Noise::Certain),
+    ("social", Noise::Certain),
+    ("sidebar", Noise::Certain),
+    ("footer", Noise::Certain),
+    ("subscri", Noise::Certain),
+    ("commentlist", Noise::Comments),
+    ("comments", Noise::Comments),
+    ("teaser", Noise::Teaser),
+    ("subnav", Noise::Likely),
+];
+
+/// Whole names, their words joined, that hide an element or lead elsewhere.
+const HIDDEN: &str =
+    "hidden hide noprint hideprint visuallyhidden isvisuallyhidden sronly screenreadertext displaynone dnone";
+const LEADS_ELSEWHERE: [&str; 6] = ["readmore", "moreon", "alsoread", "seealso", "mostread", "postmeta"];
+
+/// Parts of whole names, their words joined, by the place that they name.
+const PLACES: [(Place, &str, &str); 3] = [
+    (
+        Place::Body,
+        "post entry",
+        "articlebody articlecontent articletext articlecontainer artcontent entrycontent postcontent posttext postbody \
+         postentry bodytext pagecontent textcontent contenttext",
+    ),
+    (
+        Place::Story,
+        "article story postarea text primary",
+        "storybody storycontent fulltext themecontent blogcontent sectioncontent singlecontent newscontent newsbody newstext \
+         singlepost maincolumn wpbtextcolumn fieldbody",
+    ),
+    (Place::Content, "content", "contentmain contentbody maincontent"),
+];
+
+impl Names {
+    pub(super) fn of(element: &Element) -> Self {
+        let mut names = Self::default();
+        for attribute in &element.attrs {
+            let value = &*attribute.value;
+            match &*attribute.name.local {
+                "class" if value.len() < MAX_NAMES => names.read(value),
+                "id" if value.len() < MAX_NAMES && value.split(['-', '_']).count() <= MAX_ID_WORDS => names.read(value),
+                "itemprop" if value == "articleBody" => names.place = Place::Body,
+                "role" => match value {
+                    "article" => names.place = names.place.min(Place::Story),
+                    "main" => names.place = names.place.min(Place::Main),
+                    "navigation" | "complementary" | "contentinfo" | "banner" | "search" | "dialog" => {
+                        names.noise = names.noise.max(Noise::Certain);
+                    }
+                    _ => {}
+                },
+                "aria-hidden" if value == "true" => names.noise = names.noise.max(Noise::Likely),
+                "hidden" => names.noise = names.noise.max(Noise::Likely),
+                "style" if value.contains("display:none") || value.contains("display: none") => {
+                    names.noise = names.noise.max(Noise::Likely);
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    /// Reads a list of names: `post-body`, `postBody` and `post__body` are the same two words.
+    fn read(&mut self, value: &str) {
+        let (mut joined, mut word) = (String::new(), String::new());
+        for name in value.split_ascii_whitespace() {
+            joined.clear();
+            let mut after_small = false;
+            // Builders call every block a widget, and themes say on the page's own frame which sidebars it has.
+            let tells = !["elementor", "wp-block", "has-", "no-", "with-"].iter().any(|start| name.starts_with(start));
+            for letter in name.chars().chain(['-']) {
+                if !letter.is_alphabetic() || (after_small && letter.is_uppercase()) {
+                    if tells && !word.is_empty() {
+                        self.noise = self.noise.max(noise_of(&word));
+                    }
+                    word.clear();
+                }
+                after_small = letter.is_lowercase();
+                if letter.is_alphabetic() {
+                    let letter = letter.to_ascii_lowercase();
+                    word.push(letter);
+                    joined.push(letter);
+                }
+            }
+            if HIDDEN.split(' ').any(|hidden| hidden == joined)
+                || LEADS_ELSEWHERE.iter().any(|end| joined.contains(end))
+            {
+                self.noise = self.noise.max(Noise::Likely);
+            }
+            self.place = self.place.min(place_of(&joined));
+        }
+    }
+}
+
+fn noise_of(word: &str) -> Noise {
+    let begins = || BEGINNINGS.iter().find(|(beginning, _)| word.starts_with(beginning)).map(|(_, noise)| *noise);
+    WORDS.get(word).copied().or_else(begins).unwrap_or_default()
+}
+
+fn place_of(joined: &str) -> Place {
+    let named = PLACES.iter().find(|(_, whole, parts)| {
+        whole.split(' ').any(|name| name == joined) || parts.split(' ').any(|part| joined.contains(part))
+    });
+    match named {
+        Some((place, ..)) => *place,
+        None if joined.starts_with("main") => Place::Main,
+        None => Place::Elsewhere,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dom_query::Document;
+
+    use super::*;
+
+    fn names(attributes: &str) -> (Noise, Place) {
+        let document = Document::from(format!("<body><div {attributes}></div></body>"));
+        let node = document.select_single("div").nodes().first().copied().unwrap();
+        let element = node.element_ref().unwrap();
+        let names = Names::of(&element);
+        (names.noise, names.place)
+    }
+
+    #[test]
+    fn names_of_surroundings_and_of_articles() {
+        for (attributes, expected) in [
+            (r#"class="entry-content clearfix""#, (Noise::None, Place::Body)),
+            (r#"class="articleBody""#, (Noise::None, Place::Body)),
+            (r#"itemprop=articleBody"#, (Noise::None, Place::Body)),
+            (r#"id=content"#, (Noise::None, Place::Content)),
+            (r#"role=main"#, (Noise::None, Place::Main)),
+            (r#"class="related-posts""#, (Noise::Certain, Place::Elsewhere)),
+            (r#"class="relatedposts""#, (Noise::Certain, Place::Elsewhere)),
+            (r#"id="SocialLinks""#, (Noise::Certain, Place::Elsewhere)),
+            (r#"class="comment-list""#, (Noise::Comments, Place::Elsewhere)),
+            (r#"class="article-teaser""#, (Noise::Teaser, Place::Elsewhere)),
+            (r#"class="post__date""#, (Noise::Line, Place::Elsewhere)),
+            (r#"style="display:none""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"role=navigation"#, (Noise::Certain, Place::Elsewhere)),
+            // Words are compared whole, and what frames the page is not what it has beside it.
+            (r#"class="authority header commentary""#, (Noise::None, Place::Elsewhere)),
+            (r#"class="elementor-widget-wrap""#, (Noise::None, Place::Elsewhere)),
+            (r#"class="with-sidebar overflow-hidden""#, (Noise::None, Place::Elsewhere)),
+        ] {
+            assert_eq!(names(attributes), expected, "{attributes}");
+        }
+    }
+}

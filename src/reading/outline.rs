@@ -1,0 +1,297 @@
+//! The page as a flat list of its lines of text and of the elements around them, so that finding the article is a matter
+//! of ranges and sums.
+
+use std::ops::Range;
+
+use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
+
+use super::naming::{Names, Noise, Place};
+use super::text;
+
+/// Longer text in an inline element is the article's, whatever the element is called.
+const MAX_INLINE_NOISE: usize = 250;
+
+/// A table's cell of more characters is a paragraph, as in pages laid out by tables.
+const MAX_CELL: usize = 100;
+
+/// A line of text of its own: a paragraph, a heading, a list item, a table row.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) text: String,
+    pub(super) chars: usize,
+    /// Characters inside links.
+    pub(super) linked: usize,
+    pub(super) kind: Kind,
+    /// The reason to leave it out, if there is one.
+    pub(super) dropped: Noise,
+}
+
+/// What an element is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Kind {
+    #[default]
+    Other,
+    Paragraph,
+    /// `h1`.
+    Title,
+    Heading,
+    List,
+    Table,
+    Row,
+    Division,
+}
+
+/// An element that begins a line, and the blocks in it.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) id: NodeId,
+    pub(super) kind: Kind,
+    pub(super) blocks: Range<usize>,
+    pub(super) names: Names,
+    is_cell: bool,
+}
+
+/// Both in page order: an element comes before what it holds.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    pub(super) parts: Vec<Part>,
+    pub(super) blocks: Vec<Block>,
+    current: Block,
+    in_links: usize,
+    /// Line breaks since the last text.
+    breaks: usize,
+}
+
+/// What to do where an element ends.
+enum End {
+    Nothing,
+    Part(usize),
+    Link,
+    /// Text from here on in this block is taken back if it is short.
+    Noise {
+        from: usize,
+        block: usize,
+    },
+}
+
+/// Reads the document in one walk.
+pub(super) fn read(document: &Document) -> Outline {
+    let mut outline = Outline::default();
+    let mut open: Vec<(NodeRef<'_>, End)> = Vec::new();
+    let mut next = document.root().first_child();
+    loop {
+        if let Some(node) = next {
+            let entered = node.query_or(None, |inner| outline.enter(node.id, &inner.data));
+            next = match entered {
+                None => node.next_sibling(),
+                Some(end) => {
+                    let child = node.first_child();
+                    open.push((node, end));
+                    child
+                }
+            };
+        } else {
+            let Some((node, end)) = open.pop() else { break };
+            outline.leave(&end);
+            next = node.next_sibling();
+        }
+    }
+    outline.flush();
+    outline
+}
+
+impl Outline {
+    /// Takes note of a node; `None` when nothing in it is read.
+    fn enter(&mut self, id: NodeId, data: &NodeData) -> Option<End> {
+        match data {
+            NodeData::Text { contents } => {
+                let before = self.current.text.len();
+                text::push_collapsed(&mut self.current.text, contents);
+                let added = self.current.text.get(before..).map_or(0, |added| added.chars().count());
+                self.current.chars += added;
+                if added > 1 {
+                    self.breaks = 0;
+                }
+                if self.in_links > 0 {
+                    self.current.linked += added;
+                }
+                None
+            }
+            NodeData::Element(element) => self.enter_element(id, element),
+            NodeData::Document | NodeData::Fragment => Some(End::Nothing),
+            _ => None,
+        }
+    }
+
+    fn enter_element(&mut self, id: NodeId, element: &Element) -> Option<End> {
+        let name = &*element.name.local;
+        if is_silent(name) {
+            return None;
+        }
+        let noise = End::Noise { from: self.current.text.len(), block: self.blocks.len() };
+        match name {
+            "br" => {
+                self.end_line();
+                return None;
+            }
+            "td" | "th" => self.space(),
+            "a" => {
+                self.in_links += 1;
+                return Some(End::Link);
+            }
+            // A line that begins with a time says when, not what.
+            "time" if self.current.text.is_empty() => return Some(noise),
+            _ => {}
+        }
+        let mut names = Names::of(element);
+        let is_cell = matches!(name, "td" | "th");
+        if !is_cell && !text::is_block(name) && name != "noscript" {
+            return Some(if names.noise > Noise::None { noise } else { End::Nothing });
+        }
+        names.noise = match name {
+            "aside" | "footer" | "nav" | "menu" | "dialog" => names.noise.max(Noise::Certain),
+            "form" | "noscript" | "fieldset" | "figure" | "figcaption" => names.noise.max(Noise::Likely),
+            "article" | "main" | "body" | "html" => names.noise.min(Noise::Likely),
+            _ => names.noise,
+        };
+        names.place = match name {
+            "article" => names.place.min(Place::Article),
+            "main" => names.place.min(Place::Main),
+            "div" | "section" | "td" => names.place,
+            _ => Place::Elsewhere,
+        };
+        let kind = kind(name);
+        if !is_cell {
+            self.flush();
+            self.current.kind = kind;
+        }
+        self.parts.push(Part { id, kind, blocks: self.blocks.len()..self.blocks.len(), names, is_cell });
+        Some(End::Part(self.parts.len() - 1))
+    }
+
+    fn leave(&mut self, end: &End) {
+        match *end {
+            End::Nothing => {}
+            End::Link => self.in_links = self.in_links.saturating_sub(1),
+            End::Part(at) => {
+                // Short cells share their row's line.
+                let part = self.parts.get(at);
+                let is_short_cell = |part: &Part| part.is_cell && part.blocks.start == self.blocks.len();
+                if !(part.is_some_and(is_short_cell) && self.current.chars <= MAX_CELL) {
+                    self.flush();
+                }
+                let end = self.blocks.len();
+                if let Some(part) = self.parts.get_mut(at) {
+                    part.blocks.end = end;
+                }
+            }
+            End::Noise { from, block } => {
+                let tail = self.current.text.get(from..).filter(|tail| tail.len() < MAX_INLINE_NOISE);
+                if let Some(chars) = tail.filter(|_| block == self.blocks.len()).map(|tail| tail.chars().count()) {
+                    self.current.text.truncate(from);
+                    self.current.chars = self.current.chars.saturating_sub(chars);
+                    self.current.linked = self.current.linked.min(self.current.chars);
+                }
+            }
+        }
+    }
+
+    /// One line break is a space, two part paragraphs.
+    fn end_line(&mut self) {
+        self.breaks += 1;
+        if self.breaks > 1 {
+            let kind = self.current.kind;
+            self.flush();
+            self.current.kind = kind;
+        }
+        self.space();
+    }
+
+    fn space(&mut self) {
+        if !self.current.text.is_empty() && !self.current.text.ends_with(' ') {
+            self.current.text.push(' ');
+            self.current.chars += 1;
+        }
+    }
+
+    fn flush(&mut self) {
+        let mut block = std::mem::take(&mut self.current);
+        if block.text.ends_with(' ') {
+            block.text.pop();
+            block.chars = block.chars.saturating_sub(1);
+        }
+        if !block.text.is_empty() {
+            self.blocks.push(block);
+        }
+    }
+}
+
+fn kind(name: &str) -> Kind {
+    match name {
+        "p" | "blockquote" | "pre" | "dd" => Kind::Paragraph,
+        "h1" => Kind::Title,
+        "h2" | "h3" | "h4" | "h5" | "h6" => Kind::Heading,
+        "ul" | "ol" | "dl" => Kind::List,
+        "table" => Kind::Table,
+        "tr" => Kind::Row,
+        "div" | "section" | "main" | "td" => Kind::Division,
+        _ => Kind::Other,
+    }
+}
+
+/// Elements whose text is never part of what an article says.
+fn is_silent(name: &str) -> bool {
+    matches!(
+        name,
+        "head"
+            | "script"
+            | "style"
+            | "template"
+            | "svg"
+            | "button"
+            | "select"
+            | "textarea"
+            | "label"
+            | "iframe"
+            | "object"
+            | "audio"
+            | "video"
+            | "canvas"
+            | "map"
+            | "math"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(inner: &str) -> Vec<String> {
+        let outline = read(&Document::from(format!("<html><head><title>x</title></head><body>{inner}</body></html>")));
+        outline.blocks.into_iter().map(|block| block.text).collect()
+    }
+
+    #[test]
+    fn text_is_parted_into_its_lines() {
+        for (html, expected) in [
+            ("<p>One <b>two</b><br>three</p>four<div>five</div>", vec!["One two three", "four", "five"]),
+            ("<div>One.<br><br>Two.<br> <br>Three.</div>", vec!["One.", "Two.", "Three."]),
+            ("<table><tr><td>a<td>b<tr><td>c</table>", vec!["a b", "c"]),
+            ("<table><tr><td><p>a</p><p>b</p></td></tr></table>", vec!["a", "b"]),
+            ("<ul><li>a<li>b</ul><script>x</script><svg><text>y</text></svg>", vec!["a", "b"]),
+            ("<p><time>10 May</time></p><p>It began on <time>10 May</time>.</p>", vec!["It began on 10 May."]),
+            ("<p>It fell.<span class=share-count>12</span></p>", vec!["It fell."]),
+        ] {
+            assert_eq!(lines(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn elements_know_their_blocks_and_links_their_share() {
+        let outline = read(&Document::from("<body><h1>T</h1><div><p>a <a href=/>bcd</a></p><p>e</p></div></body>"));
+        let division = outline.parts.iter().find(|part| part.kind == Kind::Division).unwrap();
+        assert_eq!(division.blocks, 1..3);
+        let block = &outline.blocks[1];
+        assert_eq!((block.chars, block.linked, block.kind), (5, 3, Kind::Paragraph));
+    }
+}
