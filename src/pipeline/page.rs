@@ -233,7 +233,13 @@ pub(super) fn from_article(
         .clone()
         .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
     let pieces = passages(&article);
-    let published = article.published_at.or(told.published_at).filter(|date| *date <= now);
+    // A day guessed from the page yields to the one that the provider tells.
+    let published = if article.date_is_guess {
+        told.published_at.or(article.published_at)
+    } else {
+        article.published_at.or(told.published_at)
+    };
+    let published = published.filter(|date| *date <= now);
     // A redirect to another site is evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
     PreparedPage {

@@ -338,6 +338,7 @@ fn dates_of_htmldate() {
         picked.iter().flat_map(|(_, row)| places.map(|place| format!("{place}/{}", name(row)))).collect();
     let unpacked = unpack(&folder.join("html_tests.tar.gz"), &members);
     let (mut right, mut wrong, mut none) = (0_usize, 0_usize, 0_usize);
+    let (mut guesses, mut guessed) = (0_usize, 0_usize);
     let mut notes = Vec::new();
     for (address, row) in picked {
         let file =
@@ -346,7 +347,10 @@ fn dates_of_htmldate() {
         // A page may be too short for an article and still carry a date: only the metadata is asked here, for the day as it
         // is written (the labels are days of the pages' own zones).
         let found = super::published_of(&std::fs::read(file).unwrap(), &url);
-        let found = found.map(|at| at.format("%Y-%m-%d").to_string());
+        let is_guess = found.is_some_and(|(_, is_guess)| is_guess);
+        let found = found.map(|(day, _)| day.to_string());
+        guesses += usize::from(is_guess);
+        guessed += usize::from(is_guess && found.as_deref() == row["date"].as_str());
         match found {
             Some(day) if Some(day.as_str()) == row["date"].as_str() => right += 1,
             Some(day) => {
@@ -362,7 +366,7 @@ fn dates_of_htmldate() {
     let precision = right as f64 / (right + wrong).max(1) as f64;
     let recall = right as f64 / (right + none).max(1) as f64;
     eprintln!(
-        "htmldate_eval: {right} right, {wrong} wrong, {none} none; P {precision:.3} R {recall:.3} F {:.3} accuracy {:.3}\n  {}",
+        "htmldate_eval: {right} right, {wrong} wrong, {none} none; P {precision:.3} R {recall:.3} F {:.3} accuracy {:.3}; {guessed} of {guesses} guesses right\n  {}",
         f_score(precision, recall),
         right as f64 / (right + wrong + none).max(1) as f64,
         notes.join("\n  ")

@@ -1,66 +1,16 @@
 //! Who says this, when, in which language, and from where: JSON-LD first, then meta tags, microdata, visible dates and
 //! the address.
 
-use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::dates::ParsedDate;
 use super::json_ld::{self, addresses, boolean, string, types};
-use super::page::{DateKind, Page, language_code};
-use super::{dates, text};
+use super::page::{Page, language_code};
+use super::publication::{self, Publication};
+use super::text;
 
 /// Article types beside those whose name ends in `Article` or `Posting`.
 const ARTICLE_TYPES: [&str; 6] = ["Report", "TechArticle", "ClaimReview", "Review", "CreativeWork", "Analysis"];
-
-/// The tags a maintained extractor looks at for the publication date, the most trustworthy first.
-const PUBLISHED_TAGS: [&str; 34] = [
-    "article:published_time",
-    "article:published",
-    "article:published_date",
-    "article:post_date",
-    "article.published",
-    "og:published_time",
-    "og:article:published_time",
-    "og:pubdate",
-    "og:regdate",
-    "mediator_published_time",
-    "datepublished",
-    "rnews:datepublished",
-    "bt:pubdate",
-    "parsely-pub-date",
-    "sailthru.date",
-    "cxenseparse:recs:publishtime",
-    "cxenseparse:publishtime",
-    "pubdate",
-    "publishdate",
-    "publish_date",
-    "publish-date",
-    "publication_date",
-    "citation_date",
-    "citation_publication_date",
-    "dcterms.issued",
-    "dc.date.issued",
-    "dcterms.created",
-    "dc.date.created",
-    "dc.date",
-    "dcterms.date",
-    "date",
-    "video:release_date",
-    "created",
-    "timestamp",
-];
-const MODIFIED_TAGS: [&str; 9] = [
-    "article:modified_time",
-    "og:updated_time",
-    "og:modified_time",
-    "article:modified",
-    "datemodified",
-    "dcterms.modified",
-    "dc.date.modified",
-    "last-modified",
-    "lastmod",
-];
 
 /// Everything about a page but its text.
 #[derive(Debug, Default)]
@@ -69,8 +19,7 @@ pub(super) struct Metadata {
     pub(super) site_name: Option<String>,
     pub(super) author: Option<String>,
     pub(super) publisher: Option<String>,
-    pub(super) published: Option<ParsedDate>,
-    pub(super) modified_at: Option<DateTime<Utc>>,
+    pub(super) publication: Publication,
     pub(super) language: Option<String>,
     pub(super) canonical: Option<Url>,
     pub(super) based_on: Vec<String>,
@@ -102,12 +51,12 @@ pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Meta
         .flatten()
         .filter(|name| !name.is_empty())
         .collect();
-    let (published, modified) = published_and_modified(page, nodes, article, url);
+    let title = title(page, article, &names);
+    let publication = publication::read(page, nodes, article, title.as_deref(), url);
     Metadata {
-        title: title(page, article, &names),
+        title,
         author: author(page, article),
-        published,
-        modified_at: modified.map(|date| date.at),
+        publication,
         language: language(page, nodes, article),
         based_on: article.and_then(|node| node.get("isBasedOn")).map(addresses).unwrap_or_default(),
         description: of_article("description")
@@ -188,18 +137,27 @@ fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[&str]) -> O
     let stated =
         page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
     let heading = page.headings.iter().find(|heading| heading.chars().count() >= 8);
-    // Some cut the headline for search engines; the page's own is then longer and begins the same.
+    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
     if let (Some(headline), Some(full)) = (&headline, heading) {
+        // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the
+        // same.
         let cut = headline.trim_end_matches(['.', '…']);
-        if headline.len() < full.len() && full.starts_with(cut) {
+        let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
+        // A headline that only repeats the title tag is worded for search engines, where the page is headed and shared
+        // under other words.
+        let for_search = of_tag.as_deref().is_some_and(|tag| same_letters(tag, headline))
+            && stated.as_deref().is_some_and(|title| !same_letters(title, headline));
+        if (may_be_cut && headline.len() < full.len() && full.starts_with(cut))
+            || (for_search && !same_letters(full, headline))
+        {
             return Some(full.clone());
         }
     }
-    // A heading that the title tag repeats is the article's own wording.
-    let confirmed = heading.filter(|heading| {
-        tag.contains(heading.as_str()) || stated.as_deref().is_some_and(|title| title.contains(heading.as_str()))
+    // A heading that the shared title repeats, or else the title tag, is the article's own wording.
+    let confirmed = heading.filter(|heading| match &stated {
+        Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
+        None => tag.contains(heading.as_str()),
     });
-    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
     headline
         .or_else(|| confirmed.cloned())
         .or(stated)
@@ -211,8 +169,6 @@ fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[&str]) -> O
 /// Takes the site's name off a title's end ("… | Reuters", "… - BBC News"). `names` are the site's names as stated, and
 /// the label of its domain.
 fn without_site(title: &str, names: &[&str]) -> String {
-    let letters =
-        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
         let Some((head, tail)) = title.rsplit_once(separator) else { continue };
         let tail_letters = letters(tail);
@@ -230,6 +186,14 @@ fn without_site(title: &str, names: &[&str]) -> String {
         }
     }
     title.to_owned()
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn same_letters(left: &str, right: &str) -> bool {
+    letters(left) == letters(right)
 }
 
 fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
@@ -300,50 +264,6 @@ pub(super) fn language_that_fits(language: Option<String>, paragraphs: &[String]
     (!contradicted).then_some(language)
 }
 
-fn published_and_modified(
-    page: &Page,
-    nodes: &[Map<String, Value>],
-    article: Option<&Map<String, Value>>,
-    url: &Url,
-) -> (Option<ParsedDate>, Option<ParsedDate>) {
-    let stated = |node: &Map<String, Value>, key: &str| string(node, key).and_then(|text| dates::parse_dated(&text));
-    let in_nodes = |key: &str| {
-        article.and_then(|node| stated(node, key)).or_else(|| {
-            let pages = nodes
-                .iter()
-                .filter(|node| types(node).iter().any(|name| matches!(*name, "WebPage" | "VideoObject" | "ItemPage")));
-            pages.into_iter().find_map(|node| stated(node, key))
-        })
-    };
-    let in_tags = |tags: &[&str]| tags.iter().find_map(|tag| page.meta(&[tag]).and_then(dates::parse_dated));
-    let marked = |kind: DateKind, after_heading: bool| {
-        page.dates
-            .iter()
-            .filter(|mark| mark.kind == kind && (mark.after_heading || !after_heading))
-            .find_map(|mark| dates::parse_dated(&mark.value))
-    };
-    let within = |kind: DateKind| {
-        let of_kind = |mark: &&super::page::DateMark| mark.kind == kind && mark.after_heading;
-        page.dates.iter().filter(of_kind).find_map(|mark| dates::date_within(&mark.value))
-    };
-    let modified =
-        in_nodes("dateModified").or_else(|| in_tags(&MODIFIED_TAGS)).or_else(|| marked(DateKind::Modified, false));
-    let published = in_nodes("datePublished")
-        .or_else(|| in_nodes("uploadDate"))
-        .or_else(|| in_tags(&PUBLISHED_TAGS))
-        .or_else(|| marked(DateKind::Published, false))
-        .or_else(|| in_nodes("dateCreated"))
-        .or_else(|| marked(DateKind::Time, true))
-        .or_else(|| dates::date_in_path(url.path()))
-        .or_else(|| marked(DateKind::Labelled, true))
-        .or_else(|| marked(DateKind::Time, false))
-        .or_else(|| marked(DateKind::Labelled, false))
-        .or_else(|| marked(DateKind::Line, true))
-        .or_else(|| within(DateKind::Labelled))
-        .or_else(|| within(DateKind::Line));
-    (published, modified)
-}
-
 /// The page's own word for its address: the canonical link, else `og:url`. A link to a home page from an inner page is
 /// a template's mistake and says nothing. Another host's address is kept: it names the origin of a copy.
 fn canonical(page: &Page, url: &Url) -> Option<Url> {
@@ -361,6 +281,7 @@ mod tests {
     use dom_query::Document;
 
     use super::*;
+    use crate::reading::dates::ParsedDate;
     use crate::reading::{json_ld, page};
 
     fn metadata(html: &str, url: &str) -> Metadata {
@@ -369,8 +290,8 @@ mod tests {
         read(&page, &nodes, &Url::parse(url).unwrap())
     }
 
-    fn day(at: Option<DateTime<Utc>>) -> String {
-        at.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default()
+    fn day(date: Option<ParsedDate>) -> String {
+        date.map(|date| date.day.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -385,7 +306,7 @@ mod tests {
         );
         assert_eq!(found.title.as_deref(), Some("Own story"));
         assert_eq!(
-            (day(found.published.map(|date| date.at)).as_str(), day(found.modified_at).as_str()),
+            (day(found.publication.published).as_str(), day(found.publication.modified).as_str()),
             ("2021-02-03", "2021-02-04")
         );
         assert_eq!(found.author.as_deref(), Some("Ann, Bob"));
@@ -394,43 +315,6 @@ mod tests {
         assert_eq!(found.based_on, ["https://wire.example/1"]);
         assert_eq!(found.accessible_for_free, Some(false));
         assert_eq!(found.article_type.as_deref(), Some("NewsArticle"));
-    }
-
-    #[test]
-    fn every_date_tag_is_read_and_modified_stays_apart() {
-        for tag in PUBLISHED_TAGS {
-            let found = metadata(&format!(r#"<meta name="{tag}" content="2021-02-03">"#), "https://a.example/x");
-            assert_eq!(
-                (day(found.published.map(|date| date.at)).as_str(), found.modified_at),
-                ("2021-02-03", None),
-                "{tag}"
-            );
-        }
-        for tag in MODIFIED_TAGS {
-            let found = metadata(&format!(r#"<meta property="{tag}" content="2021-02-03">"#), "https://a.example/x");
-            assert_eq!(
-                (found.published.map(|date| date.at), day(found.modified_at).as_str()),
-                (None, "2021-02-03"),
-                "{tag}"
-            );
-        }
-    }
-
-    #[test]
-    fn dates_fall_back_in_order() {
-        let path = "https://a.example/2020/05/06/x";
-        let day_of = |html: &str, url: &str| day(metadata(html, url).published.map(|date| date.at));
-        assert_eq!(day_of(r#"<body><h1>T</h1><time datetime="2021-02-03">x</time>"#, path), "2021-02-03");
-        assert_eq!(day_of(r#"<body><span itemprop="datePublished" content="2021-02-03"></span>"#, path), "2021-02-03");
-        assert_eq!(day_of(r#"<body><span class="date">20.11.2026</span><h1>T</h1>"#, path), "2020-05-06");
-        assert_eq!(
-            day_of(
-                r#"<body><span class="date">20.11.2026</span><h1>T</h1><p class="post-date">3 мая 2021</p>"#,
-                "https://a.example/x"
-            ),
-            "2021-05-03"
-        );
-        assert_eq!(day_of(r#"<meta name="date" content="0000-00-00"><body>"#, "https://a.example/x"), "");
     }
 
     #[test]
@@ -451,6 +335,25 @@ mod tests {
             title("<title>The Paper: Rain falls in Spain</title><body><h1>Rain falls in Spain</h1>"),
             "Rain falls in Spain"
         );
+    }
+
+    #[test]
+    fn headings_are_right_against_headlines_for_search_engines() {
+        let title = |headline: &str, shared: &str, tag: &str, heading: &str| {
+            let html = format!(
+                r#"<title>{tag}</title><meta property="og:title" content="{shared}"><script type="application/ld+json">
+                {{"@type":"NewsArticle","headline":"{headline}"}}</script><body><h1>{heading}</h1>"#
+            );
+            metadata(&html, "https://a.example/x").title.unwrap_or_default()
+        };
+        let (own, search) = ("Where the rain went", "Rain in Spain: all you must know");
+        assert_eq!(title(search, own, search, own), own);
+        assert_eq!(title(search, "Third words for it", search, own), own);
+        assert_eq!(title(search, own, own, own), search, "the publisher's own word");
+        assert_eq!(title(own, search, search, own), own);
+        assert_eq!(title("Where the rain…", search, search, own), own);
+        assert_eq!(title("Where the rain", search, search, own), "Where the rain");
+        assert_eq!(title("", search, own, own), search);
     }
 
     #[test]

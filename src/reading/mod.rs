@@ -1,8 +1,8 @@
 //! Reads a fetched page: bytes in, article out.
 //!
 //! `charset` decodes, `nesting` guards the parser, `page` walks the document once, `json_ld` and `claim_review` read the
-//! markup, `metadata` says who, when and where, `outline` flattens the page, `naming`, `frame` and `boilerplate` say
-//! which part of it is the article, `main_text` takes the best text, `junk` refuses walls and errors, `passages`
+//! markup, `metadata` says who and where, `publication` when, `outline` flattens the page, `naming`, `frame` and
+//! `boilerplate` say which part of it is the article, `main_text` takes the best text, `junk` refuses walls and errors, `passages`
 //! cuts the text into what a model can judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of
 //! documentation and code into sections.
 //!
@@ -30,6 +30,7 @@ mod orders;
 mod outline;
 mod page;
 mod passages;
+mod publication;
 mod text;
 
 #[cfg(test)]
@@ -71,6 +72,8 @@ pub struct Article {
     pub publisher: Option<String>,
     /// As stated; may lie in the future. Midnight UTC where only a day was given.
     pub published_at: Option<DateTime<Utc>>,
+    /// `published_at` is neither stated nor in the address nor beside the heading: four times of five it is right.
+    pub date_is_guess: bool,
     pub modified_at: Option<DateTime<Utc>>,
     /// ISO 639-1, as the page states it; `None` when it says nothing or its text is in another script.
     pub language: Option<String>,
@@ -140,8 +143,9 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
         site_name: stated.site_name,
         author: stated.author,
         publisher: stated.publisher,
-        published_at: stated.published.map(|date| date.at),
-        modified_at: stated.modified_at,
+        published_at: stated.publication.published.map(|date| date.at),
+        date_is_guess: stated.publication.is_guess,
+        modified_at: stated.publication.modified.map(|date| date.at),
         canonical: stated.canonical,
         based_on: stated.based_on,
         description: stated.description,
@@ -155,12 +159,13 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     })
 }
 
-/// The day of publication alone, for measuring it on pages that are no articles.
+/// The day of publication alone and whether it is a guess, for measuring it on pages that are no articles.
 #[cfg(test)]
-fn published_of(bytes: &[u8], url: &Url) -> Option<chrono::NaiveDate> {
+fn published_of(bytes: &[u8], url: &Url) -> Option<(chrono::NaiveDate, bool)> {
     let (decoded, _, _) = decode(bytes, None);
     let page = page::read(&Document::from(nesting::limit(&decoded).as_ref()));
-    metadata::read(&page, &json_ld::read(&page.json_ld).nodes, url).published.map(|date| date.day)
+    let found = metadata::read(&page, &json_ld::read(&page.json_ld).nodes, url).publication;
+    found.published.map(|date| (date.day, found.is_guess))
 }
 
 /// A plain text file: blank lines part its paragraphs.

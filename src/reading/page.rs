@@ -1,12 +1,11 @@
 //! One walk over the document that notes everything the other readers ask for, so that a page is walked once and not
 //! once per question.
 
-use std::borrow::Cow;
-use std::sync::LazyLock;
+mod date_marks;
 
 use dom_query::{Document, NodeData, NodeId, NodeRef};
-use regex::Regex;
 
+pub(super) use self::date_marks::{DateKind, DateMark};
 use super::text;
 
 /// More of one kind than a written page has; the rest is noise or an attack.
@@ -34,8 +33,10 @@ pub(super) struct Page {
     pub(super) review_scopes: Vec<NodeId>,
     /// The first element with `itemprop=articleBody`.
     pub(super) body_scope: Option<NodeId>,
-    /// Short lines seen behind the first heading.
-    lines: usize,
+    /// Headings of the first four ranks.
+    pub(super) heads: Vec<Heading>,
+    /// Characters of text walked so far, white space left out.
+    walked: usize,
     pub(super) has_password_field: bool,
     /// Markers of bot walls and captchas in scripts and attributes.
     pub(super) has_challenge: bool,
@@ -49,44 +50,30 @@ pub(super) struct Page {
     pub(super) has_parking: bool,
 }
 
-/// A date somewhere in the page and how far it can be trusted.
-#[derive(Debug, Clone)]
-pub(super) struct DateMark {
-    pub(super) kind: DateKind,
-    pub(super) value: String,
-    /// Whether the first heading stood before it: the header's "today" comes earlier.
-    pub(super) after_heading: bool,
+/// A heading and where it stands.
+#[derive(Debug)]
+pub(super) struct Heading {
+    pub(super) text: String,
+    /// Of the first rank.
+    pub(super) is_first: bool,
+    /// Characters of text before it, white space left out.
+    pub(super) at: usize,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DateKind {
-    /// `itemprop=datePublished`, or `<time pubdate>`.
-    Published,
-    /// `itemprop=dateModified`, or a class that says so.
-    Modified,
-    /// `<time datetime>`.
-    Time,
-    /// Text of a small element whose class speaks of a date.
-    Labelled,
-    /// A short line behind the heading that may be a date.
-    Line,
-}
-
-static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:^|[\s_-])(?:(?:post|entry|article|pub|news|item|story|content)?(?:date|datum|time|fecha|dato)|(?:date|time)stamp|published|posted|pubdate|dateline|byline|meta|postmeta|postinfo|dat)(?:$|[\s_-])").ok()
-});
-static MODIFIED_CLASS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)modif|updat|aktualis|lastchange|edited|maj\b|comment").ok());
 
 /// Walks the document once.
 pub(super) fn read(document: &Document) -> Page {
     let mut page = Page::default();
-    let mut in_body = false;
+    let (mut in_body, mut unread) = (false, None);
     for node in document.root().descendants_it() {
         let Some(element) = node.element_ref() else {
-            page.note_line(&node);
+            if in_body && (unread.is_none() || unread != node.parent().map(|parent| parent.id)) {
+                page.note_text(&node);
+            }
             continue;
         };
+        if matches!(&*element.name.local, "script" | "style" | "noscript" | "template" | "textarea") {
+            unread = Some(node.id);
+        }
         let attribute = |name: &str| -> Option<&str> {
             element.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
         };
@@ -95,10 +82,12 @@ pub(super) fn read(document: &Document) -> Page {
             "body" => in_body = true,
             "meta" => page.note_meta(&attribute),
             "link" => page.note_link(attribute("rel"), attribute("href")),
-            // An icon inside the page may carry a title of its own.
-            "title" if !in_body && page.title.is_none() => page.title = Some(bounded_text(&node, 1_000)),
+            // An icon inside the page may carry a title of its own; a broken head may end before the page's.
+            "title" if page.title.is_none() && (!in_body || !is_drawn(&node)) => {
+                page.title = Some(bounded_text(&node, 1_000))
+            }
             "script" => page.note_script(&node, attribute("type"), attribute("src")),
-            "h1" if page.headings.len() < 4 => page.headings.push(bounded_text(&node, 500)),
+            "h1" | "h2" | "h3" | "h4" if page.heads.len() < 60 => page.note_heading(&node, &element.name.local),
             "input" if attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password")) => {
                 page.has_password_field = true;
             }
@@ -138,6 +127,14 @@ impl Page {
         })
     }
 
+    fn note_heading(&mut self, node: &NodeRef<'_>, name: &str) {
+        let heading = bounded_text(node, 500);
+        if name == "h1" && self.headings.len() < 4 {
+            self.headings.push(heading.clone());
+        }
+        self.heads.push(Heading { text: heading, is_first: name == "h1", at: self.walked });
+    }
+
     fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
         let Some(content) = attribute("content").or_else(|| attribute("value")) else { return };
         let content = text::plain(text::cut(content, 5_000));
@@ -174,100 +171,10 @@ impl Page {
                 self.has_challenge |= is_challenge(text::cut(contents, 4_000));
                 self.has_parking |= is_parking(text::cut(contents, 4_000));
                 self.leaves_by_script |= contents.len() < 2_000 && leaves(contents);
+                self.note_script_date(contents);
             }
         });
     }
-
-    /// Short text behind the first heading that holds a year: only lines in the article's head, not lists of others.
-    fn note_line(&mut self, node: &NodeRef<'_>) {
-        if self.headings.is_empty() || self.lines >= 120 {
-            return;
-        }
-        let line = node.query_or(None, |inner| match &inner.data {
-            NodeData::Text { contents } if (8..=80).contains(&contents.trim().len()) => Some(text::collapse(contents)),
-            _ => None,
-        });
-        let Some(value) = line else { return };
-        self.lines += 1;
-        if value.bytes().filter(u8::is_ascii_digit).count() >= 5
-            && value.bytes().filter(u8::is_ascii_digit).count() <= 14
-        {
-            self.dates.push(DateMark { kind: DateKind::Line, value, after_heading: true });
-        }
-    }
-
-    fn note_date<'a>(&mut self, node: &NodeRef<'_>, name: &str, attribute: &impl Fn(&str) -> Option<&'a str>) {
-        let property = attribute("itemprop").unwrap_or_default();
-        let (class, id) = (parted(attribute("class").unwrap_or_default()), parted(attribute("id").unwrap_or_default()));
-        let (class, id) = (class.as_ref(), id.as_ref());
-        let is_match =
-            |regex: &Option<Regex>, text: &str| !text.is_empty() && regex.as_ref().is_some_and(|r| r.is_match(text));
-        let says_modified = is_match(&MODIFIED_CLASS, class) || is_match(&MODIFIED_CLASS, id);
-        let kind = if property.contains("datePublished") || attribute("pubdate").is_some() || property == "dateCreated"
-        {
-            DateKind::Published
-        } else if property.contains("dateModified") {
-            DateKind::Modified
-        } else if name == "time" {
-            if says_modified { DateKind::Modified } else { DateKind::Time }
-        } else if matches!(
-            name,
-            "h2" | "h3"
-                | "h4"
-                | "h5"
-                | "dd"
-                | "dt"
-                | "header"
-                | "footer"
-                | "section"
-                | "span"
-                | "div"
-                | "p"
-                | "abbr"
-                | "small"
-                | "li"
-                | "em"
-                | "a"
-                | "i"
-                | "b"
-                | "strong"
-                | "h6"
-                | "td"
-        ) && (is_match(&DATE_CLASS, class) || is_match(&DATE_CLASS, id))
-        {
-            if says_modified { DateKind::Modified } else { DateKind::Labelled }
-        } else {
-            return;
-        };
-        let stated = attribute("datetime")
-            .or_else(|| attribute("content"))
-            .or_else(|| (name == "abbr").then(|| attribute("title")).flatten());
-        let value = match stated.filter(|value| !value.trim().is_empty()) {
-            Some(value) => value.to_owned(),
-            None => bounded_text(node, 130),
-        };
-        // What fills the bound is a block of text, not a date line.
-        if value.len() < 130 && value.chars().any(|c| c.is_ascii_digit()) {
-            self.dates.push(DateMark { kind, value, after_heading: !self.headings.is_empty() });
-        }
-    }
-}
-
-/// `itemPostDate` as `item-Post-Date`.
-fn parted(name: &str) -> Cow<'_, str> {
-    if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Cow::Borrowed(name);
-    }
-    let mut parted = String::with_capacity(name.len() + 4);
-    let mut after_small = false;
-    for letter in name.chars() {
-        if after_small && letter.is_ascii_uppercase() {
-            parted.push('-');
-        }
-        after_small = letter.is_ascii_lowercase();
-        parted.push(letter);
-    }
-    Cow::Owned(parted)
 }
 
 fn is_challenge(text: &str) -> bool {
@@ -291,6 +198,11 @@ fn is_challenge(text: &str) -> bool {
     ]
     .iter()
     .any(|mark| text.contains(mark))
+}
+
+fn is_drawn(node: &NodeRef<'_>) -> bool {
+    std::iter::successors(node.parent(), NodeRef::parent)
+        .any(|above| above.element_ref().is_some_and(|element| &*element.name.local == "svg"))
 }
 
 /// The words of the whole page, the first of them where it is long. Walls are short.
@@ -425,6 +337,7 @@ mod tests {
             marks,
             [
                 (DateKind::Labelled, "Today 20.11.2026", false),
+                (DateKind::Line, "Today 20.11.2026", false),
                 (DateKind::Labelled, "18 Nov 2026", true),
                 (DateKind::Line, "18 Nov 2026", true),
                 (DateKind::Time, "2026-11-18", true)
