@@ -84,7 +84,7 @@ pub(super) fn read(document: &Document) -> Page {
             "link" => page.note_link(attribute("rel"), attribute("href")),
             // An icon inside the page may carry a title of its own; a broken head may end before the page's.
             "title" if page.title.is_none() && (!in_body || !is_drawn(&node)) => {
-                page.title = Some(bounded_text(&node, 1_000))
+                page.title = Some(bounded_text(&node, 1_000));
             }
             "script" => page.note_script(&node, attribute("type"), attribute("src")),
             "h1" | "h2" | "h3" | "h4" if page.heads.len() < 60 => page.note_heading(&node, &element.name.local),

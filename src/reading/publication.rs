@@ -112,7 +112,6 @@ pub(super) fn read(
     let last = stated.zip(modified).map(|(stated, modified)| stated.day.max(modified.day) + Days::new(1));
     let told = in_title_tag(page).filter(|told| stated.is_none_or(|stated| told.day <= stated.day + Days::new(1)));
     let shown = told.or_else(|| shown(page, title, modified)).filter(|shown| last.is_none_or(|last| shown.day <= last));
-    if stated.is_none() && shown.is_none() && dates::date_in_path(url.path()).is_none() {}
     let known = match (stated, dates::date_in_path(url.path()), shown) {
         (Some(stated), Some(path), _) if within_a_day(&stated, &path) => Some(on_day(stated, path)),
         (Some(stated), _, Some(shown)) => Some(on_day(stated, shown)),

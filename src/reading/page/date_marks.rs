@@ -86,7 +86,7 @@ static IN_SCRIPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"^"(?:date_?[Pp]ublished|(?:first_?)?[Pp]ublished(?:_?(?:[Aa]t|[Dd]ate|[Tt]ime|[Oo]n))?|[Pp]ublish_?[Dd]ate)"\s*:\s*"(\d{4}-\d{2}-\d{2}[^"]{0,30})""#).ok()
 });
 
-fn is_match(regex: &Option<Regex>, text: &str) -> bool {
+fn is_match(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
     !text.is_empty() && regex.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
