@@ -1,4 +1,4 @@
-//! Translation of queries: a LibreTranslate server, or a language model behind an OpenAI-compatible one.
+//! Translation of queries: a `LibreTranslate` server, or a language model behind an OpenAI-compatible one.
 //!
 //! What is translated is words of an item, and items are written by anyone: the model gets them as a JSON field and is told
 //! that they are data, and its answer is used for a search alone, when it is one line of the same figures and no longer than
@@ -66,7 +66,7 @@ pub trait Translator: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Translation, AskError>>;
 }
 
-/// The translator that is configured; LibreTranslate before a language model, which costs more.
+/// The translator that is configured; `LibreTranslate` before a language model, which costs more.
 pub fn configured(
     translate: &TranslateConfig,
     llm: &LlmConfig,
@@ -111,7 +111,7 @@ fn at(base: &Url, path: &str) -> Url {
     url
 }
 
-/// A LibreTranslate server.
+/// A `LibreTranslate` server.
 #[derive(Debug)]
 struct LibreTranslate {
     url: Url,

@@ -38,19 +38,19 @@ static ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
     set(&[
         // What stands elsewhere is to be forgotten. Reports of people who ignored something are no orders.
         r#"(?i)(?:^|[.,;:!(«„“"]\s*|(?-u:\b)(?:please|now|and|must|should)\s+)(?:ignore|disregard|forget|override)\s(?:\w+\s){0,3}?(?:above|instructions?|prompts?|everything(?: else| before| above)?|(?:previous|prior|preceding|earlier|other|foregoing) (?:\w+ )?(?:instructions?|prompts?|text|content|context|sources|passages|evidence|messages?|rules|directions|guidelines|statements))(?-u:\b)"#,
-        r#"(?i)(?:^|[\s,;:«„(])(?:про)?(?:игнорир|ігнор)уй(?:те)?\s(?:\S+\s){0,3}?(?:выше|вышесказанн|предыдущ|прежн|инструкци|указани|остальн|вище|попередн|інструкці|вказівк|решт)"#,
-        r#"(?i)(?:^|[\s,;:«„(])(?:забудьт?е?|не обращайт?е? внимания на|не зважайт?е? на)\s(?:\S+\s){0,3}?(?:выше|предыдущ|инструкци|указани|вище|попередн|інструкці|вказівк)"#,
+        r"(?i)(?:^|[\s,;:«„(])(?:про)?(?:игнорир|ігнор)уй(?:те)?\s(?:\S+\s){0,3}?(?:выше|вышесказанн|предыдущ|прежн|инструкци|указани|остальн|вище|попередн|інструкці|вказівк|решт)",
+        r"(?i)(?:^|[\s,;:«„(])(?:забудьт?е?|не обращайт?е? внимания на|не зважайт?е? на)\s(?:\S+\s){0,3}?(?:выше|предыдущ|инструкци|указани|вище|попередн|інструкці|вказівк)",
         // A verdict is dictated.
         r#"(?i)(?:^|[.,;:!(«„“"]\s*|(?-u:\b)(?:please|now|and|must|should)\s+)(?:mark|label|classify|rate|treat|judge|score|report|return|answer|output|respond|consider|say)(?-u:\b)[^.!?]{0,40}?(?-u:\b)(?:this|the|that|any|every) (?:claim|statement|assertion)s?(?-u:\b)[^.!?]{0,30}?(?-u:\b)(?:as|is|to be|are)(?-u:\b)[^.!?]{0,20}?(?-u:\b)(?:true|false|supported|refuted|verified|correct|entail\w*|contradict\w*)(?-u:\b)"#,
-        r#"(?i)^\W*(?:so |therefore,? )?(?:this|the) (?:claim|statement) (?:(?:above|below|under review|being checked|in question) )?(?:is|was) (?:completely |absolutely |entirely )?(?:true|correct|supported|verified|accurate)\W*$"#,
-        r#"(?i)^\W*(?:это|данное|проверяемое) утверждение\s(?:\S+\s)?(?:верно|правдиво|истинно|правда|подтверждено)\W*$"#,
-        r#"(?i)^\W*(?:це|дане|перевірюване) твердження\s(?:\S+\s)?(?:правдиве|вірне|правильне|істинне|правда|підтверджене)\W*$"#,
-        r#"(?i)(?:^|[\s,;:«„(])(?:считай|отметь|признай|ответь|вважай|познач|визнай|відповідай)(?:те)?\s[^.!?]{0,40}?(?:утверждени|твердженн)\S*[^.!?]{0,30}?(?:верн|правд|истин|ложн|подтвержд|вірн|істин|хибн|підтвердж)"#,
+        r"(?i)^\W*(?:so |therefore,? )?(?:this|the) (?:claim|statement) (?:(?:above|below|under review|being checked|in question) )?(?:is|was) (?:completely |absolutely |entirely )?(?:true|correct|supported|verified|accurate)\W*$",
+        r"(?i)^\W*(?:это|данное|проверяемое) утверждение\s(?:\S+\s)?(?:верно|правдиво|истинно|правда|подтверждено)\W*$",
+        r"(?i)^\W*(?:це|дане|перевірюване) твердження\s(?:\S+\s)?(?:правдиве|вірне|правильне|істинне|правда|підтверджене)\W*$",
+        r"(?i)(?:^|[\s,;:«„(])(?:считай|отметь|признай|ответь|вважай|познач|визнай|відповідай)(?:те)?\s[^.!?]{0,40}?(?:утверждени|твердженн)\S*[^.!?]{0,30}?(?:верн|правд|истин|ложн|подтвержд|вірн|істин|хибн|підтвердж)",
         // The reader is told what it is.
-        r#"(?i)(?-u:\b)you are (?:now )?(?:a|an|the) (?:\w+[ -]){0,2}?(?:fact[- ]?checker|language model|ai|assistant|verifier|classifier|llm|chatbot)(?-u:\b)"#,
-        r#"(?i)(?:^|[\s,;:«„(])(?:ты|вы|ти|ви)\s(?:[—–-]\s|теперь\s|тепер\s|есть\s|є\s){0,2}(?:фактчекер|языков\S+ модел|мовн\S+ модел|помощник|ассистент|асистент)"#,
-        r#"(?i)^\W*(?:system|assistant|user) (?:prompt|message|note):"#,
-        r#"(?i)<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>"#,
+        r"(?i)(?-u:\b)you are (?:now )?(?:a|an|the) (?:\w+[ -]){0,2}?(?:fact[- ]?checker|language model|ai|assistant|verifier|classifier|llm|chatbot)(?-u:\b)",
+        r"(?i)(?:^|[\s,;:«„(])(?:ты|вы|ти|ви)\s(?:[—–-]\s|теперь\s|тепер\s|есть\s|є\s){0,2}(?:фактчекер|языков\S+ модел|мовн\S+ модел|помощник|ассистент|асистент)",
+        r"(?i)^\W*(?:system|assistant|user) (?:prompt|message|note):",
+        r"(?i)<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>",
     ])
 });
 

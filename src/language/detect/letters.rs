@@ -65,12 +65,8 @@ mod tests {
     /// English and other runs: lines of the half that teaches (1) or of the other (0).
     fn lines(half: usize) -> Option<(Runs, Runs)> {
         let (mut english, mut others) = (Vec::new(), Vec::new());
-        shared_data::read("lingua_langid/en/sentences.txt")?;
-        let mut folders: Vec<_> = std::fs::read_dir(shared_data::folder().join("lingua_langid"))
-            .ok()?
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
+        let mut folders: Vec<_> =
+            std::fs::read_dir(shared_data::at("lingua_langid")?).ok()?.flatten().map(|entry| entry.path()).collect();
         folders.sort();
         for folder in folders {
             let Ok(text) = std::fs::read_to_string(folder.join("sentences.txt")) else { continue };

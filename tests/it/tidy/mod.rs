@@ -39,7 +39,7 @@ const ARROW_EXCEPTIONS: [(&str, &str, &str); 1] =
     [("store", "broker", "the table queue of the embedded mode implements the broker's `Queue`")];
 
 /// Libraries that one room hides from the others: (library, rooms, why).
-const CONFINED: [(&str, &[&str], &str); 19] = [
+const CONFINED: [(&str, &[&str], &str); 18] = [
     ("sqlx", &["store"], "SQL is written in one place"),
     ("pglite_oxide", &["store"], "the embedded server is a kind of store"),
     ("lapin", &["broker"], "AMQP is spoken in one place"),
