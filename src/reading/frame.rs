@@ -279,8 +279,8 @@ fn lead(blocks: &[Block], sums: &Sums, frame: &Range<usize>) -> Vec<usize> {
 mod tests {
     use dom_query::Document;
 
-    use super::super::outline;
     use super::*;
+    use crate::reading::outline;
 
     const SENTENCE: &str = "The council voted on Tuesday to build the bridge, and work will begin in the spring.";
 
@@ -327,8 +327,8 @@ mod tests {
             format!("<div class='entry themeform share'>{text}</div>"),
             format!("<form id=aspnetForm><div>{text}</div></form>"),
             // A gallery of captions, and a thread.
-            (0..6).map(|nth| format!("<figure><figcaption>news {nth}: {SENTENCE}</figcaption></figure>")).collect(),
-            (0..6).map(|nth| format!("<div class=comment>news {nth}: {SENTENCE}</div>")).collect(),
+            text.replace("<p>", "<figure><figcaption>").replace("</p>", "</figcaption></figure>"),
+            text.replace("<p>", "<div class=comment>").replace("</p>", "</div>"),
         ] {
             assert_eq!(read(&html).matches("news").count(), 6, "{html}");
         }

@@ -200,9 +200,9 @@ mod tests {
         for (attributes, expected) in [
             (r#"class="entry-content clearfix""#, (Noise::None, Place::Body)),
             (r#"class="articleBody""#, (Noise::None, Place::Body)),
-            (r"itemprop=articleBody", (Noise::None, Place::Body)),
-            (r"id=content", (Noise::None, Place::Content)),
-            (r"role=main", (Noise::None, Place::Main)),
+            ("itemprop=articleBody", (Noise::None, Place::Body)),
+            ("id=content", (Noise::None, Place::Content)),
+            ("role=main", (Noise::None, Place::Main)),
             (r#"class="related-posts""#, (Noise::Certain, Place::Elsewhere)),
             (r#"class="relatedposts""#, (Noise::Certain, Place::Elsewhere)),
             (r#"id="SocialLinks""#, (Noise::Certain, Place::Elsewhere)),
@@ -210,7 +210,7 @@ mod tests {
             (r#"class="article-teaser""#, (Noise::Teaser, Place::Elsewhere)),
             (r#"class="post__date""#, (Noise::Line, Place::Elsewhere)),
             (r#"style="display:none""#, (Noise::Likely, Place::Elsewhere)),
-            (r"role=navigation", (Noise::Certain, Place::Elsewhere)),
+            ("role=navigation", (Noise::Certain, Place::Elsewhere)),
             // Words are compared whole, and what frames the page is not what it has beside it.
             (r#"class="authority header commentary""#, (Noise::None, Place::Elsewhere)),
             (r#"class="elementor-widget-wrap""#, (Noise::None, Place::Elsewhere)),
