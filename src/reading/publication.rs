@@ -303,6 +303,7 @@ mod tests {
             ("<p><a href=/day>28.06.2019</a></p>".to_owned(), "2019-06-28"),
             (format!("<p>{long}</p><p>28 June 2019</p>"), "2019-09-22"),
             ("<p>Updated 28 June 2019</p>".to_owned(), "2019-09-22"),
+            ("<table><tr><th>Died<td>28 June 2019</table>".to_owned(), "2019-09-22"),
             ("<div class=teaser-list><p>28 June 2019</p></div>".to_owned(), "2019-09-22"),
             (format!("<p>On 28 June 2019 <b>it rained</b> {long}</p>"), "2019-09-22"),
         ] {

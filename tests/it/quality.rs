@@ -65,7 +65,7 @@ fn likeliest(p: &StanceProbabilities) -> &'static str {
     }
 }
 
-/// Mean F1 of these labels. In sets that ask only whether it follows, what is not "entail" is "not_entail".
+/// Mean F1 of these labels. In sets that ask only whether it follows, what is not `entail` is `not_entail`.
 fn macro_f1(rows: &[Labelled], said: &[StanceProbabilities], labels: [&str; 2]) -> f64 {
     let called = |p: &StanceProbabilities| match likeliest(p) {
         "neutral" | "contradict" if labels.contains(&"not_entail") => "not_entail",

@@ -48,7 +48,8 @@ static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static MODIFIED_CLASS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)modif|updat|aktualis|lastchange|edited|maj\b|comment").ok());
 /// Words in the names of a page's parts that show other texts.
-const OF_ANOTHER: [&str; 18] = [
+const OF_ANOTHER: [&str; 19] = [
+    "infobox",
     "teaser",
     "teasers",
     "related",
@@ -141,7 +142,14 @@ impl Page {
         } else {
             DateKind::Line
         };
-        self.note_mark(kind, line, is_of_another(node));
+        // A table's days are those of what it is about: births, deaths, battles.
+        let in_table = || {
+            std::iter::successors(node.parent(), NodeRef::parent)
+                .take(4)
+                .any(|above| above.element_ref().is_some_and(|element| matches!(&*element.name.local, "td" | "th")))
+        };
+        let of_another = is_of_another(node) || kind == DateKind::Line && in_table();
+        self.note_mark(kind, line, of_another);
     }
 
     /// The first date of publication in a script's data; pages built by scripts keep theirs there.
