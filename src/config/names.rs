@@ -241,18 +241,6 @@ fn enrichment_keys() -> Vec<Key> {
         Key::named("enrichment.allowlist_only", "ENRICHMENT_ALLOWLIST_ONLY", Kind::Flag, "use nothing but the trusted"),
         Key::named("enrichment.query_translate", "ENRICHMENT_QUERY_TRANSLATE", Kind::Flag, "also ask in English"),
         Key::named(
-            "enrichment.query_languages",
-            "ENRICHMENT_QUERY_LANGUAGES",
-            Kind::Texts,
-            "languages every item is searched in as well",
-        ),
-        Key::named(
-            "enrichment.language_rules",
-            "ENRICHMENT_LANGUAGE_RULES",
-            Kind::Tables(&LANGUAGE_RULE),
-            "languages the items of a channel or a subject are searched in as well",
-        ),
-        Key::named(
             "enrichment.providers",
             "ENRICHMENT_PROVIDERS",
             Kind::Words(&["gdelt", "eventregistry", "newsapi", "opensearch"]),
@@ -308,6 +296,18 @@ fn enrichment_keys() -> Vec<Key> {
 
 fn enrichment_detail_keys() -> Vec<Key> {
     vec![
+        Key::named(
+            "enrichment.query_languages",
+            "ENRICHMENT_QUERY_LANGUAGES",
+            Kind::Texts,
+            "languages every item is searched in as well",
+        ),
+        Key::named(
+            "enrichment.language_rules",
+            "ENRICHMENT_LANGUAGE_RULES",
+            Kind::Tables(&LANGUAGE_RULE),
+            "languages the items of a channel or a subject are searched in as well",
+        ),
         Key::own("enrichment.claims_per_item", count(1, 100), "claims taken from one item"),
         Key::own("enrichment.queries_max", count(1, 20), "queries asked per claim, at most"),
         Key::own("enrichment.candidate_pages", count(1, 1000), "search results taken per query"),
