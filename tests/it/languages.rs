@@ -91,10 +91,9 @@ async fn a_page_that_gives_orders_changes_nothing() {
     let judged = |result: &Value| {
         let claim = &result["claims"][0];
         assert!(!claim["evidence"].to_string().contains("gnore"), "an order is no evidence: {claim:#}");
-        let told =
-            ["verdict", "decisive", "tier", "confidence", "correction", "contradiction"].map(|key| claim[key].clone());
+        let told = ["verdict", "decisive", "tier", "confidence", "contradiction"].map(|key| claim[key].clone());
         let figures = ["c_max", "agree_dom", "num_ok", "rel_avg"].map(|key| claim["features"][key].clone());
-        (told, figures)
+        (told, figures, claim["correction"]["corrected"].clone())
     };
     let plain = Simulator::start_on_hosts(denying(""), 2).await;
     let expected = judged(&checked(&plain, false, claim).await);
