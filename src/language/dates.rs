@@ -373,12 +373,12 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
 
 /// "mid-2005", "c. 1850", "the 1787 constitution", "Paris, 1789.": what makes four digits a year beside a preposition.
 fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+    let Some(number) = lexemes.get(index).and_then(Lexeme::integer) else { return false };
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let word = |steps: usize| back(steps).and_then(Lexeme::word);
     let sign = |steps: usize, sign: char| back(steps).is_some_and(|lexeme| lexeme.is_sign(sign));
     let part = sign(1, '-') && matches!(word(2), Some("mid" | "early" | "late" | "pre" | "post"));
     let about = sign(1, '.') && matches!(word(2), Some("c" | "ca"));
-    let number = lexemes.get(index).and_then(Lexeme::integer).unwrap_or_default();
     // Older years, round ones apart: "a 1000 watt lamp".
     let old = (1400..1900).contains(&number) && !number.is_multiple_of(100);
     let next = lexemes.get(index + 1);
