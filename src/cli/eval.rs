@@ -231,6 +231,7 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
                 tier: result.tier,
                 score: result.score,
                 raw: features::raw(&result.features, &scoring.weights),
+                cap: f64::from(features::cap(verdict, &scoring.curve)) / 100.0,
             }),
             detail: json!({
                 "verdict": verdict,

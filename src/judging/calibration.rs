@@ -131,14 +131,15 @@ pub struct Calibration {
     /// From the raw score to the share of such claims that people call supported, in place of the sigmoid.
     pub score: Logistic,
     /// From the confidence in a verdict of each side to how often it is right.
-    pub supported: Logistic,
-    pub refuted: Logistic,
-    pub contested: Logistic,
+    /// `None` for a side that no labelled claim was given.
+    pub supported: Option<Logistic>,
+    pub refuted: Option<Logistic>,
+    pub contested: Option<Logistic>,
 }
 
 impl Calibration {
-    /// The confidence in a verdict, calibrated. A verdict that takes no side stays at what it was, and so does 0: nothing
-    /// was weighed.
+    /// The confidence in a verdict, calibrated. A verdict that takes no side, or one without a curve, stays at what it was,
+    /// and so does 0: nothing was weighed.
     pub fn confidence(&self, verdict: Verdict, confidence: f64) -> f64 {
         let curve = match verdict {
             Verdict::Supported => self.supported,
@@ -146,7 +147,10 @@ impl Calibration {
             Verdict::Contested | Verdict::Misleading => self.contested,
             Verdict::NotEnoughEvidence | Verdict::NotVerifiable => return confidence,
         };
-        if confidence > 0.0 { curve.at(confidence) } else { 0.0 }
+        match curve {
+            Some(curve) if confidence > 0.0 => curve.at(confidence),
+            _ => confidence,
+        }
     }
 }
 
@@ -174,9 +178,9 @@ impl Fitted {
     pub fn parse(text: &str) -> Result<Self, String> {
         let fitted: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Calibration { score, supported, refuted, contested } = fitted.curves;
-        let curves = [score, supported, refuted, contested];
+        let mut curves = [supported, refuted, contested].into_iter().flatten().chain([score]);
         // JSON knows no infinity, but 1e999 is read as one.
-        if curves.iter().all(|curve| curve.slope >= 0.0 && curve.slope.is_finite() && curve.offset.is_finite()) {
+        if curves.all(|curve| curve.slope >= 0.0 && curve.slope.is_finite() && curve.offset.is_finite()) {
             Ok(fitted)
         } else {
             Err("a slope is below 0, or a number is too large".to_owned())
@@ -273,14 +277,15 @@ mod tests {
     fn a_verdict_is_calibrated_by_the_curve_of_its_side() {
         let level = |offset| Logistic { slope: 0.0, offset };
         let curves =
-            Calibration { score: level(9.0), supported: level(3.0), refuted: level(0.0), contested: level(-1.0) };
+            Calibration { score: level(9.0), supported: Some(level(3.0)), refuted: Some(level(0.0)), contested: None };
         let told = |verdict, confidence| (curves.confidence(verdict, confidence) * 100.0).round() as i32;
         let rows = [
             (Verdict::Supported, 0.6, 95),
             (Verdict::Refuted, 1.0, 50),
             (Verdict::Outdated, 0.2, 50),
-            (Verdict::Contested, 0.9, 27),
-            (Verdict::Misleading, 0.9, 27),
+            // Nothing is known of these.
+            (Verdict::Contested, 0.9, 90),
+            (Verdict::Misleading, 0.9, 90),
             (Verdict::NotEnoughEvidence, 0.0, 0),
             (Verdict::NotVerifiable, 0.0, 0),
             (Verdict::Refuted, 0.0, 0),
@@ -297,7 +302,7 @@ mod tests {
             data: "claims.jsonl".to_owned(),
             judge: "rules".to_owned(),
             rows: 2,
-            curves: Calibration { score: level, supported: level, refuted: level, contested: level },
+            curves: Calibration { score: level, supported: Some(level), refuted: Some(level), contested: None },
             confidence_error: 0.1,
             confidence_reliability: vec![ReliabilityBin {
                 from: 0.5,

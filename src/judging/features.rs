@@ -90,17 +90,21 @@ pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
 
 /// The shown score, 0–100, by the fitted curve where there is one: at most 69 unless supported, at most 30 when refuted.
 pub fn score(f: &Features, verdict: Verdict, scoring: &Scoring) -> u32 {
-    let ScoreCurve { center, scale, cap_unsupported, cap_refuted } = scoring.curve;
+    let ScoreCurve { center, scale, .. } = scoring.curve;
     let raw = raw(f, &scoring.weights);
     let share = match scoring.calibration {
         Some(fitted) => fitted.score.at(raw),
         None => 1.0 / (1.0 + (-(raw - center) / scale).exp()),
     };
-    let score = (100.0 * share).round().clamp(0.0, 100.0) as u32;
+    ((100.0 * share).round().clamp(0.0, 100.0) as u32).min(cap(verdict, &scoring.curve))
+}
+
+/// The most a claim of this verdict may score, 0–100.
+pub const fn cap(verdict: Verdict, curve: &ScoreCurve) -> u32 {
     match verdict {
-        Verdict::Supported => score,
-        Verdict::Refuted => score.min(cap_refuted),
-        _ => score.min(cap_unsupported),
+        Verdict::Supported => 100,
+        Verdict::Refuted => curve.cap_refuted,
+        _ => curve.cap_unsupported,
     }
 }
 

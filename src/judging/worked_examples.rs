@@ -268,9 +268,9 @@ fn fitted() -> Calibration {
     let sober = Logistic { slope: 2.0, offset: -2.0 };
     Calibration {
         score: Logistic { slope: 0.0, offset: 9.0f64.ln() },
-        supported: sober,
-        refuted: sober,
-        contested: sober,
+        supported: Some(sober),
+        refuted: Some(sober),
+        contested: Some(sober),
     }
 }
 

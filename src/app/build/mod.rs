@@ -26,7 +26,7 @@ use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::remote::Patience;
 use crate::inference::{Fallback, Models, translation};
-use crate::judging::calibration::{Calibration, Fitted};
+use crate::judging::calibration::Fitted;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
@@ -146,6 +146,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let now = clock.now();
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
     let models = models::build(&config, &clock, &fallback, patience(&purpose)).await?;
+    warn_of_another_judge(&config.scoring, models.stance.name());
     store.check_dimension(models.embedder.dimension())?;
     store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
     let (rules, _version) = store.domain_rules().await?;
@@ -384,7 +385,7 @@ fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
     let days = |span: Duration| span.as_secs_f64() / 86_400.0;
     let ScoringConfig { quality, weights, score, verdict, .. } = config;
     Ok(Scoring {
-        calibration: config.calibration.as_deref().map(calibration).transpose()?,
+        calibration: config.calibration.as_deref().map(fitted).transpose()?.map(|fitted| fitted.curves),
         relevance_floor: config.relevance_floor,
         half_lives: HalfLives {
             usual: days(config.half_life),
@@ -425,13 +426,21 @@ fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
 }
 
 /// The curves of a file that `eval` wrote.
-fn calibration(path: &Path) -> Result<Calibration, AppError> {
+fn fitted(path: &Path) -> Result<Fitted, AppError> {
     let wrong = |why: String| {
         let mend = "name a file that `corroborate eval FILE --calibration OUT` wrote, or leave scoring.calibration out";
         setup("the calibration", format!("{}: {why}; {mend}", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    Ok(Fitted::parse(&text).map_err(wrong)?.curves)
+    Fitted::parse(&text).map_err(wrong)
+}
+
+/// Curves bend the figures of the judge they were fitted on. Said and not refused: a model may have two names.
+fn warn_of_another_judge(scoring: &ScoringConfig, judge: &str) {
+    let Some(Ok(fitted)) = scoring.calibration.as_deref().map(fitted) else { return };
+    if !fitted.judge.split(" and ").any(|by| by.trim_start_matches("model:") == judge) {
+        tracing::warn!(fitted_on = fitted.judge, judge, "scoring.calibration was fitted on another judge's figures");
+    }
 }
 
 fn page_settings(config: &Config) -> PageSettings {

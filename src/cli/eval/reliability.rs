@@ -19,6 +19,8 @@ pub(super) struct Shown {
     pub(super) score: Option<u32>,
     /// What the score is made of, before any curve.
     pub(super) raw: f64,
+    /// The most a claim of its verdict may score, 0–1.
+    pub(super) cap: f64,
 }
 
 /// How far figures are off the share that turned out right.
@@ -59,18 +61,20 @@ pub(super) struct Reliability {
 pub(super) fn measure(answers: &[Answer]) -> Reliability {
     let confident: Vec<Labelled<'_>> = answers.iter().filter_map(confidence).collect();
     let told = answers.iter().filter_map(|answer| Some((answer.prediction.confidence?, answer.prediction.is_right())));
-    let scored: Vec<(Labelled<'_>, f64)> = answers.iter().filter_map(score).collect();
+    let scored: Vec<(Labelled<'_>, Shown)> = answers.iter().filter_map(score).collect();
     let score_rows: Vec<Labelled<'_>> = scored.iter().map(|(row, _)| *row).collect();
-    let score_told = scored.iter().map(|(row, shown)| (*shown, row.holds));
+    let score_told = scored.iter().filter_map(|(row, shown)| Some((f64::from(shown.score?) / 100.0, row.holds)));
+    let caps: Vec<f64> = scored.iter().map(|(_, shown)| shown.cap).collect();
     let are_claims = answers.iter().any(|answer| answer.shown.is_some());
     Reliability {
         folds: FOLDS,
-        confidence: error(&confident, told),
-        score: (!score_rows.is_empty()).then(|| error(&score_rows, score_told)),
+        confidence: error(&confident, &vec![1.0; confident.len()], told),
+        score: (!score_rows.is_empty()).then(|| error(&score_rows, &caps, score_told)),
         tiers: tiers(answers),
         curves: are_claims.then(|| {
             let (of_side, of_score) = (curves(&confident), curves(&score_rows));
-            let side = |label| of_side.get(label).copied().unwrap_or_else(|| Logistic::fit(&[]));
+            // A verdict that was never given is not told about: its confidence stays as it is.
+            let side = |label| of_side.get(label).copied();
             Calibration {
                 score: of_score.get(SCORE).copied().unwrap_or_else(|| Logistic::fit(&[])),
                 supported: side(rows::SUPPORTED),
@@ -89,16 +93,18 @@ fn confidence(answer: &Answer) -> Option<Labelled<'_>> {
     Some(Labelled { claim: &answer.claim, kind: said, figure: confidence?, holds: answer.prediction.is_right() })
 }
 
-/// The row of a score, and the score as it is shown, 0–1.
-fn score(answer: &Answer) -> Option<(Labelled<'_>, f64)> {
-    let result = answer.shown?;
+/// The row of a score that is shown.
+fn score(answer: &Answer) -> Option<(Labelled<'_>, Shown)> {
+    let shown = answer.shown.filter(|shown| shown.score.is_some())?;
     let holds = answer.prediction.gold == rows::SUPPORTED;
-    Some((Labelled { claim: &answer.claim, kind: SCORE, figure: result.raw, holds }, f64::from(result.score?) / 100.0))
+    Some((Labelled { claim: &answer.claim, kind: SCORE, figure: shown.raw, holds }, shown))
 }
 
-fn error(labelled: &[Labelled<'_>], shown: impl Iterator<Item = (f64, bool)>) -> Error {
+/// `caps` bound what the curves tell of each row, as they bound what is shown.
+fn error(labelled: &[Labelled<'_>], caps: &[f64], shown: impl Iterator<Item = (f64, bool)>) -> Error {
     let told = cross_validated(labelled, FOLDS);
-    let bins = reliability(told.into_iter().zip(labelled).map(|(told, row)| (told, row.holds)));
+    let bins =
+        reliability(told.into_iter().zip(caps).zip(labelled).map(|((told, cap), row)| (told.min(*cap), row.holds)));
     Error {
         rows: labelled.len(),
         shown: calibration_error(&reliability(shown)),
