@@ -54,6 +54,11 @@ pub async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppE
     build::rescore_terms(config, store).await
 }
 
+/// Reads the files that the configuration names, so that a check of it refuses what a start would.
+pub fn check_files(config: &Config) -> Result<(), AppError> {
+    config.scoring.calibration.as_deref().map_or(Ok(()), |path| build::curves::read(path).map(drop))
+}
+
 /// Models, rules and settings for texts that are given: nothing is opened, asked or written.
 pub async fn judging(config: &Config) -> Result<Arc<Services>, AppError> {
     build::judging(config).await

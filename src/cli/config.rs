@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::arguments::ConfigAction;
 use super::failure::Failure;
 use super::output::Output;
+use crate::app;
 use crate::config::{ConfigError, Loaded, show};
 
 pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
@@ -21,6 +22,13 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
     };
     match action {
         ConfigAction::Check => {
+            if let Err(error) = app::check_files(&loaded.config) {
+                if output.json {
+                    let problem = json!({ "key": "scoring.calibration", "value": loaded.config.scoring.calibration, "what": error.to_string() });
+                    output.value(&json!({ "ok": false, "problems": [problem] }))?;
+                }
+                return Err(error.into());
+            }
             if output.json {
                 return output.value(&json!({ "ok": true, "warnings": loaded.warnings }));
             }

@@ -1,6 +1,6 @@
 //! The store's promises, on the real server and on the embedded one alike.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use corroborate::broker::{DeadSelection, Queue as _, QueueName, Settle};
@@ -132,6 +132,11 @@ fn result(item: &str, claims: Vec<ClaimResult>, now: DateTime<Utc>) -> ItemResul
     }
 }
 
+fn sentence(url: &str) -> EvidenceClaimRow {
+    let (evidence_id, claim_text) = (ids::evidence_id(url), "The bridge opened.".to_owned());
+    EvidenceClaimRow { evidence_id, claim_text, embedding: vector(1), entities: vec![], relevance: 0.9 }
+}
+
 struct Written<'a> {
     item: &'a str,
     channel: Option<&'a str>,
@@ -141,11 +146,10 @@ struct Written<'a> {
 }
 
 async fn write(store: &Store, written: Written<'_>) -> Result<(), StoreError> {
-    write_with(store, written, URL).await
+    write_with(store, written, &[URL]).await
 }
 
-/// The same, with the page at another place.
-async fn write_with(store: &Store, written: Written<'_>, url: &str) -> Result<(), StoreError> {
+async fn write_with(store: &Store, written: Written<'_>, urls: &[&str]) -> Result<(), StoreError> {
     let mut item = Item::from_claim(written.item.to_owned(), "The bridge opened.");
     item.channel = written.channel.map(str::to_owned);
     let result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
@@ -166,16 +170,10 @@ async fn write_with(store: &Store, written: Written<'_>, url: &str) -> Result<()
             passages: &written.passages,
             reviews: &[],
         }],
-        sources: vec![source(url, written.now)],
+        sources: urls.iter().map(|url| source(url, written.now)).collect(),
         uses: vec![],
         embedder: EMBEDDER,
-        evidence_claims: vec![EvidenceClaimRow {
-            evidence_id: ids::evidence_id(url),
-            claim_text: "The bridge opened.".to_owned(),
-            embedding: vector(1),
-            entities: vec![],
-            relevance: 0.9,
-        }],
+        evidence_claims: urls.iter().map(|url| sentence(url)).collect(),
         outbox: vec![OutboxDraft {
             exchange: Some("results".to_owned()),
             routing_key: "item.enriched".to_owned(),
@@ -266,17 +264,21 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
 async fn known(store: &Store, direction: usize, embedder: &str, now: DateTime<Utc>) -> Vec<String> {
     let embedding = vector(direction);
     let found = store.nearest(NearTo { embedding: &embedding, embedder, similarity: 0.5, now }).await.unwrap();
-    found.into_iter().map(|near| near.url).collect()
+    found.into_iter().map(|near| near.url).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 async fn what_several_pages_say_is_known_of_all_of_them_while_they_last(store: &Store) {
-    const ECHO: &str = "https://example.net/bridge";
+    let [echo, reprint] = ["https://example.net/bridge", "https://example.net/reprint"];
     assert_eq!(known(store, 1, EMBEDDER, day(1)).await, [URL]);
-    let passages = vec![passage(ECHO, 0.9, 0.0)];
+    let passages = vec![passage(echo, 0.9, 0.0)];
     let again = Written { item: "echo", channel: None, verdict: Verdict::Supported, passages, now: day(1) };
-    write_with(store, again, ECHO).await.unwrap();
+    write_with(store, again, &[echo, reprint]).await.unwrap();
     assert_eq!(store.evidence_claim_count().await.unwrap(), 1, "the sentence is stored once");
-    assert_eq!(known(store, 1, EMBEDDER, day(1)).await, [ECHO, URL], "and known of both");
+    assert_eq!(
+        known(store, 1, EMBEDDER, day(1)).await,
+        [echo, reprint, URL],
+        "and known of all, those of one item too"
+    );
     assert!(known(store, 3, EMBEDDER, day(1)).await.is_empty(), "another subject");
     assert!(known(store, 1, "another", day(1)).await.is_empty(), "embeddings of two embedders are not compared");
     assert_eq!(known(store, 1, EMBEDDER, day(31)).await, Vec::<String>::new(), "what expired is not known");
@@ -285,15 +287,12 @@ async fn what_several_pages_say_is_known_of_all_of_them_while_they_last(store: &
 async fn similar_items_of_other_channels_are_found(store: &Store) {
     let similar = store.similar_items(&vector(1), EMBEDDER, "b", "tg:b:1", day(0), 0.9, 10).await.unwrap();
     assert_eq!(similar.iter().map(|item| item.channel.as_str()).collect::<Vec<_>>(), ["@a"]);
-    assert!(
-        store.similar_items(&vector(1), EMBEDDER, "a", "x", day(0), 0.9, 10).await.unwrap().is_empty(),
-        "own channel"
-    );
-    assert!(
-        store.similar_items(&vector(3), EMBEDDER, "b", "x", day(0), 0.9, 10).await.unwrap().is_empty(),
-        "another story"
-    );
-    assert!(store.similar_items(&vector(1), EMBEDDER, "b", "x", day(9), 0.9, 10).await.unwrap().is_empty(), "too old");
+    for (direction, channel, since, why) in
+        [(1, "a", 0, "own channel"), (3, "b", 0, "another story"), (1, "b", 9, "too old")]
+    {
+        let found = store.similar_items(&vector(direction), EMBEDDER, channel, "x", day(since), 0.9, 10).await.unwrap();
+        assert!(found.is_empty(), "{why}");
+    }
 }
 
 async fn lists_are_paged_and_narrowed(store: &Store) {
@@ -373,7 +372,7 @@ async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
     let preview = store.cleanup_preview(day(60)).await.unwrap();
     let cleaned = store.cleanup(day(60)).await.unwrap();
     assert_eq!(preview, cleaned, "a dry run tells the truth");
-    assert_eq!((cleaned.items, cleaned.evidence_sources, cleaned.evidence_claims), (3, 2, 1));
+    assert_eq!((cleaned.items, cleaned.evidence_sources, cleaned.evidence_claims), (3, 3, 1));
     assert!(store.item("tg:a:1").await.unwrap().is_none());
 }
 
@@ -429,7 +428,8 @@ async fn items_that_read_the_same_new_page_at_once_are_all_stored() {
         let writes = items.iter().map(|item| {
             let passages = vec![passage(&url, 0.9, 0.0)];
             let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(0) };
-            write_with(&database.store, written, &url)
+            let (store, url) = (&database.store, &url);
+            async move { write_with(store, written, &[url]).await }
         });
         for written in futures::future::join_all(writes).await {
             written.unwrap();

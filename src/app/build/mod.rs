@@ -1,12 +1,13 @@
 //! Wiring: one function per part, each a list of what it is made of. Gates and providers have files of their own.
 
 mod caches;
+pub(super) mod curves;
 mod gates;
 mod models;
 mod own;
 mod providers;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +27,6 @@ use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::remote::Patience;
 use crate::inference::{Fallback, Models, translation};
-use crate::judging::calibration::Fitted;
 use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
 use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSettings, PageSource};
@@ -146,7 +146,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let now = clock.now();
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
     let models = models::build(&config, &clock, &fallback, patience(&purpose)).await?;
-    warn_of_another_judge(&config.scoring, models.stance.name());
+    curves::warn_of_another_judge(&config.scoring, models.stance.name());
     store.check_dimension(models.embedder.dimension())?;
     store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
     let (rules, _version) = store.domain_rules().await?;
@@ -385,7 +385,7 @@ fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
     let days = |span: Duration| span.as_secs_f64() / 86_400.0;
     let ScoringConfig { quality, weights, score, verdict, .. } = config;
     Ok(Scoring {
-        calibration: config.calibration.as_deref().map(fitted).transpose()?.map(|fitted| fitted.curves),
+        calibration: config.calibration.as_deref().map(curves::read).transpose()?.map(|fitted| fitted.curves),
         relevance_floor: config.relevance_floor,
         half_lives: HalfLives {
             usual: days(config.half_life),
@@ -423,24 +423,6 @@ fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
             lone_credibility: verdict.single_source_credibility,
         },
     })
-}
-
-/// The curves of a file that `eval` wrote.
-fn fitted(path: &Path) -> Result<Fitted, AppError> {
-    let wrong = |why: String| {
-        let mend = "name a file that `corroborate eval FILE --calibration OUT` wrote, or leave scoring.calibration out";
-        setup("the calibration", format!("{}: {why}; {mend}", path.display()))
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    Fitted::parse(&text).map_err(wrong)
-}
-
-/// Curves bend the figures of the judge they were fitted on. Said and not refused: a model may have two names.
-fn warn_of_another_judge(scoring: &ScoringConfig, judge: &str) {
-    let Some(Ok(fitted)) = scoring.calibration.as_deref().map(fitted) else { return };
-    if !fitted.judge.split(" and ").any(|by| by.trim_start_matches("model:") == judge) {
-        tracing::warn!(fitted_on = fitted.judge, judge, "scoring.calibration was fitted on another judge's figures");
-    }
 }
 
 fn page_settings(config: &Config) -> PageSettings {
