@@ -56,7 +56,7 @@ pub(super) struct Round<'a> {
     pub(super) wanted: usize,
     /// Searching ends here; the rest of the item's time is for reading and judging.
     pub(super) until: Instant,
-    /// Providers that failed for this item, which are not asked again for it.
+    /// Providers that failed for this item in its own words, which are not asked again for it.
     pub(super) failed: Mutex<BTreeMap<&'static str, Vec<Degradation>>>,
 }
 
@@ -210,7 +210,7 @@ impl<'r> Round<'r> {
                     waiting.push_front(lane);
                     last = None;
                 }
-                Err(error) => self.failed(provider, &error, took, finds),
+                Err(error) => self.failed(provider, &error, took, serve, finds),
             }
         }
     }
@@ -311,7 +311,7 @@ impl<'r> Round<'r> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    fn failed(&self, provider: &Arc<dyn Provider>, error: &AskError, took: Duration, finds: &mut Finds) {
+    fn failed(&self, provider: &Arc<dyn Provider>, error: &AskError, took: Duration, serve: Serve, finds: &mut Finds) {
         let name = provider.name();
         let mut causes = vec![error.degradation(name)];
         // Our time was up, but it had had its share of it: whoever reads the result should know whom it waited for.
@@ -319,8 +319,9 @@ impl<'r> Round<'r> {
         if had_its_time {
             causes.push(Degradation::ProviderFailed(name.to_owned()));
         }
-        // A query it will not take says nothing of the next claim's.
-        if !matches!(error, AskError::Refused { .. }) {
+        // A query it will not take says nothing of the next claim's; and one more, in another language, must not cost the
+        // item's other claims those in their own words.
+        if !matches!(error, AskError::Refused { .. }) && serve != Serve::Always {
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name, causes.clone());
         }
         finds.fail(provider, causes);

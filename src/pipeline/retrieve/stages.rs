@@ -106,11 +106,12 @@ impl<'a> Plan<'a> {
             let sites = restricted(best(), &self.fact_checkers(language));
             stages.push(stage("fact-checkers' sites", Serve::First, restricting, sites));
         }
+        stages.push(stage("everything", Serve::UntilEnough, web.clone(), self.only_allowed(queries.to_vec())));
+        // Last: what is asked in the claim's own words must not wait for a turn behind them.
         for other in others {
             let asked = self.only_allowed(vec![other.clone()]);
             stages.push(stage("another language", Serve::Always, web.clone(), asked));
         }
-        stages.push(stage("everything", Serve::UntilEnough, web, self.only_allowed(queries.to_vec())));
         stages.retain(|stage| !stage.providers.is_empty() && !stage.queries.is_empty());
         stages
     }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn own_material_comes_before_trusted_sites_and_everything_last() {
+    fn own_material_comes_before_trusted_sites_and_everything_behind_them() {
         let own = [Scripted::provider("corpus"), Scripted::provider("database")];
         let search = [
             Scripted::provider("feeds"),
@@ -259,15 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_asked_in_every_further_language_before_everything() {
+    fn a_claim_is_asked_in_every_further_language_behind_everything() {
         let search = [Scripted::provider("searxng")];
         let lists = rules(&[], false);
         let plan = Plan { own: &[], search: &search, kinds: &[], rules: &lists, without_fact_checks: false };
         let greek = Query { language: Some("el".to_owned()), ..query("Η Κύπρος") };
         let stages = plan.stages(&[query("Cyprus")], &[greek.clone(), query("c")]);
         let told: Vec<(&str, &str)> = stages.iter().map(|stage| (stage.name, stage.queries[0].text.as_str())).collect();
-        assert_eq!(told, [("another language", "Η Κύπρος"), ("another language", "c"), ("everything", "Cyprus")]);
-        assert_eq!((stages[0].serve, stages[0].is_open()), (Serve::Always, false));
+        assert_eq!(told, [("everything", "Cyprus"), ("another language", "Η Κύπρος"), ("another language", "c")]);
+        assert_eq!((stages[1].serve, stages[1].is_open()), (Serve::Always, false));
     }
 
     #[test]

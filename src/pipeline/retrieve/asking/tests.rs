@@ -54,6 +54,17 @@ impl Bench {
     }
 
     async fn search_in(&self, round: &Round<'_>, providers: &[&Arc<Scripted>], queries: usize) -> Finds {
+        self.search_also(round, providers, queries, &[]).await
+    }
+
+    /// The same, and in other languages.
+    async fn search_also(
+        &self,
+        round: &Round<'_>,
+        providers: &[&Arc<Scripted>],
+        queries: usize,
+        others: &[Query],
+    ) -> Finds {
         let (own, search): (Vec<_>, Vec<_>) = providers
             .iter()
             .map(|one| Arc::clone(one) as Arc<dyn Provider>)
@@ -63,7 +74,7 @@ impl Bench {
         // The finds outlive the providers' borrow, so the round is searched in a shorter life.
         let mut finds = Finds::default();
         let shorter = Round { failed: Mutex::new(round.failed.lock().unwrap().clone()), own_page: None, ..*round };
-        shorter.search(plan.stages(&queries, &[]), &mut finds).await;
+        shorter.search(plan.stages(&queries, others), &mut finds).await;
         *round.failed.lock().unwrap() = shorter.failed.lock().unwrap().clone();
         finds
     }
@@ -156,6 +167,18 @@ async fn a_failed_provider_is_not_asked_again_for_the_item_and_counts_only_where
     let other = scripted("gdelt", NOW, [pages("gdelt", 3)]);
     rich.search(&[&down, &other], 3).await;
     assert_eq!(rich.degraded(), Vec::<String>::new(), "the other one made up for it");
+}
+
+#[tokio::test]
+async fn a_query_in_another_language_that_fails_costs_no_claim_its_own() {
+    let bench = Bench::new(Duration::from_mins(1));
+    let busy = scripted("searxng", NOW, [pages("searxng", 1), Meet::Fails(AskError::Server { status: 503 })]);
+    let round = bench.round();
+    let greek = Query { language: Some("el".to_owned()), ..query("Η Κύπρος") };
+    bench.search_also(&round, &[&busy], 1, &[greek]).await;
+    assert_eq!((begun(&busy), bench.degraded()), (2, vec!["provider_failed:searxng".to_owned()]));
+    bench.search_in(&round, &[&busy], 3).await;
+    assert_eq!(begun(&busy), 4, "asked for the next claim: its two queries that were not answered yet");
 }
 
 #[tokio::test]
