@@ -117,6 +117,9 @@ fn models(app: &App, findings: &mut Vec<Finding>) {
     findings.push(finding("embedder", Health::Ok, format!("{}, {dimension} dimensions", models.embedder.name())));
     findings.push(finding("stance", Health::Ok, format!("{stance}{}", without(stance))));
     findings.push(finding("reranker", Health::Ok, models.reranker.name().to_owned()));
+    let translator =
+        app.services.translator.as_ref().map_or("none: claims are searched for in their own words", |one| one.name());
+    findings.push(finding("translator", Health::Ok, translator.to_owned()));
 }
 
 /// Opens everything as a command would. `Some` is the exit code of what could not be had.

@@ -13,6 +13,7 @@ use super::queries::translated;
 use super::services::plain;
 use super::{Journal, Services};
 use crate::domain::{Degradation, Item};
+use crate::inference::translation::Translated;
 use crate::language::tokens;
 use crate::outbound::AskError;
 use crate::providers::Query;
@@ -99,19 +100,19 @@ pub(super) async fn in_other_languages(
     let mut queries = Vec::with_capacity(languages.len());
     for (language, outcome) in languages.iter().zip(join_all(asking).await) {
         if translator.is_language_model() {
-            count(&outcome.as_ref().map(|translation| translation.tokens), journal);
+            count(&outcome, journal);
         }
-        match outcome {
-            Ok(translation) => {
+        let name = translator.name();
+        match outcome.outcome {
+            Ok(Some(text)) => {
                 let limit = services.settings.search_results;
-                queries.extend(translated(&translation.text, language, claim, item, limit));
+                queries.extend(translated(&text, language, claim, item, limit));
             }
+            Ok(None) => journal.trace(format!("queries: not asked in {language}, {name} gave no translation")),
             Err(error) => {
-                journal.trace(format!("queries: not asked in {language}, {} failed: {error}", translator.name()));
-                // What it will not translate says nothing of its health.
-                if !matches!(error, AskError::Refused { .. }) {
-                    journal.degrade(Degradation::ModelFailed("translator".to_owned()));
-                }
+                tracing::warn!(%error, translator = name, language, "a query could not be translated; searched without it");
+                journal.trace(format!("queries: not asked in {language}, {name} failed: {error}"));
+                journal.degrade(Degradation::ModelFailed("translator".to_owned()));
             }
         }
     }
@@ -122,16 +123,19 @@ pub(super) async fn in_other_languages(
     queries
 }
 
-/// Counts a call to a language model, for the item and for the metrics.
-fn count(outcome: &Result<(u64, u64), &AskError>, journal: &Journal) {
-    let (read, written) = *outcome.as_ref().unwrap_or(&(0, 0));
-    journal.asked_language_model(read + written);
-    metrics::llm_tokens("translate", read, written);
+/// Counts the calls to a language model, for the item and for the metrics; an answer that was known is none.
+fn count(translated: &Translated, journal: &Journal) {
+    let Translated { outcome, attempts, tokens: (read, written) } = translated;
+    if *attempts == 0 {
+        return;
+    }
+    journal.asked_language_model(*attempts, read + written);
+    metrics::llm_tokens("translate", *read, *written);
     metrics::llm_call(
         "translate",
         match outcome {
-            Ok(_) => "ok",
-            Err(AskError::Refused { .. } | AskError::Malformed { .. }) => "malformed",
+            Ok(Some(_)) => "ok",
+            Ok(None) | Err(AskError::Malformed { .. }) => "malformed",
             Err(AskError::Timeout | AskError::Deadline) => "timeout",
             Err(_) => "failed",
         },

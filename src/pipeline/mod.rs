@@ -189,10 +189,10 @@ impl Journal {
         });
     }
 
-    /// A call to a language model, and the tokens it read and wrote.
-    pub(crate) fn asked_language_model(&self, tokens: u64) {
+    /// Calls to a language model, and the tokens it read and wrote.
+    pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64) {
         self.with(|inner| {
-            inner.llm_calls += 1;
+            inner.llm_calls += calls;
             inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
         });
     }

@@ -196,6 +196,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
             model.embedder = embedder.name(),
             model.stance = stance.name(),
             model.reranker = reranker.name(),
+            model.translator = services.translator.as_ref().map(|translator| translator.name()),
             "the models at work"
         );
         for name in &services.providers.unconfigured {
