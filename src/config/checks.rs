@@ -7,6 +7,8 @@ use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
 use super::names::by_path;
 use super::problem::Problem;
 
+/// Queries of a claim in its own words, asked whatever further languages there are.
+pub const LEAST_OWN_QUERIES: usize = 2;
 /// The choice of a model that leaves it to the program.
 const AUTO: &str = "auto";
 /// Shortest token that is not warned of on an open address, characters.
@@ -83,22 +85,6 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         "is empty while ENRICHMENT_PROVIDERS names opensearch",
         "name a backend, or take opensearch out",
     );
-    let is_code = |code: &str| code.len() == 2 && code.chars().all(|letter| letter.is_ascii_lowercase());
-    let rules = || enrichment.language_rules.iter();
-    let codes = rules().flat_map(|rule| &rule.languages);
-    let odd_default = enrichment.query_languages.iter().find(|code| !is_code(code)).cloned();
-    let odd_of_rule = codes.clone().find(|code| !is_code(code)).cloned();
-    for (key, odd) in [("enrichment.query_languages", odd_default), ("enrichment.language_rules", odd_of_rule)] {
-        let mend = "write languages as two small letters (ISO 639-1): el, pl, de";
-        add(odd.is_some(), &[key], odd, "holds what is no language code", mend);
-    }
-    add(
-        rules().any(|rule| rule.channels.is_empty() && rule.keywords.is_empty()),
-        &["enrichment.language_rules"],
-        None,
-        "has a rule with neither channels nor keywords",
-        "name some, or put its languages into ENRICHMENT_QUERY_LANGUAGES for every item",
-    );
     add(
         config.llm.base_url.is_some() && config.llm.model.is_none(),
         &["llm.base_url", "llm.model"],
@@ -113,10 +99,46 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         "is true and LLM_BASE_URL is not set",
         "set LLM_BASE_URL and LLM_MODEL, or switch it off",
     );
+    found.extend(language_contradictions(config));
     found.extend(model_contradictions(config));
     found.extend(list_contradiction(config, gathered));
     found.extend(name_contradictions(config));
     found.extend(scoring_contradictions(config));
+    found
+}
+
+/// Languages that are none, and rules that never do anything.
+fn language_contradictions(config: &Config) -> Vec<Contradiction> {
+    let (always, rules) = (&config.enrichment.query_languages, &config.enrichment.language_rules);
+    let is_odd = |code: &&String| code.len() != 2 || !code.chars().all(|letter| letter.is_ascii_lowercase());
+    let odd = |key, code: &String| Contradiction {
+        keys: vec![key],
+        value: Some(code.clone()),
+        what: "holds what is no language code".to_owned(),
+        mend: "write languages as two small letters (ISO 639-1): el, pl, de".to_owned(),
+    };
+    let of_rule = |name: &String, what: &str, mend: &str| Contradiction {
+        keys: vec!["enrichment.language_rules"],
+        value: Some(name.clone()),
+        what: what.to_owned(),
+        mend: mend.to_owned(),
+    };
+    let mut found: Vec<Contradiction> =
+        always.iter().find(is_odd).map(|code| odd("enrichment.query_languages", code)).into_iter().collect();
+    let codes = || rules.iter().flat_map(|rule| &rule.languages);
+    found.extend(codes().find(is_odd).map(|code| odd("enrichment.language_rules", code)));
+    for rule in rules {
+        if rule.languages.is_empty() {
+            found.push(of_rule(&rule.name, "is a rule without languages", "name some, or take the rule out"));
+        }
+        if rule.channels.is_empty() && rule.keywords.is_empty() {
+            let mend = "name some, or put its languages into ENRICHMENT_QUERY_LANGUAGES for every item";
+            found.push(of_rule(&rule.name, "is a rule with neither channels nor keywords", mend));
+        }
+        if rule.keywords.iter().any(|keyword| !keyword.chars().any(char::is_alphanumeric)) {
+            found.push(of_rule(&rule.name, "is a rule with a keyword that is no word", "take that keyword out"));
+        }
+    }
     found
 }
 
@@ -289,6 +311,7 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
          ENRICHMENT_NEWSAPI_LICENSED=true to confirm that yours permits it"
             .to_owned(),
     );
+    found.extend(unused_languages(config, gathered));
     found.extend(not_yet_used(gathered));
     found.extend(unused_backends(config, gathered));
     found.extend(plain_text_keys(config));
@@ -308,6 +331,37 @@ pub(super) fn is_not_yet_used(path: &str) -> bool {
 fn not_yet_used(gathered: &Gathered) -> Vec<String> {
     let set = gathered.sources.keys().filter(|path| is_not_yet_used(path));
     set.map(|path| format!("{} is set, but this version does not use it yet", written_as(path, gathered))).collect()
+}
+
+/// Languages somebody asked for that no claim is ever put into.
+fn unused_languages(config: &Config, gathered: &Gathered) -> Vec<String> {
+    let enrichment = &config.enrichment;
+    let llm = &config.llm;
+    let has_translator = config.translate.base_url.is_some() || (llm.base_url.is_some() && llm.model.is_some());
+    let rules = enrichment.language_rules.iter().map(|rule| rule.languages.len());
+    let wanted = [
+        ("enrichment.query_languages", enrichment.query_languages.len()),
+        ("enrichment.language_rules", rules.max().unwrap_or(0)),
+    ];
+    let room = enrichment.queries_max.saturating_sub(LEAST_OWN_QUERIES);
+    let set = wanted.into_iter().filter(|(key, languages)| *languages > 0 && gathered.sources.contains_key(*key));
+    let doubt = |(key, languages)| {
+        let key = written_as(key, gathered);
+        if !has_translator {
+            Some(format!(
+                "{key} is set and no translator is configured: claims are searched for in their own words alone; set \
+                 TRANSLATE_BASE_URL, or LLM_BASE_URL and LLM_MODEL"
+            ))
+        } else if languages > room {
+            Some(format!(
+                "{key} names {languages} languages at once and enrichment.queries_max leaves room for {room}: the last are \
+                 not asked in"
+            ))
+        } else {
+            None
+        }
+    };
+    set.filter_map(doubt).collect()
 }
 
 /// A key or server somebody configured for a provider that is not in use.

@@ -25,6 +25,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+pub use checks::LEAST_OWN_QUERIES;
 pub use kind::{Bare, Kind, SecretKind};
 pub use load::{DEFAULT_TOML, LoadOptions, Loaded, Source, load};
 pub use model::{

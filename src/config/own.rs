@@ -69,10 +69,14 @@ pub(super) static LANGUAGE_RULE: Shape = Shape {
     what: "rule",
     secret_prefix: "ENRICHMENT_LANGUAGE_RULE",
     fields: &[
-        Field::required("name", Kind::Slug, "a short name, as in traces"),
+        Field::required("name", Kind::Slug, "a short name, shown in traces"),
         Field::required("languages", Kind::Texts, "two-letter codes of the languages to search in as well"),
         Field::optional("channels", Kind::Texts, "for items of these channels"),
-        Field::optional("keywords", Kind::Texts, "for items with one of these words"),
+        Field::optional(
+            "keywords",
+            Kind::Texts,
+            "for items with one of these words; several words count next to each other",
+        ),
     ],
 };
 

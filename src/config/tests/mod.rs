@@ -319,8 +319,10 @@ fn contradictions_stop_the_start() {
         (&[("ENRICHMENT_QUERY_LANGUAGES", "el,greek")], "\"greek\": holds what is no language code"),
         (
             &[("ENRICHMENT_LANGUAGE_RULES", r#"[{"name":"a","languages":["el"]}]"#)],
-            "has a rule with neither channels nor keywords",
+            "ENRICHMENT_LANGUAGE_RULES = \"a\": is a rule with neither channels nor keywords",
         ),
+        (&[("ENRICHMENT_LANGUAGE_RULES", r#"[{"name":"a","languages":[],"channels":["@a"]}]"#)], "without languages"),
+        (&[("ENRICHMENT_LANGUAGE_RULES", r#"[{"name":"a","languages":["el"],"keywords":["!"]}]"#)], "that is no word"),
         (
             &[("ENRICHMENT_ALLOWLIST_DOMAINS", "a.org,b.org"), ("ENRICHMENT_DENYLIST_DOMAINS", "https://www.B.org/x")],
             "ENRICHMENT_DENYLIST_DOMAINS: names b.org, which ENRICHMENT_ALLOWLIST_DOMAINS names too",
@@ -367,6 +369,11 @@ fn what_is_doubtful_is_warned_of() {
         (
             &[("INFERENCE_API_KEY", "k"), ("INFERENCE_STANCE_URL", "http://nli.example.org")],
             "the base URL of INFERENCE_STANCE_URL is http: its key travels unencrypted",
+        ),
+        (&[("ENRICHMENT_QUERY_LANGUAGES", "el")], "ENRICHMENT_QUERY_LANGUAGES is set and no translator is configured"),
+        (
+            &[("ENRICHMENT_QUERY_LANGUAGES", "el,de,pl"), ("TRANSLATE_BASE_URL", "http://localhost:5000")],
+            "ENRICHMENT_QUERY_LANGUAGES names 3 languages at once and enrichment.queries_max leaves room for 2",
         ),
         (&[("ENRICHMENT_NEWSAPI_API_KEY", "k")], "set ENRICHMENT_NEWSAPI_LICENSED=true"),
         (
