@@ -4,19 +4,20 @@
 //! item, for those of a channel, for those with a word in their text; and English for what is in neither English nor Russian,
 //! or in doubt (core document, language handling). Only the query is translated; pages are read in their own language.
 
+use std::fmt;
+
 use futures::future::join_all;
 use tokio::time::Instant;
 
 use super::claims::Claim;
 use super::normalise::Normal;
-use super::queries::translated;
+use super::queries::{Foreign, room_for_others, translated};
 use super::services::plain;
 use super::{Journal, Services};
 use crate::domain::{Degradation, Item};
 use crate::inference::translation::Translated;
 use crate::language::tokens;
 use crate::outbound::AskError;
-use crate::providers::Query;
 use crate::telemetry::metrics;
 
 /// Of the time left for searching, what translation may take: a slow model must not cost the search.
@@ -38,86 +39,147 @@ pub struct LanguagePolicy {
 /// Languages for the items of some channels, or with some words in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanguageRule {
+    /// As in traces.
+    pub name: String,
     pub channels: Vec<String>,
     pub keywords: Vec<String>,
     pub languages: Vec<String>,
 }
 
 impl LanguageRule {
-    /// Whether it is for that channel, or for a text of those stems. A word counts in all its forms.
-    fn is_for(&self, channel: Option<&str>, stems: &[String], language: Option<&str>) -> bool {
+    /// Whether it is for that channel, or for one of the texts, each given by its stems. A word counts in all its forms,
+    /// several only next to each other.
+    fn is_for(&self, channel: Option<&str>, texts: &[Vec<String>], language: Option<&str>) -> bool {
         let of_channel = channel.is_some_and(|channel| self.channels.iter().any(|own| plain(own) == plain(channel)));
         let says = |keyword: &String| {
-            let wanted = tokens::content_stems(keyword, language);
-            !wanted.is_empty() && wanted.iter().all(|stem| stems.contains(stem))
+            // Stop words alone stand in every text.
+            let wanted =
+                if tokens::content_stems(keyword, language).is_empty() { Vec::new() } else { stems(keyword, language) };
+            !wanted.is_empty() && texts.iter().any(|text| text.windows(wanted.len()).any(|next| next == wanted))
         };
         of_channel || self.keywords.iter().any(says)
     }
 }
 
+fn stems(text: &str, language: Option<&str>) -> Vec<String> {
+    tokens::tokens(text, language).into_iter().map(|token| token.stem).collect()
+}
+
+/// A language to search in, and the rule that wants it; none where it is for every item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    language: String,
+    rule: Option<String>,
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.language)?;
+        self.rule.as_ref().map_or(Ok(()), |rule| write!(f, " (rule {rule})"))
+    }
+}
+
 impl LanguagePolicy {
     /// The languages to search in beside the item's own, each once: those of its rules, those of every item, English.
-    pub(crate) fn languages(&self, item: &Item, normal: &Normal) -> Vec<String> {
+    fn languages(&self, item: &Item, normal: &Normal) -> Vec<Wanted> {
         let own = normal.language.as_deref();
         let texts = item.title.iter().map(String::as_str).chain(normal.texts.iter().map(|(_, text)| text.as_str()));
         let tags = normal.tags.iter().map(|tag| tag.text.as_str());
-        let stems: Vec<String> = texts.chain(tags).flat_map(|text| tokens::content_stems(text, own)).collect();
-        let rules = self.rules.iter().filter(|rule| rule.is_for(item.channel.as_deref(), &stems, own));
-        let mut wanted: Vec<String> =
-            rules.flat_map(|rule| rule.languages.clone()).chain(self.always.clone()).collect();
+        let texts: Vec<Vec<String>> = texts.chain(tags).map(|text| stems(text, own)).collect();
         let in_doubt = normal.mixed || own.is_none_or(|own| !WIDELY_WRITTEN.contains(&own));
-        wanted.extend((self.into_english && in_doubt).then(|| "en".to_owned()));
-        let mut kept: Vec<String> = Vec::new();
-        for language in wanted {
+        let english = (self.into_english && in_doubt).then(|| "en".to_owned());
+        let rules = self.rules.iter().filter(|rule| rule.is_for(item.channel.as_deref(), &texts, own));
+        let of_rules = rules.flat_map(|rule| rule.languages.iter().map(|language| (language, Some(&rule.name))));
+        let wanted = of_rules.chain(self.always.iter().chain(&english).map(|language| (language, None)));
+        let mut kept: Vec<Wanted> = Vec::new();
+        for (language, rule) in wanted {
             // Of a text in doubt nobody knows that it is in its own language already, unless there is nothing else in it.
             let is_own = own == Some(language.as_str()) && !(normal.mixed && language == "en");
-            if !is_own && !kept.contains(&language) {
-                kept.push(language);
+            if !is_own && kept.iter().all(|known| known.language != *language) {
+                kept.push(Wanted { language: language.clone(), rule: rule.cloned() });
             }
         }
         kept
     }
 }
 
-/// The claim in each further language, one query a language. Where there is no translator there are none, and a translation
-/// that fails leaves out its language.
+/// The languages an item's claims are put into: those of the policy in which somebody searches, no more than the queries of
+/// a claim leave room for. None without a translator. What is left out is said in the trace.
+pub(super) fn languages_of(
+    services: &Services,
+    item: &Item,
+    normal: &Normal,
+    is_searched: impl Fn(&str) -> bool,
+    journal: &Journal,
+) -> Vec<Wanted> {
+    let settings = &services.settings;
+    let room = room_for_others(settings.queries_per_claim);
+    possible(settings.languages.languages(item, normal), services.translator.is_some(), is_searched, room, journal)
+}
+
+fn possible(
+    wanted: Vec<Wanted>,
+    has_translator: bool,
+    is_searched: impl Fn(&str) -> bool,
+    room: usize,
+    journal: &Journal,
+) -> Vec<Wanted> {
+    let mut kept: Vec<Wanted> = Vec::new();
+    for wanted in wanted {
+        let hindered = if !has_translator {
+            Some("no translator is configured")
+        } else if !is_searched(&wanted.language) {
+            Some("nobody who is to be asked searches in it")
+        } else {
+            (kept.len() >= room).then_some("enrichment.queries_max leaves no room for it")
+        };
+        match hindered {
+            Some(why) => journal.trace(format!("queries: not asked in {wanted}: {why}")),
+            None => kept.push(wanted),
+        }
+    }
+    kept
+}
+
+/// The claim in each of these languages, one query a language. A translation that fails leaves out its language.
 pub(super) async fn in_other_languages(
     services: &Services,
     item: &Item,
     normal: &Normal,
     claim: &Claim,
+    languages: &[Wanted],
     until: Instant,
     journal: &Journal,
-) -> Vec<Query> {
-    let languages = services.settings.languages.languages(item, normal);
+) -> Vec<Foreign> {
     let Some(translator) = services.translator.as_ref().filter(|_| !languages.is_empty()) else {
         return Vec::new();
     };
     let from = normal.language.as_deref().filter(|_| !normal.mixed);
     let now = Instant::now();
     let until = now + until.saturating_duration_since(now) / SHARE;
-    let asking = languages.iter().map(|language| translator.translate(&claim.text, from, language, until));
+    let asking = languages.iter().map(|wanted| translator.translate(&claim.text, from, &wanted.language, until));
+    let mut told: Vec<String> = Vec::with_capacity(languages.len());
     let mut queries = Vec::with_capacity(languages.len());
-    for (language, outcome) in languages.iter().zip(join_all(asking).await) {
+    for (wanted, translation) in languages.iter().zip(join_all(asking).await) {
         if translator.is_language_model() {
-            count(&outcome, journal);
+            count(&translation, journal);
         }
-        let name = translator.name();
-        match outcome.outcome {
+        let (language, name) = (wanted.language.as_str(), translator.name());
+        match translation.outcome {
             Ok(Some(text)) => {
-                let limit = services.settings.search_results;
-                queries.extend(translated(&text, language, claim, item, limit));
+                let query = translated(&text, language, claim, item, services.settings.search_results);
+                told.extend(query.is_some().then(|| wanted.to_string()));
+                queries.extend(query);
             }
-            Ok(None) => journal.trace(format!("queries: not asked in {language}, {name} gave no translation")),
+            Ok(None) => journal.trace(format!("queries: not asked in {wanted}: {name} gave no translation")),
             Err(error) => {
                 tracing::warn!(%error, translator = name, language, "a query could not be translated; searched without it");
-                journal.trace(format!("queries: not asked in {language}, {name} failed: {error}"));
+                journal.trace(format!("queries: not asked in {wanted}: {name} failed: {error}"));
                 journal.degrade(Degradation::ModelFailed("translator".to_owned()));
             }
         }
     }
-    if !queries.is_empty() {
-        let told: Vec<&str> = queries.iter().filter_map(|query| query.language.as_deref()).collect();
+    if !told.is_empty() {
         journal.trace(format!("queries: also in {}, by {}", told.join(", "), translator.name()));
     }
     queries
@@ -144,6 +206,8 @@ fn count(translated: &Translated, journal: &Journal) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use chrono::{DateTime, Utc};
 
     use super::*;
@@ -161,7 +225,7 @@ mod tests {
             embedder: String::new(),
             reference: DateTime::<Utc>::UNIX_EPOCH,
         };
-        policy.languages(&item, &normal)
+        policy.languages(&item, &normal).iter().map(ToString::to_string).collect()
     }
 
     fn words(texts: &[&str]) -> Vec<String> {
@@ -169,7 +233,8 @@ mod tests {
     }
 
     fn policy() -> LanguagePolicy {
-        let rule = |channels: &[&str], keywords: &[&str], languages: &[&str]| LanguageRule {
+        let rule = |name: &str, channels: &[&str], keywords: &[&str], languages: &[&str]| LanguageRule {
+            name: name.to_owned(),
             channels: words(channels),
             keywords: words(keywords),
             languages: words(languages),
@@ -177,8 +242,9 @@ mod tests {
         LanguagePolicy {
             always: Vec::new(),
             rules: vec![
-                rule(&[], &["Cyprus", "Кипр", "Кіпр"], &["el"]),
-                rule(&["@polska"], &["Warsaw", "Варшава"], &["pl", "el"]),
+                rule("cy", &[], &["Cyprus", "Кипр", "Кіпр"], &["el"]),
+                rule("pl", &["@polska"], &["Warsaw", "Варшава"], &["pl", "el"]),
+                rule("far", &[], &["North Korea", "Саудовская Аравия", "it", "The Hague"], &["ko"]),
             ],
             into_english: true,
         }
@@ -188,28 +254,59 @@ mod tests {
     fn news_of_cyprus_are_searched_in_greek_whatever_they_are_written_in() {
         let policy = policy();
         for (text, language, wanted) in [
-            ("Cyprus opened a gas terminal.", "en", &["el"][..]),
-            ("На Кипре открыли газовый терминал.", "ru", &["el"]),
-            ("Власти Кипра закрыли порт.", "ru", &["el"]),
-            ("На Кіпрі відкрили газовий термінал.", "uk", &["el", "en"]),
-            ("Открыли газовый терминал #Кипр", "ru", &["el"]),
+            ("Cyprus opened a gas terminal.", "en", &["el (rule cy)"][..]),
+            ("На Кипре открыли газовый терминал.", "ru", &["el (rule cy)"]),
+            ("Власти Кипра закрыли порт.", "ru", &["el (rule cy)"]),
+            ("На Кіпрі відкрили газовий термінал.", "uk", &["el (rule cy)", "en"]),
+            ("Открыли газовый терминал #Кипр", "ru", &["el (rule cy)"]),
             ("Η Κύπρος άνοιξε τερματικό.", "el", &["en"]),
             ("Berlin opened a museum.", "en", &[]),
             ("В Берлине открыли музей.", "ru", &[]),
             ("У Берліні відкрили музей.", "uk", &["en"]),
-            ("В Варшаве открыли музей о Кипре.", "ru", &["el", "pl"]),
+            ("В Варшаве открыли музей о Кипре.", "ru", &["el (rule cy)", "pl (rule pl)"]),
+            ("North Korea opened a port.", "en", &["ko (rule far)"]),
+            ("В Саудовской Аравии открыли порт.", "ru", &["ko (rule far)"]),
+            ("South Korea opened a port north of Seoul; it is new.", "en", &[]),
+            ("A port north of Korea opened.", "en", &[]),
+            ("A court in The Hague ruled.", "en", &["ko (rule far)"]),
         ] {
             assert_eq!(languages(&policy, text, Some(language), None), wanted, "{text}");
         }
     }
 
     #[test]
+    fn a_language_that_cannot_be_asked_in_is_left_out_and_named() {
+        let wanted = || ["el", "ko", "de", "pl"].map(|code| Wanted { language: code.to_owned(), rule: None }).to_vec();
+        let asked = |has_translator, room| {
+            let journal = Journal::new(Instant::now(), Duration::from_secs(1), DateTime::UNIX_EPOCH);
+            let kept = possible(wanted(), has_translator, |language| language != "ko", room, &journal);
+            (kept.into_iter().map(|one| one.language).collect::<Vec<_>>(), journal.finish().0)
+        };
+        let (kept, trace) = asked(true, 2);
+        assert_eq!(kept, ["el", "de"]);
+        assert_eq!(
+            trace,
+            [
+                "queries: not asked in ko: nobody who is to be asked searches in it",
+                "queries: not asked in pl: enrichment.queries_max leaves no room for it",
+            ]
+        );
+        assert!(asked(true, 0).0.is_empty());
+        let (kept, trace) = asked(false, 2);
+        assert!(kept.is_empty() && trace.len() == 4, "{trace:?}");
+        assert_eq!(trace[0], "queries: not asked in el: no translator is configured");
+    }
+
+    #[test]
     fn a_channel_has_its_languages_and_a_text_in_doubt_is_asked_in_english() {
         let mut policy = policy();
-        assert_eq!(languages(&policy, "A museum opened.", Some("en"), Some("@POLSKA")), ["pl", "el"]);
+        assert_eq!(
+            languages(&policy, "A museum opened.", Some("en"), Some("@POLSKA")),
+            ["pl (rule pl)", "el (rule pl)"]
+        );
         assert_eq!(languages(&policy, "Музей museum открыт opened", None, None), ["en"]);
         policy.always = words(&["de", "el", "en"]);
-        assert_eq!(languages(&policy, "Cyprus opened a museum.", Some("en"), None), ["el", "de"]);
+        assert_eq!(languages(&policy, "Cyprus opened a museum.", Some("en"), None), ["el (rule cy)", "de"]);
         policy.into_english = false;
         assert_eq!(languages(&policy, "У Берліні відкрили музей.", Some("uk"), None), ["de", "el", "en"]);
         assert!(languages(&LanguagePolicy::default(), "У Берліні відкрили музей.", Some("uk"), None).is_empty());

@@ -1,17 +1,29 @@
 //! Query building: two to four short queries a claim, and one in each further language the item is to be searched in.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 
 use super::claims::Claim;
 use super::normalise::Normal;
+use crate::config::LEAST_OWN_QUERIES;
 use crate::domain::Item;
-use crate::language::dates::dates;
-use crate::language::entities::entities;
+use crate::judging::profile::TextProfile;
 use crate::language::queries::{About, terms, wordings};
 use crate::providers::Query;
 
-/// Of the queries in the item's own words so many are asked whatever else there is.
-const LEAST_OWN: usize = 2;
+/// Of so many queries a claim has in all, those that may be in other languages.
+pub(crate) const fn room_for_others(most: usize) -> usize {
+    most.saturating_sub(LEAST_OWN_QUERIES)
+}
+
+/// A claim in another language.
+#[derive(Debug, Clone)]
+pub(crate) struct Foreign {
+    pub(crate) query: Query,
+    /// What pages of that language are held against: they share few words with the claim's own.
+    pub(crate) profile: Arc<TextProfile>,
+}
 
 /// The queries for one claim in its own words, the claim itself first. `others` is how many queries in other languages come
 /// on top: they take the place of the last ones.
@@ -33,7 +45,7 @@ pub(crate) fn queries(
         summary: item.summary.as_deref(),
         channel: item.channel.as_deref(),
     };
-    let most = most.saturating_sub(others).max(LEAST_OWN.min(most));
+    let most = most.saturating_sub(others).max(LEAST_OWN_QUERIES.min(most));
     let language = (!normal.mixed).then(|| normal.language.clone()).flatten();
     let terms = terms(&about);
     wordings(&about, most)
@@ -43,20 +55,21 @@ pub(crate) fn queries(
 }
 
 /// The same claim in another language, as a translator put it.
-pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item, limit: usize) -> Option<Query> {
-    let (names, dates) = (entities(text, Some(language), &[]), dates(text, item.published_at));
+pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item, limit: usize) -> Option<Foreign> {
+    let profile = TextProfile::new(text, Some(language), item.published_at, &[]);
     let about = About {
         text,
         language: Some(language),
-        entities: &names,
-        dates: &dates,
+        entities: &profile.entities,
+        dates: &profile.dates,
         tags: &[],
         published: None,
         summary: None,
         channel: None,
     };
     let wording = wordings(&about, 1).pop()?;
-    Some(query(wording, terms(&about), Some(language.to_owned()), claim.date, item, limit))
+    let query = query(wording, terms(&about), Some(language.to_owned()), claim.date, item, limit);
+    Some(Foreign { query, profile: Arc::new(profile) })
 }
 
 fn query(

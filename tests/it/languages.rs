@@ -48,25 +48,35 @@ async fn news_of_cyprus_are_searched_in_greek_where_a_translator_is_configured()
     let simulator = Simulator::start(MapWorld::default()).await;
     let alone = checked(&simulator, false, CLAIM).await;
     assert!(!traced(&alone, "also in"), "{alone:#}");
+    assert!(traced(&alone, "queries: not asked in el (rule cyprus): no translator is configured"), "{alone:#}");
     assert!(asked(&simulator).iter().all(|(_, language)| language != "el"), "{:?}", asked(&simulator));
     let reply = json!({ "translatedText": GREEK }).to_string();
     simulator.set_fault(Target::Unknown, Fault::answer(200, "application/json", reply));
     let result = checked(&simulator, true, CLAIM).await;
-    assert!(traced(&result, "queries: also in el"), "{result:#}");
+    assert!(traced(&result, "queries: also in el (rule cyprus)"), "{result:#}");
     let greek: Vec<_> = asked(&simulator).into_iter().filter(|(_, language)| language == "el").collect();
     assert_eq!(greek.len(), 1, "{greek:?}");
     assert!(greek[0].0.starts_with("Στην Κύπρο"), "{greek:?}");
+    let asked = asked(&simulator);
+    let place = |is: &dyn Fn(&(String, String)) -> bool| asked.iter().rposition(is).unwrap();
+    assert!(
+        place(&|(query, _)| !query.starts_with("Στην Κύπρο")) < place(&|(_, language)| language == "el"),
+        "behind the claim's own words: {asked:?}"
+    );
     assert_eq!(result["degraded"], alone["degraded"], "{result:#}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_translator_that_is_away_costs_its_language_alone_and_is_named() {
-    let simulator = Simulator::start(MapWorld::default()).await;
-    simulator.set_fault(Target::Unknown, Fault::status(503));
-    let result = checked(&simulator, true, CLAIM).await;
-    assert!(result["degraded"].as_array().unwrap().contains(&json!("model_failed:translator")), "{result:#}");
-    let asked = asked(&simulator);
-    assert!(asked.len() >= 2 && asked.iter().all(|(query, _)| !query.contains("Κύπρο")), "{asked:?}");
+    // Away, and at a wrong address.
+    for status in [503, 404] {
+        let simulator = Simulator::start(MapWorld::default()).await;
+        simulator.set_fault(Target::Unknown, Fault::status(status));
+        let result = checked(&simulator, true, CLAIM).await;
+        assert!(result["degraded"].as_array().unwrap().contains(&json!("model_failed:translator")), "{result:#}");
+        let asked = asked(&simulator);
+        assert!(asked.len() >= 2 && asked.iter().all(|(query, _)| !query.contains("Κύπρο")), "{asked:?}");
+    }
 }
 
 /// Pages that contradict the claim, with more words in each.

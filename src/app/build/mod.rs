@@ -370,6 +370,7 @@ fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
 /// The operator's words on languages.
 fn languages(config: &EnrichmentConfig) -> LanguagePolicy {
     let rule = |rule: &crate::config::LanguageRule| LanguageRule {
+        name: rule.name.clone(),
         channels: rule.channels.clone(),
         keywords: rule.keywords.clone(),
         languages: rule.languages.clone(),

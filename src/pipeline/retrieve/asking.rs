@@ -154,7 +154,7 @@ impl<'r> Round<'r> {
 
     async fn stage(&'r self, stage: Stage<'r>, finds: &mut Finds) {
         let open = stage.is_open();
-        let Stage { serve, providers, queries, .. } = stage;
+        let Stage { serve, providers, queries, foreign, .. } = stage;
         let lane = |provider| Lane { provider, queries: queries.clone().into_iter() };
         let mut waiting: VecDeque<Lane<'r>> = providers.into_iter().map(lane).collect();
         let mut running: Asking<'r> = FuturesUnordered::new();
@@ -205,7 +205,7 @@ impl<'r> Round<'r> {
                 Ok(answer) => {
                     served = true;
                     finds.opened |= open;
-                    self.keep(&answer, finds);
+                    self.keep(&answer, foreign.as_deref(), finds);
                     self.lacking(provider.name(), &answer, finds);
                     waiting.push_front(lane);
                     last = None;
@@ -335,10 +335,12 @@ impl<'r> Round<'r> {
         }
     }
 
-    fn keep(&self, answer: &Answer, finds: &mut Finds) {
+    /// `foreign` is the claim as it was asked for, where that is not in its own words.
+    fn keep(&self, answer: &Answer, foreign: Option<&TextProfile>, finds: &mut Finds) {
         for hit in &answer.hits {
             let Some(mut candidate) = self.candidate(hit) else { continue };
-            candidate.about = hit.content.is_some() || is_about(&finds.claim, hit);
+            let is_of = |claim: &TextProfile| is_about(claim, hit);
+            candidate.about = hit.content.is_some() || is_of(&finds.claim) || foreign.is_some_and(is_of);
             let list = if hit.content.is_some() { &mut finds.own } else { &mut finds.pages };
             if !list.iter().any(|known| known.url == candidate.url) {
                 list.push(candidate);

@@ -8,8 +8,8 @@
 //! knowledge suffices; else usually two, the best query on trusted sites and the same one openly. Feeds and trusted sites
 //! never end the search by themselves: who contradicts them stands elsewhere. The own sources are asked once each beside
 //! that. At most, where little is found or providers fail: W on trusted sites, W on fact-checkers' sites (only without the
-//! index of all fact-checkers), W·Q openly. Every language a claim is translated into is one more. Further pages of an answer and retries come on top, and a kept answer costs
-//! nothing.
+//! index of all fact-checkers), W·Q openly. A language a claim is translated into takes the place of one of the Q, and is
+//! asked whatever was found. Further pages of an answer and retries come on top, and a kept answer costs nothing.
 
 mod asking;
 mod choose;
@@ -32,7 +32,7 @@ use self::choose::share_out;
 use self::known::Known;
 use self::stages::{Plan, selects};
 use super::claims::{Claim, main_claim};
-use super::languages::in_other_languages;
+use super::languages::{Wanted, in_other_languages, languages_of};
 use super::normalise::Normal;
 use super::queries::queries;
 use super::read::ReadPage;
@@ -111,7 +111,9 @@ pub(super) async fn retrieve(
         until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),
         failed: Mutex::new(BTreeMap::new()),
     };
-    let searching = join_all(claims.iter().map(|claim| one(services, request, normal, claim, &plan, &round)));
+    let languages = languages_of(services, &request.item, normal, |language| plan.searches_in(language), journal);
+    let asking = |claim| one(services, request, normal, claim, &languages, &plan, &round);
+    let searching = join_all(claims.iter().map(asking));
     let mut per_claim: Vec<(Known, Finds)> = Vec::with_capacity(claims.len());
     for found in searching.await {
         per_claim.push(found?);
@@ -137,6 +139,7 @@ async fn one<'r>(
     request: &Request,
     normal: &Normal,
     claim: &Claim,
+    languages: &[Wanted],
     plan: &'r Plan<'r>,
     round: &'r Round<'r>,
 ) -> Result<(Known, Finds), PipelineError> {
@@ -152,8 +155,9 @@ async fn one<'r>(
         finds.own_failures.extend(known.failure.clone());
         let settings = &services.settings;
         let (most, limit) = (settings.queries_per_claim, settings.search_results);
-        let others = in_other_languages(services, &request.item, normal, claim, round.until, journal).await;
-        let asked = queries(claim, normal, &request.item, most, others.len(), limit);
+        let item = &request.item;
+        let others = in_other_languages(services, item, normal, claim, languages, round.until, journal).await;
+        let asked = queries(claim, normal, item, most, others.len(), limit);
         round.search(plan.stages(&asked, &others), &mut finds).await;
     }
     Ok((known, finds))

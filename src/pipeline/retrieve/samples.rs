@@ -11,7 +11,9 @@ use url::Url;
 use super::Candidate;
 use crate::domain::SystemClock;
 use crate::domain::item::SourceKind;
+use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, HttpClient, NoObserver};
+use crate::pipeline::queries::Foreign;
 use crate::providers::{Answer, Content, Hit, Languages, NAMES, Profile, Provider, ProviderKind, Query, Storage};
 
 pub(super) fn query(text: &str) -> Query {
@@ -24,6 +26,11 @@ pub(super) fn query(text: &str) -> Query {
         limit: 5,
         source_document: None,
     }
+}
+
+pub(super) fn foreign(text: &str, language: &str) -> Foreign {
+    let profile = Arc::new(TextProfile::new(text, Some(language), None, &[]));
+    Foreign { query: Query { language: Some(language.to_owned()), ..query(text) }, profile }
 }
 
 pub(crate) fn hit(provider: &'static str, url: &str, title: &str, content: Option<Content>) -> Hit {

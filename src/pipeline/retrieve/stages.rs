@@ -6,6 +6,8 @@ use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::SourceType;
 use crate::judging::credibility::credibility;
+use crate::judging::profile::TextProfile;
+use crate::pipeline::queries::Foreign;
 use crate::providers::{Provider, Query};
 
 /// Domains one query names: more would not leave room for the words in GDELT's 250 characters.
@@ -53,6 +55,8 @@ pub(super) struct Stage<'a> {
     pub(super) serve: Serve,
     pub(super) providers: Vec<&'a Arc<dyn Provider>>,
     pub(super) queries: Vec<Query>,
+    /// The claim in the language of the queries, where that is not its own.
+    pub(super) foreign: Option<Arc<TextProfile>>,
 }
 
 impl Stage<'_> {
@@ -85,9 +89,14 @@ impl<'a> Plan<'a> {
         self.own.iter().chain(self.search).filter(move |provider| selects(kinds, provider.profile().source))
     }
 
+    /// Whether somebody is to be asked who searches the web in that language.
+    pub(super) fn searches_in(&self, language: &str) -> bool {
+        self.of(self.search, |kind| kind != SourceKind::Feeds).iter().any(|provider| provider.speaks(language))
+    }
+
     /// The stages in their order; one without anybody to ask or anything to ask for is not among them. `others` are the
     /// claim in other languages, each a stage of its own.
-    pub(super) fn stages(&self, queries: &[Query], others: &[Query]) -> Vec<Stage<'a>> {
+    pub(super) fn stages(&self, queries: &[Query], others: &[Foreign]) -> Vec<Stage<'a>> {
         let best = || queries.first().cloned().into_iter().collect::<Vec<Query>>();
         let language = queries.first().and_then(|query| query.language.as_deref());
         let mut stages = vec![
@@ -109,8 +118,9 @@ impl<'a> Plan<'a> {
         stages.push(stage("everything", Serve::UntilEnough, web.clone(), self.only_allowed(queries.to_vec())));
         // Last: what is asked in the claim's own words must not wait for a turn behind them.
         for other in others {
-            let asked = self.only_allowed(vec![other.clone()]);
-            stages.push(stage("another language", Serve::Always, web.clone(), asked));
+            let asked = self.only_allowed(vec![other.query.clone()]);
+            let foreign = Some(Arc::clone(&other.profile));
+            stages.push(Stage { foreign, ..stage("another language", Serve::Always, web.clone(), asked) });
         }
         stages.retain(|stage| !stage.providers.is_empty() && !stage.queries.is_empty());
         stages
@@ -169,7 +179,7 @@ fn stage<'a>(
     providers: Vec<&'a Arc<dyn Provider>>,
     queries: Vec<Query>,
 ) -> Stage<'a> {
-    Stage { name, serve, providers, queries }
+    Stage { name, serve, providers, queries, foreign: None }
 }
 
 /// The same queries within these domains; none without domains.
@@ -193,7 +203,9 @@ fn writes_in(host: &str, language: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Scripted, query};
+    use std::time::Duration;
+
+    use super::super::samples::{Scripted, foreign, query};
     use super::*;
     use crate::domain::rules::{DomainList, DomainRule};
 
@@ -264,11 +276,24 @@ mod tests {
         let search = [Scripted::provider("searxng")];
         let lists = rules(&[], false);
         let plan = Plan { own: &[], search: &search, kinds: &[], rules: &lists, without_fact_checks: false };
-        let greek = Query { language: Some("el".to_owned()), ..query("Η Κύπρος") };
-        let stages = plan.stages(&[query("Cyprus")], &[greek.clone(), query("c")]);
+        let stages = plan.stages(&[query("Cyprus")], &[foreign("Η Κύπρος", "el"), foreign("c", "de")]);
         let told: Vec<(&str, &str)> = stages.iter().map(|stage| (stage.name, stage.queries[0].text.as_str())).collect();
         assert_eq!(told, [("everything", "Cyprus"), ("another language", "Η Κύπρος"), ("another language", "c")]);
         assert_eq!((stages[1].serve, stages[1].is_open()), (Serve::Always, false));
+    }
+
+    #[test]
+    fn a_language_is_searched_in_where_somebody_who_is_asked_speaks_it() {
+        let own = [Scripted::provider("corpus")];
+        let german: Arc<dyn Provider> = Arc::new(Scripted::new("searxng", Duration::ZERO, []).speaking(&["de"]));
+        let search = [Scripted::provider("feeds"), german];
+        let lists = rules(&[], false);
+        let searched = |kinds, language| {
+            Plan { own: &own, search: &search, kinds, rules: &lists, without_fact_checks: false }.searches_in(language)
+        };
+        assert!(searched(&[], "de") && searched(&[SourceKind::Web], "de"));
+        assert!(!searched(&[], "el"), "neither feeds nor a folder search the web");
+        assert!(!searched(&[SourceKind::Corpus], "de") && !searched(&[SourceKind::Feeds], "de"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 use std::sync::atomic::Ordering;
 
-use super::super::samples::{Meet, Scripted, hit, query};
+use super::super::samples::{Meet, Scripted, foreign, hit, query};
 use super::super::stages::Plan;
 use super::*;
 use crate::cache::AnswerCacheSettings;
 use crate::domain::ids;
 use crate::domain::verdict::Origin;
 use crate::outbound::NoObserver;
+use crate::pipeline::queries::Foreign;
 use crate::providers::Content;
 
 /// Pages of so many sites, named after the one who found them.
@@ -63,7 +64,7 @@ impl Bench {
         round: &Round<'_>,
         providers: &[&Arc<Scripted>],
         queries: usize,
-        others: &[Query],
+        others: &[Foreign],
     ) -> Finds {
         let (own, search): (Vec<_>, Vec<_>) = providers
             .iter()
@@ -174,11 +175,29 @@ async fn a_query_in_another_language_that_fails_costs_no_claim_its_own() {
     let bench = Bench::new(Duration::from_mins(1));
     let busy = scripted("searxng", NOW, [pages("searxng", 1), Meet::Fails(AskError::Server { status: 503 })]);
     let round = bench.round();
-    let greek = Query { language: Some("el".to_owned()), ..query("Η Κύπρος") };
-    bench.search_also(&round, &[&busy], 1, &[greek]).await;
+    bench.search_also(&round, &[&busy], 1, &[foreign("Η Κύπρος", "el")]).await;
     assert_eq!((begun(&busy), bench.degraded()), (2, vec!["provider_failed:searxng".to_owned()]));
     bench.search_in(&round, &[&busy], 3).await;
     assert_eq!(begun(&busy), 4, "asked for the next claim: its two queries that were not answered yet");
+}
+
+#[tokio::test]
+async fn a_page_found_in_another_language_is_held_against_the_claim_in_that_language() {
+    let claim = TextProfile::new("The government opened a terminal for gas last week.", Some("en"), None, &[]);
+    let told = "Η κυβέρνηση άνοιξε τερματικό φυσικού αερίου την περασμένη εβδομάδα.";
+    let other = "Συνταγή για νόστιμο ψωμί στο σπίτι";
+    let found = ["Η κυβέρνηση άνοιξε τερματικό φυσικού αερίου", other].map(|title| {
+        let url = if title == other { "https://b.example/" } else { "https://a.example/" };
+        Hit { language: Some("el".to_owned()), ..hit("searxng", url, title, None) }
+    });
+    let about = |foreign: Option<&TextProfile>| {
+        let bench = Bench::new(Duration::from_mins(1));
+        let mut finds = Finds::of(&Arc::new(claim.clone()));
+        bench.round().keep(&Answer { hits: found.to_vec(), ..Answer::default() }, foreign, &mut finds);
+        finds.pages.iter().map(|page| page.about).collect::<Vec<bool>>()
+    };
+    assert_eq!(about(None), [false, false]);
+    assert_eq!(about(Some(&TextProfile::new(told, Some("el"), None, &[]))), [true, false]);
 }
 
 #[tokio::test]
