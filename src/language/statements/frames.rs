@@ -6,22 +6,40 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{capitalised, clean};
+use crate::language::has_cyrillic;
 
 /// What a frame begins with: posts, pictures, people of the net.
 const SPREADERS: &str = r"(?:posts?|messages?|videos?|clips?|images?|photos?|photographs?|pictures?|screenshots?|memes?|graphics?|tweets?|captions?|users?|accounts?|channels?)";
 
+/// What is passed off as something else.
+const RECORDED: &str = r"(?:footage|films?|recordings?|documents?|letters?|maps?|articles?|headlines?)";
+
+/// The same in Russian and Ukrainian, by beginnings.
+const RECORDED_CYRILLIC: &str = r"(?:(?:видео|відео|снимк|снимок|знімк|знімок|світлин|ролик|скрин|картинк|изображени|зображенн|публикаци|публікаці|допис|сообщени|повідомленн)\p{L}*|фото|фотографи[июяей]\p{L}?|фотографі[їюяй]\p{L}?|кадр(?:ы|ов|и|ів)?|запис(?:ь|и|ью|і|ів)|пост(?:ы|и|ов|ів)?)";
+
+/// "Is being shared", "were widely circulated".
+const PASSED_ON: &str = r"(?-u:\b)(?:is|are|was|were|has been|have been|being) (?:also |now )?(?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|posted|going viral)(?-u:\b)";
+
 /// In order; the last group of each is the claim.
 static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
-        // Labels, alone or one after the other.
-        r"(?i)^(?:claim|breaking(?: news)?|just in|fact[ -]?check|verdict|утверждение|срочно|молния|фактчек|твердження|терміново|фактчек)\s*[:!—-]+\s*(?:(?:no|нет|ні), )?(.+)$",
+        // Labels, alone or one after the other. Before a dash only those that are no subject: "Молния — это разряд".
+        r"(?i)^(?:claim|breaking(?: news)?|just in|fact[ -]?check|verdict|утверждение|срочно|молния|фактчек|твердження|терміново)\s*[:!]+\s*(?:(?:no|нет|ні), )?(.+)$",
+        r"(?i)^(?:breaking(?: news)?|just in|срочно|терміново)\s+[—–-]+\s+(.+)$",
         r"(?i)^(?:reportedly|allegedly|supposedly|according to rumou?rs|якобы|вроде бы|будто бы|по слухам|по непроверенн\S+ (?:данным|информации)|нібито|начебто|за чутками|за неперевірен\S+ (?:даними|інформацією)),? (.+)$",
-        // "… is being shared as Y", "… was shared in posts claiming that Y".
-        r"(?i)^.{3,200}?(?-u:\b)(?:is|are|was|were|has been|have been|being) (?:also |now )?(?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|posted|going viral)(?-u:\b).{0,60}?(?:(?-u:\b)(?:as if|as(?: evidence that| proof that)?|with (?:the|a) (?:\w+ )?(?:claims?|captions?)(?: that)?|(?:alongside|with|in) (?:(?:the|a|an) )?(?:\w+ )?(?:claims?|captions?|posts?) (?:that|claiming(?: that)?|saying(?: that)?)|claiming(?: that)?|saying(?: that)?))[:,]? (.+)$",
-        r"(?i)^.{3,160}?(?-u:\b)(?:they|who|which|that|users) (?:falsely )?(?:claims?|claimed|says?|said) (?:it )?(?:shows?|showed|depicts?|captures?) (.+)$",
-        // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that Y".
+        // "… was shared in posts claiming that Y", and of pictures and posts "… is being shared as Y". Of others "as" may
+        // begin a clause: "was presented as the war entered its third year".
         &format!(
-            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:have |has |is |are )?(?:falsely )?(?:claim|alleg)(?:s|ed|es|ing|e)?(?: that)?,? (.+)$"
+            r"(?i)^.{{3,200}}?{PASSED_ON}.{{0,60}}?(?:(?-u:\b)(?:as if|as (?:evidence|proof) that|with (?:the|a) (?:\w+ )?(?:claims?|captions?)(?: that)?|(?:alongside|with|in) (?:(?:the|a|an) )?(?:\w+ )?(?:claims?|captions?|posts?) (?:that|claiming(?: that)?|saying(?: that)?)|claiming(?: that)?|saying(?: that)?))[:,]? (.+)$"
+        ),
+        &format!(
+            r"(?i)^(?:.{{0,160}}?[\s-])?(?:{SPREADERS}|{RECORDED})(?-u:\b).{{0,160}}?{PASSED_ON}.{{0,60}}?(?-u:\b)as[:,]? (.+)$"
+        ),
+        r"(?i)^.{3,160}?(?-u:\b)(?:they|who|which|that|users) (?:falsely )?(?:claims?|claimed|says?|said) (?:it )?(?:shows?|showed|depicts?|captures?) (.+)$",
+        // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that
+        // Y".
+        &format!(
+            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:have |has |is |are )?(?:falsely )?(?:claim|alleg)(?:s|ed|es|ing|e)?(?: that,?|:) (.+)$"
         ),
         &format!(
             r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:says?|said|suggests?|suggested) that (.+)$"
@@ -30,7 +48,9 @@ static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?i)^(?:\w+ ){0,3}?(?:rumou?rs?|claims?|reports?)(?: [\w ]{0,30}?)? (?:spreading|circulating|spread|circulate|circulated)(?: [\w ]{0,30}?)?,? that (.+)$",
         r"(?i)^(?:\w+ ){0,3}?(?:claims?|rumou?rs?|posts?|messages?) (?:that|saying|claiming|suggesting)(?: that)? (.+?),? (?:(?:has|have|is|are|was|were) (?:been |being )*(?:widely )?(?:spread|spreading|shared|circulated|circulating|going viral|gone viral)|spread|circulated|went viral|surfaced|emerged)(?-u:\b)[^.]*\.?$",
         // Russian and Ukrainian.
-        r"(?i)^.{3,160}?\s(?:выдают|выдаётся|выдается|выдавали|преподносят|представляют|видають|видається|видавали|подають|представляють)\s(?:за|как|як)\s(.+)$",
+        &format!(
+            r"(?i)^(?:.{{0,160}}?[\s«])?{RECORDED_CYRILLIC}[\s,».-](?:.{{0,120}}?\s)?(?:выдают|выдаётся|выдается|выдавали|преподносят|представляют|видають|видається|видавали|подають|представляють)\s(?:за|как|як)\s(.+)$"
+        ),
         r"(?i)^.{3,160}?\s(?:с подписью|с подписями|с утверждением|з підписом|із підписом|з твердженням|із твердженням)(?:,? (?:что|будто|якобы|що|ніби|нібито))?[:,]? (.+)$",
         r"(?i)^(?:в соцсетях|в сети|в интернете|в телеграм-каналах|пользователи|у соцмережах|у мережі|в інтернеті|в мережі|користувачі|мережею)\s.{0,60}?(?:утвержда|распростран|пишут|сообща|ходит|ходят|стверджу|поширю|пишуть|повідомля|шир)\S*(?:[^,]{0,60}),? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
         r"(?i)^(?:пользователи|користувачі) (?:утвержда|пишут|сообща|стверджу|пишуть|повідомля)\S*,? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
@@ -41,12 +61,51 @@ static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
-/// What stands in a frame for the thing claimed: "footage of Y", "it shows Y".
+/// "A post claims Y", where no "that" tells the claim from what is claimed for oneself.
+static CLAIMING: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(&format!(
+        r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)([^.;:]{{0,90}}?)[ ,](?:falsely )?claims? (.+)$"
+    ))
+});
+
+/// What is claimed for oneself begins with one of these, or with a sum.
+const FOR_ONESELF: &[&str] = &[
+    "responsibility",
+    "credit",
+    "victory",
+    "damages",
+    "compensation",
+    "asylum",
+    "to",
+    "a",
+    "an",
+    "his",
+    "her",
+    "its",
+    "their",
+];
+
+/// "It shows Y", of which Y is claimed.
+static SHOWS: LazyLock<Regex> =
+    LazyLock::new(|| clean::pattern(r"(?i)^(?:it|this|they|that) (?:shows?|depicts?|captures?)(?: that)? (.+)$"));
+
+/// "Footage of Y": Y is claimed, unless something is said of the footage.
 static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
     clean::pattern(
-        r"(?i)^(?:(?:it|this|they|that) (?:shows?|depicts?|captures?)(?: that)? |(?:(?:a|an|the|recent|new|real|old|genuine) ){0,3}(?:footage|videos?|photos?|photographs?|pictures?|images?|clips?)(?: (?:of|from|showing))(?: the moment(?: of)?)? |(?:видео|фото|фотографи\S+|кадры|снимк\S+|відео|світлин\S+|кадри) (?:с |з |із )?)(.+)$",
+        r"(?i)^(?:(?:(?:a|an|the|recent|new|real|old|genuine) ){0,3}(?:footage|videos?|photos?|photographs?|pictures?|images?|clips?)(?: (?:of|from|showing))(?: the moment(?: of)?)? |(?:видео|фото|фотографи\S+|кадры|снимк\S+|відео|світлин\S+|кадри) (?:с|з|із) )(.+)$",
     )
 });
+
+/// Verbs by which something is said of a picture: "photos of the massacre were staged".
+const SAYING: &str = "is are was were isn't aren't wasn't weren't has have had will would can could may might must do does did \
+    prove proves proved show shows showed appear appears appeared turned surfaced emerged came went это це є не был була";
+
+/// Endings of Russian and Ukrainian verbs and short participles. That nouns share some leaves a picture in a claim, which
+/// can be checked too.
+const SAYING_ENDINGS: &[&str] = &[
+    "л", "ла", "ло", "ли", "ся", "сь", "ет", "ют", "ит", "ят", "ут", "ено", "ана", "ано", "аны", "ято", "ена", "ены",
+    "ить", "ує",
+];
 
 /// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
 const FRAME_WORDS: &str = "shared circulat passed spread presented posted viral claim said says alleg suggest rumo breaking just reported suppos \
@@ -71,11 +130,38 @@ fn inside(sentence: &str) -> Option<String> {
     if !FRAME_WORDS.split_whitespace().any(|word| lower.contains(word)) {
         return None;
     }
-    let claim = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()))?;
+    let framed = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()));
+    let claim = framed.or_else(|| claimed(sentence))?;
     let claim = unquoted(claim.trim());
-    let claim = SHOWN.captures(claim).and_then(|shown| shown.get(1)).map_or(claim, |shown| shown.as_str());
+    let claim = without_picture(claim);
     // "… shared as a photo" leaves a noun, not a claim.
     (claim.split_whitespace().count() >= 3).then(|| capitalised(claim))
+}
+
+/// What a post claims without "that".
+fn claimed(sentence: &str) -> Option<&str> {
+    let found = CLAIMING.captures(sentence)?;
+    let (before, claim) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+    let first = claim.split_whitespace().next()?.to_lowercase();
+    let for_oneself =
+        FOR_ONESELF.contains(&first.as_str()) || !first.starts_with(|c: char| c.is_alphabetic() || c == '"');
+    (!for_oneself && !before.ends_with(" to")).then_some(claim)
+}
+
+/// What a picture shows, where that is what is claimed.
+fn without_picture(claim: &str) -> &str {
+    let behind = |pattern: &Regex| pattern.captures(claim).and_then(|found| found.get(1)).map(|found| found.as_str());
+    let shown = behind(&SHOWS).or_else(|| behind(&SHOWN).filter(|shown| !says_something(shown)));
+    shown.unwrap_or(claim)
+}
+
+/// Whether it has a verb of its own, as far as words and endings tell.
+fn says_something(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphabetic() && c != '\'').any(|word| {
+        let word = word.to_lowercase();
+        SAYING.split_whitespace().any(|verb| verb == word)
+            || (has_cyrillic(&word) && SAYING_ENDINGS.iter().any(|ending| word.ends_with(ending)))
+    })
 }
 
 /// Without the quotation marks around all of it.
@@ -153,6 +239,19 @@ mod tests {
                 "Мережею шириться інформація, що ПриватБанк заблокує картки пенсіонерів з 1 січня.",
                 "ПриватБанк заблокує картки пенсіонерів з 1 січня.",
             ),
+            (
+                "Social media users claim that photos of the Bucha massacre were staged.",
+                "Photos of the Bucha massacre were staged.",
+            ),
+            ("Пользователи утверждают, что фото сделано в Киеве в 2014 году.", "Фото сделано в Киеве в 2014 году."),
+            ("Пользователи утверждают, что видео с похорон снято в студии.", "Видео с похорон снято в студии."),
+            (
+                "A false post on social media claims covid-19 vaccine causes infertility.",
+                "Covid-19 vaccine causes infertility.",
+            ),
+            ("Posts claim: the EU banned Russian tea in 2024.", "The EU banned Russian tea in 2024."),
+            ("Молния: в Киеве взорван мост через Днепр.", "В Киеве взорван мост через Днепр."),
+            ("Breaking - Russia shelled Kharkiv with 10 missiles.", "Russia shelled Kharkiv with 10 missiles."),
             ("Нібито у Львові заборонили російську мову.", "У Львові заборонили російську мову."),
         ] {
             assert_eq!(unframed(sentence).as_deref(), Some(claim), "{sentence}");
@@ -168,6 +267,20 @@ mod tests {
             "Claims for unemployment benefits rose to 240,000 last week.",
             "Reports of fraud in Germany rose by 12 % in 2023.",
             "The minister presented the budget as required by law.",
+            "The bill was presented to parliament on Monday as the war entered its third year.",
+            "COVID-19 is spread as people cough and sneeze.",
+            "A message from Islamic State claimed responsibility for the attack in Moscow.",
+            "Three users claimed $5 million in damages from the company in 2021.",
+            "A message from Islamic State claims responsibility for the attack in Moscow.",
+            "Some users are eligible to claim payouts from the settlement.",
+            "Банки выдают за год 500 тысяч кредитов.",
+            "Участники представляют как минимум 12 стран мира.",
+            "Фотографы представляют как минимум 12 стран мира.",
+            "Фотографи представляють як мінімум 12 країн світу.",
+            "Молния — это электрический разряд между облаком и землёй.",
+            "Блискавка й молния - це електричний розряд.",
+            "Молния-М вывела на орбиту 3 спутника.",
+            "Утверждение — мысль, которая что-то говорит о предмете.",
             "Врач выдают рецепты.",
             "Зеленский сообщил, что Россия потеряла 700 тысяч солдат.",
             "Полиция выдаёт паспорта за 30 дней.",
