@@ -50,10 +50,10 @@ const WIRES: &[Wire] = &[
     Wire { key: "xinhua", domains: &["xinhuanet.com", "news.cn"], name: r"(?i:xinhua|синьхуа|сіньхуа)" },
     Wire { key: "anadolu", domains: &["aa.com.tr"], name: r"(?i:anadolu|анадолу)" },
     Wire { key: "belta", domains: &["belta.by"], name: r"(?:BelTA|BELTA|БелТА|БЕЛТА)" },
-    Wire { key: "upi", domains: &["upi.com"], name: r"(?:UPI|United Press International)" },
+    Wire { key: "upi", domains: &["upi.com"], name: "United Press International" },
     Wire { key: "kyodo", domains: &["kyodonews.net"], name: r"(?i:kyodo(?: news)?|киодо)" },
     Wire { key: "yonhap", domains: &["yna.co.kr"], name: r"(?i:yonhap|[её]нхап)" },
-    Wire { key: "pti", domains: &["ptinews.com"], name: r"(?:PTI|Press Trust of India)" },
+    Wire { key: "pti", domains: &["ptinews.com"], name: "Press Trust of India" },
     Wire { key: "agencia-brasil", domains: &["ebc.com.br"], name: r"(?i:agência brasil)" },
     Wire { key: "estadao-conteudo", domains: &[], name: r"(?i:estadão conteúdo)" },
     Wire { key: "folhapress", domains: &["folhapress.com.br"], name: r"(?i:folhapress)" },
@@ -81,6 +81,10 @@ const FRAMES: &[&str] = &[
     r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d'après|laut|nach angaben (?:von|der)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |l'|der |die )?(?i:agência |agencia |agence |nachrichtenagentur )?N\b",
 ];
 
+/// Acronyms that are also a payments interface and a party: an origin only behind a place in capitals or a day, as a
+/// dateline has it ("WASHINGTON, Jan. 3 (UPI) --", "New Delhi, Jan 3 (PTI)").
+const DATELINES: &[(&str, &str)] = &[("upi", "UPI"), ("pti", "PTI")];
+
 /// An origin is stated at the head or the foot of a story; what stands between is quotation. Characters.
 const HEAD: usize = 700;
 const FOOT: usize = 300;
@@ -90,10 +94,26 @@ static STATED: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| WIRES.iter().map(|wire| Regex::new(&pattern(wire)).ok()).collect());
 
 /// Which agencies are named at all: the cheap question that nearly every page answers with none.
-static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(WIRES.iter().map(|wire| wire.name)).ok());
+static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+    let name = |wire: &Wire| match acronym(wire) {
+        Some(acronym) => format!("{}|{acronym}", wire.name),
+        None => wire.name.to_owned(),
+    };
+    RegexSet::new(WIRES.iter().map(name)).ok()
+});
+
+fn acronym(wire: &Wire) -> Option<&'static str> {
+    DATELINES.iter().find(|(key, _)| *key == wire.key).map(|(_, acronym)| *acronym)
+}
 
 fn pattern(wire: &Wire) -> String {
-    FRAMES.iter().map(|frame| format!("(?:{})", frame.replace('N', wire.name))).collect::<Vec<_>>().join("|")
+    let dateline = acronym(wire).map(|acronym| {
+        format!(
+            r"(?m:^(?:\p{{Lu}}[\p{{L}} .]{{1,40}}, \p{{Lu}}\p{{L}}{{2,8}}\.? \d{{1,2}} \({acronym}\)|\p{{Lu}}[\p{{Lu}} .,]{{2,40}}\({acronym}\)\s*[-–—:]))"
+        )
+    });
+    let frames = FRAMES.iter().map(|frame| format!("(?:{})", frame.replace('N', wire.name)));
+    frames.chain(dateline).collect::<Vec<_>>().join("|")
 }
 
 /// The agency a source is of: by its own domain, else by the first origin its text states.
@@ -234,6 +254,16 @@ mod tests {
             ("A taxa caiu, informou o instituto.\nCom informações da Agência Brasil", Some("agencia-brasil")),
             ("Bought by Reuters last year, the paper was sold.", None),
             ("Reuters hired a new editor.", None),
+            ("WASHINGTON, Jan. 3 (UPI) -- The Senate voted.", Some("upi")),
+            ("MIAMI (UPI) - A storm formed.", Some("upi")),
+            ("New Delhi, Jan 3 (PTI) The court adjourned.", Some("pti")),
+            ("The court adjourned, the Press Trust of India reported.", Some("pti")),
+            ("United Press International said that the storm had formed.", Some("upi")),
+            ("Unified Payments Interface (UPI) handled 9 billion payments in May.", None),
+            ("Unified Payments Interface (UPI) - a system of India's banks - grew.", None),
+            ("Pakistan Tehreek-e-Insaf (PTI) won the vote.", None),
+            ("PTI said that its leader was in prison.", None),
+            ("According to PTI, the vote was rigged.", None),
             ("Photo: AFP", None),
             ("The map shows it.", None),
             ("", None),
