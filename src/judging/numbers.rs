@@ -4,10 +4,11 @@
 //! of the claim's own subject ([`subject`]). A figure that is merely elsewhere is no disagreement, and no agreement either.
 
 mod counted;
+mod moving;
 mod periods;
 mod subject;
 
-use chrono::{Datelike, TimeDelta};
+use chrono::Datelike;
 
 use crate::domain::evidence::StanceProbabilities;
 use crate::language::dates::DateMention;
@@ -18,6 +19,7 @@ use super::profile::{SentenceProfile, TextProfile};
 use super::stance::{self, Names};
 
 use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, same_counted};
+use moving::{has_moved, is_running};
 use periods::{Period, periods};
 use subject::Subject;
 
@@ -25,8 +27,9 @@ use subject::Subject;
 pub const REFUTING_CONTRADICTION: f64 = 0.70;
 const DISAGREEING_ENTAILMENT: f64 = 0.30;
 
-/// A newer and larger running total contradicts the claim as it stands, which makes an older report outdated, and must
-/// not refute it: between the stance threshold (0.6) and the refuting one (0.7).
+/// A newer and larger running total, or a newer level of what moves, larger or smaller, contradicts the claim as it
+/// stands, which makes an older report outdated, and must not refute it: between the stance threshold (0.6) and the
+/// refuting one (0.7).
 const RUNNING_TOTAL_CONTRADICTION: f64 = 0.65;
 
 /// Counts up to here are exact: nobody rounds 37 dead.
@@ -51,77 +54,6 @@ const DISAGREE_UNIT: f64 = 0.7;
 
 /// The same for dates: a sentence may date something else in passing, and events recur, so the verb must be there too.
 const SAME_EVENT: f64 = 0.8;
-
-/// Beginnings of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted.
-const RUNNING: &[&str] = &[
-    "dead",
-    "death",
-    "die",
-    "kill",
-    "victim",
-    "casualt",
-    "injur",
-    "wound",
-    "missing",
-    "infect",
-    "case",
-    "vote",
-    "ballot",
-    "arrest",
-    "detain",
-    "evacuat",
-    "погиб",
-    "умер",
-    "жертв",
-    "убит",
-    "ранен",
-    "пострада",
-    "пропавш",
-    "зараз",
-    "заболев",
-    "случа",
-    "голос",
-    "задержан",
-    "загиб",
-    "загин",
-    "помер",
-    "поранен",
-    "постражд",
-    "зникл",
-    "випадк",
-    "затриман",
-    "mort",
-    "ferid",
-    "caso",
-    "voto",
-    "fallecid",
-    "herid",
-];
-
-/// Beginnings of words for what has another level every month: a newer figure is news, not a refutation.
-const LEVELS: &[&str] = &[
-    "rate",
-    "price",
-    "inflat",
-    "unemploy",
-    "exchang",
-    "курс",
-    "ставк",
-    "стоимост",
-    "инфляц",
-    "безработ",
-    "котировк",
-    "вартіст",
-    "інфляц",
-    "безробіт",
-    "котируван",
-    "inflaç",
-    "preço",
-    "desemprego",
-];
-
-/// Central banks and statistics offices report monthly at most; a week is more than a day's noise.
-const LEVELS_MOVE: TimeDelta = TimeDelta::days(7);
 
 /// What comparing the figures of a claim with those of a passage found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -245,7 +177,7 @@ fn quantity<'a>(
         return Some(Found::Total(&theirs.text));
     }
     // The rate of May is not refuted by that of October.
-    if claim.dates.is_empty() && is_later(claim, passage) && speaks_of(claim, ours, LEVELS) {
+    if has_moved(claim, ours, passage, theirs) {
         return Some(Found::Total(&theirs.text));
     }
     Some(Found::Differs(&theirs.text))
@@ -317,25 +249,6 @@ fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &Te
         _ => SAME_UNIT,
     };
     if shared >= enough { shared + f64::from(u8::from(same)) } else { 0.0 }
-}
-
-/// "Killed 50 people", or "the death toll reached 50", where what is counted stands before the verb.
-fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
-    let counts = |counted: &String| RUNNING.iter().any(|beginning| counted.starts_with(beginning));
-    ours.counted.iter().chain(&theirs.counted).any(counts) || speaks_of(claim, ours, RUNNING)
-}
-
-/// Whether the claim's sentence with that figure has one of the words.
-fn speaks_of(claim: &TextProfile, figure: &Quantity, beginnings: &[&str]) -> bool {
-    let sentence = sentence_at(claim, figure.start);
-    let says = |stem: &String| beginnings.iter().any(|beginning| stem.starts_with(beginning));
-    sentence.is_some_and(|sentence| sentence.stems.iter().any(says))
-}
-
-/// Whether the passage is so much newer than the claim that what moves every month may have moved.
-fn is_later(claim: &TextProfile, passage: &TextProfile) -> bool {
-    let dates = claim.reference.zip(passage.reference);
-    dates.is_some_and(|(claimed, published)| published.signed_duration_since(claimed) >= LEVELS_MOVE)
 }
 
 /// The span of values a figure leaves open.
@@ -479,7 +392,7 @@ fn sentence_at(passage: &TextProfile, offset: usize) -> Option<&SentenceProfile>
 }
 
 /// A disagreement sets c = max(c, 0.7) and e = min(e, 0.3) before any feature is taken. A newer and larger running
-/// total stays below the contradiction that refutes.
+/// total, or a newer level of what moves, stays below the contradiction that refutes.
 pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities {
     if check.num_ok != Some(false) {
         return p;

@@ -202,7 +202,8 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
     if only_running_totals(weighed) { Verdict::Outdated } else { Verdict::NotEnoughEvidence }
 }
 
-/// True where something contradicts, and all that does is a newer and larger count of the same thing.
+/// True where something contradicts, and all that does is a newer and larger count of the same thing, or a newer level of
+/// what moves.
 fn only_running_totals(weighed: &Weighed<'_>) -> bool {
     let mut contradicting = weighed.deciding.iter().filter(|p| p.contradict >= weighed.limits.contest).peekable();
     contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))

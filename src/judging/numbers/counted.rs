@@ -10,7 +10,7 @@ pub(super) const PEOPLE: &[&str] =
     &["people", "peopl", "person", "civilian", "resid", "человек", "людей", "люд", "жител", "осіб", "особ", "pessoa"];
 
 /// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
-fn thing(quantity: &Quantity) -> Option<&String> {
+pub(super) fn thing(quantity: &Quantity) -> Option<&String> {
     quantity.counted.iter().find(|stem| !REPORTING.iter().any(|beginning| stem.starts_with(beginning)))
 }
 

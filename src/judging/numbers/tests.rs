@@ -101,6 +101,45 @@ fn a_newer_level_of_what_moves_is_a_sign_of_outdated() {
     }
 }
 
+/// Claimed on 1 November and told otherwise on the 20th: refuted, whatever rates and tolls may do.
+#[test]
+fn what_did_not_move_or_grow_disagrees_plainly() {
+    for (claim, passage) in [
+        // Farther than a price goes in weeks.
+        ("Gas costs 10 euros per litre, a record price.", "Gas costs 1.8 euros per litre, a record price."),
+        // The passage tells the level of the claim's own time.
+        (
+            "The key rate of the Bank of Russia is 21 %.",
+            "On 30 October 2026 the key rate of the Bank of Russia was 16 %.",
+        ),
+        ("The key rate of the Bank of Russia is 21 %.", "In October the key rate of the Bank of Russia was 16 %."),
+        // Words that only begin like those of what moves or dies.
+        ("В Рязани погибли 12 курсантов.", "В Рязани погибли 9 курсантов."),
+        ("В Киеве наградили 120 курсантов.", "В Киеве наградили 150 курсантов."),
+        ("The plant sold 150 diesel cars.", "The plant sold 180 diesel cars."),
+        ("The bank set 150 mortgage deadlines.", "The bank set 180 mortgage deadlines."),
+        // The dead stand in the sentence, and missiles are counted.
+        ("Russia fired 50 missiles at Kyiv, killing 7.", "Russia fired 80 missiles at Kyiv, killing 7."),
+        ("Россия выпустила 50 ракет, убиты 7 человек.", "Россия выпустила 80 ракет, убиты 7 человек."),
+    ] {
+        let at = |text: &str, day| TextProfile::new(text, None, Some(on(day)), &[]);
+        let check = compare(&at(claim, 1), &at(passage, 20));
+        assert!(check.num_ok == Some(false) && !check.newer_total, "{claim} / {passage}: {check:?}");
+    }
+    for (claim, passage) in [
+        ("The death toll reached 50 people.", "The death toll reached 70 people."),
+        ("The key rate of the Bank of Russia is 16 %.", "In 2026 the key rate of the Bank of Russia rose to 21 %."),
+        (
+            "The key rate of the Bank of Russia is 16 %.",
+            "On 19 November the key rate of the Bank of Russia rose to 21 %.",
+        ),
+    ] {
+        let at = |text: &str, day| TextProfile::new(text, None, Some(on(day)), &[]);
+        let check = compare(&at(claim, 1), &at(passage, 20));
+        assert!(check.newer_total, "{claim} / {passage}: {check:?}");
+    }
+}
+
 #[test]
 fn a_disagreement_moves_the_judgement_as_stated() {
     let p = StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 };
