@@ -7,15 +7,15 @@ use crate::language::tokens;
 /// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
 const NUMBERED: &str = "article section flight route room chapter paragraph clause resolution amendment type channel \
     ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
-    proposition part exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
+    proposition exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
     ст стать* статт* рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
     iso rfc isbn issn din гост дсту iban fm \
-    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* част* том тома томе урок* параграф* абзац* накладн*";
+    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* том тома томе урок* параграф* абзац* накладн*";
 
 /// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
-const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill gate platform bus train \
+const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill gate platform bus train part \
     заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
-    лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон* счет рахунок";
+    лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон* счет рахунок част*";
 
 /// The same with a dot behind them.
 const ABBREVIATED: &[&str] = &[
@@ -162,7 +162,12 @@ impl Reader<'_> {
     }
 
     fn is_numbered(&self, word: &str, next: usize) -> bool {
-        among(NUMBERED, word) || (among(PERHAPS_NUMBERED, word) && self.counts_nothing(next))
+        // "Часть 2 статьи 105": what follows has a number of its own and is not counted.
+        let numbered_itself = || {
+            self.word_at(Some(next)).is_some_and(|word| among(NUMBERED, word))
+                && self.lexemes.get(next + 1).is_some_and(Lexeme::is_number)
+        };
+        among(NUMBERED, word) || (among(PERHAPS_NUMBERED, word) && (self.counts_nothing(next) || numbered_itself()))
     }
 
     /// Neither a unit nor a thing counted follows.

@@ -19,6 +19,9 @@ const CYRILLIC_PARTS: &[(f64, &str)] = &[
     (4.0, " четверть четверти четвертью четвертей чверть чверті чвертей "),
 ];
 
+/// What goes on for quarters of a year ("three quarters of negative growth") and is hardly divided into four.
+const QUARTERLY: &[&str] = &["growth", "contraction", "decline", "recession", "expansion"];
+
 /// Signs of one fraction.
 fn sign_value(lexeme: &Lexeme<'_>) -> Option<f64> {
     match lexeme.kind {
@@ -71,7 +74,10 @@ impl Reader<'_> {
         });
         let cyrillic = || CYRILLIC_PARTS.iter().find(|(_, forms)| forms.contains(&format!(" {word} ")));
         let whole = english.map(|part| part.0).or_else(|| cyrillic().map(|part| part.0))?;
-        (parts < whole).then_some((100.0 * parts / whole, at + 1))
+        // Nobody calls a half two quarters: these are of a year.
+        let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY.contains(&word));
+        let of_a_year = word == "quarters" && (parts < 3.0 || (hyphen == 0 && (goes_on(at + 2) || goes_on(at + 3))));
+        (parts < whole && !of_a_year).then_some((100.0 * parts / whole, at + 1))
     }
 
     /// "2/3 of", "1/3 депутатов". Two figures with a stroke that nothing is part of may be a day, a score or a house.
@@ -82,7 +88,7 @@ impl Reader<'_> {
         let (parts, whole) = (figure(index)?, figure(index + 2)?);
         let of = self
             .word_at(Some(index + 3))
-            .is_some_and(|word| word == "of" || (has_room(word) && super::dates::names::month(word).is_none()));
+            .is_some_and(|word| word == "of" || (has_room(word) && !is_round_or_month(word)));
         (stroke && glued && of && (2..=10).contains(&whole) && (1..whole).contains(&parts))
             .then(|| (100.0 * f64::from(parts) / f64::from(whole), index + 3))
     }
@@ -91,6 +97,11 @@ impl Reader<'_> {
     pub(super) fn sign_of_a_fraction(&self, index: usize) -> Option<f64> {
         self.lexemes.get(index).and_then(sign_value)
     }
+}
+
+/// "1/8 финала" is a round of a cup, "1/4 мая" a day.
+fn is_round_or_month(word: &str) -> bool {
+    word.starts_with("финал") || word.starts_with("фінал") || super::dates::names::month(word).is_some()
 }
 
 /// A Cyrillic word long enough to be a noun.

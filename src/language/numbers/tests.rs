@@ -194,6 +194,8 @@ fn figures_that_name_are_identifiers_and_figures_that_count_are_not() {
         "рейс 370",
         "кабинет 12",
         "Порт Зандора — 4711.",
+        "part 2",
+        "часть 3",
     ] {
         assert!(quantities(text, None).iter().all(|figure| figure.unit == Unit::Identifier), "{text}");
         assert_eq!(quantities(text, None).len(), 1, "{text}");
@@ -209,8 +211,19 @@ fn figures_that_name_are_identifiers_and_figures_that_count_are_not() {
         "The bill is 300 dollars.",
         "1001 killed",
         "Из порта вышли 12 судов.",
+        "В воинской части 12 солдат погибли.",
+        "У військовій частині 12 солдатів загинули.",
+        "Taking part 300 athletes ran.",
     ] {
         assert!(quantities(text, None).iter().all(|figure| figure.unit != Unit::Identifier), "{text}");
+    }
+}
+
+#[test]
+fn a_part_of_what_has_a_number_is_no_count() {
+    for text in ["часть 2 статьи 105", "по части 1 пункта 3", "part 2 of section 4"] {
+        let found = quantities(text, None);
+        assert!(found.len() == 2 && found.iter().all(|one| one.unit == Unit::Identifier), "{text}: {found:?}");
     }
 }
 
@@ -274,6 +287,21 @@ fn shares_are_percent() {
     ] {
         states(text, value, value, Unit::Percent, Comparator::About);
     }
+    for text in [
+        "1/4 финала",
+        "В 1/8 финала",
+        "1/4 фіналу",
+        "two quarters of contraction",
+        "three quarters of growth",
+        "three quarters of negative growth",
+    ] {
+        let found = quantities(text, None);
+        assert!(found.iter().all(|one| one.unit != Unit::Percent), "{text}: {found:?}");
+    }
+    for share in ["three quarters of pupils", "three quarters of sales"] {
+        states(share, 75.0, 75.0, Unit::Percent, Comparator::About);
+    }
+    exact("two quarters of contraction", 2.0, Unit::None);
     exact("the last two quarters", 2.0, Unit::None);
     exact("the third man", 3.0, Unit::Ordinal);
 }
