@@ -142,14 +142,30 @@ fn judges(text: &str, language: Option<&str>) -> bool {
     judging_position(&tokens::tokens(text, language)).is_some()
 }
 
+/// Views with a verb: what follows is what is thought, not a part of the sentence around it.
+const VERBAL: &[&str] = &["i ", "we ", "я ", "мы ", "ми ", "мне ", "мені "];
+
+/// Beginnings that need a clause behind them: "As president".
+const OPENING: &str = "as in on at by for from with after before since during despite under while when if because although \
+    в на по при после до с из как если когда хотя у після з із як якщо коли хоча";
+
 /// "Elon Musk, in my opinion the greatest man alive, bought Twitter": the sentence without what stands between the commas.
+/// Where a comma does not close the view itself, the view may have begun the clause ("As president, I believe the bill,
+/// signed in May, failed").
 fn without_aside(sentence: &str) -> Option<String> {
-    let view = OWN_VIEW.find(sentence)?;
-    let (before, behind) = (sentence.get(..view.start())?, sentence.get(view.end()..)?);
-    let opens = if view.as_str().starts_with(',') { before } else { before.trim_end().strip_suffix(',')? };
-    let (_, rest) = behind.split_once(',')?;
-    let enough = |part: &str| part.split_whitespace().next().is_some();
-    (enough(opens) && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
+    let found = OWN_VIEW.find(sentence)?;
+    let view = found.as_str().trim_end_matches([',', ' ']);
+    let (before, behind) = (sentence.get(..found.start())?, sentence.get(found.start() + view.len()..)?);
+    let opens = if view.starts_with(',') { before } else { before.trim_end().strip_suffix(',')? };
+    let first = opens.split_whitespace().next()?.to_lowercase();
+    let (aside, rest) = behind.split_once(',')?;
+    let view = view.trim_start_matches([',', ' ']).to_lowercase();
+    let goes_on = ["that ", "что ", "що "].iter().any(|word| rest.trim_start().starts_with(word));
+    let begins_the_clause = goes_on
+        || !aside.trim().is_empty()
+            && (VERBAL.iter().any(|verb| view.starts_with(verb))
+                || OPENING.split_whitespace().any(|word| word == first));
+    (!begins_the_clause && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
 }
 
 /// What may be, will be or would be.

@@ -45,6 +45,27 @@ fn kinds_as_the_scoring_rules_say() {
             ClaimKind::Mixed,
             "Elon Musk bought Twitter for $44 billion.",
         ),
+        ("The Kakhovka dam, I believe, broke in June 2023.", ClaimKind::Mixed, "The Kakhovka dam broke in June 2023."),
+        (
+            "Каховская ГЭС, я думаю, взорвана в июне 2023 года.",
+            ClaimKind::Mixed,
+            "Каховская ГЭС взорвана в июне 2023 года.",
+        ),
+        (
+            "Так как решает президент, я думаю, что суд закроют в 2024 году.",
+            ClaimKind::Opinion,
+            "Так как решает президент, я думаю, что суд закроют в 2024 году.",
+        ),
+        (
+            "As president, I believe the bill, signed in May, failed",
+            ClaimKind::Opinion,
+            "As president, I believe the bill, signed in May, failed",
+        ),
+        (
+            "As president, in my opinion the bill, signed in May, failed",
+            ClaimKind::Opinion,
+            "As president, in my opinion the bill, signed in May, failed",
+        ),
         (
             "Honestly, Tesla sold 1.8 million cars in 2023 and they look awful.",
             ClaimKind::Mixed,
