@@ -10,6 +10,9 @@ use super::text;
 
 /// More of one kind than a written page has; the rest is noise or an attack.
 const MAX_ENTRIES: usize = 300;
+/// Nodes looked at for one element's text: elements without text cost as much as others, and a page may ask about many
+/// elements that hold the same ones.
+const MAX_VISITED: usize = 2_000;
 
 /// What the walk noted, in page order.
 #[derive(Debug, Default)]
@@ -207,7 +210,8 @@ fn is_drawn(node: &NodeRef<'_>) -> bool {
 
 /// The words of the whole page, the first of them where it is long. Walls are short.
 pub(super) fn text_of(document: &Document) -> String {
-    bounded_text(&document.root(), 8_000)
+    let mut visits = usize::MAX;
+    text_within(&document.root(), 8_000, &mut visits)
 }
 
 /// Elements that the common frameworks fill by script.
@@ -253,12 +257,19 @@ fn leaves(script: &str) -> bool {
 
 /// The element's text, collapsed, at most about `max` bytes of it; scripts and styles inside it are left out.
 pub(super) fn bounded_text(node: &NodeRef<'_>, max: usize) -> String {
+    let mut visits = MAX_VISITED;
+    text_within(node, max, &mut visits)
+}
+
+/// As [`bounded_text`]; every node looked at takes one off `visits`, and at none the text ends.
+fn text_within(node: &NodeRef<'_>, max: usize, visits: &mut usize) -> String {
     let mut out = String::new();
-    let mut pending: Vec<NodeRef<'_>> = node.children().into_iter().rev().collect();
+    let mut pending: Vec<NodeRef<'_>> = node.first_child().into_iter().collect();
     while let Some(next) = pending.pop() {
-        if out.len() >= max {
+        if out.len() >= max || *visits == 0 {
             break;
         }
+        *visits -= 1;
         let descend = next.query_or(false, |inner| match &inner.data {
             NodeData::Text { contents } => {
                 text::push_collapsed(&mut out, text::cut(contents, max * 4));
@@ -273,8 +284,9 @@ pub(super) fn bounded_text(node: &NodeRef<'_>, max: usize) -> String {
             }
             _ => false,
         });
+        pending.extend(next.next_sibling());
         if descend {
-            pending.extend(next.children().into_iter().rev());
+            pending.extend(next.first_child());
         }
     }
     text::cut(out.trim_end(), max).to_owned()
@@ -344,6 +356,17 @@ mod tests {
             ]
         );
         assert!(page.body_scope.is_some() && page.has_password_field && !page.has_challenge);
+    }
+
+    #[test]
+    fn the_text_of_an_element_costs_no_more_than_its_visits() {
+        let document =
+            Document::from(format!("<p>{}late</p><p>soon <b>and <i>again</i></b></p>", "<i></i>".repeat(5_000)));
+        let texts: Vec<_> = document.select("p").nodes().iter().map(|node| bounded_text(node, 50)).collect();
+        assert_eq!(texts, ["", "soon and again"]);
+        assert!(text_of(&document).starts_with("late soon"), "the whole page is asked for once");
+        let (root, mut visits) = (document.root(), 9);
+        assert_eq!((text_within(&root, 50, &mut visits).as_str(), visits), ("", 0));
     }
 
     #[test]

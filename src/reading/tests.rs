@@ -217,6 +217,16 @@ fn hostile_pages_are_read_in_bounded_time() {
         ("foster", format!("{text}<table>{}", "<b>x".repeat(50_000))),
         ("lists", format!("{text}{}", "<ul><li>".repeat(50_000))),
         ("scripts", format!("{text}{}", "<script><".repeat(50_000))),
+        // Each of the short texts asks whether it is part of a line whose other parts are many and empty.
+        (
+            "dates",
+            format!(
+                "{text}<p><span>{}{SENTENCE}</span><b>{}</b></p>",
+                "<i></i>".repeat(100_000),
+                "12345<u></u>".repeat(50_000)
+            ),
+        ),
+        ("apps", format!("{text}{}{}", "<div id=app class=date>".repeat(200), "<i class=date></i>".repeat(50_000))),
     ] {
         let article = read(&html);
         assert!(article.is_ok(), "{name}: {article:?}");

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use dom_query::{NodeData, NodeRef};
 use regex::Regex;
 
-use super::{MAX_ENTRIES, Page, bounded_text};
+use super::{MAX_ENTRIES, Page, bounded_text, text_within};
 use crate::reading::text;
 
 /// A date somewhere in the page and how far it can be trusted.
@@ -47,6 +47,8 @@ static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static MODIFIED_CLASS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)modif|updat|aktualis|lastchange|edited|maj\b|comment").ok());
+/// Nodes looked at in the parts of a line around a date.
+const LINE_VISITED: usize = 100;
 /// Words in the names of a page's parts that show other texts.
 const OF_ANOTHER: [&str; 19] = [
     "infobox",
@@ -242,19 +244,20 @@ fn runs_on(node: &NodeRef<'_>) -> bool {
     while let Some(above) = inline.parent().filter(|above| above.is_element() && !is_block(above)) {
         inline = above;
     }
+    let before = std::iter::successors(inline.prev_sibling(), NodeRef::prev_sibling);
+    let after = std::iter::successors(inline.next_sibling(), NodeRef::next_sibling);
     // A line has few parts; more of them are looked at by nobody, so that no page can make this long.
-    let before = std::iter::successors(inline.prev_sibling(), NodeRef::prev_sibling).take(20);
-    let after = std::iter::successors(inline.next_sibling(), NodeRef::next_sibling).take(20);
-    let length = |text: usize, node: NodeRef<'_>| text + length_of(&node);
-    before.take_while(|node| !is_block(node)).fold(0, length) + after.take_while(|node| !is_block(node)).fold(0, length)
-        > 80
+    let mut visits = LINE_VISITED;
+    let mut length = |text: usize, node: NodeRef<'_>| text + length_of(&node, &mut visits);
+    let before = before.take(20).take_while(|node| !is_block(node)).fold(0, &mut length);
+    before + after.take(20).take_while(|node| !is_block(node)).fold(0, length) > 80
 }
 
-/// Bytes of a node's own text, as far as it matters.
-fn length_of(node: &NodeRef<'_>) -> usize {
+/// Bytes of a node's own text, as far as it matters and `visits` reach.
+fn length_of(node: &NodeRef<'_>, visits: &mut usize) -> usize {
     match node.element_ref() {
         Some(element) if matches!(&*element.name.local, "script" | "style" | "noscript" | "template") => 0,
-        Some(_) => bounded_text(node, 100).len(),
+        Some(_) => text_within(node, 100, visits).len(),
         None => node.query_or(0, |inner| match &inner.data {
             NodeData::Text { contents } => contents.trim().len(),
             _ => 0,
