@@ -4,19 +4,21 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What follows an article, by its heading: other articles, comments, buttons to share.
+use super::dates;
+
+/// What follows an article, by its heading: other articles, comments, buttons to share. Any words may come after these.
 // No `\b` here and below: with it a line with other letters than ASCII's is read many times slower.
 static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:(?:",
-        r"related|more (?:from|on|stories|news|articles|like this)|recommended|you (?:may|might) also|read (?:more|next|also)|see also|further reading|also read|most (?:read|popular)|latest (?:news|stories|articles)|trending|(?:leave|post|add|write) a (?:reply|comment)|share this|about the author",
-        r"|weitere (?:\w+ )?(?:beiträge|artikel|themen|links|tipps|meldungen|nachrichten|pressemitteilungen|informationen|infos)|mehr (?:zum thema|themen|artikel|beiträge|aus|von|zu)|zum weiterlesen|weiterführende\w*|das könnte (?:sie|dich|ihnen|euch)|auch interessant|passend dazu|lesen sie (?:auch|mehr)|lies auch|ähnliche (?:artikel|beiträge)|kommentar (?:schreiben|verfassen|hinterlassen)|schreibe? einen kommentar|über den autor|meistgelesen\w*",
-        r"|(?:le|te|les) puede interesar|también (?:te|le) puede|le(?:a|e|er) (?:también|más)|ver también|más (?:noticias|información|sobre)|(?:contenido|noticias|artículos) relacionad[oa]s?|te recomendamos|compart(?:ir|e)|etiquetas",
-        r"|à lire (?:aussi|également)|lire (?:aussi|la suite|également)|voir aussi|sur le même (?:sujet|thème)|articles? (?:liés|similaires|associés|connexes)|partager",
-        r"|leia (?:também|mais)|veja (?:também|mais)|saiba mais|leggi anche|(?:ti )?potrebbe(?:ro)? interessar\w*|articoli correlati|condividi",
-        r"|zobacz (?:też|również|także|więcej)|czytaj (?:też|również|także|więcej|dalej)|przeczytaj|polecamy|udostępnij",
-        r"|lees (?:ook|meer|verder)|gerelateerd\w*|läs (?:också|mer)|les (?:også|mer)|læs (?:også|mere)|lue myös|ilgili haberler",
-        r"|чита(?:йте|ть) (?:также|ещ[её]|далее)|смотрите также|(?:похожие|другие) (?:новости|статьи|материалы|записи)|(?:материалы |ещ[её] )?по теме|поделиться|чита(?:йте|ти) (?:також|ще|далі)|дивіться також|схожі|поділитися",
+        r"you (?:may|might) also|read (?:more|next|also)|see also|further reading|also read|(?:leave|post|add|write) a (?:reply|comment)|share this|about the author",
+        r"|weiterführende (?:artikel|informationen|links|literatur|themen)|das könnte (?:sie|dich|ihnen|euch)|lesen sie (?:auch|mehr)|lies auch|kommentar (?:schreiben|verfassen|hinterlassen)|schreibe? einen kommentar|über den autor",
+        r"|(?:le|te|les) puede interesar|también (?:te|le) puede|le(?:a|e|er) (?:también|más)|ver también|te recomendamos",
+        r"|à lire (?:aussi|également)|lire (?:aussi|la suite|également)|voir aussi|sur le même (?:sujet|thème)",
+        r"|leia (?:também|mais)|veja (?:também|mais)|saiba mais|leggi anche|(?:ti )?potrebbe(?:ro)? interessar\w*",
+        r"|zobacz (?:też|również|także|więcej)|czytaj (?:też|również|także|więcej|dalej)",
+        r"|lees (?:ook|meer|verder)|läs (?:också|mer)|les (?:også|mer)|læs (?:også|mere)|lue myös|ilgili haberler",
+        r"|чита(?:йте|ть) (?:также|ещ[её]|далее)|смотрите также|чита(?:йте|ти) (?:також|ще|далі)|дивіться також",
         r")(?:\W.*)?",
         r"|(?:\d+ |view |all |no )?comments?|zum thema|(?:\d+ |keine )?kommentare?|(?:artikel |beitrag |news )?teilen|comentarios|(?:\d+ )?commentaires?|comentários|commenti|komentarze|reacties|комментари(?:и|ев)|коментарі|подробнее",
         r"|(?:相关(?:阅读|新闻|文章|链接)|推荐阅读|延伸阅读|関連(?:記事|ニュース)|おすすめ).*",
@@ -25,27 +27,72 @@ static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Lines of credits, dates, authors and buttons.
+/// The same by words that may also begin a sentence or the heading of a part: what is headed has to follow, or nothing,
+/// or a colon.
+static END_OR_NEWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^\W{0,3}(?:(?:",
+        r"(?:related|recommended|trending|latest|similar|other|most (?:read|popular))(?: news)? (?:articles|content|coverage|links|news|now|posts|reading|stories|today|topics|videos)|recommended (?:for you|by)|more (?:from|on|stories|news|articles|like this)",
+        r"|weitere (?:\w+ )?(?:beiträge|artikel|themen|links|tipps|meldungen|nachrichten|pressemitteilungen|informationen|infos)|mehr (?:zum thema|themen|artikel|beiträge|aus|von|zu)|zum weiterlesen|auch interessant|passend dazu|ähnliche (?:artikel|beiträge)",
+        r"|más (?:noticias|información|sobre)|(?:contenido|noticias|artículos) relacionad[oa]s?|compart(?:ir|e) (?:en|est[ae])",
+        r"|articles? (?:liés|similaires|associés|connexes)|partager (?:sur|cet)|articoli correlati|condividi su|udostępnij na|gerelateerde? (?:artikelen|berichten|nieuws|onderwerpen)",
+        r"|(?:похожие|другие) (?:новости|статьи|материалы|записи)|материалы по теме|ещ[её] по теме|поделиться (?:в|с|на)",
+        r"|(?:схожі|інші) (?:новини|статті|матеріали|записи)|поділитися (?:в|у|з|на)",
+        r")(?:\W.*)?|(?:",
+        r"related|recommended|trending|most (?:read|popular)|weiterführende\w*|meistgelesen\w*|compart(?:ir|e)|etiquetas|partager|condividi|przeczytaj|polecamy|udostępnij|gerelateerd|по теме|поделиться|схожі|поділитися",
+        r")(?:\s*:.*)?)\W*$"
+    ))
+    .ok()
+});
+
+/// Lines of credits, authors and buttons.
 static NOTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:",
         r"(?:fotos?|bild(?:er|quelle|nachweis)?|quellen?(?:angaben?)?|photos?|(?:photo |image |picture |video )?(?:credits?|source|caption)|image|picture|abbildung|crédits?(?: photos?)?|crédito|foto(?:grafía)?|fonte|fuente|źródło|zdjęci[ea]|(?:источник )?фото|источник|джерело|autor(?:en|in)?|text|redaktion|kontakt|pressekontakt|tags?|schlagwörter|kategorien?|category|categories|filed under|posted in|rubrik|stand)\s*:.{0,100}",
-        r"|(?:veröffentlicht|veröffentlichung|aktualisiert|zuletzt aktualisiert|letzte (?:änderung|aktualisierung)|published|updated|last (?:updated|modified|edited)|posted (?:on|by|at)|publicado|actualizado|atualizado|publié|mis à jour|pubblicato|aggiornato|opublikowan[oy]|aktualizacja|опубликован[оа]?|обновлено|опубліковано|оновлено|gepubliceerd)\W.{0,40}\d.{0,20}",
-        r"|(?:photo(?:graph)? (?:by|credit)|getty images|image (?:source|caption)).{0,100}",
         r"|by (?-i:\p{Lu}[\p{L}.'’-]+(?:,? (?:and |& )?\p{Lu}[\p{L}.'’-]*){1,6})",
         r"|\d{1,4}[./-]\d{1,2}[./-]\d{2,4}(?:[\s,|–-]+\d{1,2}[:.]\d\d)?(?:uhr|h|am|pm|\s)*",
-        r"|(?:share|tweet|pin|print|e-?mail|advertisement|advert|реклама|werbung|anzeige|publicité|publicidad|publicidade)(?:\W.{0,40})?",
+        r"|(?:share|tweet|pin|print|e-?mail)(?:\W+(?:article|copy|e-?mail|facebook|it|linkedin|page|pin|print|save|share|story|this|to a friend|tweet|twitter|whatsapp|(?:on|to|via|with) (?:e-?mail|facebook|friends|linkedin|pinterest|reddit|telegram|twitter|whatsapp|x)|\d+)){0,6}",
+        r"|(?:advertisement|advert|реклама|werbung|anzeige|publicité|publicidad|publicidade)(?:\s*[-–—:|.(].{0,40}| на сайте)?",
         r"|pdf|drucken|drukuj|imprimir|imprimer|stampa|распечатать|nach oben|zurück|back to top|perma(?:link|lien).{0,60}|нашли ошибку.{0,100}",
         r")\W*$"
     ))
     .ok()
 });
 
-/// Asks to follow, subscribe, install.
+/// Credits by words that may also begin a sentence.
+static CREDIT_OR_NEWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)^\W{0,3}(?:photo(?:graph)? (?:by|credit)|getty images|image (?:source|caption))(?:\W|$)").ok()
+});
+
+/// When a page was published or changed; what follows has to be a day or a time.
+static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^\W{0,3}(?:veröffentlicht|veröffentlichung|aktualisiert|zuletzt aktualisiert|letzte (?:änderung|aktualisierung)|published|updated|last (?:updated|modified|edited)|posted (?:on|by|at)|publicado|actualizado|atualizado|publié|mis à jour|pubblicato|aggiornato|opublikowan[oy]|aktualizacja|опубликован[оа]?|обновлено|опубліковано|оновлено|gepubliceerd)",
+        r"\W(?P<rest>.{0,40}\d.{0,20})$"
+    ))
+    .ok()
+});
+static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:^|\s)\d{1,2}[:.][0-5]\d(?:$|\D)|\d (?:min(?:ute)?|hour|day|week|month|year)s? ago").ok()
+});
+
+/// A line that says which agency a text is of. It says nothing of its own, but whoever counts independent sources reads it.
+static ORIGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^\W{0,3}(?:(?:sources?|источники?|джерел[оа]|fontes?|fuentes?|quellen?|źródło)\s*:\s*|(?:by|por|par|von|via|com informações d[aeo]|автор\s*:)\s+)",
+        r"(?:the |a |o |la |l['’]|«|(?:news )?agency |(?:новостное |інформаційне )?агент?[сц]тво |agência |agencia |agence )*",
+        r"(?:reuters|рейтер|associated press|ap|ассошиэйтед пресс|agence france-presse|afp|афп|tass|тасс|ria|риа|ріа|interfax|интерфакс|інтерфакс|ukrinform|укринформ|укрінформ|unian|униан|уніан|dpa|efe|ansa|lusa|xinhua|синьхуа|сіньхуа|anadolu|анадолу|belta|белта|upi|united press international|kyodo|киодо|yonhap|pti|press trust of india|brasil|estadão conteúdo|folhapress|bloomberg|блумберг)(?:\P{L}|$)",
+    ))
+    .ok()
+});
+
+/// Asks to follow, subscribe, install: imperatives at the head of a line. Reports name the same places.
 static ASK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)(?:^|\W)(?:follow|join|subscribe|sign up|like us|download|get the|click here|folg(?:e|en|t)|abonnier(?:e|en|t)|melde[nt]? (?:dich|sie)|síg(?:u|a)enos|únete|sigue|suscr[ií]b\w*|descarga|mira|suivez|abonnez|inscrivez|téléchargez|seguici|iscriviti|siga|inscreva|assine|baixe|śledź|zapisz|подпи[сш]\w+|следите|присоединяйтесь|скачай\w*|підпи[сш]\w+|приєднуйтесь|стежте|volg|schrijf)",
-        r"\W.{0,120}(?:twitter|facebook|instagram|telegram|телеграм|whatsapp|viber|youtube|tiktok|linkedin|google news|newsletter|рассылк|розсилк|inbox|\Wapps?(?:\W|$)|канал|canal|boletín)"
+        r"(?i)^\W{0,3}(?:please |also |and |you can (?:also )?|don['’]t forget to |не забудьте |также |а также |не забудьте также )?",
+        r"(?:follow|join|subscribe|sign up|like us|download (?:the|our|your)|get the|click here|folgt? uns|folge uns|folgen sie|abonnier(?:e|en|t)|melde[nt]? (?:dich|sie)|síg(?:u|a)enos|únete|sigue|suscr[ií]b(?:e|a|ase|ete|irse|irte)|descarga|mira (?:el|la|los|las|en|nuestr[oa]s?)|suivez|abonnez|inscrivez|téléchargez|seguici|iscriviti|siga|inscreva|assine|baixe|śledź|zapisz|подпи(?:сывай(?:ся|тесь)|ш(?:ись|итесь)|саться)|следите|присоединяйтесь|скачай(?:те)?|підпи(?:суй(?:ся|тесь)|ш(?:ись|іться)|сатися)|приєднуйтес[ья]|стежте|volg ons|schrijf)",
+        r"\s.{0,120}(?:twitter|facebook|instagram|telegram|телеграм|whatsapp|viber|youtube|tiktok|linkedin|google news|newsletter|рассылк|розсилк|inbox|\Wapps?(?:\W|$)|\W(?:канал|canal|boletín))"
     ))
     .ok()
 });
@@ -63,10 +110,39 @@ fn is_match(regex: &LazyLock<Option<Regex>>, line: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(line))
 }
 
+/// Whether a line is a sentence with its stop: no heading, button or credit ends like one.
+fn is_sentence(line: &str) -> bool {
+    let bare = line.trim_end_matches(['"', '”', '»', '“', ')', ' ']);
+    let Some(before) = bare.strip_suffix(['.', '!', '?']) else { return false };
+    // "Read more..." and "10:15 a.m." are none.
+    before.chars().rev().take_while(|letter| letter.is_alphanumeric()).count() >= 3
+}
+
+/// Whether a line heads what follows an article.
+fn is_end(line: &str) -> bool {
+    is_match(&END, line) || is_match(&END_OR_NEWS, line) && !is_sentence(line)
+}
+
+fn is_stamp(line: &str) -> bool {
+    let rest = STAMP.as_ref().and_then(|regex| regex.captures(line)).and_then(|found| found.name("rest"));
+    rest.is_some_and(|rest| {
+        dates::parse_dated(rest.as_str()).or_else(|| dates::date_within(rest.as_str())).is_some()
+            || is_match(&TIME, rest.as_str())
+    })
+}
+
+/// Whether a line states the agency that a text is of.
+pub(super) fn is_origin(line: &str) -> bool {
+    line.len() < 130 && is_match(&ORIGIN, line)
+}
+
 /// Whether a line of an article says nothing of its own.
 pub(super) fn is_boilerplate(line: &str) -> bool {
-    (line.len() < 130 && (is_match(&NOTE, line) || is_match(&END, line)))
-        || (line.len() < 250 && (is_match(&ASK, line) || is_match(&NOTICE, line)))
+    let is_short = || {
+        is_match(&NOTE, line) || is_stamp(line) || is_end(line) || is_match(&CREDIT_OR_NEWS, line) && !is_sentence(line)
+    };
+    (line.len() < 130 && is_short() || line.len() < 250 && (is_match(&ASK, line) || is_match(&NOTICE, line)))
+        && !is_origin(line)
 }
 
 /// How many of an article's lines come before the heading of what follows it. Only in the last part of an article is such
@@ -75,7 +151,7 @@ pub(super) fn end_of(lines: &[&str]) -> usize {
     let total: usize = lines.iter().map(|line| line.len()).sum();
     let mut seen = 0;
     for (at, line) in lines.iter().enumerate() {
-        if seen * 10 > total * 7 && line.len() < 70 && is_match(&END, line) {
+        if seen * 10 > total * 7 && line.len() < 70 && is_end(line) {
             return at;
         }
         seen += line.len();
@@ -111,6 +187,25 @@ mod tests {
             "Get the latest news with our app",
             "Lee Elder in 1997. | © Jane Doe",
             "This site uses cookies to make it better.",
+            "Please follow us on Facebook",
+            "Підписуйтесь на наш канал",
+            "Folgen Sie uns auf Instagram",
+            "Related",
+            "Related: a bridge in Kherson",
+            "More from Politics",
+            "Recommended stories",
+            "Схожі новини",
+            "Поделиться в Facebook",
+            "Updated 10:15 a.m.",
+            "Published 3 hours ago",
+            "Опубликовано 12 мая 2024",
+            "Share on Facebook",
+            "Share Tweet Pin",
+            "Print this article",
+            "Advertisement - scroll on",
+            "Getty Images / Jane Doe",
+            "Read more...",
+            "Photo: Reuters",
         ] {
             assert!(is_boilerplate(line), "{line}");
         }
@@ -125,6 +220,30 @@ mod tests {
             "Zum Thema Wasserstoff gibt es viele Fragen",
             "The party wants to get the vote out on Monday.",
             "Канал имени Москвы построен в 1937 году.",
+            "Президент подписал указ, сообщил телеканал «Россия 1».",
+            "Зеленский подписал закон о мобилизации, сообщается в телеграм-канале Рады.",
+            "Sweden will join NATO in March, Prime Minister Kristersson wrote on Facebook on Monday.",
+            "Download speeds fell in March, the regulator wrote on Facebook.",
+            "Следите, чтобы дети не смотрели телеканал допоздна.",
+            "Updated toll: 41 dead, 120 injured.",
+            "Share prices fell 3 % on Monday.",
+            "Print sales fell 12% in 2023.",
+            "Published in 1865, the novel sold 30,000 copies.",
+            "Recommended daily intake of salt is 5 grams, the WHO says.",
+            "Related deaths rose to 41,000 in 2023, the ministry said.",
+            "Related deaths",
+            "Опубликовано 12 новых документов.",
+            "Реклама алкоголя запрещена с 2013 года.",
+            "Схожі випадки зафіксовано у Львові та Одесі.",
+            "Схожі випадки",
+            "More stories of the kind came out on Monday.",
+            "Getty Images sued the company in London.",
+            "Source: Reuters",
+            "Источник: ТАСС",
+            "Джерело: Укрінформ",
+            "Fonte: Agência Brasil",
+            "Quelle: dpa",
+            "By The Associated Press",
         ] {
             assert!(!is_boilerplate(line), "{line}");
         }
@@ -135,5 +254,8 @@ mod tests {
         let prose = "The council voted on Tuesday to build the bridge, and work will begin in the spring.";
         assert_eq!(end_of(&[prose, prose, prose, "Related", prose]), 3);
         assert_eq!(end_of(&[prose, "Related", prose, prose, prose]), 5);
+        for line in ["Related deaths", "Схожі випадки"] {
+            assert_eq!(end_of(&[prose, prose, prose, line, prose]), 5, "{line}");
+        }
     }
 }
