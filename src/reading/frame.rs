@@ -146,6 +146,11 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
     let sums = Sums::of(&outline.blocks);
     let anchor = anchor(outline, &sums).unwrap_or(0..outline.blocks.len());
     let total = sums.within(&anchor).weight;
+    // A line by itself that names the agency the text is of.
+    let is_origin = |range: &Range<usize>| {
+        let blocks = outline.blocks.get(range.clone()).unwrap_or_default();
+        blocks.iter().any(|block| boilerplate::is_origin(&block.text))
+    };
     let mut dropped = Vec::new();
     let mut until = 0;
     for part in outline.parts.iter().filter(|part| believed.contains(&part.names.noise)) {
@@ -164,11 +169,14 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
             Noise::Line | Noise::None => 10,
         };
         let fits = match noise {
-            Noise::Line => inside.chars <= 100,
+            Noise::Line => inside.chars <= 100 && !is_origin(range),
+            Noise::Likely => inside.chars > 100 || !is_origin(range),
             Noise::Teaser => inside.linked * 4 > inside.chars,
             _ => true,
         };
-        if fits && range.start >= until && inside.weight * 10 <= total * most {
+        // Readers may have written more than any share of the article that they stand apart from.
+        let is_thread = is_apart && noise == Noise::Comments;
+        if fits && range.start >= until && (is_thread || inside.weight * 10 <= total * most) {
             until = range.end;
             dropped.push((range.clone(), noise));
         }
@@ -304,6 +312,7 @@ mod tests {
                 "names",
             ),
             (format!("<article>{text}</article><div id=comments>{}</div>", prose("odd", 30)), "long comments"),
+            (format!("<article>{text}</article><div id=comments>{}</div>", prose("odd", 60)), "very long comments"),
             (format!("<div>{text}</div><div class=sidebar>{}</div>", prose("odd", 2)), "no named article"),
             (
                 format!("<article>{text}<ul><li><a href=/a>odd page</a><li><a href=/b>odd too</a></ul></article>"),

@@ -41,6 +41,29 @@ fn an_article_is_read_whole() {
 }
 
 #[test]
+fn the_agency_that_a_text_is_of_stays_in_it() {
+    for line in [
+        "Source: Reuters",
+        "Источник: ТАСС",
+        "Джерело: Укрінформ",
+        "Fonte: Agência Brasil",
+        "Quelle: dpa",
+        "By The Associated Press",
+    ] {
+        for element in ["p", "p class=source", "div class=byline"] {
+            let body = format!("<p>{0}</p><p>{0}Again.</p>", SENTENCE.repeat(3));
+            let name = element.split(' ').next().unwrap();
+            let line_html = format!("<{element}>{line}</{name}>");
+            for html in [format!("{line_html}{body}"), format!("{body}{line_html}<p>Tags: bridge</p>")] {
+                let found = read(&format!("<article><h1>Bridge approved</h1>{html}</article>")).unwrap();
+                assert!(found.paragraphs.iter().any(|paragraph| paragraph == line), "{html}: {:?}", found.paragraphs);
+                assert_eq!(found.paragraphs.len(), 3, "{html}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_windows_1251_page_is_read() {
     let sentence = "Совет во вторник проголосовал за строительство моста, работы начнутся весной следующего года. ";
     let html = format!(
