@@ -110,17 +110,31 @@ pub(super) fn read(
         .or_else(|| in_nodes("dateCreated"));
     // What is told to come after the last change is what the page is about: a concert, a deadline.
     let last = stated.zip(modified).map(|(stated, modified)| stated.day.max(modified.day) + Days::new(1));
+    let is_in_time = |date: &ParsedDate| last.is_none_or(|last| date.day <= last);
     let told = in_title_tag(page).filter(|told| stated.is_none_or(|stated| told.day <= stated.day + Days::new(1)));
-    let shown = told.or_else(|| shown(page, title, modified)).filter(|shown| last.is_none_or(|last| shown.day <= last));
-    let known = match (stated, dates::date_in_path(url.path()), shown) {
+    let shown = shown(page, title, modified);
+    let (beside, over) =
+        (shown.beside.filter(|beside| is_in_time(&beside.0)), shown.over.filter(|over| is_in_time(&over.0)));
+    let told = told.filter(is_in_time).map(|told| (told, DateKind::Line));
+    let best = beside.or(told).or(over);
+    // A caption's day, or an event's, says nothing against a stated day that is shown as well.
+    let as_stated = stated.and_then(|stated| {
+        let days = shown.days.iter().copied().chain(told.map(|told| told.0));
+        days.into_iter().find(|day| within_a_day(&stated, day)).map(|day| on_day(stated, day))
+    });
+    let known = match (stated, dates::date_in_path(url.path()), best) {
         (Some(stated), Some(path), _) if within_a_day(&stated, &path) => Some(on_day(stated, path)),
-        (Some(stated), _, Some(shown)) => Some(on_day(stated, shown)),
+        (Some(stated), _, Some((shown, _))) => as_stated.or(Some(on_day(stated, shown))),
         (Some(stated), _, None) => Some(stated),
-        (None, Some(path), Some(shown)) => Some(on_day(shown, path)),
-        (None, path, shown) => path.or(shown),
+        (None, Some(path), Some((shown, _))) => Some(on_day(shown, path)),
+        (None, path, best) => path.or(best.map(|best| best.0)),
     };
+    // Right more often than what is stated, and by nothing but its place.
+    let is_bare = known.zip(stated).is_some_and(|(known, stated)| {
+        !within_a_day(&known, &stated) && best.is_some_and(|(_, kind)| kind == DateKind::Line)
+    });
     let published = known.or_else(|| elsewhere(page)).or(modified);
-    Publication { published, is_guess: known.is_none() && published.is_some(), modified }
+    Publication { published, is_guess: is_bare || known.is_none() && published.is_some(), modified }
 }
 
 /// The day that `day` says, at the moment that `moment` says where both may be one: days differ by time zones.
@@ -155,8 +169,17 @@ fn in_title_tag(page: &Page) -> Option<ParsedDate> {
     (end.trim().len() <= 20).then(|| dates::parse_dated(end)).flatten()
 }
 
-/// The day that stands beside the article's heading, or just over it.
-fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Option<ParsedDate> {
+/// The days that stand around the article's heading, and by which kind of mark.
+#[derive(Default)]
+struct Shown {
+    beside: Option<(ParsedDate, DateKind)>,
+    over: Option<(ParsedDate, DateKind)>,
+    /// All of them.
+    days: Vec<ParsedDate>,
+}
+
+/// The days beside the article's heading and just over it.
+fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Shown {
     let is_title = |heading: &str| {
         title.is_some_and(|title| {
             let (short, long) = if heading.len() < title.len() { (heading, title) } else { (title, heading) };
@@ -167,7 +190,8 @@ fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Opti
     let heading = titles()
         .find(|heading| heading.is_first)
         .or_else(|| titles().next())
-        .or_else(|| page.heads.iter().find(|heading| heading.is_first))?;
+        .or_else(|| page.heads.iter().find(|heading| heading.is_first));
+    let Some(heading) = heading else { return Shown::default() };
     let start = heading.at;
     let end = start + heading.text.chars().filter(|letter| !letter.is_whitespace()).count();
     let visible = |mark: &&DateMark| {
@@ -179,25 +203,35 @@ fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Opti
                 _ => false,
             }
     };
-    let beside: Vec<ParsedDate> = page
+    let dated = |mark: &DateMark| parsed(mark).map(|date| (date, mark.kind));
+    let beside: Vec<(ParsedDate, DateKind)> = page
         .dates
         .iter()
         .filter(visible)
         .filter(|mark| (end..=end + BESIDE_HEADING).contains(&mark.at))
+        .filter_map(dated)
         // A `<time>` of the very moment of the last change ("a day ago") shows that and no day.
-        .filter(|mark| {
-            let date = (mark.kind == DateKind::Time).then(|| parsed(mark)).flatten();
-            date.is_none_or(|date| !date.has_time || modified.is_none_or(|modified| modified.at != date.at))
+        .filter(|(date, kind)| {
+            *kind != DateKind::Time || !date.has_time || modified.is_none_or(|modified| modified.at != date.at)
         })
-        .filter_map(parsed)
         .collect();
-    let over = || {
-        let marks = page.dates.iter().rev().filter(visible);
-        first(marks.filter(|mark| mark.at < start && mark.at + OVER_HEADING >= start))
+    let over: Vec<(ParsedDate, DateKind)> = page
+        .dates
+        .iter()
+        .rev()
+        .filter(visible)
+        .filter(|mark| mark.at < start && mark.at + OVER_HEADING >= start)
+        .filter_map(dated)
+        .collect();
+    let timed = |day: ParsedDate| {
+        let timed = beside.iter().map(|(date, _)| *date).find(|date| date.has_time && within_a_day(date, &day));
+        timed.map_or(day, |timed| on_day(timed, day))
     };
-    let Some(day) = beside.first() else { return over() };
-    let timed = beside.iter().find(|date| date.has_time && within_a_day(date, day));
-    Some(timed.map_or(*day, |timed| on_day(*timed, *day)))
+    Shown {
+        beside: beside.first().map(|(day, kind)| (timed(*day), *kind)),
+        over: over.first().copied(),
+        days: beside.iter().chain(&over).map(|(day, _)| *day).collect(),
+    }
 }
 
 /// The day on a page that states none and shows none beside its heading.
@@ -315,6 +349,32 @@ mod tests {
         );
         let changed = stated.replace("<body>", "<meta property=article:modified_time content=2019-09-23><body>");
         assert_eq!(published(&format!("{changed}<p>3 May 2020</p>"), URL), "2019-09-22", "a day to come");
+    }
+
+    #[test]
+    fn a_stated_day_that_is_shown_stands_against_other_days() {
+        let caption = "<p class=caption>Flooded street in Kherson, 7 June 2023</p>";
+        let stated =
+            r#"<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-11-18"}</script>"#;
+        let heading = "<h1>Rain falls in Spain</h1>";
+        for (html, expected, is_guess) in [
+            (format!("<body><p>18 Nov 2026</p>{heading}{caption}"), "2026-11-18", false),
+            (format!("<body>{heading}{caption}<p>18 November 2026</p>"), "2026-11-18", false),
+            (format!("<body>{heading}{caption}"), "2023-06-07", true),
+            (format!("<body>{heading}<p class=post-date>7 June 2023</p>"), "2023-06-07", false),
+            (
+                format!("<title>Rain in Spain, 6 March 2022</title><body>{heading}<p>18 Nov 2026</p>"),
+                "2026-11-18",
+                false,
+            ),
+            (format!("<title>Rain in Spain, 6 March 2022</title><body>{heading}"), "2022-03-06", true),
+            (format!("<body>{heading}<p>17 November 2026</p>"), "2026-11-17", false),
+        ] {
+            let found = read_in(&format!("{stated}{html}"), Some("Rain falls in Spain"), URL);
+            assert_eq!((day(found.published).as_str(), found.is_guess), (expected, is_guess), "{html}");
+        }
+        let html = format!("<title>Rain in Spain, 6 March 2022</title><body>{heading}<p>7 June 2023</p>");
+        assert_eq!(published(&html, URL), "2023-06-07", "beside the heading");
     }
 
     #[test]
