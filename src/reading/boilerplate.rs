@@ -87,12 +87,14 @@ static ORIGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Asks to follow, subscribe, install: imperatives at the head of a line. Reports name the same places.
+/// Asks to follow, subscribe, install: imperatives at the head of a line, behind a question or a purpose.
+/// Reports name the same places.
 static ASK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)^\W{0,3}(?:please |also |and |you can (?:also )?|don['’]t forget to |не забудьте |также |а также |не забудьте также )?",
+        r"(?i)^\W{0,3}(?:[^.!?]{0,80}[!?]\s+|for (?:the latest|more (?:information|news|on|stories|updates))[^.!?]{0,60}[\s,])?",
+        r"(?:please |also |and |then |dann |you can (?:also )?|don['’]t forget to |не забудьте |также |а также |не забудьте также )?",
         r"(?:follow|join|subscribe|sign up|like us|download (?:the|our|your)|get the|click here|folgt? uns|folge uns|folgen sie|abonnier(?:e|en|t)|melde[nt]? (?:dich|sie)|síg(?:u|a)enos|únete|sigue|suscr[ií]b(?:e|a|ase|ete|irse|irte)|descarga|mira (?:el|la|los|las|en|nuestr[oa]s?)|suivez|abonnez|inscrivez|téléchargez|seguici|iscriviti|siga|inscreva|assine|baixe|śledź|zapisz|подпи(?:сывай(?:ся|тесь)|ш(?:ись|итесь)|саться)|следите|присоединяйтесь|скачай(?:те)?|підпи(?:суй(?:ся|тесь)|ш(?:ись|іться)|сатися)|приєднуйтес[ья]|стежте|volg ons|schrijf)",
-        r"\s.{0,120}(?:twitter|facebook|instagram|telegram|телеграм|whatsapp|viber|youtube|tiktok|linkedin|google news|newsletter|рассылк|розсилк|inbox|\Wapps?(?:\W|$)|\W(?:канал|canal|boletín))"
+        r"(?:\s.{0,120})?(?:twitter|facebook|instagram|telegram|телеграм|whatsapp|viber|youtube|tiktok|linkedin|google news|newsletter|рассылк|розсилк|inbox|\Wapps?(?:\W|$)|\W(?:канал|canal|boletín))"
     ))
     .ok()
 });
@@ -188,6 +190,8 @@ mod tests {
             "Lee Elder in 1997. | © Jane Doe",
             "This site uses cookies to make it better.",
             "Please follow us on Facebook",
+            "Want to know more? Follow us on Facebook",
+            "For the latest stories download our app",
             "Підписуйтесь на наш канал",
             "Folgen Sie uns auf Instagram",
             "Related",
@@ -223,6 +227,7 @@ mod tests {
             "Президент подписал указ, сообщил телеканал «Россия 1».",
             "Зеленский подписал закон о мобилизации, сообщается в телеграм-канале Рады.",
             "Sweden will join NATO in March, Prime Minister Kristersson wrote on Facebook on Monday.",
+            "For more than a year fans of the band join its Facebook group.",
             "Download speeds fell in March, the regulator wrote on Facebook.",
             "Следите, чтобы дети не смотрели телеканал допоздна.",
             "Updated toll: 41 dead, 120 injured.",
