@@ -233,12 +233,9 @@ pub(super) fn from_article(
         .clone()
         .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
     let pieces = passages(&article);
-    // A day guessed from the page yields to the one that the provider tells.
-    let published = if article.date_is_guess {
-        told.published_at.or(article.published_at)
-    } else {
-        article.published_at.or(told.published_at)
-    };
+    // A day guessed from the page is wrong one time of five, too often to decide how fresh or outdated something is.
+    let own = article.published_at.filter(|_| !article.date_is_guess);
+    let published = own.or(told.published_at);
     let published = published.filter(|date| *date <= now);
     // A redirect to another site is evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
@@ -392,6 +389,12 @@ mod tests {
             assert_ne!(page.language.as_deref(), Some("uk"));
             let row = format!("{:?}", page.row(&DomainRules::default(), DateTime::UNIX_EPOCH));
             assert!(!row.contains("the provider's"), "{row}");
+        }
+        let later = DateTime::UNIX_EPOCH + TimeDelta::hours(1);
+        for (is_guess, expected) in [(true, None), (false, Some(later))] {
+            let dated = Article { published_at: Some(later), date_is_guess: is_guess, ..silent.clone() };
+            let [_, page] = pages(Storage::Transient, &dated);
+            assert_eq!(page.published_at, expected, "a guessed day is none");
         }
         let own = Article { title: Some("its own".to_owned()), ..silent };
         let [_, page] = pages(Storage::Transient, &own);

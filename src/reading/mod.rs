@@ -72,7 +72,8 @@ pub struct Article {
     pub publisher: Option<String>,
     /// As stated; may lie in the future. Midnight UTC where only a day was given.
     pub published_at: Option<DateTime<Utc>>,
-    /// `published_at` is neither stated nor in the address nor beside the heading: four times of five it is right.
+    /// `published_at` is neither stated nor in the address nor beside the heading, or it stands against what is stated by
+    /// its place alone: four times of five it is right.
     pub date_is_guess: bool,
     pub modified_at: Option<DateTime<Utc>>,
     /// ISO 639-1, as the page states it; `None` when it says nothing or its text is in another script.
