@@ -30,8 +30,10 @@ const TIMEOUT: Duration = Duration::from_secs(4);
 /// A minute: the server says itself when it has enough.
 const RATE: u32 = 600;
 const MAX_ANSWER: usize = 256 * 1024;
-/// Attempts at one sentence; the search does not wait for a third.
+/// Attempts at one sentence; the search does not wait for a third. A language model is asked once: what it wrote is paid for
+/// whether or not it came through, and nobody here knows its price.
 const ATTEMPTS: u32 = 2;
+const MODEL_ATTEMPTS: u32 = 1;
 /// Failures in a row after which a server is left alone for [`REST`].
 const FAILURES: u32 = 5;
 const REST: Duration = Duration::from_mins(1);
@@ -96,14 +98,14 @@ pub fn configured(
     http: &HttpClient,
     clock: &Arc<dyn Clock>,
 ) -> Option<Arc<dyn Translator>> {
-    let gate = |name| {
+    let gate = |name, max_attempts| {
         let settings = GateSettings {
             name,
             rpm: RATE,
             max_wait: TIMEOUT,
             timeout: TIMEOUT,
             max_bytes: MAX_ANSWER,
-            max_attempts: ATTEMPTS,
+            max_attempts,
             cooldown: REST,
             failures_to_open: FAILURES,
             daily_limit: None,
@@ -115,14 +117,14 @@ pub fn configured(
     let translator: Arc<dyn Translator> = match (&translate.base_url, &llm.base_url, &llm.model) {
         (Some(url), ..) => {
             let (url, key) = (at(url, "translate"), translate.api_key.clone());
-            Arc::new(LibreTranslate { url, key, gate: gate("translate") })
+            Arc::new(LibreTranslate { url, key, gate: gate("translate", ATTEMPTS) })
         }
         (None, Some(url), Some(model)) => Arc::new(LanguageModelTranslator {
             url: at(url, "chat/completions"),
             key: llm.api_key.clone(),
             model: model.clone(),
             name: format!("llm:{model}"),
-            gate: gate("llm"),
+            gate: gate("llm", MODEL_ATTEMPTS),
         }),
         _ => return None,
     };

@@ -179,22 +179,10 @@ fn from_review(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::samples::{any_passages, any_reviews, passage, review};
-    use super::super::scoring::Scoring;
-    use super::super::verdicts::{ClaimContext, assess};
+    use super::super::samples::{any_passages, any_reviews, context, passage, review};
+    use super::super::verdicts::assess;
     use super::*;
-    use crate::domain::verdict::{ClaimKind, RatingClass, Relation};
-
-    fn context() -> ClaimContext {
-        ClaimContext {
-            kind: ClaimKind::Factual,
-            claim_date: None,
-            confidence_threshold: 0.85,
-            degraded: false,
-            searched: true,
-            scoring: Scoring::default(),
-        }
-    }
+    use crate::domain::verdict::{RatingClass, Relation};
 
     fn says(text: &str) -> JudgedPassage {
         JudgedPassage { passage: text.to_owned(), quality: 0.9, ..passage("paper", 0.1, 0.9) }

@@ -208,22 +208,10 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::samples::{any_passages, any_reviews, passage, review};
-    use super::super::scoring::Scoring;
+    use super::super::samples::{any_passages, any_reviews, context, passage, review};
     use super::super::verdicts::{ClaimContext, assess};
     use super::*;
     use crate::domain::verdict::{ClaimKind, RatingClass};
-
-    fn context() -> ClaimContext {
-        ClaimContext {
-            kind: ClaimKind::Factual,
-            claim_date: None,
-            confidence_threshold: 0.85,
-            degraded: false,
-            searched: true,
-            scoring: Scoring::default(),
-        }
-    }
 
     fn justified(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> String {
         justify(&assess(context, passages, reviews), passages, reviews)

@@ -3,7 +3,22 @@
 use proptest::prelude::*;
 
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
-use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType};
+use crate::domain::verdict::{ClaimKind, Origin, RatingClass, Relation, SourceType};
+
+use super::scoring::Scoring;
+use super::verdicts::ClaimContext;
+
+/// A factual claim without a date that was searched for everywhere, under the settings as they come.
+pub(super) fn context() -> ClaimContext {
+    ClaimContext {
+        kind: ClaimKind::Factual,
+        claim_date: None,
+        confidence_threshold: 0.85,
+        degraded: false,
+        searched: true,
+        scoring: Scoring::default(),
+    }
+}
 
 /// A credible (0.85), on-topic passage of a group of its own, found at `<id>.example`.
 pub(super) fn passage(id: &str, entail: f64, contradict: f64) -> JudgedPassage {

@@ -12,21 +12,10 @@ use super::calibration::{Calibration, Logistic};
 use super::correction::correct;
 use super::numbers::{self, NumberCheck};
 use super::profile::TextProfile;
-use super::samples::{any_passages, any_reviews, passage, review};
+use super::samples::{any_passages, any_reviews, context, passage, review};
 use super::scoring::{Scoring, VerdictLimits};
 use super::stance::rule_stance;
 use super::verdicts::{Assessment, ClaimContext, assess};
-
-fn context() -> ClaimContext {
-    ClaimContext {
-        kind: ClaimKind::Factual,
-        claim_date: None,
-        confidence_threshold: 0.85,
-        degraded: false,
-        searched: true,
-        scoring: Scoring::default(),
-    }
-}
 
 fn judged(passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
     assess(&context(), passages, reviews)

@@ -9,19 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{Article, Junk, parse_date, read_page};
-
-/// Where the labelled pages are, when they are there.
-pub(super) fn data(folder: &str) -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "tests find their data by this name alone")]
-    let root = std::env::var_os("CORROBORATE_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let path = root.join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: no {folder} here");
-    None
-}
+use crate::language::shared_data;
 
 /// How many of a set's pages are read: all of them where `CORROBORATE_MEASURE_ALL` is set, else about `sample`.
 fn step(total: usize, sample: usize) -> usize {
@@ -154,7 +142,7 @@ fn same_words(left: &str, right: &str) -> bool {
 
 #[test]
 fn news_pages_of_fundus() {
-    let Some(folder) = data("fundus_news") else { return };
+    let Some(folder) = shared_data::at("fundus_news") else { return };
     let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
     let rows: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut tally = Tally::default();
@@ -189,7 +177,7 @@ fn news_pages_of_fundus() {
 
 #[test]
 fn pages_of_readability() {
-    let Some(folder) = data("mozilla_readability") else { return };
+    let Some(folder) = shared_data::at("mozilla_readability") else { return };
     let archive = folder.join("test-pages.tar.gz");
     let unpacked = unpack(&archive, &["test-pages".to_owned()]);
     let mut cases: Vec<PathBuf> =
@@ -225,7 +213,7 @@ fn pages_of_readability() {
 
 #[test]
 fn segments_of_trafilatura() {
-    let Some(folder) = data("trafilatura_eval") else { return };
+    let Some(folder) = shared_data::at("trafilatura_eval") else { return };
     let labels: Value = serde_json::from_slice(&std::fs::read(folder.join("evaldata.json")).unwrap()).unwrap();
     let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
     let picked: Vec<_> = rows.iter().step_by(step(rows.len(), 30)).collect();
@@ -328,7 +316,7 @@ fn beside_trafilatura(list: &str, rows: &[&Value], own: &Tally) {
 
 #[test]
 fn dates_of_htmldate() {
-    let Some(folder) = data("htmldate_eval") else { return };
+    let Some(folder) = shared_data::at("htmldate_eval") else { return };
     let labels: Value = serde_json::from_slice(&std::fs::read(folder.join("eval_default.json")).unwrap()).unwrap();
     let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
     let picked: Vec<_> = rows.iter().step_by(step(rows.len(), 40)).collect();
@@ -382,7 +370,7 @@ fn is_a_verdict(junk: Junk) -> bool {
 /// Every set's pages with their addresses. All were picked by people as pages with an article, or with a date.
 fn real_pages(sample: usize) -> Vec<(&'static str, String, Vec<u8>)> {
     let mut pages = Vec::new();
-    if let Some(folder) = data("fundus_news") {
+    if let Some(folder) = shared_data::at("fundus_news") {
         let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
         let rows: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for row in rows.iter().step_by(step(rows.len(), sample)) {
@@ -395,7 +383,7 @@ fn real_pages(sample: usize) -> Vec<(&'static str, String, Vec<u8>)> {
         ("trafilatura_eval", "evaldata.json", "html_eval_cache.tar.gz"),
         ("htmldate_eval", "eval_default.json", "html_tests.tar.gz"),
     ] {
-        let Some(folder) = data(set) else { continue };
+        let Some(folder) = shared_data::at(set) else { continue };
         let labels: Value = serde_json::from_slice(&std::fs::read(folder.join(labels)).unwrap()).unwrap();
         let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
         let picked: Vec<_> = rows.iter().step_by(step(rows.len(), sample)).collect();

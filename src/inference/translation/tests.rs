@@ -129,6 +129,15 @@ async fn a_server_that_fails_says_so_and_shows_no_key() {
     }
 }
 
+#[tokio::test]
+async fn what_a_language_model_may_have_charged_for_is_not_asked_again() {
+    for (status, body) in [(503, ""), (200, "<html>hello</html>")] {
+        let (_, translated) = asked(vec![answer(status, &[], body), answer(status, &[], body)], true, "en").await;
+        assert!(translated.outcome.is_err(), "{translated:?}");
+        assert_eq!(translated.attempts, 1, "{status}");
+    }
+}
+
 #[test]
 fn nothing_is_translated_where_nothing_is_configured() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

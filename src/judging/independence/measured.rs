@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use super::super::samples::passage;
-use super::super::scoring::Scoring;
-use super::super::verdicts::{ClaimContext, assess};
+use super::super::samples::{context, passage};
+use super::super::verdicts::assess;
 use super::*;
 use crate::domain::evidence::JudgedPassage;
-use crate::domain::verdict::{ClaimKind, Note, Tier, Verdict};
+use crate::domain::verdict::{Note, Tier, Verdict};
 
 #[derive(Debug, Clone, PartialEq)]
 struct Report {
@@ -67,21 +66,13 @@ fn real_reprints_are_one_source_and_real_reports_of_one_event_are_not() {
 /// From the texts to the tier: what four sites reprinted is one source, and a second hand makes two of it.
 #[test]
 fn four_real_reprints_of_one_release_give_tier_medium_at_most() {
-    let context = ClaimContext {
-        kind: ClaimKind::Factual,
-        claim_date: None,
-        confidence_threshold: 0.85,
-        degraded: false,
-        searched: true,
-        scoring: Scoring::default(),
-    };
     let judged = |reports: &[Report]| {
         let supporting: Vec<JudgedPassage> = reports
             .iter()
             .zip(grouped(reports))
             .map(|(report, group)| JudgedPassage { independent_group: group, ..passage(&report.site, 0.95, 0.02) })
             .collect();
-        assess(&context, &supporting, &[])
+        assess(&context(), &supporting, &[])
     };
     let of = |event: &str| -> Vec<Report> { reports().into_iter().filter(|report| report.event == event).collect() };
     let vaccine = of("vaccine");

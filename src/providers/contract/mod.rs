@@ -14,7 +14,6 @@ mod secrets;
 mod transport;
 
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,13 +47,6 @@ pub(super) static SUITES: [Suite; 8] = [
     ("eventregistry", eventregistry::tests::tested),
     ("newsapi", newsapi::tests::tested),
 ];
-
-/// Where real answers lie that cannot be shipped.
-#[expect(clippy::disallowed_methods, reason = "where test data lies is no configuration of the product")]
-pub(super) fn shared_data() -> PathBuf {
-    std::env::var_os("CORROBORATE_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from)
-}
 
 /// One provider and its words.
 pub(super) struct Subject {

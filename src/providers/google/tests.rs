@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::language::shared_data;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
 use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
@@ -96,13 +97,7 @@ async fn a_recorded_answer_is_read_whole() {
 
 #[tokio::test]
 async fn the_stored_real_answer_is_read_where_it_is_at_hand() {
-    let folder = contract::shared_data();
-    let Ok(body) =
-        std::fs::read_to_string(folder.join("api_samples/google_factcheck_claims_search_real_response.json"))
-    else {
-        eprintln!("skipped: no shared data at {}", folder.display());
-        return;
-    };
+    let Some(body) = shared_data::read("api_samples/google_factcheck_claims_search_real_response.json") else { return };
     let (bench, outcome) = ask([test_server::json(&body)], 10).await;
     let answer = outcome.unwrap();
     assert_eq!(answer.reviews.len(), 10);

@@ -157,7 +157,7 @@ fn met(read: &Read, expected: &Expectation, base: &Url) -> bool {
 
 #[test]
 fn expectations_of_public_suites() {
-    let Some(folder) = crate::reading::measured::data("feeds") else { return };
+    let Some(folder) = crate::language::shared_data::at("feeds") else { return };
     let base = Url::parse("http://127.0.0.1:8097/feed.xml").unwrap();
     for archive in ["feedparser_tests.tar.gz", "gofeed_testdata.tar.gz", "feed-rs_fixtures.tar.gz"] {
         let unpacked = crate::reading::measured::unpack_all(&folder.join(archive));
