@@ -7,6 +7,8 @@
 mod decades;
 pub(crate) mod names;
 mod relative;
+mod spans;
+mod told;
 
 use std::ops::Range;
 
@@ -14,6 +16,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
+pub(crate) use told::is_circa;
 
 /// A date or a period that a text states.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +56,11 @@ pub(crate) fn ranges(text: &str) -> Vec<(Range<usize>, bool)> {
             let from = lexemes.get(range.start)?.start;
             let to = lexemes.get(range.end.checked_sub(1)?)?.end;
             let whole_year = start.year() == end.year() && start.ordinal() == 1 && end.month() == 12 && end.day() == 31;
-            let one_number =
-                lexemes.get(range).is_some_and(|run| run.iter().filter(|lexeme| lexeme.is_number()).count() == 1);
+            let mut numbers = lexemes.get(range)?.iter().filter(|lexeme| lexeme.is_number());
+            // The number of "15 years ago" is not that year.
+            let its_year =
+                |number: &Lexeme<'_>| number.integer().is_some_and(|year| i64::from(year) == i64::from(start.year()));
+            let one_number = numbers.next().is_some_and(its_year) && numbers.next().is_none();
             Some((from..to, whole_year && one_number))
         })
         .collect()
@@ -88,7 +94,9 @@ fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<Da
         .or_else(|| month_day(rest, reference))
         .or_else(|| quarter(rest))
         .or_else(|| decades::decade(rest, decades::is_the(lexemes, index)))
-        .or_else(|| year(rest, before, closes_a_period(lexemes, index) || is_told_as_a_year(lexemes, index)))
+        .or_else(|| {
+            year(rest, before, told::closes_a_period(lexemes, index) || told::is_told_as_a_year(lexemes, index))
+        })
         .or_else(|| reference.and_then(|moment| relative::relative(rest, before, moment.date_naive())))
 }
 
@@ -228,11 +236,20 @@ fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Fo
     with_year(rest, taken, month, Some((first, last)), reference)
 }
 
+/// "22,1828" behind a month: a day and its year without a blank between.
+fn day_and_year(lexeme: &Lexeme<'_>) -> Option<(u32, i32)> {
+    let (day, year) = lexeme.text.split_once(',').filter(|(day, year)| day.len() <= 2 && year.len() == 4)?;
+    Some((day.parse().ok()?, year.parse().ok().filter(|year| (1000..2200).contains(year))?))
+}
+
 /// May 17, 2024; May 3–5; May 2024; в мае 2024 года; in May (with a reference).
 fn month_day(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
     let month = month_name(rest.first()?)?;
     let mut taken =
         1 + usize::from(rest.get(1).is_some_and(|l| l.is_sign('.')) && rest.first().is_some_and(|l| l.text.len() <= 4));
+    if let Some((day, year)) = rest.get(taken).and_then(day_and_year) {
+        return day_of(year, month, day).map(|day| (day, day, taken + 1));
+    }
     let days = rest.get(taken..).and_then(day_number);
     // "мае 5 человек": Cyrillic months stand after the day.
     let days = days.filter(|_| rest.first().is_some_and(|lexeme| lexeme.text.is_ascii()));
@@ -258,13 +275,15 @@ fn with_year(
     days: Option<(u32, u32)>,
     reference: Option<DateTime<Utc>>,
 ) -> Option<Found> {
-    let (year, more) = match rest.get(taken..).and_then(trailing_year) {
-        Some((year, more)) => (year, more),
+    let behind = rest.get(taken..).unwrap_or_default();
+    let told = trailing_year(behind).or_else(|| spans::year_of_the_end(behind, month).map(|year| (year, 0)));
+    let (year, more) = match told {
+        Some(told) => told,
         None => (nearest_year(month, days.map_or(1, |pair| pair.0), reference?.date_naive()), 0),
     };
     // "May I ask", "march on": a month alone needs its year or a form nothing else has.
     if days.is_none()
-        && more == 0
+        && told.is_none()
         && rest.first().and_then(Lexeme::word).is_some_and(|word| matches!(word, "may" | "march" | "мар" | "сен"))
     {
         return None;
@@ -343,7 +362,7 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
     {
         return None;
     }
-    if era_before_christ(rest.get(1..).unwrap_or_default()) {
+    if era_before_christ(rest.get(1..).unwrap_or_default()) || told::counts_with_the_next(rest, before) {
         return None;
     }
     let mut last = first;
@@ -369,33 +388,6 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
         return None;
     }
     Some((year_of(first)?.0, year_of(last)?.1, taken + named))
-}
-
-/// "mid-2005", "c. 1850", "the 1787 constitution", "Paris, 1789.": what makes four digits a year beside a preposition.
-fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
-    let Some(number) = lexemes.get(index).and_then(Lexeme::integer) else { return false };
-    let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
-    let word = |steps: usize| back(steps).and_then(Lexeme::word);
-    let sign = |steps: usize, sign: char| back(steps).is_some_and(|lexeme| lexeme.is_sign(sign));
-    let part = sign(1, '-') && matches!(word(2), Some("mid" | "early" | "late" | "pre" | "post"));
-    let about = sign(1, '.') && matches!(word(2), Some("c" | "ca"));
-    // Older years, round ones apart: "a 1000 watt lamp".
-    let old = (1400..1900).contains(&number) && !number.is_multiple_of(100);
-    let next = lexemes.get(index + 1);
-    let noun = next.is_some_and(|next| next.word().is_some() && next.text.is_ascii());
-    let named = old && noun && matches!(word(1), Some("the" | "a" | "an" | "his" | "her" | "their" | "its"));
-    let capital = back(2).is_some_and(|name| name.text.chars().next().is_some_and(char::is_uppercase));
-    let ends = next.is_none_or(|sign| [',', '.', ';', ')'].into_iter().any(|end| sign.is_sign(end)));
-    part || about || named || (old && sign(1, ',') && capital && ends)
-}
-
-/// Whether the number is the second year of "from 1820 to 1830".
-fn closes_a_period(lexemes: &[Lexeme<'_>], index: usize) -> bool {
-    let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
-    let word = |steps: usize| back(steps).and_then(Lexeme::word);
-    matches!(word(1), Some("to" | "until" | "till" | "and" | "до" | "по" | "и" | "і" | "та"))
-        && back(2).is_some_and(|first| year_number(first).is_some())
-        && matches!(word(3), Some("from" | "between" | "с" | "со" | "з" | "із" | "від" | "от" | "между" | "між"))
 }
 
 /// The second year of "2019–2021" or "2023/24".
@@ -427,6 +419,10 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
         return true;
     }
     let Some(word) = next.word() else { return false };
+    // "У 2022 сотні людей": hundreds of people.
+    if super::numbers::is_a_rough_scale(word) {
+        return false;
+    }
     if super::numbers::is_unit_or_scale(word) {
         return true;
     }

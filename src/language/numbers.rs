@@ -6,6 +6,7 @@
 
 mod comparators;
 mod digits;
+mod eras;
 mod identifiers;
 mod in_words;
 mod passed_over;
@@ -72,6 +73,8 @@ pub(crate) fn is_unit_or_scale(word: &str) -> bool {
     units::is_unit(word) || words::scale(word).is_some()
 }
 
+pub(crate) use words::is_a_rough_scale;
+
 /// The quantities of a text, in order.
 pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
     let cyrillic = has_cyrillic(text);
@@ -136,7 +139,8 @@ impl Reader<'_> {
     fn year(&self, from: usize, to: usize) -> Option<Quantity> {
         let year = self.lexemes.get(from..to)?.iter().find_map(Lexeme::integer)?;
         let year = f64::from(year);
-        Some(self.finish(from, to, (year, year), Unit::Year, Comparator::Exact, 1.0))
+        let told = comparators::before(&self.lexemes, from).filter(|told| *told == Comparator::About);
+        Some(self.finish(from, to, (year, year), Unit::Year, told.unwrap_or(Comparator::Exact), 1.0))
     }
 
     /// The quantity (or the two of "from 5 to 10") at an index, and the index after it.
@@ -145,6 +149,9 @@ impl Reader<'_> {
             let bounds = (value, value);
             let named = self.finish(index, index + 1, bounds, Unit::Identifier, Comparator::Exact, 1.0);
             return Some((vec![named], index + 1));
+        }
+        if let Some(both) = self.score(index).or_else(|| self.of_an_era(index)).or_else(|| self.short_year(index)) {
+            return Some(both);
         }
         if let Some(next) = self.passed_over(index) {
             return Some((Vec::new(), next));
@@ -163,6 +170,13 @@ impl Reader<'_> {
         }
         let and_more = self.and_some_more(value.next);
         value.next = and_more.unwrap_or(value.next);
+        if self.is_a_place_in_a_chart(start, value) {
+            let bounds = (value.amount, value.amount);
+            return Some((
+                vec![self.finish(start, value.next, bounds, Unit::Ordinal, Comparator::Exact, 1.0)],
+                value.next,
+            ));
+        }
         if sign_unit.is_none() && self.is_identifier(start, value.next) {
             return Some(self.named(start, value));
         }
@@ -183,7 +197,7 @@ impl Reader<'_> {
         if self.is_negative(index) {
             value.amount = -value.amount;
         }
-        let (unit, end) = self.unit_after(value.next);
+        let (unit, end) = self.unit_after(value);
         let behind = self.told_behind(index, end).filter(|_| unit.is_none() && sign_unit.is_none());
         let unit = unit.or(behind);
         let first = Stated {
@@ -192,22 +206,19 @@ impl Reader<'_> {
             end,
             bare: sign_unit.is_none() && unit.is_none() && value.scaled.is_none(),
         };
-        if let Some(both) = self.range(index, first, sign_unit).or_else(|| self.feet_and_inches(index, first)) {
+        let joined = self
+            .years_and_months(index, first)
+            .or_else(|| self.range(index, first, sign_unit))
+            .or_else(|| self.feet_and_inches(index, first));
+        if let Some(both) = joined {
             return Some(both);
         }
-        let mut comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
-        // "с 5 до 10" is a change, not a limit.
-        if comparator == Comparator::AtMost && self.closes_a_change(index) {
-            comparator = Comparator::Exact;
-        }
-        if and_more.is_some() {
-            comparator = Comparator::MoreThan;
-        } else if behind.is_some() && comparator == Comparator::Exact {
-            comparator = Comparator::About;
-        }
-        if comparator == Comparator::Exact {
-            comparator = comparators::after(&self.lexemes, end).unwrap_or(Comparator::Exact);
-        }
+        let comparator = match self.comparator(index, first) {
+            _ if and_more.is_some() => Comparator::MoreThan,
+            Comparator::Exact if behind.is_some() => Comparator::About,
+            Comparator::Exact => comparators::after(&self.lexemes, end).unwrap_or(Comparator::Exact),
+            told => told,
+        };
         let (low, last_digit, unit) = first.in_base(value.amount);
         Some((vec![self.finish(index, end, (low, low), unit, comparator, last_digit)], end))
     }
@@ -299,7 +310,8 @@ impl Reader<'_> {
             "m" if glued && (money || lexeme.text == "M") => 1e6,
             "b" if glued && (money || lexeme.text == "B") => 1e9,
             "t" if glued && money => 1e12,
-            word => words::scale(word)?,
+            // "У 2022 сотні людей" has a year.
+            word => words::scale(word).filter(|_| !(self.has_four_digits(number) && is_a_rough_scale(word)))?,
         };
         let dot = word.chars().count() <= 4
             && self.lexemes.get(next + hyphen + 1).is_some_and(|l| l.is_sign('.'))
@@ -337,7 +349,8 @@ impl Reader<'_> {
     }
 
     /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
-    fn unit_after(&self, next: usize) -> (Option<units::Found>, usize) {
+    fn unit_after(&self, value: Value) -> (Option<units::Found>, usize) {
+        let next = value.next;
         let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
         let rest = self.lexemes.get(next..).unwrap_or_default();
         // "$1,000-$2,000": the sign behind the dash is the next figure's.
@@ -348,8 +361,15 @@ impl Reader<'_> {
             let hours = units::Found { unit: Unit::Measure("s"), factor: 3_600.0, offset: 0.0, taken: 1 };
             return (Some(hours), next + hyphen + 1);
         }
-        match rest.get(hyphen..).and_then(|rest| units::unit(rest, glued)) {
-            Some(found) => (Some(found), next + hyphen + found.taken),
+        // The sign of "€1.5m €6m" is the next figure's.
+        let theirs = rest.first().zip(rest.get(1)).is_some_and(|(sign, number)| {
+            units::currency_sign(sign).is_some() && number.is_number() && sign.end == number.start && !glued
+        });
+        if let Some(found) = rest.get(hyphen..).filter(|_| !theirs).and_then(|rest| units::unit(rest, glued)) {
+            return (Some(found), next + hyphen + found.taken);
+        }
+        match self.span_behind_an_adjective(value) {
+            Some(found) => (Some(found), next + 1 + found.taken),
             None => (None, next),
         }
     }
@@ -444,6 +464,8 @@ impl Stated {
 
 #[cfg(test)]
 mod measured;
+#[cfg(test)]
+mod misread;
 #[cfg(test)]
 #[path = "numbers/tests.rs"]
 mod tests;

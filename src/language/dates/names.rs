@@ -77,6 +77,8 @@ pub(crate) fn is_year_word(word: &str) -> bool {
             | "роки"
             | "років"
             | "роках"
+            | "годами"
+            | "роками"
     )
 }
 

@@ -6,6 +6,33 @@ use super::names::{self, Span};
 use super::{Found, month_of, year_of};
 use crate::language::lexer::Lexeme;
 
+/// What makes of "40 years ago" a span and no day: "more than 40 years ago".
+const ROUGHLY: &[&str] = &[
+    "than",
+    "over",
+    "almost",
+    "nearly",
+    "about",
+    "around",
+    "some",
+    "roughly",
+    "approximately",
+    "более",
+    "больше",
+    "менее",
+    "почти",
+    "около",
+    "примерно",
+    "чем",
+    "свыше",
+    "понад",
+    "більше",
+    "ніж",
+    "майже",
+    "близько",
+    "приблизно",
+];
+
 /// "yesterday", "last week", "three days ago", "on Monday", "торік" and their like, from the first of the lexemes.
 pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
     let word = rest.first()?.word();
@@ -18,7 +45,8 @@ pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: 
         Some("цьогоріч") => return year_of(today.year()).map(|(start, end)| (start, end, 1)),
         _ => {}
     }
-    ago(rest, today).or_else(|| directed(rest, today)).or_else(|| weekday(rest, before, today))
+    let rough = before.and_then(Lexeme::word).is_some_and(|word| ROUGHLY.contains(&word));
+    ago(rest, today).filter(|_| !rough).or_else(|| directed(rest, today)).or_else(|| weekday(rest, before, today))
 }
 
 fn shift_days(day: NaiveDate, days: i64) -> Option<NaiveDate> {
@@ -55,7 +83,7 @@ fn ago(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
         None => (1, 0),
     };
     let span = names::span(rest.get(at)?.word()?)?;
-    matches!(rest.get(at + 1)?.word(), Some("ago" | "earlier" | "назад" | "тому")).then_some(())?;
+    matches!(rest.get(at + 1)?.word(), Some("ago" | "назад" | "тому")).then_some(())?;
     let (start, end) = stretch(span, -number, today)?;
     Some((start, end, at + 2))
 }

@@ -90,6 +90,69 @@ fn counts_and_nonsense_are_no_dates() {
 }
 
 #[test]
+fn the_year_of_a_span_is_told_with_its_end() {
+    for (text, expected) in [
+        ("с января по май 2012 года", ["2012-01-01..2012-01-31", "2012-05-01..2012-05-31"]),
+        ("с 15 марта по 14 апреля 2010 года", ["2010-03-15", "2010-04-14"]),
+        ("from November to February 2011", ["2010-11-01..2010-11-30", "2011-02-01..2011-02-28"]),
+        ("between March and May 2010", ["2010-03-01..2010-03-31", "2010-05-01..2010-05-31"]),
+    ] {
+        assert_eq!(spans(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_year_or_a_century_is_none() {
+    for text in [
+        "between 1500 and 1600 Palestinians were killed",
+        "between 1500 and 1600 %",
+        "part C1999x",
+        "part C1850",
+        "The index fell back to 1850.",
+        "In Washington, D.C. 1500 protesters gathered",
+    ] {
+        assert!(spans(text).is_empty(), "{text}: {:?}", spans(text));
+    }
+    assert_eq!(spans("written between 1599 and 1601."), ["1599-01-01..1599-12-31", "1601-01-01..1601-12-31"]);
+    for text in [
+        "It dates back to 1850.",
+        "traced back to 1850.",
+        "traces its roots back to 1850.",
+        "copyright c1850",
+        "c. 1850",
+        "ca. 1850",
+    ] {
+        assert_eq!(spans(text), ["1850-01-01..1850-12-31"], "{text}");
+    }
+}
+
+#[test]
+fn a_century_takes_what_is_there() {
+    for (text, expected, written) in [
+        ("в 90-е годы XVIII", "1990-01-01..1999-12-31", "90-е годы"),
+        ("50-е годы XX съезд", "1950-01-01..1959-12-31", "50-е годы"),
+        ("в 90-е годы XVIII века было", "1790-01-01..1799-12-31", "90-е годы XVIII века"),
+        ("в 90-х годах XVIII в. было", "1790-01-01..1799-12-31", "90-х годах XVIII в."),
+        ("90-ті роки XVIII століття", "1790-01-01..1799-12-31", "90-ті роки XVIII століття"),
+    ] {
+        let found = dates(text, None);
+        assert_eq!(show(found.clone()), [expected], "{text}");
+        assert_eq!(found[0].text, written);
+    }
+}
+
+#[test]
+fn two_months_that_are_listed_are_of_one_year() {
+    for (text, expected) in [
+        ("in June and May 2010", ["2010-06-01..2010-06-30", "2010-05-01..2010-05-31"]),
+        ("in November and February 2011", ["2010-11-01..2010-11-30", "2011-02-01..2011-02-28"]),
+        ("from June to May 2010", ["2009-06-01..2009-06-30", "2010-05-01..2010-05-31"]),
+    ] {
+        assert_eq!(spans(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn relative_dates_need_a_reference() {
     for (text, expected) in [
         ("yesterday", "2026-11-17"),

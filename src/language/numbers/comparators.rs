@@ -1,29 +1,30 @@
 //! "More than", "не менее", "майже": what a text says about a number beside its value.
 
-use super::Comparator;
+use super::{Comparator, Reader, Stated};
+use crate::language::dates;
 use crate::language::lexer::Lexeme;
 
 /// Words right before a number. The longest that fits decides, so "no more than" is not "more than".
 const BEFORE: &[(Comparator, &str)] = &[
     (
         Comparator::AtLeast,
-        "at least;no fewer than;no less than;not less than;not fewer than;a minimum of;minimum;minimum of;не менее;не меньше;не менее чем;не меньше чем;\
-         как минимум;минимум;по меньшей мере;хотя бы;щонайменше;не менше;не менш як;не менш ніж;не менше ніж;принаймні;як мінімум;мінімум;≥",
+        "at least;no fewer than;no less than;not less than;not fewer than;a minimum of;minimum;minimum of;не менее;не меньше;не менее чем;не менее , чем;не ранее;не ранее чем;не ранее , чем;не раньше;не раньше чем;не раніше;не раніше ніж;не меньше чем;\
+         как минимум;минимум;по меньшей мере;по крайней мере;хотя бы;щонайменше;не менше;не менш як;не менш ніж;не менше ніж;не менше за;принаймні;як мінімум;мінімум;≥",
     ),
     (
         Comparator::MoreThan,
         "more than;over;above;exceeding;exceeds;exceeded;in excess of;greater than;upwards of;just over;well over;higher than;longer than;\
-         более;более чем;больше;больше чем;свыше;выше;превышает;превысило;превысил;превысила;дольше;понад;більше;більше ніж;більш як;більш ніж;вище;\
+         более;более чем;более , чем;больше;больше чем;больше , чем;свыше;выше;превышает;превысило;превысил;превысила;перевалил за;перевалила за;перевалило за;перевалили за;дольше;понад;більше;більше ніж;більше , ніж;більше за;більш як;більш ніж;вище;\
          перевищує;перевищила;перевищив;>",
     ),
     (
         Comparator::AtMost,
-        "up to;at most;no more than;not more than;a maximum of;maximum;maximum of;as many as;as much as;до;не более;не больше;не более чем;\
-         максимум;не больше чем;не выше;не більше;не більш як;не більше ніж;щонайбільше;≤",
+        "up to;at most;no more than;not more than;a maximum of;maximum;maximum of;as many as;as much as;до;не более;не больше;не более чем;не более , чем;не позднее;не позднее чем;не позже;не позже чем;не пізніше;не пізніше ніж;\
+         максимум;не больше чем;не выше;не більше;не більш як;не більше ніж;не більше за;щонайбільше;≤",
     ),
     (
         Comparator::LessThan,
-        "less than;fewer than;under;below;lower than;just under;shorter than;short of;менее;менее чем;меньше;меньше чем;ниже;менше;менше ніж;\
+        "less than;fewer than;under;below;lower than;just under;shorter than;short of;менее;менее чем;менее , чем;меньше;меньше чем;меньше , чем;ниже;менше;менше ніж;менше , ніж;менше за;\
          менш як;менш ніж;нижче;<",
     ),
     (
@@ -53,6 +54,25 @@ const PREPOSITIONS: &[&str] = &["в", "во", "на", "с", "со", "за", "к"
 /// How many lexemes the longest pattern has.
 const LONGEST: usize = 4;
 
+impl Reader<'_> {
+    /// What stands before a number says of it, where that is no change, no span and no sign of its own.
+    pub(super) fn comparator(&self, index: usize, stated: Stated) -> Comparator {
+        // "Ниже -30": the comparator stands before the sign.
+        let told = index - usize::from(self.is_negative(index));
+        let comparator = before(&self.lexemes, told).unwrap_or(Comparator::Exact);
+        let means_nothing = match comparator {
+            // "с 5 до 10" is a change, "похолодает до -30" what is come to.
+            Comparator::AtMost => {
+                let comes_to = matches!(self.word_at(told.checked_sub(1)), Some("до" | "to"));
+                self.closes_a_change(index) || (told < index && comes_to)
+            }
+            Comparator::MoreThan => self.is_spread_over(told, stated),
+            _ => false,
+        };
+        if means_nothing { Comparator::Exact } else { comparator }
+    }
+}
+
 /// The comparator that ends right before `index`.
 pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
     let ending_at = |end: usize| {
@@ -72,6 +92,9 @@ pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator>
     // "как минимум, четыре": a limit may be set off by commas. A maximum that ends a clause is none.
     let set_off = index.checked_sub(1).filter(|at| lexemes.get(*at).is_some_and(|lexeme| lexeme.is_sign(',')));
     let limit = |end: usize| ending_at(end).filter(|found| *found == Comparator::AtLeast);
+    if dates::is_circa(lexemes, index) {
+        return Some(Comparator::About);
+    }
     ending_at(index).or_else(|| set_off.and_then(limit)).or_else(|| prepared.and_then(through))
 }
 

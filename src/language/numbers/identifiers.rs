@@ -38,6 +38,12 @@ fn among(list: &str, word: &str) -> bool {
     })
 }
 
+/// What comes before "number 3" where that is a rank.
+const CHARTED: &str = "world ranked ranking rank peaked peaking charted charting debuted debuting";
+
+/// What has places, or what they are the first ones in.
+const CHARTS: &str = "chart charts list lists billboard ranking rankings table tables terms term world";
+
 /// Streets: a number behind one and a comma is a house.
 const STREETS: &str = "ул улиц* вул вулиц* просп проспект* пер переулок переулке провулок провулку бульвар* шоссе";
 
@@ -168,6 +174,29 @@ impl Reader<'_> {
                 && self.lexemes.get(next + 1).is_some_and(Lexeme::is_number)
         };
         among(NUMBERED, word) || (among(PERHAPS_NUMBERED, word) && (self.counts_nothing(next) || numbered_itself()))
+    }
+
+    /// "number 9 on the Billboard chart", "world number seven", "peaked at number 3": a rank.
+    pub(super) fn is_a_place_in_a_chart(&self, index: usize, value: Value) -> bool {
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
+        let charted =
+            back(2).is_some_and(|word| among(CHARTED, word)) || back(3).is_some_and(|word| among(CHARTED, word));
+        let on_the = matches!(self.word_at(Some(value.next)), Some("on" | "in")) && self.names_a_chart(value.next + 1);
+        // "No. 15 on its list"
+        let dotted = index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|dot| dot.is_sign('.'))
+            && back(2) == Some("no");
+        let numbered = dotted || matches!(back(1), Some("number" | "no"));
+        numbered && value.scaled.is_none() && (charted || on_the)
+    }
+
+    /// "the Billboard chart", "terms of sales": "the route" has numbers of its own.
+    fn names_a_chart(&self, from: usize) -> bool {
+        let word = |at: usize| self.word_at(Some(at));
+        let named = |lexeme: &Lexeme<'_>| {
+            lexeme.word().is_some_and(|word| among(CHARTS, word)) || matches!(lexeme.text, "Billboard" | "Hot")
+        };
+        let opens = matches!(word(from), Some("the" | "its" | "billboard" | "terms" | "term"));
+        opens && self.lexemes.iter().skip(from).take(5).any(named)
     }
 
     /// Neither a unit nor a thing counted follows.

@@ -1,6 +1,6 @@
 //! Numbers in words where they stand: counts, ranks, "twice", and spans that are adjectives.
 
-use super::{Comparator, Quantity, Reader, Unit, Value, comparators, units, words};
+use super::{Comparator, Quantity, Reader, Unit, Value, comparators, passed_over, units, words};
 use crate::language::lexer::{Kind, Lexeme};
 use crate::language::tokens;
 
@@ -9,6 +9,41 @@ const AFTER_ONE_DAY: &[&str] = &["before", "after", "later", "earlier", "prior"]
 
 /// Spans that "a" is one of.
 const SPANS: &[&str] = &["minute", "hour", "day", "week", "month", "year", "decade"];
+
+/// Lengths and weights that "a" is one of, and what stands behind such a length.
+const STRETCHES: &[&str] = &["mile", "kilometre", "kilometer", "metre", "meter", "foot", "ton", "tonne"];
+const BEHIND_A_STRETCH: &[&str] = &["away", "long", "deep", "high", "wide", "tall", "north", "south", "east", "west"];
+/// The same behind "about a mile": what is no thing of that length ("over a foot injury").
+const BEHIND_A_ROUGH_STRETCH: &[&str] = &[
+    "of",
+    "from",
+    "off",
+    "in",
+    "to",
+    "and",
+    "or",
+    "per",
+    "down",
+    "up",
+    "above",
+    "below",
+    "across",
+    "apart",
+    "ahead",
+    "behind",
+    "before",
+    "thick",
+    "further",
+    "farther",
+    "inland",
+    "offshore",
+    "outside",
+    "underground",
+];
+
+/// Spans in the singular that a number stands behind only where it says how long ago.
+const INVERTED_AGO: &[&str] =
+    &["года", "часа", "дня", "месяца", "недели", "минуты", "роки", "години", "дні", "місяці", "хвилини"];
 
 /// Plurals that a rough number stands behind, and words that have counted them already.
 const INVERTED: &[&str] = &[
@@ -22,6 +57,10 @@ const INVERTED: &[&str] = &[
     "метров",
     "рублей",
     "тонн",
+    "граммов",
+    "килограммов",
+    "грамів",
+    "кілограмів",
     "процентов",
     "років",
     "хвилин",
@@ -37,10 +76,34 @@ const INVERTED: &[&str] = &[
 const MANY: &[&str] =
     &["несколько", "много", "сколько", "столько", "пару", "кілька", "декілька", "багато", "скільки", "стільки"];
 
+/// Who is counted where a span stands before the number by chance.
+const PEOPLE: &[&str] = &[
+    "человек",
+    "человека",
+    "людей",
+    "люди",
+    "осіб",
+    "особи",
+    "мужчин",
+    "женщин",
+    "чоловіків",
+    "жінок",
+    "детей",
+    "дітей",
+];
+
 /// One span where the preposition wants the accusative, and where it wants the genitive.
 const PASSING: &[&str] =
     &["минуту", "час", "сутки", "неделю", "месяц", "год", "хвилину", "годину", "добу", "тиждень", "місяць", "рік"];
+/// One of a measure in the genitive, as a comparator wants it.
+const OF_ONE: &[&str] =
+    &["метра", "километра", "тонны", "килограмма", "литра", "гектара", "кілометра", "тонни", "кілограма", "літра"];
 const LASTING: &[&str] = &["часа", "суток", "недели", "месяца", "года", "години", "доби", "тижня", "місяця", "року"];
+
+/// "Последних", "праздничных", "останніх": what such a word stands before is told of, and not counted behind.
+fn is_plural_adjective(word: &str) -> bool {
+    ["их", "ых", "іх"].iter().any(|ending| word.ends_with(ending))
+}
 
 impl Reader<'_> {
     pub(super) fn value_in_words(&self, index: usize) -> Option<Value> {
@@ -77,6 +140,10 @@ impl Reader<'_> {
         }
         if word == "half" && matches!(self.word_at(Some(index + 1)), Some("a" | "an")) && self.is_measured(index + 2) {
             return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 2, scaled: None, ordinal: false });
+        }
+        let hyphen = usize::from(self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-')));
+        if word == "half" && self.word_at(Some(index + 1 + hyphen)) == Some("hour") {
+            return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 1, scaled: None, ordinal: false });
         }
         if words::cardinal(word).is_none() && !matches!(word, "a" | "an" | "half" | "пів" | "пол") {
             return None;
@@ -147,6 +214,11 @@ impl Reader<'_> {
         };
         let joins = |at: usize| matches!(word(at), Some("and" | "и" | "і" | "та"));
         let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
+        // "Not only one victim but two" are not one.
+        let only = matches!(
+            index.checked_sub(1).and_then(word),
+            Some("only" | "just" | "exactly" | "только" | "лишь" | "лише" | "тільки")
+        ) && !matches!(index.checked_sub(2).and_then(word), Some("not" | "не"));
         let noun = self
             .lexemes
             .get(index + 1)
@@ -154,21 +226,48 @@ impl Reader<'_> {
         let before = index.checked_sub(1).is_some_and(joins)
             && (2..=3).any(|nouns| index.checked_sub(nouns + 1).is_some_and(counted));
         let after = (2..=3).any(|nouns| joins(index + nouns) && counted(index + nouns + 1));
-        is_one && noun && (before || after)
+        is_one && noun && (before || after || only)
     }
 
     /// "лет двадцать назад", "хвилин десять": a count behind what it counts is roughly meant. Its unit.
     pub(super) fn told_behind(&self, index: usize, end: usize) -> Option<units::Found> {
-        let unit =
-            index.checked_sub(1).filter(|at| self.word_at(Some(*at)).is_some_and(|word| INVERTED.contains(&word)))?;
+        // "года 3-4 назад": behind a range the word stands farther off.
+        let farther = end + 2 * usize::from(self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-')));
+        let ago = [end, farther].into_iter().any(|at| matches!(self.word_at(Some(at)), Some("назад" | "тому")));
+        // "лет на двадцать", "грамів на 200"
+        let joined = usize::from(self.word_at(index.checked_sub(1)) == Some("на"));
+        let unit = index.checked_sub(1 + joined).filter(|at| {
+            self.word_at(Some(*at))
+                .is_some_and(|word| INVERTED.contains(&word) || (ago && INVERTED_AGO.contains(&word)))
+        })?;
         let before = unit.checked_sub(1).and_then(|at| self.lexemes.get(at));
         let free = before.is_none_or(|before| {
             !before.is_number()
                 && before.word().is_none_or(|word| words::cardinal(word).is_none() && !MANY.contains(&word))
         });
-        let found = units::unit(self.lexemes.get(unit..index)?, false)?;
-        let ago = matches!(self.word_at(Some(end)), Some("назад" | "тому"));
-        (free && (ago || self.counts_nothing(end))).then_some(found)
+        let found = units::unit(self.lexemes.get(unit..index - joined)?, false)?;
+        // In words it counts the minutes whatever follows: "минут пятнадцать пешком". "После рабочих часов три человека" does
+        // not.
+        let spelled = matches!(self.word_at(Some(unit)), Some("минут" | "хвилин" | "часов" | "годин"))
+            && self.word_at(Some(index)).is_some()
+            && !before.and_then(Lexeme::word).is_some_and(is_plural_adjective)
+            && !self.word_at(Some(end)).is_some_and(|word| PEOPLE.contains(&word));
+        (free && (ago || spelled || self.counts_nothing(end))).then_some(found)
+    }
+
+    /// The span of "два последних года", "three full days". "Rose to 450 last year" has none: in English only a plural is told
+    /// with its number.
+    pub(super) fn span_behind_an_adjective(&self, value: Value) -> Option<units::Found> {
+        let adjective = self.word_at(Some(value.next)).filter(|word| words::stands_before_a_span(word))?;
+        let plural = value.amount <= 100.0 && self.word_at(Some(value.next + 1))?.ends_with('s');
+        let found = units::unit(self.lexemes.get(value.next + 1..)?, false)?;
+        let is_span = matches!(found.unit, Unit::Measure("month" | "s"));
+        (is_span && value.scaled.is_none() && (plural || !adjective.is_ascii())).then_some(found)
+    }
+
+    /// Digits alone that could be a year.
+    pub(super) fn has_four_digits(&self, index: usize) -> bool {
+        self.lexemes.get(index).is_some_and(|lexeme| lexeme.text.len() == 4 && lexeme.integer().is_some())
     }
 
     /// "one to two years", "один-два дня".
@@ -191,6 +290,14 @@ impl Reader<'_> {
         let after = word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next))
             || (word(index + 2) == Some("in") && word(index + 3) == Some("advance"));
         let before = index.checked_sub(1).and_then(word);
+        // "about a mile", "a mile away"
+        let stretch = word(index + 1).is_some_and(|unit| STRETCHES.contains(&unit));
+        let behind = |words: &[&str]| word(index + 2).is_some_and(|next| words.contains(&next));
+        let ends = self.lexemes.get(index + 2).is_none_or(|sign| sign.word().is_none() && !sign.is_number());
+        let told = || comparators::before(&self.lexemes, index).is_some();
+        if stretch && (behind(BEHIND_A_STRETCH) || ((ends || behind(BEHIND_A_ROUGH_STRETCH)) && told())) {
+            return true;
+        }
         spans
             && (after
                 || matches!(before, Some("for" | "within" | "after"))
@@ -204,13 +311,24 @@ impl Reader<'_> {
         let next = word(index + 1);
         // "через год-два"
         let goes_on = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-'));
+        // "Около часа ночи" is a time of day.
+        if (unit.starts_with("час") || unit.starts_with("годин")) && next.is_some_and(passed_over::is_part_of_day)
+        {
+            return false;
+        }
         let told = match before {
             "через" | "спустя" => PASSING.contains(&unit),
             "за" => PASSING.contains(&unit) && next == Some("до"),
             "течение" | "протяжении" | "протягом" | "впродовж" | "упродовж" => {
                 LASTING.contains(&unit)
             }
-            _ => false,
+            // "Около часа", "более года"
+            _ => {
+                // "До часа" may be a time of day, and "до метра" a distance from somewhere.
+                (LASTING.contains(&unit) || OF_ONE.contains(&unit))
+                    && before != "до"
+                    && comparators::before(&self.lexemes, index).is_some()
+            }
         };
         told && !goes_on
     }
@@ -234,7 +352,8 @@ impl Reader<'_> {
         }
         let (value, base, factor) = words::spanning(word)?;
         let span = value * factor;
-        Some(self.finish(index, index + 1, (span, span), Unit::Measure(base), Comparator::Exact, factor))
+        let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
+        Some(self.finish(index, index + 1, (span, span), unit, Comparator::Exact, factor))
     }
 
     /// "с половиной", "and a half" behind a number: the index after it.

@@ -9,7 +9,12 @@ const HOURS_OF_DAY: &[&str] = &["am", "pm", "мск", "o'clock"];
 const PARTS_OF_DAY: &[&str] = &["вечера", "утра", "ночи", "вечора", "ранку"];
 
 /// Behind "часов": the hour is one of the day.
-const OF_DAY: &[&str] = &["дня", "утра", "вечера", "ночи", "пополудни", "ранку", "вечора", "дні"];
+const OF_DAY: &[&str] = &["дня", "утра", "вечера", "ночи", "пополудни", "ранку", "вечора", "дні", "ночі"];
+
+/// Whether the word behind an hour says which part of the day it is in.
+pub(super) fn is_part_of_day(word: &str) -> bool {
+    OF_DAY.contains(&word)
+}
 
 /// Groups of a telephone number that are looked at.
 const MOST_GROUPS: usize = 8;
@@ -34,8 +39,8 @@ impl Reader<'_> {
                     || self.dotted_day_or_time(index, lexeme)
                     || self.is_a_reference(index)
                     || self.is_told_again(index, lexeme)
-                    || self.is_before_christ(index)
-                    || self.is_a_short_year(index, lexeme);
+                    || self.is_a_decade(index, lexeme)
+                    || self.is_before_christ(index);
                 is_none.then_some(index + 1)
             })
     }
@@ -131,19 +136,17 @@ impl Reader<'_> {
         opens && after.clone().find(|lexeme| !of_a_reference(lexeme)).is_some_and(|sign| sign.is_sign(']'))
     }
 
+    /// "в 20-х годах", "у 90 роках": of which century the text may not say.
+    fn is_a_decade(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
+        let tens = lexeme.text.len() == 2 && lexeme.integer().is_some_and(|tens| tens % 10 == 0);
+        let next = self.counting_suffix(index).unwrap_or(index + 1);
+        tens && matches!(self.word_at(Some(next)), Some("годах" | "роках"))
+    }
+
     /// "57 BC": a year.
     fn is_before_christ(&self, index: usize) -> bool {
         self.lexemes.get(index + 1).is_some_and(|era| matches!(era.text, "BC" | "BCE"))
-    }
-
-    /// "'40": a year of two digits.
-    fn is_a_short_year(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
-        let sign = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
-        let earlier = index.checked_sub(2).and_then(|at| self.lexemes.get(at));
-        let apostrophe =
-            sign.filter(|sign| matches!(sign.kind, Kind::Sign('\'' | '’' | '‘')) && sign.end == lexeme.start);
-        let free = apostrophe.is_some_and(|sign| earlier.is_none_or(|earlier| earlier.end < sign.start));
-        free && lexeme.text.len() == 2
+            && !self.counts_in_lower_case(index + 2)
     }
 
     /// "1-800-948-4267", "(555) 123-4567", "8 (495) 123-45-67": three groups of digits or more, joined.

@@ -33,6 +33,30 @@ const RANGING: &[&str] = &[
     "somewhere",
 ];
 
+/// What is done over a stretch of time, and parts of a work that something stretches over.
+const SPREAD: &[&str] = &[
+    "written",
+    "spread",
+    "told",
+    "filmed",
+    "shot",
+    "recorded",
+    "produced",
+    "composed",
+    "built",
+    "published",
+    "painted",
+    "staged",
+    "narrated",
+];
+const PARTS: &[&str] = &["chapters", "episodes", "seasons", "volumes", "acts", "rounds", "sessions"];
+
+/// What a result is called: its two figures are no range.
+const RESULTS: &[&str] = &["record", "win", "victory", "loss", "defeat", "lead", "score", "draw", "tie"];
+
+/// What comes right before the figures of a result.
+const SCORED: &[&str] = &["счетом", "счете", "score", "scores", "won", "lost", "drew"];
+
 /// One inch, metres.
 const INCH: f64 = 0.0254;
 
@@ -61,9 +85,68 @@ impl Reader<'_> {
             ("to", _) | ("and" | "и" | "і" | "та", Some("between" | "между" | "між")) | ("до", Some("от" | "від")) => {
                 Some(Joint::Range)
             }
+            ("or" | "или" | "або" | "чи", _) if self.is_one_more(index, end) => Some(Joint::Range),
             ("and" | "or" | "и" | "или" | "і" | "та" | "або", _) => Some(Joint::Two),
             _ => None,
         }
+    }
+
+    /// "со счётом 4:5", "a score of 3:1": the two figures of a result, which elsewhere are a time of day. They count nothing, for
+    /// the same result may be told the other way round.
+    pub(super) fn score(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
+        let scored = |word: &str| word.starts_with("рахун") || SCORED.contains(&word);
+        let joined = matches!(back(1), Some("of" | "by" | "with"));
+        let told = back(1).is_some_and(scored) || (joined && back(2).is_some_and(scored));
+        let glued = |at: usize| {
+            self.lexemes.get(at).is_some_and(|sign| sign.is_sign(':'))
+                && self.glued(at - 1, at)
+                && self.glued(at, at + 1)
+        };
+        // "2:01:09" is a time.
+        let seconds = glued(index + 3) && self.lexemes.get(index + 4).is_some_and(Lexeme::is_number);
+        let colon = glued(index + 1) && !seconds;
+        // "2:01" too.
+        let padded = |lexeme: &&Lexeme<'_>| lexeme.text.len() > 1 && lexeme.text.starts_with('0');
+        let figure = |at: usize| self.lexemes.get(at).filter(|lexeme| !padded(lexeme));
+        let number = |at: usize| figure(at).and_then(Lexeme::integer).filter(|points| *points < 1000);
+        let (ours, theirs) = (number(index)?, number(index + 2)?);
+        let one = |at: usize, points: u32| {
+            let points = f64::from(points);
+            let figure = self.finish(at, at + 1, (points, points), Unit::None, Comparator::Exact, 1.0);
+            Quantity { counted: Vec::new(), ..figure }
+        };
+        (told && colon).then(|| (vec![one(index, ours), one(index + 2, theirs)], index + 3))
+    }
+
+    /// "Written over sixty years", "told over 59 chapters": what lasts through all of them, and not more than so many.
+    pub(super) fn is_spread_over(&self, index: usize, stated: Stated) -> bool {
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
+        let behind = self.word_at(Some(stated.end));
+        // "Has recorded over 40 hours": what someone did is counted.
+        if back(1) != Some("over") || matches!(back(3), Some("has" | "have" | "had")) {
+            return false;
+        }
+        let time = stated.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")));
+        if let Some(time) = time.filter(|_| back(2).is_some_and(|word| SPREAD.contains(&word))) {
+            // "Filmed over 20 hours of tape": so much of it.
+            let hours_of = behind == Some("of") && time.unit == Unit::Measure("s") && time.factor <= 3600.0;
+            return !(hours_of || matches!(behind, Some("ago" | "earlier" | "before")));
+        }
+        let parts = behind.is_some_and(|word| PARTS.contains(&word));
+        let joined = matches!(back(2), Some("in" | "for" | "of" | "than"));
+        parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.contains(&word)))
+    }
+
+    /// "three or four days": the second is the first and one, so that both are one rough count.
+    fn is_one_more(&self, index: usize, end: usize) -> bool {
+        let (first, second) = (self.value(index), self.value(end + 1));
+        first.zip(second).is_some_and(|(first, second)| {
+            !first.ordinal
+                && !second.ordinal
+                && first.scaled.is_none()
+                && (second.amount - first.amount - 1.0).abs() < 1e-9
+        })
     }
 
     /// Where the word that joins stands: behind the hyphen of "5- to 10-year-olds".
@@ -85,7 +168,7 @@ impl Reader<'_> {
         let joint = self.joint(index, connector)?;
         let (second_sign, start) = self.currency_before(connector + 1);
         let value = self.value(start).filter(|value| !value.ordinal)?;
-        let (unit, end) = self.unit_after(value.next);
+        let (unit, end) = self.unit_after(value);
         let (unit, end) =
             if joint == Joint::Two && unit.is_none() && !self.is_a_change(connector) && !self.is_listed(connector) {
                 self.inches(value.next).map_or((unit, end), |(unit, end)| (Some(unit), end))
@@ -105,12 +188,19 @@ impl Reader<'_> {
             low.value.last_digit *= factor;
             low.unit = second.unit;
         }
+        // "From 114 billion to 81.5 billion dollars": what is told in scales is counted in one unit.
+        // "3 million and $2 billion" is not.
+        let both_scaled = first.value.scaled.is_some() && value.scaled.is_some();
+        if first.unit.is_none() && both_scaled && second_sign.is_none() {
+            low.unit = second.unit;
+        }
         let (a, digit, own) = low.in_base(low.value.amount);
         let (b, last_digit, unit) = second.in_base(value.amount);
         if joint == Joint::Two {
             // A time of day is told alike ("from 10 to 12"), and two that share nothing are read one by one.
             let sides = !self.is_a_change(connector) && !self.is_listed(connector);
-            let shares = first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
+            let scaled = first.value.scaled.is_some() && low.unit.is_some() && first.unit.is_none();
+            let shares = scaled || first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
             return shares.then(|| {
                 // "About 50 and 30 metres": both are meant so.
                 let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
@@ -118,6 +208,14 @@ impl Reader<'_> {
                 let other = self.finish(start, end, (b, b), unit, comparator, last_digit);
                 (vec![one, other], end)
             });
+        }
+        // "A 72–90 record" has so many wins and so many defeats.
+        let result = self.word_at(Some(end)).is_some_and(|word| RESULTS.contains(&word))
+            || self.word_at(index.checked_sub(1)).is_some_and(|word| matches!(word, "went" | "finished"));
+        if result && first.bare && unit == Unit::None {
+            let one = self.finish(index, first.end, (a, a), own, Comparator::Exact, digit);
+            let other = self.finish(start, end, (b, b), unit, Comparator::Exact, last_digit);
+            return Some((vec![one, other], end));
         }
         // "2:1 — 1", "won 3–1": no range runs downwards.
         // "Around 30 to 40 years"; a limit with a range behind it is neither.
@@ -146,6 +244,19 @@ impl Reader<'_> {
         let dot = self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
         let found = units::Found { unit: Unit::Measure("m"), factor: INCH, offset: 0.0, taken: 1 };
         (self.word_at(Some(next)) == Some("in") && dot).then_some((found, next + 1))
+    }
+
+    /// "two years and eight months": one span.
+    pub(super) fn years_and_months(&self, index: usize, years: Stated) -> Option<(Vec<Quantity>, usize)> {
+        let twelve =
+            years.unit.filter(|unit| unit.unit == Unit::Measure("month") && (unit.factor - 12.0).abs() < 0.5)?;
+        matches!(self.word_at(Some(years.end)), Some("and" | "и" | "і" | "та")).then_some(())?;
+        let months = self.value(years.end + 1).filter(|months| !months.ordinal && months.amount < 12.0)?;
+        let (unit, end) = self.unit_after(months);
+        unit.filter(|unit| unit.unit == twelve.unit && (unit.factor - 1.0).abs() < 0.5)?;
+        let span = years.value.amount.mul_add(twelve.factor, months.amount);
+        let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+        Some((vec![self.finish(index, end, (span, span), twelve.unit, comparator, 1.0)], end))
     }
 
     /// "6-foot-4", "5 ft 11 in": one height.

@@ -1,6 +1,6 @@
 //! Shares of a whole: "half of", "two-thirds", "2/3 of", "треть", and figures written with a sign such as "½".
 
-use super::{Comparator, Quantity, Reader, Unit, words};
+use super::{Comparator, Quantity, Reader, Unit, comparators, words};
 use crate::language::lexer::{Kind, Lexeme};
 
 /// Denominators, with the English words for one part and for several.
@@ -39,7 +39,11 @@ impl Reader<'_> {
     pub(super) fn share(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let (share, end) =
             self.half_or_part(index).or_else(|| self.parts_in_words(index)).or_else(|| self.parts_in_digits(index))?;
-        Some((vec![self.finish(index, end, (share, share), Unit::Percent, Comparator::About, 5.0)], end))
+        // "Выросла до половины" tells what was come to, no limit.
+        let told = comparators::before(&self.lexemes, index)
+            .filter(|told| *told != Comparator::AtMost || !self.closes_a_change(index))
+            .unwrap_or(Comparator::About);
+        Some((vec![self.finish(index, end, (share, share), Unit::Percent, told, 5.0)], end))
     }
 
     fn half_or_part(&self, index: usize) -> Option<(f64, usize)> {

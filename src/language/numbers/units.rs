@@ -40,12 +40,14 @@ const MEASURES: &str = "m 1000 km kilometer* kilometre* км километр* �
     kg 0.028349523 oz ounce ounces унци* унці*\n\
     s 1 sec secs seconds сек секунд*\n\
     s 60 min mins minute minutes мин минут* хв хвилин*\n\
-    s 3600 hr hrs hour hours час часа часов часам часами годин година години годину ч\n\
-    s 86400 day days день дня дней днем дні днів сутки суток доба доби діб\n\
-    s 604800 week weeks неделя недели неделю недель тиждень тижні тижнів тижня\n\
-    month 1 month months месяц месяца месяцев місяць місяця місяців місяці\n\
-    month 12 year years yr yrs год года лет годам рік року роки років летн* літн* річн* годовал* літ\n\
+    s 3600 hr hrs hour hours час часа часов часам часами часах годин година години годину ч\n\
+    s 86400 day days день дня дней днем дням днями днях дні днів дням сутки суток суткам сутками сутках доба доби діб добу\n\
+    s 604800 week weeks неделя недели неделю недель неделям неделями неделях тиждень тижні тижнів тижня\n\
+    month 1 month months месяц месяца месяцев месяцам месяцами месяцах місяць місяця місяців місяці\n\
+    month 12 year years yr yrs год года лет годам годами рік року роки років летн* літн* річн* годовал* літ\n\
     month 12 летие летия летию летием річчя річчю річчям\n\
+    month 12000 kyr\n\
+    month 12000000 myr\n\
     month 120 decade decades десятилети* десятиліт*\n\
     m2 10000 ha hectare* га гектар*\n\
     m2 100 сотка сотки соток соткою сотках\n\
@@ -142,9 +144,9 @@ pub(super) fn currency_sign(lexeme: &Lexeme<'_>) -> Option<&'static str> {
     })
 }
 
-/// Whether the word is a unit.
+/// Whether the word is a unit. "Годах" is none a figure has ("в 20-х годах"), and nothing that is counted either.
 pub(super) fn is_unit(word: &str) -> bool {
-    CURRENCY_WORDS.get(word).is_some() || MEASURE_WORDS.get(word).is_some() || percent_word(word)
+    word == "годах" || CURRENCY_WORDS.get(word).is_some() || MEASURE_WORDS.get(word).is_some() || percent_word(word)
 }
 
 fn percent_word(word: &str) -> bool {
@@ -208,7 +210,13 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
         }
         ("c" | "с", _) if glued && first.text.starts_with(['C', 'С']) => return Some(temperature(false, 1)),
         ("f", _) if glued && first.text == "F" => return Some(temperature(true, 1)),
+        // The letters of "B.C." are none.
+        ("b", _) if rest.get(2).is_some_and(|c| c.text == "C") && rest.get(1).is_some_and(|l| l.is_sign('.')) => {
+            return None;
+        }
         ("b", _) if !glued && first.text == "B" => return Some(Found::measure("B", 1.0, 1)),
+        // "25 million MYR" are ringgit, "25 myr" years.
+        ("myr", _) if first.text == "MYR" => return Some(Found::plain(Unit::Currency("MYR"), 1)),
         // "5G" is a name.
         ("g" | "г", _) if first.text.starts_with(char::is_uppercase) => return None,
         _ => {}

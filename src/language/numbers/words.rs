@@ -44,7 +44,8 @@ const CARDINALS: &str = "0 zero ноль ноля нуль нуля\n\
     900 девятьсот девятисот дев'ятсот дев'ятисот\n\
     1.5 полтора полторы полутора півтора півтори";
 
-const SCALES: &str = "100 hundred hundreds\n\
+const SCALES: &str = "10 десяток десятка десятку десятки десятков десятків\n\
+    100 hundred hundreds сотня сотни сотню сотен сотні сотень\n\
     1000 thousand тыс тысяча тысячи тысяч тысячу тысячам тысячами тысячах тыща тис тисяча тисячі тисяч тисячу тисячам тисячами тисячах\n\
     100000 lakh lakhs\n\
     1000000 million millions mln mn млн миллион миллиона миллионов миллиону миллионам миллионами миллионах мільйон мільйона мільйонів мільйони мільйонам мільйонами мільйонах миллионы\n\
@@ -53,7 +54,7 @@ const SCALES: &str = "100 hundred hundreds\n\
     1000000000000 trillion trillions tn trn трлн триллион триллиона триллионов триллионы трильйон трильйона трильйонів трильйони\n\
     12 dozen дюжина дюжины дюжину";
 
-const ORDINALS: &str = "1 first первый первая первое первого первой первым первому первую первые первых первыми перший перша перше першого першої першій першим першому першу першою перші перших першими\n\
+const ORDINALS: &str = "1 first первый первая первое первого первой первым первом первому первую первые первых первыми перший перша перше першого першої першій першим першому першу першою перші перших першими\n\
     2 second второй вторая второе второго вторым втором второму вторую вторые вторых вторыми\n\
     3 third третий третья третье третьего третьей третьим третьему третьем третью третьи третьих третьими третій третя третє третього третьої третьому третьою треті третіх третіми\n\
     4 fourth четвертый четвертая четвертое четвертого четвертой четвертым четвертий четверта четверте четвертого\n\
@@ -121,7 +122,13 @@ const CHANGES: &[&str] = &[
     "довест",
     "довел",
     "зрост",
+    "зріс",
     "зниж",
+    "доходил",
+    "дошел",
+    "дошл",
+    "дійшл",
+    "дійшов",
 ];
 
 pub(super) fn is_a_change(word: &str) -> bool {
@@ -130,11 +137,33 @@ pub(super) fn is_a_change(word: &str) -> bool {
 
 /// A scale that stands for one of it: "более триллиона", "больше тысячи".
 pub(super) fn lone_scale(word: &str) -> Option<f64> {
-    let singular = ["тысячи", "тысячу", "тысячей", "тисячі", "тисячу", "ста"].contains(&word)
+    let singular = [
+        "десятка",
+        "десятку",
+        "десяток",
+        "сотни",
+        "сотню",
+        "сотня",
+        "сотні",
+        "тысячи",
+        "тысячу",
+        "тысячей",
+        "тисячі",
+        "тисячу",
+        "ста",
+    ]
+    .contains(&word)
         || ["миллион", "миллиард", "триллион", "мільйон", "мільярд", "трильйон"]
             .iter()
             .any(|scale| word.strip_prefix(scale).is_some_and(|ending| matches!(ending, "" | "а" | "ом" | "у")));
     if word == "ста" { Some(100.0) } else { scale(word).filter(|_| singular) }
+}
+
+/// Adjectives between a number and its span: "два последних года", "three full days".
+pub(super) fn stands_before_a_span(word: &str) -> bool {
+    const BETWEEN: &str = " последних прошедших минувших ближайших следующих предыдущих полных целых рабочих календарных останніх \
+        минулих наступних повних last past next full whole consecutive straight more working additional ";
+    BETWEEN.contains(&format!(" {word} "))
 }
 
 /// Spans of one word, in their base unit.
@@ -160,6 +189,11 @@ pub(super) fn times(word: &str) -> Option<f64> {
 pub(super) fn scale(word: &str) -> Option<f64> {
     static TABLE: LazyLock<Table> = LazyLock::new(|| table(SCALES));
     TABLE.get(word).copied()
+}
+
+/// Tens and hundreds that are as often told without a number ("сотні людей"): none of them multiplies what may be a year.
+pub(crate) fn is_a_rough_scale(word: &str) -> bool {
+    scale(word).is_some_and(|factor| factor < 1000.0)
 }
 
 /// Beginnings of ranks that are declined like any adjective.
@@ -207,19 +241,56 @@ const SPANS: &[(&str, &str, f64)] = &[
     ("годинн", "s", 3_600.0),
     ("минутн", "s", 60.0),
     ("хвилинн", "s", 60.0),
+    ("метров", "m", 1.0),
+    ("километров", "m", 1000.0),
+    ("кілометров", "m", 1000.0),
+    ("процентн", "%", 1.0),
+    ("відсотков", "%", 1.0),
 ];
+
+/// Tens as compound words begin with them: "двадцатипятилетний".
+const TENS: &[&str] = &[
+    "двадцати",
+    "тридцати",
+    "сорока",
+    "пятидесяти",
+    "шестидесяти",
+    "семидесяти",
+    "восьмидесяти",
+    "девяноста",
+    "двадцяти",
+    "тридцяти",
+    "п'ятдесяти",
+    "шістдесяти",
+    "сімдесяти",
+    "вісімдесяти",
+    "дев'яноста",
+];
+
+/// The number that a compound word begins with.
+fn joined(number: &str) -> Option<f64> {
+    let below_ten = |word: &str| match word {
+        "одно" => Some(1.0),
+        "дво" => Some(2.0),
+        "трьох" | "трех" => Some(3.0),
+        word => cardinal(word),
+    };
+    let compound = || {
+        TENS.iter().find_map(|tens| {
+            let rest = below_ten(number.strip_prefix(tens)?).filter(|rest| *rest < 10.0)?;
+            Some(cardinal(tens)? + rest)
+        })
+    };
+    below_ten(number).or_else(compound)
+}
 
 /// "двухдневный", "чотирирічна": the number, the base unit, and what one of it is worth there.
 pub(super) fn spanning(word: &str) -> Option<(f64, &'static str, f64)> {
     SPANS.iter().find_map(|(span, base, factor)| {
         let (number, ending) = word.split_once(span)?;
         let declined = (1..=3).contains(&ending.chars().count());
-        let value = match number {
-            "одно" => Some(1.0),
-            "трьох" | "трех" => Some(3.0),
-            "дво" => Some(2.0),
-            number => cardinal(number),
-        };
+        // "Годовалый" is of one year.
+        let value = if number.is_empty() && *span == "годовал" { Some(1.0) } else { joined(number) };
         value.filter(|_| declined).map(|value| (value, *base, *factor))
     })
 }
