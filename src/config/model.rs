@@ -402,6 +402,9 @@ pub struct LlmConfig {
     pub api_key: Option<SecretString>,
     pub model: Option<String>,
     pub search_enabled: bool,
+    /// What one call is reckoned to cost, US dollars; it counts towards the month's cap.
+    #[serde(default)]
+    pub cost_usd: f64,
 }
 
 /// A `LibreTranslate` server.

@@ -416,6 +416,7 @@ fn model_keys() -> Vec<Key> {
         Key::named("llm.base_url", "LLM_BASE_URL", Kind::Url, "OpenAI-compatible server, /v1 included"),
         Key::named("llm.api_key", "LLM_API_KEY", Kind::Secret(SecretKind::Header), "its bearer token"),
         Key::named("llm.model", "LLM_MODEL", Kind::Text, "model name"),
+        Key::named("llm.cost_usd", "LLM_COST_USD", MONEY, "price of one call, counted towards the cap"),
         Key::named("llm.search_enabled", "LLM_SEARCH_ENABLED", Kind::Flag, "ask the model's own web search"),
         Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate server"),
         Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),

@@ -14,14 +14,11 @@ use moka::future::Cache;
 use regex::Regex;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::config::{LlmConfig, TranslateConfig};
-use crate::domain::Clock;
-use crate::outbound::{
-    ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings, HttpClient, NoObserver, header,
-};
+use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings, header};
 
 /// A sentence takes a small server a second or two, a language model three. Well below the share of its time an item gives
 /// to translation (near nine seconds with the time it has by default): an attempt cut short by its caller says nothing of
@@ -31,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(4);
 const RATE: u32 = 600;
 const MAX_ANSWER: usize = 256 * 1024;
 /// Attempts at one sentence; the search does not wait for a third. A language model is asked once: what it wrote is paid for
-/// whether or not it came through, and nobody here knows its price.
+/// whether or not it came through.
 const ATTEMPTS: u32 = 2;
 const MODEL_ATTEMPTS: u32 = 1;
 /// Failures in a row after which a server is left alone for [`REST`].
@@ -40,6 +37,8 @@ const REST: Duration = Duration::from_mins(1);
 /// Characters of a translation for each of the text, and on top: German and Greek take half more than English.
 const LONGER: usize = 3;
 const LONGER_BY: usize = 60;
+/// What an answer that comes at the last moment takes to be handed on.
+const MOMENT: Duration = Duration::from_millis(100);
 /// Tokens a model may write for one query.
 const MAX_TOKENS: u32 = 400;
 /// Translations kept, about a kilobyte each, and how long.
@@ -91,14 +90,13 @@ pub trait Translator: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Translated>;
 }
 
-/// The translator that is configured; `LibreTranslate` before a language model, which costs more.
+/// The translator that is configured, behind a gate that `gate` makes; `LibreTranslate` before a language model, which costs more.
 pub fn configured(
     translate: &TranslateConfig,
     llm: &LlmConfig,
-    http: &HttpClient,
-    clock: &Arc<dyn Clock>,
+    gate: &dyn Fn(GateSettings) -> Gate,
 ) -> Option<Arc<dyn Translator>> {
-    let gate = |name, max_attempts| {
+    let gate = |name, max_attempts, cost_usd| {
         let settings = GateSettings {
             name,
             rpm: RATE,
@@ -109,22 +107,21 @@ pub fn configured(
             cooldown: REST,
             failures_to_open: FAILURES,
             daily_limit: None,
-            cost_usd: 0.0,
+            cost_usd,
         };
-        // Counted as calls to a model, not to a provider.
-        Gate::new(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver))
+        gate(settings)
     };
     let translator: Arc<dyn Translator> = match (&translate.base_url, &llm.base_url, &llm.model) {
         (Some(url), ..) => {
             let (url, key) = (at(url, "translate"), translate.api_key.clone());
-            Arc::new(LibreTranslate { url, key, gate: gate("translate", ATTEMPTS) })
+            Arc::new(LibreTranslate { url, key, gate: gate("translate", ATTEMPTS, 0.0) })
         }
         (None, Some(url), Some(model)) => Arc::new(LanguageModelTranslator {
             url: at(url, "chat/completions"),
             key: llm.api_key.clone(),
             model: model.clone(),
             name: format!("llm:{model}"),
-            gate: gate("llm", MODEL_ATTEMPTS),
+            gate: gate("llm", MODEL_ATTEMPTS, llm.cost_usd),
         }),
         _ => return None,
     };
@@ -164,15 +161,22 @@ impl Translator for Remembering {
         until: Instant,
     ) -> BoxFuture<'a, Translated> {
         Box::pin(async move {
-            let key = (into.to_owned(), text.to_owned());
-            if let Some(known) = self.known.get(&key).await {
-                return Translated { outcome: Ok(known), attempts: 0, tokens: (0, 0) };
+            let mut asked = None;
+            let ask = async {
+                let translated = self.translator.translate(text, from, into, until).await;
+                asked.insert(translated).outcome.clone()
+            };
+            // Who asks for the same meanwhile waits for this answer, and is not charged for it.
+            let known = self.known.try_get_with((into.to_owned(), text.to_owned()), ask);
+            // Who asks itself keeps to its time; who waits would wait as long as the other may.
+            let known = timeout_at(until + MOMENT, known).await;
+            match (asked, known) {
+                (Some(asked), _) => asked,
+                (None, Err(_)) => Translated { outcome: Err(AskError::Deadline), attempts: 0, tokens: (0, 0) },
+                (None, Ok(Ok(outcome))) => Translated { outcome: Ok(outcome), attempts: 0, tokens: (0, 0) },
+                // Whoever was waited for had less time, or less luck.
+                (None, Ok(Err(_))) => self.translator.translate(text, from, into, until).await,
             }
-            let translated = self.translator.translate(text, from, into, until).await;
-            if let Ok(outcome) = &translated.outcome {
-                self.known.insert(key, outcome.clone()).await;
-            }
-            translated
         })
     }
 }

@@ -10,7 +10,7 @@ use super::{OutboundObserver, observer};
 use crate::config::{Config, ProviderConfig};
 use crate::domain::Clock;
 use crate::outbound::ledger::Ledger;
-use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient};
+use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient, NoObserver};
 use crate::providers::{Storage, profile};
 
 /// What every gate is made of.
@@ -58,6 +58,24 @@ impl Gates<'_> {
     /// address or key begins anew.
     pub(super) fn place(&self, settings: GateSettings, name: &str, address: &str, key: Option<&SecretString>) -> Gate {
         self.shared(settings, Fleet { part: Some(name.to_owned()), identity: identity(address, key), ..self.fleet() })
+    }
+
+    /// A gate for what is counted as calls to a model and not to a provider. A language model that has a
+    /// price is paid from the common purse.
+    pub(super) fn unobserved(&self, settings: GateSettings) -> Gate {
+        let (http, clock) = (self.http.clone(), Arc::clone(self.clock));
+        if settings.cost_usd <= 0.0 {
+            return Gate::new(settings, http, clock, Arc::new(NoObserver));
+        }
+        let llm = &self.config.llm;
+        let fleet = Fleet {
+            identity: identity(llm.base_url.as_ref().map(url::Url::as_str).unwrap_or_default(), llm.api_key.as_ref()),
+            monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
+            ..self.fleet()
+        };
+        let gate = Gate::in_fleet(settings, http, clock, Arc::new(NoObserver), fleet);
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner).push(gate.follower());
+        gate
     }
 
     fn fleet(&self) -> Fleet {

@@ -158,6 +158,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
     let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
     let gates =
         Gates { config: &config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
+    let translator = translation::configured(&config.translate, &config.llm, &|settings| gates.unobserved(settings));
     let mut providers =
         providers::build(&Parts { gates, store: &store, embedder: &models.embedder, pages: &pages, rules: &rules })?;
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +182,7 @@ pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Excha
         pages,
         models,
         fallback,
-        translator: translation::configured(&config.translate, &config.llm, &http, &clock),
+        translator,
         rules,
         clock: Arc::clone(&clock),
         search_cache: caches.search(),

@@ -3,8 +3,9 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use super::*;
-use crate::domain::SystemClock;
+use crate::domain::{Clock, SystemClock};
 use crate::outbound::test_server::{Reply, TestServer, answer, json as reply};
+use crate::outbound::{Fleet, HttpClient, NoObserver};
 
 const CLAIM: &str = "Кипр открыл 3 мая терминал за 1,5 млн евро";
 
@@ -12,14 +13,21 @@ fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
     let url = Some(server.url.clone());
     let key = Some(SecretString::from("s3cret-key"));
     let (translate, llm) = if is_model {
-        let llm = LlmConfig { base_url: url, api_key: key, model: Some("m".to_owned()), search_enabled: false };
+        let llm = LlmConfig {
+            base_url: url,
+            api_key: key,
+            model: Some("m".to_owned()),
+            search_enabled: false,
+            cost_usd: 0.0,
+        };
         (TranslateConfig::default(), llm)
     } else {
         (TranslateConfig { base_url: url, api_key: key }, none())
     };
     let http = HttpClient::live("test").unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let translator = configured(&translate, &llm, &http, &clock).unwrap();
+    let gate = |settings| Gate::new(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver));
+    let translator = configured(&translate, &llm, &gate).unwrap();
     assert_eq!(translator.is_language_model(), is_model);
     translator
 }
@@ -32,7 +40,7 @@ async fn asked(replies: Vec<Reply>, is_model: bool, into: &str) -> (TestServer, 
 }
 
 fn none() -> LlmConfig {
-    LlmConfig { base_url: None, api_key: None, model: None, search_enabled: false }
+    LlmConfig { base_url: None, api_key: None, model: None, search_enabled: false, cost_usd: 0.0 }
 }
 
 fn said(text: &str) -> Reply {
@@ -102,7 +110,8 @@ async fn a_server_that_hangs_is_left_alone_after_a_while() {
     let translator = translator(&server, false);
     // The claims of one item, with little more time than an attempt takes.
     let until = Instant::now() + TIMEOUT + Duration::from_secs(1);
-    let asking = (0..FAILURES).map(|_| translator.translate(CLAIM, None, "el", until));
+    let claims: Vec<String> = (0..FAILURES).map(|number| format!("{CLAIM} {number}")).collect();
+    let asking = claims.iter().map(|claim| translator.translate(claim, None, "el", until));
     for translated in join_all(asking).await {
         assert!(translated.outcome.is_err() && translated.attempts > 0, "{translated:?}");
     }
@@ -142,7 +151,8 @@ async fn what_a_language_model_may_have_charged_for_is_not_asked_again() {
 fn nothing_is_translated_where_nothing_is_configured() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let http = HttpClient::live("test").unwrap();
-    assert!(configured(&TranslateConfig::default(), &none(), &http, &clock).is_none());
+    let gate = |settings| Gate::new(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver));
+    assert!(configured(&TranslateConfig::default(), &none(), &gate).is_none());
 }
 
 #[test]
@@ -171,4 +181,37 @@ fn figures_are_kept_however_they_are_written() {
     ] {
         assert_eq!(faithful(text, told).is_some(), is_kept, "{text}: {told}");
     }
+}
+
+#[tokio::test]
+async fn who_asks_for_the_same_at_once_shares_one_answer() {
+    let server = TestServer::start([said("Cyprus opened a terminal"), answer(500, &[], "")]).await;
+    let translator = translator(&server, true);
+    let until = Instant::now() + Duration::from_secs(5);
+    let both = join_all([0, 1].map(|_| translator.translate(CLAIM, Some("ru"), "en", until))).await;
+    assert!(
+        both.iter().all(|translated| translated.outcome == both[0].outcome && translated.outcome.is_ok()),
+        "{both:?}"
+    );
+    assert_eq!(both.iter().map(|translated| translated.attempts).sum::<u32>(), 1, "{both:?}");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
+    let server = TestServer::start([said("Cyprus opened a terminal"), said("never asked for")]).await;
+    let llm = LlmConfig { base_url: Some(server.url.clone()), model: Some("m".to_owned()), cost_usd: 0.03, ..none() };
+    let http = HttpClient::live("test").unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let gate = |settings| {
+        let purse = Fleet { monthly_cap_usd: Some(0.05), ..Fleet::alone(Arc::clone(&clock)) };
+        Gate::in_fleet(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver), purse)
+    };
+    let translator = configured(&TranslateConfig::default(), &llm, &gate).unwrap();
+    let until = Instant::now() + Duration::from_secs(5);
+    let paid = translator.translate(CLAIM, Some("ru"), "en", until).await;
+    let refused = translator.translate(CLAIM, Some("ru"), "el", until).await;
+    assert!(paid.outcome.is_ok(), "{paid:?}");
+    assert!(matches!(refused.outcome, Err(AskError::Budget)), "{refused:?}");
+    assert_eq!(server.seen().len(), 1);
 }
