@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +24,11 @@ def write_manifest(folder: Path, manifest: Mapping[str, Scalar]) -> None:
     lines += ["", "[sha256]"]
     lines += [f'"{manifest[key]}" = "{checksum(folder / str(manifest[key]))}"' for key in ("model", "tokenizer")]
     (folder / "model.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict:
+    """What `model.toml` of `folder` says."""
+    return tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
 
 
 def write_tokenizer(source: Path, target: Path) -> None:

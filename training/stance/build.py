@@ -18,8 +18,9 @@ from .balance import balanced
 from .embedding import embedder
 from .neighbours import Neighbourhood, window
 from .perturb import crossed, perturbed
-from .records import LABELS, NOT_ENTAIL, UNKNOWN, Pair, one_epoch, read_all, split, write
+from .records import Pair, counts, one_epoch, read_all, shown, split, write
 from .swaps import bound, direction_swap, name_swap, negation_swap, number_swap, word_swap
+from .written import read_written
 
 #: Sources whose hypothesis is a claim of the world and whose premise is a passage of a text.
 CLAIM_LIKE = ("fever", "exfever", "feverous_dev", "check_covid", "vitaminc_sample", "fever_symmetric_dev")
@@ -64,20 +65,6 @@ def capped(made: list[Pair], rng: random.Random) -> list[Pair]:
         by_kind.setdefault(pair.source, []).append(pair)
     return [pair for kind, pairs in sorted(by_kind.items())
             for pair in rng.sample(pairs, min(len(pairs), MADE_CAPS[kind]))]
-
-
-def counts(pairs: list[Pair]) -> dict[str, dict[str, int]]:
-    """Pairs by source and label."""
-    table: dict[str, dict[str, int]] = {}
-    for (source, label), count in sorted(Counter((pair.source, pair.label) for pair in pairs).items()):
-        table.setdefault(source, {})[label] = count
-    return table
-
-
-def shown(pairs: list[Pair]) -> str:
-    labels = (*LABELS, NOT_ENTAIL, UNKNOWN)
-    table = counts(pairs).items()
-    return "\n".join(f"  {source:22}" + "".join(f"{row.get(label, 0):8}" for label in labels) for source, row in table)
 
 
 def once(pairs: list[Pair], known: Counter[tuple[str, str]]) -> list[Pair]:
@@ -132,6 +119,7 @@ def all_crossed(sources: dict[str, list[Pair]], embed, rng: random.Random) -> li
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl files of labelled pairs")
+    parser.add_argument("--written", type=Path, help="folder of the pairs written for this project: training/written")
     parser.add_argument("--embedder", type=Path, required=True, help="sentence embedding model (Hugging Face folder)")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=2, help="how often the sources are drawn from and changed")
@@ -151,8 +139,12 @@ def main() -> None:
     unlabelled = once([window(pair, LONGEST_PREMISE) for pair in unlabelled], Counter())
     held_near = Neighbourhood.of([pair for pair in held if pair.source in CLAIM_LIKE], embed)
     held = [window(pair, LONGEST_PREMISE) for pair in held + held_near.silent(rng, per_claim=1)]
+    written, held_written = read_written(arguments.written) if arguments.written else ([], [])
+    held += held_written
     rng.shuffle(labelled)
-    student = labelled[: arguments.labelled] + unlabelled
+    student = labelled[: arguments.labelled] + written + unlabelled
+    labelled += written
+    rng.shuffle(labelled)
     rng.shuffle(student)
     for name, pairs in (("teacher", labelled), ("student", student)):
         write(arguments.out / name / "train_0.jsonl", pairs)

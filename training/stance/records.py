@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,9 @@ ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "no
 
 #: No person has said; only a teacher's answer is learnt.
 UNKNOWN = "unknown"
+
+#: Source of the pairs written for this project (stance.written); only their labels are learnt, whatever a teacher says.
+WRITTEN = "written"
 
 #: Order of the model's logits.
 LABELS = (ENTAIL, NEUTRAL, CONTRADICT)
@@ -109,6 +113,21 @@ def one_epoch(sources: dict[str, list[Pair]], rng: random.Random) -> list[Pair]:
     for name, pairs in sources.items():
         chosen += sample(pairs, CAPS.get(name, len(pairs)), rng) * REPEATS.get(name, 1)
     return chosen
+
+
+def counts(pairs: list[Pair]) -> dict[str, dict[str, int]]:
+    """Pairs by source and label."""
+    table: dict[str, dict[str, int]] = {}
+    for (source, label), count in sorted(Counter((pair.source, pair.label) for pair in pairs).items()):
+        table.setdefault(source, {})[label] = count
+    return table
+
+
+def shown(pairs: list[Pair]) -> str:
+    """The same as lines of text."""
+    labels = (*LABELS, NOT_ENTAIL, UNKNOWN)
+    table = counts(pairs).items()
+    return "\n".join(f"  {source:22}" + "".join(f"{row.get(label, 0):8}" for label in labels) for source, row in table)
 
 
 def write(path: Path, pairs: Iterable[Pair]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from .model import allowed, losses
-from .records import Pair
+from .records import WRITTEN, Pair
 
 #: Softens the teacher's answer, so that what it holds for second likeliest is learnt too.
 TEMPERATURE = 2.0
@@ -17,11 +17,11 @@ SMOOTHING = 0.03
 
 @dataclass
 class Targets:
-    """Of one file of pairs: possible labels [pairs, 3] and, with a teacher, its softened answers [pairs, 3]."""
+    """Of one file of pairs: possible labels [pairs, 3] and, with a teacher, its softened answers [pairs, 3] and their weights."""
 
     possible: torch.Tensor
     answers: torch.Tensor | None
-    weight: float
+    weights: torch.Tensor
 
     def losses(self, logits: torch.Tensor, chosen: list[int]) -> torch.Tensor:
         """One loss a row of `chosen`."""
@@ -33,14 +33,16 @@ class Targets:
         log = torch.log_softmax(logits / TEMPERATURE, dim=1)
         # The square keeps the gradient's size whatever the temperature (Hinton and others, 2015).
         apart = (answers * (answers.clamp_min(1e-9).log() - log)).sum(1) * TEMPERATURE**2
-        return self.weight * apart + (1 - self.weight) * plain
+        weights = self.weights[chosen].to(logits.device)
+        return weights * apart + (1 - weights) * plain
 
 
 def taught(pairs: list[Pair], logits: Path | None, weight: float) -> Targets:
     possible = allowed(pairs)
+    weights = torch.tensor([0.0 if pair.source == WRITTEN else weight for pair in pairs])
     if logits is None:
-        return Targets(possible, None, 0.0)
+        return Targets(possible, None, weights)
     answers = torch.softmax(torch.load(logits, weights_only=True) / TEMPERATURE, dim=1)
     if len(answers) != len(pairs):
         raise SystemExit(f"{logits} holds {len(answers)} answers for {len(pairs)} pairs: run stance.teach again")
-    return Targets(possible, answers, weight)
+    return Targets(possible, answers, weights)
