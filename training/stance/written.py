@@ -1,7 +1,7 @@
 """The pairs written for this project (`training/written`), and what is needed to train a model on with them.
 
-    python -m stance.written --written ../written --sets SETS_FOLDER            # is any of them too near a set that is measured?
-    python -m stance.written --written ../written --build BUILD_FOLDER --out BUILD_FOLDER [--old 1.0]
+    python -m stance.written --written written --sets SETS_FOLDER            # is any of them too near a set that is measured?
+    python -m stance.written --written written --build BUILD_FOLDER --out BUILD_FOLDER [--old 1.0]
 
 A file holds one subject matter, a line one passage with claims (`p`) or one claim with passages (`h`), under `e`, `n` and `c` what
 the passage entails, leaves open, contradicts. Every tenth line is kept out of training. The second command writes a build of
@@ -20,7 +20,7 @@ from .records import CONTRADICT, ENTAIL, LABELS, NEUTRAL, WRITTEN, Pair, counts,
 
 KEYS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
 
-#: Every so manieth line is held out.
+#: One line of so many is held out.
 HELD_OUT = 10
 
 #: Share of the words of two texts that stand in both, from which a person would ask whether one was taken from the other.
@@ -68,6 +68,8 @@ def too_near(written: list[Pair], sets: Path) -> list[tuple[str, str, str]]:
             by_word.setdefault(word, []).append(text)
     theirs = {row[side] for path in sets.glob("*/pairs.jsonl") for row in map(json.loads, path.open(encoding="utf-8"))
               for side in ("claim", "evidence")}
+    if not theirs:
+        raise SystemExit(f"no <set>/pairs.jsonl in {sets}")
     found = []
     for text in theirs:
         held = content(text)
@@ -99,15 +101,21 @@ def main() -> None:
     parser.add_argument("--old", type=float, default=1.0, help="old pairs for each written one")
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()
+    if (arguments.build is None) != (arguments.out is None):
+        parser.error("--build and --out go together")
     kept, held = read_written(arguments.written)
     print(f"written: {len(kept)} pairs to train on, {len(held)} held out\n{shown(kept)}")
     if arguments.sets:
-        for name, theirs, ours in too_near(kept + held, arguments.sets):
+        near = too_near(kept + held, arguments.sets)
+        for name, theirs, ours in near:
             print(f"too near: {name}\n  theirs: {theirs}\n  ours:   {ours}")
+        print(f"{len(near)} too near a text of {arguments.sets}")
     if arguments.build and arguments.out:
         pairs = onward(kept, read(arguments.build / "train_0.jsonl"), arguments.old, random.Random(arguments.seed))
         write(arguments.out / "train_0.jsonl", pairs)
-        write(arguments.out / "held_out.jsonl", held + read(arguments.build / "held_out.jsonl"))
+        # The build may have been made with these pairs: they are held out once.
+        old_held = [pair for pair in read(arguments.build / "held_out.jsonl") if pair.source != WRITTEN]
+        write(arguments.out / "held_out.jsonl", held + old_held)
         (arguments.out / "counts.json").write_text(json.dumps(counts(pairs), indent=1))
         print(f"onward: {len(pairs)} pairs (entail, neutral, contradict, not entailed, unknown)\n{shown(pairs)}")
 
