@@ -174,8 +174,13 @@ impl Translator for Remembering {
                 (Some(asked), _) => asked,
                 (None, Err(_)) => Translated { outcome: Err(AskError::Deadline), attempts: 0, tokens: (0, 0) },
                 (None, Ok(Ok(outcome))) => Translated { outcome: Ok(outcome), attempts: 0, tokens: (0, 0) },
-                // Whoever was waited for had less time, or less luck.
-                (None, Ok(Err(_))) => self.translator.translate(text, from, into, until).await,
+                // Whoever was waited for had less time. A language model may have charged for it and is not asked again.
+                (None, Ok(Err(error))) if *error == AskError::Deadline && !self.is_language_model() => {
+                    self.translator.translate(text, from, into, until).await
+                }
+                (None, Ok(Err(error))) => {
+                    Translated { outcome: Err(AskError::clone(&error)), attempts: 0, tokens: (0, 0) }
+                }
             }
         })
     }

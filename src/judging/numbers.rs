@@ -121,10 +121,15 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
     check
 }
 
+/// Whether a quantity is held against others: years are as dates, and "40 years ago" is another span tomorrow.
+fn is_a_figure(quantity: &Quantity) -> bool {
+    quantity.unit != Unit::Year && !quantity.counts_back()
+}
+
 /// Whether a figure of ours is told otherwise by every figure of theirs that could answer it: what keeps two texts of
 /// the same words from being one claim.
 pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
-    let figures = ours.quantities.iter().filter(|figure| figure.unit != Unit::Year).any(|figure| {
+    let figures = ours.quantities.iter().filter(|figure| is_a_figure(figure)).any(|figure| {
         let mut answers = theirs.quantities.iter().filter(|other| other.unit == figure.unit).peekable();
         answers.peek().is_some() && answers.all(|other| agree(figure, other) == Some(false))
     });
@@ -144,11 +149,11 @@ fn quantity<'a>(
     passage: &'a TextProfile,
     subject: &Subject<'_>,
 ) -> Option<Found<'a>> {
-    if ours.unit == Unit::Year || (ours.unit == Unit::Identifier && !is_stated(claim, ours)) {
+    if !is_a_figure(ours) || (ours.unit == Unit::Identifier && !is_stated(claim, ours)) {
         return None;
     }
     let mut differing: Option<(f64, &Quantity)> = None;
-    for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit) {
+    for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit && is_a_figure(theirs)) {
         let closeness = aligned(ours, theirs, claim, passage);
         let Some(sentence) = sentence_at(passage, theirs.start).filter(|_| closeness > 0.0) else { continue };
         if !subject.is_of(sentence) || is_step_and_level(ours, claim, theirs, passage) {
@@ -339,7 +344,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
         let mut sentences = passage.sentences.iter().filter(|_| passage.reference.is_none());
         sentences.any(|sentence| subject.is_borne_in(sentence, passage) && within(passage, sentence, words))
     };
-    claim.quantities.iter().filter(|ours| ours.unit != Unit::Year).all(borne_out)
+    claim.quantities.iter().filter(|ours| is_a_figure(ours)).all(borne_out)
         && periods(claim).iter().all(|(mention, ours)| dated(ours) || told_alike(&mention.text))
 }
 

@@ -68,6 +68,18 @@ pub struct Quantity {
     pub start: usize,
 }
 
+impl Quantity {
+    /// "More than 40 years ago": a span from the day of the text, so that texts of two days tell it differently.
+    pub fn counts_back(&self) -> bool {
+        self.text.rsplit(' ').next().is_some_and(|last| is_back(&last.to_lowercase()))
+    }
+}
+
+/// A word that counts a span back from the day of the text.
+fn is_back(word: &str) -> bool {
+    matches!(word, "ago" | "назад" | "тому")
+}
+
 /// Whether a word after a number is a unit or a scale ("km", "million", "%").
 pub(crate) fn is_unit_or_scale(word: &str) -> bool {
     units::is_unit(word) || words::scale(word).is_some()
@@ -408,7 +420,9 @@ impl Reader<'_> {
         last_digit: f64,
     ) -> Quantity {
         let start = self.lexemes.get(from).map_or(0, |lexeme| lexeme.start);
-        let end = to.checked_sub(1).and_then(|last| self.lexemes.get(last)).map_or(start, |lexeme| lexeme.end);
+        let back = matches!(unit, Unit::Measure("month" | "s")) && self.word_at(Some(to)).is_some_and(is_back);
+        let last = if back { Some(to) } else { to.checked_sub(1) };
+        let end = last.and_then(|last| self.lexemes.get(last)).map_or(start, |lexeme| lexeme.end);
         Quantity {
             low: bounds.0,
             high: bounds.1,

@@ -215,3 +215,13 @@ async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
     assert!(matches!(refused.outcome, Err(AskError::Budget)), "{refused:?}");
     assert_eq!(server.seen().len(), 1);
 }
+
+#[tokio::test]
+async fn who_waited_for_a_model_in_vain_does_not_pay_again() {
+    let server = TestServer::start([answer(200, &[], "no json"), said("Cyprus opened a terminal")]).await;
+    let translator = translator(&server, true);
+    let until = Instant::now() + Duration::from_secs(5);
+    let both = join_all([0, 1].map(|_| translator.translate(CLAIM, Some("ru"), "en", until))).await;
+    assert!(both.iter().all(|translated| translated.outcome.is_err()), "{both:?}");
+    assert_eq!(server.seen().len(), 1);
+}
