@@ -2,7 +2,8 @@
 //!
 //! `charset` decodes, `nesting` guards the parser, `page` walks the document once, `json_ld` and `claim_review` read the
 //! markup, `metadata` says who and where, `publication` when, `outline` flattens the page, `naming`, `frame` and
-//! `boilerplate` say which part of it is the article, `main_text` takes the best text, `junk` refuses walls and errors, `passages`
+//! `boilerplate` say which part of it is the article, `page_data` finds what a script would draw, `main_text` takes the
+//! best text, `junk` refuses walls and errors, `passages`
 //! cuts the text into what a model can judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of
 //! documentation and code into sections.
 //!
@@ -29,6 +30,7 @@ mod nesting;
 mod orders;
 mod outline;
 mod page;
+mod page_data;
 mod passages;
 mod publication;
 mod text;
@@ -55,6 +57,8 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub enum Method {
     /// The publisher's own `articleBody`.
     JsonLdBody,
+    /// The data of a page that a script draws.
+    PageData,
     /// The element that holds the article, by its names and its share of the page's prose.
     Element,
     /// Every paragraph that reads like prose.
