@@ -5,13 +5,10 @@ use std::collections::HashSet;
 
 use dom_query::{Document, NodeId};
 
-use super::{Method, boilerplate, frame, outline, page_data, text};
+use super::{Method, boilerplate, frame, outline, text};
 
 /// Under this many bytes the article may have been missed, and the page's prose is weighed against it.
 const SPARSE: usize = 1_200;
-
-/// Under this many bytes there is no article in the page, and it is looked for in the page's data.
-const BARE: usize = 240;
 
 /// Paragraphs and the way they were found.
 #[derive(Debug)]
@@ -34,13 +31,15 @@ pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId
             found = MainText { paragraphs: plain, method: Method::Fallback };
         }
     }
-    if length(&found.paragraphs) < BARE
-        && let Some(paragraphs) = page_data::read(document)
-    {
-        found = MainText { paragraphs, method: Method::PageData };
-    }
     found.paragraphs = cleaned(found.paragraphs);
     found
+}
+
+impl MainText {
+    /// What a page's data held, without boilerplate.
+    pub(super) fn of_data(paragraphs: Vec<String>) -> Self {
+        Self { paragraphs: cleaned(paragraphs), method: Method::PageData }
+    }
 }
 
 fn length(paragraphs: &[String]) -> usize {

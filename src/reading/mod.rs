@@ -52,6 +52,9 @@ pub use passages::{own_passages, passages};
 /// Bytes of a page that are read; the rest is dropped. News pages are 0.03–2 MB, and the article is never at the end.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
+/// A page with fewer characters of text has no article of its own: a script may draw it.
+const BARE: usize = 160;
+
 /// How the main text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
@@ -135,9 +138,20 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     let mut claim_reviews = claim_review::from_json_ld(&markup.nodes);
     claim_reviews.extend(claim_review::from_microdata(&document, &page.review_scopes));
     let claim_reviews = claim_review::without_repeats(claim_reviews);
-    let main = main_text::read(&document, stated.body.as_deref(), page.body_scope);
-    if let Some(reason) =
-        junk::judge(&page, &main.paragraphs, stated.accessible_for_free, url, || page::text_of(&document))
+    let mut main = main_text::read(&document, stated.body.as_deref(), page.body_scope);
+    let judge = |paragraphs: &[String]| {
+        junk::judge(&page, paragraphs, stated.accessible_for_free, url, || page::text_of(&document))
+    };
+    let mut judged = judge(&main.paragraphs);
+    // What is seen decides first: a wall or an error page may carry another page's text in its data.
+    if page_data::length(&main.paragraphs) < BARE
+        && matches!(judged, None | Some(Junk::Empty | Junk::TooShort | Junk::ScriptOnly))
+        && let Some(paragraphs) = page_data::read(&document, stated.title.as_deref().unwrap_or_default())
+    {
+        main = main_text::MainText::of_data(paragraphs);
+        judged = judge(&main.paragraphs);
+    }
+    if let Some(reason) = judged
         && (claim_reviews.is_empty() || !matches!(reason, Junk::TooShort | Junk::Empty | Junk::Paywall))
     {
         return Err(reason);
