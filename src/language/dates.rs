@@ -5,6 +5,7 @@
 //! how many it takes, called in `at`.
 
 mod decades;
+mod eras;
 pub(crate) mod names;
 mod relative;
 mod spans;
@@ -16,7 +17,8 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
-pub(crate) use told::is_circa;
+pub(crate) use eras::{Mark, mark};
+pub(crate) use told::{follows_circa, is_circa};
 
 /// A date or a period that a text states.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,7 +278,12 @@ fn with_year(
     reference: Option<DateTime<Utc>>,
 ) -> Option<Found> {
     let behind = rest.get(taken..).unwrap_or_default();
-    let told = trailing_year(behind).or_else(|| spans::year_of_the_end(behind, month).map(|year| (year, 0)));
+    if eras::has_a_doubtful_era(behind) {
+        return None;
+    }
+    let told = eras::year(behind)
+        .or_else(|| trailing_year(behind))
+        .or_else(|| spans::year_of_the_end(behind, month).map(|year| (year, 0)));
     let (year, more) = match told {
         Some(told) => told,
         None => (nearest_year(month, days.map_or(1, |pair| pair.0), reference?.date_naive()), 0),
@@ -362,7 +369,8 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
     {
         return None;
     }
-    if era_before_christ(rest.get(1..).unwrap_or_default()) || told::counts_with_the_next(rest, before) {
+    let era = era_before_christ(rest.get(1..).unwrap_or_default()) || eras::before_christ(rest, 1).is_some();
+    if (era && !eras::is_before_the_province(rest, before)) || told::counts_with_the_next(rest, before) {
         return None;
     }
     let mut last = first;
@@ -409,13 +417,14 @@ fn era_before_christ(rest: &[Lexeme<'_>]) -> bool {
 }
 
 /// Plurals that a year stands before without counting them.
-const EVENTS: &str =
-    " elections olympics games championships census hearings talks protests attacks sanctions standings ";
+const EVENTS: &str = " elections olympics games championships census hearings talks protests attacks sanctions standings playoffs finals midterms ";
 
 /// Whether four digits count what follows: "1999 soldiers", "2000 человек", "2000 km", "1950 %".
 fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
     let Some(next) = rest.first() else { return false };
-    if next.is_sign('%') || next.is_sign('°') || next.is_sign('$') || next.is_sign('€') {
+    // "2130 GMT" is a time of day.
+    if next.is_sign('%') || next.is_sign('°') || next.is_sign('$') || next.is_sign('€') || names::is_a_zone(next.text)
+    {
         return true;
     }
     let Some(word) = next.word() else { return false };
@@ -429,9 +438,13 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
     let english_plural =
         word.is_ascii() && word.len() > 4 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("'s");
     let capital = next.text.chars().next().is_some_and(char::is_uppercase);
+    // "The 2000 series" is a make.
+    let is_an_event = EVENTS.contains(&format!(" {word} ")) || (word == "series" && number % 100 != 0);
     let counted = matches!(
         word,
-        "people"
+        "cars"
+            | "jobs"
+            | "people"
             | "men"
             | "women"
             | "children"
@@ -439,15 +452,20 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
             | "людей"
             | "чел"
             | "осіб"
+            | "семей"
+            | "сімей"
+            | "детей"
+            | "дітей"
+            | "автомобилей"
             | "раз"
             | "разів"
             | "тонн"
             | "штук"
             | "дней"
             | "днів"
-    ) || (english_plural && !capital && !EVENTS.contains(&format!(" {word} ")));
+    ) || (english_plural && !capital && !is_an_event);
     let genitive_plural =
-        ["ов", "ев", "ів", "їв"].iter().any(|ending| word.ends_with(ending)) && word.chars().count() > 4;
+        ["ов", "ев", "ів", "їв", "телей"].iter().any(|ending| word.ends_with(ending)) && word.chars().count() > 4;
     counted || (genitive_plural && !capital && number % 10 == 0)
 }
 

@@ -4,13 +4,18 @@
 //! inside dates are none; a year on its own is one of unit [`Unit::Year`]. To add a unit: `numbers/units.rs`; a number word:
 //! `numbers/words.rs`; a comparator: `numbers/comparators.rs`.
 
+mod ages;
+mod attached;
 mod comparators;
 mod digits;
 mod eras;
 mod identifiers;
 mod in_words;
+mod joined;
+mod money;
 mod passed_over;
 mod ranges;
+mod ranks;
 mod shares;
 mod units;
 mod words;
@@ -28,7 +33,7 @@ pub enum Unit {
     Percent,
     /// ISO 4217 code.
     Currency(&'static str),
-    /// Base unit the value was brought to: `m`, `kg`, `s`, `month`, `°C`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `m/s`, `B`, `pp`.
+    /// Base unit the value was brought to: `m`, `kg`, `s`, `month`, `°C`, `°`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `m/s`, `B`, `pp`.
     Measure(&'static str),
     /// A rank: 3rd, третий.
     Ordinal,
@@ -162,7 +167,9 @@ impl Reader<'_> {
             let named = self.finish(index, index + 1, bounds, Unit::Identifier, Comparator::Exact, 1.0);
             return Some((vec![named], index + 1));
         }
-        if let Some(both) = self.score(index).or_else(|| self.of_an_era(index)).or_else(|| self.short_year(index)) {
+        let years =
+            || self.of_an_era(index).or_else(|| self.short_year(index)).or_else(|| self.years_in_brackets(index));
+        if let Some(both) = self.score(index).or_else(years) {
             return Some(both);
         }
         if let Some(next) = self.passed_over(index) {
@@ -219,7 +226,7 @@ impl Reader<'_> {
             bare: sign_unit.is_none() && unit.is_none() && value.scaled.is_none(),
         };
         let joined = self
-            .years_and_months(index, first)
+            .joined_span(index, first)
             .or_else(|| self.range(index, first, sign_unit))
             .or_else(|| self.feet_and_inches(index, first));
         if let Some(both) = joined {
@@ -228,7 +235,7 @@ impl Reader<'_> {
         let comparator = match self.comparator(index, first) {
             _ if and_more.is_some() => Comparator::MoreThan,
             Comparator::Exact if behind.is_some() => Comparator::About,
-            Comparator::Exact => comparators::after(&self.lexemes, end).unwrap_or(Comparator::Exact),
+            Comparator::Exact => self.told_after(end, first.unit.is_none()),
             told => told,
         };
         let (low, last_digit, unit) = first.in_base(value.amount);
@@ -360,32 +367,6 @@ impl Reader<'_> {
             && self.glued(index + 1, index + 2)
     }
 
-    /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
-    fn unit_after(&self, value: Value) -> (Option<units::Found>, usize) {
-        let next = value.next;
-        let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
-        let rest = self.lexemes.get(next..).unwrap_or_default();
-        // "$1,000-$2,000": the sign behind the dash is the next figure's.
-        let word = rest.get(1).is_some_and(|unit| unit.word().is_some());
-        let hyphen = usize::from(glued && word && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
-        // "5 год." are hours in Ukrainian, where Russian has years.
-        if self.ukrainian && rest.get(hyphen).and_then(Lexeme::word) == Some("год") {
-            let hours = units::Found { unit: Unit::Measure("s"), factor: 3_600.0, offset: 0.0, taken: 1 };
-            return (Some(hours), next + hyphen + 1);
-        }
-        // The sign of "€1.5m €6m" is the next figure's.
-        let theirs = rest.first().zip(rest.get(1)).is_some_and(|(sign, number)| {
-            units::currency_sign(sign).is_some() && number.is_number() && sign.end == number.start && !glued
-        });
-        if let Some(found) = rest.get(hyphen..).filter(|_| !theirs).and_then(|rest| units::unit(rest, glued)) {
-            return (Some(found), next + hyphen + found.taken);
-        }
-        match self.span_behind_an_adjective(value) {
-            Some(found) => (Some(found), next + 1 + found.taken),
-            None => (None, next),
-        }
-    }
-
     /// "−5", "минус 5": a sign of its own, not the dash of a range or a hyphen.
     fn is_negative(&self, index: usize) -> bool {
         let Some(before) = index.checked_sub(1).and_then(|at| self.lexemes.get(at)) else { return false };
@@ -483,3 +464,5 @@ mod misread;
 #[cfg(test)]
 #[path = "numbers/tests.rs"]
 mod tests;
+#[cfg(test)]
+mod told_otherwise;

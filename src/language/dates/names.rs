@@ -158,3 +158,12 @@ pub(crate) fn small_number(word: &str) -> Option<i64> {
         _ => return None,
     })
 }
+
+/// Whether letters as they are written tell in whose time an hour is meant ("10.40 EDT").
+pub(crate) fn is_a_zone(written: &str) -> bool {
+    const ZONES: &[&str] = &[
+        "GMT", "UTC", "BST", "EDT", "EST", "CDT", "PDT", "PST", "CET", "CEST", "EET", "EEST", "MSK", "МСК", "AEST",
+        "AEDT",
+    ];
+    ZONES.contains(&written)
+}

@@ -142,6 +142,26 @@ fn a_century_takes_what_is_there() {
 }
 
 #[test]
+fn a_day_of_a_province_is_one_of_ours() {
+    for (text, expected) in [
+        ("In September 2020 B.C. Premier John Horgan called", "2020-09-01..2020-09-30"),
+        ("In May 2019 BC Ferries raised fares", "2019-05-01..2019-05-31"),
+        ("By September 2021 BC had vaccinated", "2021-09-01..2021-09-30"),
+        ("On 5 June 2017 BC Liberals lost", "2017-06-05"),
+        ("On Nov. 20, 2011 B.C. Lions won", "2011-11-20"),
+        ("In 2019 BC Ferries raised fares", "2019-01-01..2019-12-31"),
+        ("born on 14 January 83 BC.", "-0083-01-14"),
+        ("On 14 January 83 BC Antony was born", "-0083-01-14"),
+        ("15 июня 1200 года до н. э. пал", "-1200-06-15"),
+    ] {
+        assert_eq!(spans(text), [expected], "{text}");
+    }
+    for text in ["In 2000 BC the city was small", "in June 1200 BC", "In 1274 BC Ramesses ruled"] {
+        assert!(spans(text).is_empty(), "{text}: {:?}", spans(text));
+    }
+}
+
+#[test]
 fn two_months_that_are_listed_are_of_one_year() {
     for (text, expected) in [
         ("in June and May 2010", ["2010-06-01..2010-06-30", "2010-05-01..2010-05-31"]),

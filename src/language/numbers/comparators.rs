@@ -1,8 +1,8 @@
 //! "More than", "не менее", "майже": what a text says about a number beside its value.
 
-use super::{Comparator, Reader, Stated};
-use crate::language::dates;
-use crate::language::lexer::Lexeme;
+use super::{Comparator, Reader, Stated, units, words};
+use crate::language::lexer::{Kind, Lexeme};
+use crate::language::{dates, tokens};
 
 /// Words right before a number. The longest that fits decides, so "no more than" is not "more than".
 const BEFORE: &[(Comparator, &str)] = &[
@@ -51,6 +51,9 @@ const AFTER: &[(Comparator, &str)] = &[
 /// Prepositions between a comparator and its number.
 const PREPOSITIONS: &[&str] = &["в", "во", "на", "с", "со", "за", "к", "по", "у", "з", "із", "через"];
 
+/// Behind "больше" where it compares with what follows.
+const THAN: &[&str] = &["чем", "за", "ніж", "як", "от", "від", "половины", "половини"];
+
 /// How many lexemes the longest pattern has.
 const LONGEST: usize = 4;
 
@@ -70,6 +73,46 @@ impl Reader<'_> {
             _ => false,
         };
         if means_nothing { Comparator::Exact } else { comparator }
+    }
+
+    /// What stands behind a number says of it: right behind its unit, or behind the one or two words that it counts.
+    pub(super) fn told_after(&self, end: usize, counts: bool) -> Comparator {
+        let behind = || (1..=2).filter(|_| counts).find_map(|counted| self.after_the_counted(end, counted));
+        after(&self.lexemes, end).or_else(behind).unwrap_or(Comparator::Exact)
+    }
+
+    /// "20 games or more", "10 матчей или больше". "5 books or more paper" and "5 книг и более 10 тетрадей" go on with something
+    /// else, and what has "three songs and more" has other things.
+    fn after_the_counted(&self, end: usize, taken: usize) -> Option<Comparator> {
+        let at = end + taken;
+        let content = |at: usize| {
+            let lexeme = self.lexemes.get(at).filter(|lexeme| lexeme.word().is_some())?;
+            (!tokens::content_stems(lexeme.text, self.language).is_empty()).then_some(lexeme)
+        };
+        let told = |word: &str| match word {
+            "more" | "больше" | "более" | "більше" => Some(Comparator::AtLeast),
+            "fewer" | "less" | "меньше" | "менее" | "менше" => Some(Comparator::AtMost),
+            _ => None,
+        };
+        let counted = |at: usize| content(at).and_then(Lexeme::word).is_some_and(|word| told(word).is_none());
+        (end..at).all(counted).then_some(())?;
+        let comparator = told(self.word_at(Some(at + 1))?)?;
+        let next = self.lexemes.get(at + 2);
+        let ends = next.is_none_or(|next| matches!(next.kind, Kind::Sign(_)) && units::currency_sign(next).is_none());
+        let goes_on = match self.word_at(Some(at))? {
+            "or" => {
+                let than = next.and_then(Lexeme::word).is_some_and(|word| matches!(word, "than" | "of"));
+                let number = next.and_then(Lexeme::word).and_then(words::cardinal).is_some();
+                ends || number || (!than && content(at + 2).is_none())
+            }
+            "или" | "або" | "чи" => {
+                let word = next.and_then(Lexeme::word).filter(|word| !THAN.contains(word));
+                ends || word.is_some_and(|word| words::cardinal(word).is_none() && content(at + 2).is_none())
+            }
+            "и" | "і" | "та" | "й" => ends,
+            _ => false,
+        };
+        goes_on.then_some(comparator)
     }
 }
 
@@ -92,7 +135,10 @@ pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator>
     // "как минимум, четыре": a limit may be set off by commas. A maximum that ends a clause is none.
     let set_off = index.checked_sub(1).filter(|at| lexemes.get(*at).is_some_and(|lexeme| lexeme.is_sign(',')));
     let limit = |end: usize| ending_at(end).filter(|found| *found == Comparator::AtLeast);
-    if dates::is_circa(lexemes, index) {
+    // "c. £66 million", "ca. US$5m"
+    let sign = |at: usize| lexemes.get(at).is_some_and(|sign| units::currency_sign(sign).is_some());
+    let money = sign(index) || (sign(index + 1) && lexemes.get(index).and_then(Lexeme::word) == Some("us"));
+    if dates::is_circa(lexemes, index) || (money && dates::follows_circa(lexemes, index)) {
         return Some(Comparator::About);
     }
     ending_at(index).or_else(|| set_off.and_then(limit)).or_else(|| prepared.and_then(through))

@@ -2,22 +2,32 @@
 
 use super::{Comparator, Quantity, Reader, Unit, comparators};
 use crate::language::lexer::{Kind, Lexeme};
-use crate::language::{has_cyrillic, tokens};
-
-/// Marks behind a year before Christ, lexeme by lexeme.
-const BEFORE_CHRIST: &[&[&str]] = &[
-    &["BC"],
-    &["BCE"],
-    &["B", ".", "C", "."],
-    &["B", ".", "C"],
-    &["до", "н", ".", "э"],
-    &["до", "нашей", "эры"],
-    &["до", "н", ".", "е"],
-    &["до", "нашої", "ери"],
-];
+use crate::language::{dates, has_cyrillic, tokens};
 
 /// The last year a year before Christ or of our era is looked for in; earlier figures with "BC" are ages of the earth.
 const FARTHEST: u32 = 20_000;
+
+/// Words of time before two years in brackets with the years in one, and words of a reign; a star ends a beginning.
+const YEARS: &[(&[&str], f64)] = &[
+    (&["year", "years", "года", "лет", "годы", "годов", "років", "роки"], 1.0),
+    (&["decades", "десятилетия", "десятилетий", "десятиліття", "десятиліть"], 10.0),
+    (&["centuries", "века", "веков", "століття", "століть"], 100.0),
+];
+const REIGNS: &str = "reign reigns reigned dynasty dynasties pontificate caliphate правление* правления* правлении царствован* \
+    династи* понтификат* папств* правління царюванн* халифат* халіфат* княжил* царствовал* правивш*";
+/// Who reigns: the years are theirs behind their name only ("the Emperor's soldiers (200–300)" are counted).
+const RULERS: &str =
+    "ruler emperor empress pope caliph tsar sultan pharaoh император* імператор* халиф* халіф* султан* фараон*";
+/// Lexemes before the brackets among which a word of time is looked for, and one of a reign.
+const BEFORE_BRACKETS: usize = 6;
+const BEFORE_A_REIGN: usize = 4;
+
+fn among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| match known.strip_suffix('*') {
+        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 4),
+        None => known == word,
+    })
+}
 
 impl Reader<'_> {
     /// The year or the span of years at an index, and the index behind it. Years before Christ are negative.
@@ -35,7 +45,7 @@ impl Reader<'_> {
         let last = if joined { year(index + 2) } else { None };
         let end = if last.is_some() { index + 3 } else { index + 1 };
         let (first, last) = (f64::from(first), f64::from(last.unwrap_or(first)));
-        let (years, end) = if let Some(behind) = self.before_christ(end) {
+        let (years, end) = if let Some(behind) = self.before_christ(index, end) {
             ((-first, -last), behind)
         } else if self.is_ad(index, end) {
             ((first, last), end)
@@ -43,8 +53,68 @@ impl Reader<'_> {
             return None;
         };
         (years.0 <= years.1).then_some(())?;
-        let told = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About);
+        // "Composed c. 730–700 BC" says of a work how long it took, and not that either year is a guess. Whoever lived "(c. 470–399
+        // BC)" has a year that is one.
+        let opens = |steps: usize| {
+            index.checked_sub(steps).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign('('))
+        };
+        let in_brackets = (2..=3).any(opens);
+        let exact = years.0 < years.1 && !in_brackets && dates::is_circa(&self.lexemes, index);
+        let told = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About && !exact);
         Some((vec![self.finish(index, end, years, Unit::Year, told.unwrap_or(Comparator::Exact), 1.0)], end))
+    }
+
+    /// "a conflict of nearly fifty years (633 to 680)", "his reign (336–323)": two years, where words of time or of a reign stand
+    /// before the brackets. Other figures there count something ("in recent years (421–467)").
+    pub(super) fn years_in_brackets(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        let sign = |at: Option<usize>, sign: char| {
+            at.and_then(|at| self.lexemes.get(at)).is_some_and(|lexeme| lexeme.is_sign(sign))
+        };
+        let year = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|year| (100..2100).contains(year));
+        let (first, last) = (year(index)?, year(index + 2).filter(|_| sign(Some(index + 3), ')'))?);
+        let joined = sign(Some(index + 1), '-')
+            || sign(Some(index + 1), '–')
+            || matches!(self.word_at(Some(index + 1)), Some("to" | "по" | "до"));
+        let opened = index.checked_sub(1).filter(|at| sign(Some(*at), '('))?;
+        let years = f64::from(last) - f64::from(first);
+        let round = first.is_multiple_of(100) && last.is_multiple_of(100);
+        let from = opened.saturating_sub(BEFORE_BRACKETS);
+        let lasts = |at: usize| self.word_at(Some(at)).is_some_and(|word| self.lasts_years(at, word, years));
+        let of_time = (from..opened).any(lasts) || (!round && self.is_of_a_reign(opened));
+        let (first, last) = (f64::from(first), f64::from(last));
+        (joined && of_time && first < last).then(|| {
+            (vec![self.finish(index, index + 3, (first, last), Unit::Year, Comparator::Exact, 1.0)], index + 3)
+        })
+    }
+
+    /// "The Emperor Heraclius (610–640)", "the reign of Trajan (98–117)": between such a word and the brackets at an index only a
+    /// name stands.
+    fn is_of_a_reign(&self, opened: usize) -> bool {
+        let mut named = false;
+        for steps in 1..=BEFORE_A_REIGN {
+            let lexeme = opened.checked_sub(steps).and_then(|at| self.lexemes.get(at));
+            let Some((lexeme, word)) = lexeme.and_then(|lexeme| Some((lexeme, lexeme.word()?))) else { return false };
+            if among(REIGNS, word) || among(RULERS, word) {
+                return named || among(REIGNS, word);
+            }
+            let capital = lexeme.text.starts_with(char::is_uppercase);
+            named |= capital;
+            if !capital && !matches!(word, "of" | "the") {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Whether a word of time goes with so many years: with the count before it.
+    fn lasts_years(&self, at: usize, word: &str, years: f64) -> bool {
+        let Some((_, each)) = YEARS.iter().find(|(known, _)| known.contains(&word)) else { return false };
+        let ending_here = |back: usize| {
+            let value = at.checked_sub(back).and_then(|from| self.value(from))?;
+            (value.next == at && !value.ordinal).then_some(value.amount * each)
+        };
+        let counted = (1..=4).rev().find_map(ending_here);
+        counted.is_some_and(|counted| (years - counted).abs() <= counted / 4.0 + 1.0)
     }
 
     /// "'40": the year by its last two digits, of this century up to the thirties.
@@ -60,27 +130,16 @@ impl Reader<'_> {
         (apostrophe && free).then(|| (vec![one()], index + 1))
     }
 
-    /// The index behind "BC" and its like.
-    fn before_christ(&self, index: usize) -> Option<usize> {
-        // "г." and "р." may stand before it.
-        let short = matches!(
-            self.word_at(Some(index)),
-            Some("г" | "гг" | "р" | "рр" | "год" | "года" | "році" | "року" | "году")
-        );
-        let dotted = short && self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('.'));
-        let at = index + usize::from(short) + usize::from(dotted);
-        let is = |offset: usize, part: &&str| {
-            self.lexemes.get(at + offset).is_some_and(|lexeme| {
-                // In Latin letters only capitals are the mark.
-                let written = if part.is_ascii() { lexeme.text } else { lexeme.word().unwrap_or(lexeme.text) };
-                written == *part
-            })
-        };
-        BEFORE_CHRIST
-            .iter()
-            .find(|mark| mark.iter().enumerate().all(|(offset, part)| is(offset, part)))
-            .map(|mark| at + mark.len())
-            .filter(|end| has_cyrillic(self.text) || !self.counts_in_lower_case(*end))
+    /// The index behind "BC" and its like, which stands at `end` behind the years from `index` on.
+    fn before_christ(&self, index: usize, end: usize) -> Option<usize> {
+        let year = end.checked_sub(1).and_then(|at| self.lexemes.get(at)).and_then(Lexeme::integer)?;
+        let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        match dates::mark(&self.lexemes, end, year, before)? {
+            dates::Mark::Era(behind) => {
+                Some(behind).filter(|behind| has_cyrillic(self.text) || !self.counts_in_lower_case(*behind))
+            }
+            dates::Mark::Province | dates::Mark::Unclear => None,
+        }
     }
 
     /// "500 BC residents": what is counted here, behind the dot of "B.C." too, so that the letters before are no era.

@@ -8,14 +8,17 @@ use crate::language::tokens;
 const NUMBERED: &str = "article section flight route room chapter paragraph clause resolution amendment type channel \
     ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
     proposition exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
-    ст стать* статт* рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
+    ст статья статьи статье статью статьей статей статьям статьях стаття статті статтю статтею рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
     iso rfc isbn issn din гост дсту iban fm \
-    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глав* том тома томе урок* параграф* абзац* накладн*";
+    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глава главы главе главу главой глави главі главою том тома томе урок* параграф* абзац* накладн*";
 
 /// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
-const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill gate platform bus train part \
+const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill act directive decree gate platform bus train part \
     заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
-    лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон* счет рахунок част*";
+    лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон закона закону законом законе законы законов законам законах закони законів \
+    указ указа указу указом указе указы указов указам указах укази указів указами постановлени* директив* законопроект \
+    законопроекта законопроекту законопроектом законопроекте законопроекті законопроекты законопроекти счет рахунок \
+    часть части частью частей частям частях частина частини частину частиною частині";
 
 /// The same with a dot behind them.
 const ABBREVIATED: &[&str] = &[
@@ -43,6 +46,9 @@ const CHARTED: &str = "world ranked ranking rank peaked peaking charted charting
 
 /// What has places, or what they are the first ones in.
 const CHARTS: &str = "chart charts list lists billboard ranking rankings table tables terms term world";
+
+/// The same behind "номер один в".
+const CYRILLIC_CHARTS: &str = "мире світі рейтинг* чарт* хит хіт";
 
 /// Streets: a number behind one and a comma is a house.
 const STREETS: &str = "ул улиц* вул вулиц* просп проспект* пер переулок переулке провулок провулку бульвар* шоссе";
@@ -97,6 +103,9 @@ impl Reader<'_> {
     /// Digits that belong to a name: letters or "№" right before them, letters that are no unit right after them, or a
     /// word that says so before them.
     pub(super) fn is_identifier(&self, index: usize, next: usize) -> bool {
+        if self.counts_a_war(index, next) {
+            return true;
+        }
         if !self.lexemes.get(index).is_some_and(Lexeme::is_number) {
             return false;
         }
@@ -122,7 +131,7 @@ impl Reader<'_> {
                 return true;
             }
         }
-        if self.is_a_part_of_an_article(next) || self.is_before_a_street(next) {
+        if self.is_a_part_of_an_article(next) || self.is_before_a_street(next) || self.is_an_address(index) {
             return true;
         }
         // "5G", "737MAX" — but not "50C", "5km", "10k", "1920x1080".
@@ -151,9 +160,17 @@ impl Reader<'_> {
         clause.iter().filter_map(Lexeme::word).any(|word| among(STREETS, word))
     }
 
-    /// "10 Downing Street".
+    /// "Address: 525 W.", "Адрес: 12".
+    fn is_an_address(&self, index: usize) -> bool {
+        index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign(':'))
+            && matches!(self.word_at(index.checked_sub(2)), Some("address" | "адрес" | "адреса"))
+    }
+
+    /// "10 Downing Street", "525 W. Ottawa St".
     fn is_before_a_street(&self, next: usize) -> bool {
-        let rest = self.lexemes.get(next..).unwrap_or_default();
+        let side = self.lexemes.get(next).is_some_and(|side| matches!(side.text, "N" | "S" | "E" | "W"));
+        let dotted = side && self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
+        let rest = self.lexemes.get(next + 2 * usize::from(dotted)..).unwrap_or_default();
         let capital = |lexeme: &&Lexeme<'_>| lexeme.text.chars().next().is_some_and(char::is_uppercase);
         let name: Vec<&str> = rest.iter().take(4).take_while(capital).map(|lexeme| lexeme.text).collect();
         name.iter().skip(1).any(|word| NAMED_STREETS.contains(word))
@@ -179,14 +196,21 @@ impl Reader<'_> {
     /// "number 9 on the Billboard chart", "world number seven", "peaked at number 3": a rank.
     pub(super) fn is_a_place_in_a_chart(&self, index: usize, value: Value) -> bool {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
-        let charted =
-            back(2).is_some_and(|word| among(CHARTED, word)) || back(3).is_some_and(|word| among(CHARTED, word));
-        let on_the = matches!(self.word_at(Some(value.next)), Some("on" | "in")) && self.names_a_chart(value.next + 1);
-        // "No. 15 on its list"
         let dotted = index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|dot| dot.is_sign('.'))
             && back(2) == Some("no");
-        let numbered = dotted || matches!(back(1), Some("number" | "no"));
-        numbered && value.scaled.is_none() && (charted || on_the)
+        // "peaked at No. 3"
+        let charted = (dotted && back(4).is_some_and(|word| among(CHARTED, word)))
+            || back(2).is_some_and(|word| among(CHARTED, word))
+            || back(3).is_some_and(|word| among(CHARTED, word));
+        let on_the = matches!(self.word_at(Some(value.next)), Some("on" | "in")) && self.names_a_chart(value.next + 1);
+        // "No. 15 on its list" has a place, "no one in the world" is nobody.
+        let digits = self.lexemes.get(index).is_some_and(Lexeme::is_number);
+        let numbered = dotted || back(1) == Some("number") || (back(1) == Some("no") && digits);
+        // "номер один в мире"
+        let first = back(1).is_some_and(|word| among("номер*", word))
+            && matches!(self.word_at(Some(value.next)), Some("в" | "у" | "на"))
+            && self.word_at(Some(value.next + 1)).is_some_and(|word| among(CYRILLIC_CHARTS, word));
+        (numbered || first) && value.scaled.is_none() && (charted || on_the || first)
     }
 
     /// "the Billboard chart", "terms of sales": "the route" has numbers of its own.

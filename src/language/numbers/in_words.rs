@@ -8,7 +8,7 @@ use crate::language::tokens;
 const AFTER_ONE_DAY: &[&str] = &["before", "after", "later", "earlier", "prior"];
 
 /// Spans that "a" is one of.
-const SPANS: &[&str] = &["minute", "hour", "day", "week", "month", "year", "decade"];
+const SPANS: &[&str] = &["minute", "hour", "day", "week", "month", "year", "decade", "century"];
 
 /// Lengths and weights that "a" is one of, and what stands behind such a length.
 const STRETCHES: &[&str] = &["mile", "kilometre", "kilometer", "metre", "meter", "foot", "ton", "tonne"];
@@ -93,12 +93,51 @@ const PEOPLE: &[&str] = &[
 ];
 
 /// One span where the preposition wants the accusative, and where it wants the genitive.
-const PASSING: &[&str] =
-    &["минуту", "час", "сутки", "неделю", "месяц", "год", "хвилину", "годину", "добу", "тиждень", "місяць", "рік"];
+const PASSING: &[&str] = &[
+    "минуту",
+    "час",
+    "сутки",
+    "неделю",
+    "месяц",
+    "год",
+    "хвилину",
+    "годину",
+    "добу",
+    "тиждень",
+    "місяць",
+    "рік",
+    "век",
+    "столетие",
+    "десятилетие",
+    "тысячелетие",
+    "століття",
+    "сторіччя",
+    "десятиліття",
+    "тисячоліття",
+];
 /// One of a measure in the genitive, as a comparator wants it.
 const OF_ONE: &[&str] =
     &["метра", "километра", "тонны", "килограмма", "литра", "гектара", "кілометра", "тонни", "кілограма", "літра"];
-const LASTING: &[&str] = &["часа", "суток", "недели", "месяца", "года", "години", "доби", "тижня", "місяця", "року"];
+const LASTING: &[&str] = &[
+    "часа",
+    "суток",
+    "недели",
+    "месяца",
+    "года",
+    "години",
+    "доби",
+    "тижня",
+    "місяця",
+    "року",
+    "века",
+    "столетия",
+    "десятилетия",
+    "тысячелетия",
+    "століття",
+    "сторіччя",
+    "десятиліття",
+    "тисячоліття",
+];
 
 /// "Последних", "праздничных", "останніх": what such a word stands before is told of, and not counted behind.
 fn is_plural_adjective(word: &str) -> bool {
@@ -111,7 +150,7 @@ impl Reader<'_> {
         if self.hour_of_day(index).is_some() {
             return None;
         }
-        if let Some((rank, next)) = self.rank(index) {
+        if let Some((rank, next)) = self.rank(index).filter(|(rank, next)| !self.ranks_nothing(index, *rank, *next)) {
             return Some(Value { amount: rank, last_digit: 1.0, next, scaled: None, ordinal: true });
         }
         let plain = |amount, next| Value { amount, last_digit: 1.0, next, scaled: None, ordinal: false };
@@ -162,8 +201,14 @@ impl Reader<'_> {
             }
         }
         let Some(spelled) = words::spelled(&run) else {
-            return (self.is_one_of_a_unit(index) || self.is_one_or_two(index) || self.is_one_beside_others(index))
-                .then(|| plain(1.0, index + 1));
+            // "ranked number one"
+            let is_one = words::cardinal(word).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
+            let ranked = is_one && self.is_a_place_in_a_chart(index, plain(1.0, index + 1));
+            return (ranked
+                || self.is_one_of_a_unit(index)
+                || self.is_one_or_two(index)
+                || self.is_one_beside_others(index))
+            .then(|| plain(1.0, index + if self.is_a_whole(index) { 2 } else { 1 }));
         };
         let next = places.get(spelled.taken.checked_sub(1)?)? + 1;
         Some(Value { amount: spelled.value, last_digit: spelled.last_digit, next, scaled: None, ordinal: false })
@@ -280,7 +325,14 @@ impl Reader<'_> {
     }
 
     fn is_measured(&self, index: usize) -> bool {
-        units::unit(self.lexemes.get(index..).unwrap_or_default(), false).is_some()
+        self.is_an_age(index) || units::unit(self.lexemes.get(index..).unwrap_or_default(), false).is_some()
+    }
+
+    /// "a whole year": the adjective before a span.
+    fn is_a_whole(&self, index: usize) -> bool {
+        matches!(self.word_at(Some(index)), Some("a" | "an"))
+            && matches!(self.word_at(Some(index + 1)), Some("whole" | "entire"))
+            && self.word_at(Some(index + 2)).is_some_and(|unit| SPANS.contains(&unit))
     }
 
     /// "a week before", "a year later", "for a month", "more than an hour". "$500 a week" is a rate.
@@ -298,10 +350,17 @@ impl Reader<'_> {
         if stretch && (behind(BEHIND_A_STRETCH) || ((ends || behind(BEHIND_A_ROUGH_STRETCH)) && told())) {
             return true;
         }
-        spans
-            && (after
-                || matches!(before, Some("for" | "within" | "after"))
-                || comparators::before(&self.lexemes, index).is_some())
+        // "A year ago" is a date already.
+        let ago = matches!(word(index + 1), Some("decade" | "century")) && word(index + 2) == Some("ago");
+        if word(index + 1) == Some("century") && self.is_batted(index) {
+            return false;
+        }
+        self.is_a_whole(index)
+            || spans
+                && (after
+                    || ago
+                    || matches!(before, Some("for" | "within" | "after" | "exactly"))
+                    || comparators::before(&self.lexemes, index).is_some())
     }
 
     /// "через год", "за неделю до", "в течение месяца": the unit alone is one of it.
@@ -310,14 +369,16 @@ impl Reader<'_> {
         let (Some(before), Some(unit)) = (index.checked_sub(1).and_then(word), word(index)) else { return false };
         let next = word(index + 1);
         // "через год-два"
-        let goes_on = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-'));
+        let goes_on = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-'))
+            && (self.glued(index, index + 1) || word(index + 2).and_then(words::cardinal).is_some());
         // "Около часа ночи" is a time of day.
         if (unit.starts_with("час") || unit.starts_with("годин")) && next.is_some_and(passed_over::is_part_of_day)
         {
             return false;
         }
         let told = match before {
-            "через" | "спустя" => PASSING.contains(&unit),
+            "через" | "спустя" | "ровно" | "рівно" | "целый" | "целую" | "целое" | "целые" | "цілий" | "цілу"
+            | "ціле" => PASSING.contains(&unit),
             "за" => PASSING.contains(&unit) && next == Some("до"),
             "течение" | "протяжении" | "протягом" | "впродовж" | "упродовж" => {
                 LASTING.contains(&unit)
@@ -327,6 +388,7 @@ impl Reader<'_> {
                 // "До часа" may be a time of day, and "до метра" a distance from somewhere.
                 (LASTING.contains(&unit) || OF_ONE.contains(&unit))
                     && before != "до"
+                    && !(unit == "века" && matches!(before, "ниже" | "выше"))
                     && comparators::before(&self.lexemes, index).is_some()
             }
         };
@@ -343,17 +405,23 @@ impl Reader<'_> {
         more.then_some(next + 2)
     }
 
-    /// "двухдневный", "чотирирічна": a span inside an adjective.
+    /// "двухдневный", "чотирирічна": a span inside an adjective; "втроём", "удвох": people told in one word.
     pub(super) fn spanning(&self, index: usize) -> Option<Quantity> {
         let word = self.lexemes.get(index)?.word()?;
         if let Some((span, base)) = words::half_spans(word) {
             let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
             return Some(self.finish(index, index + 1, (span, span), Unit::Measure(base), comparator, span));
         }
+        if let Some(people) = words::together(word) {
+            return Some(self.finish(index, index + 1, (people, people), Unit::None, Comparator::Exact, 1.0));
+        }
         let (value, base, factor) = words::spanning(word)?;
         let span = value * factor;
         let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
-        Some(self.finish(index, index + 1, (span, span), unit, Comparator::Exact, factor))
+        // "Примерно двухмесячный", "более чем двухлетний"; "выше двухметрового забора" is as it stands.
+        let than = matches!(self.word_at(index.checked_sub(1)), Some("чем" | "ніж" | "як"));
+        let told = comparators::before(&self.lexemes, index).filter(|told| than || *told == Comparator::About);
+        Some(self.finish(index, index + 1, (span, span), unit, told.unwrap_or(Comparator::Exact), factor))
     }
 
     /// "с половиной", "and a half" behind a number: the index after it.

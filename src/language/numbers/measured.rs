@@ -61,8 +61,9 @@ impl Stated {
                 NaiveDate::from_ymd_opt(decade + 9, 12, 31)?,
             ));
         }
-        let parts: Vec<u32> = word.split('-').map(str::parse).collect::<Result<_, _>>().ok()?;
-        let year = |year: u32| i32::try_from(year).ok();
+        let (sign, rest) = word.strip_prefix('-').map_or((1, word), |rest| (-1, rest));
+        let parts: Vec<u32> = rest.split('-').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let year = |year: u32| Some(sign * i32::try_from(year).ok()?);
         match parts.as_slice() {
             [y, month] => dates::month_of(year(*y)?, *month).map(|(from, to)| Self::Date(from, to)),
             [y, month, day] => NaiveDate::from_ymd_opt(year(*y)?, *month, *day).map(|day| Self::Date(day, day)),
@@ -104,11 +105,16 @@ fn found(text: &str, language: &str) -> Vec<Stated> {
     let mut all: Vec<Stated> = quantities(text, Some(language)).iter().flat_map(stated).collect();
     for date in dates {
         let (from, to) = (date.start.year(), date.end.year());
+        let of_one_month = from == to && date.start.month() == date.end.month() && date.start < date.end;
+        let whole = dates::month_of(from, date.start.month()) == Some((date.start, date.end));
         if (date.start.ordinal(), date.end.month(), date.end.day()) == (1, 12, 31)
             && !(from % 10 == 0 && to == from + 9)
         {
             // The years of a period.
             all.extend([from, to].map(|year| year_of(f64::from(year))));
+        } else if of_one_month && !whole {
+            // "November 14–16, 2003": its first day and its last, as the table has them.
+            all.extend([date.start, date.end].map(|day| Stated::Date(day, day)));
         } else {
             all.push(Stated::Date(date.start, date.end));
         }

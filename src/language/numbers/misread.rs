@@ -27,7 +27,7 @@ fn told(text: &str) -> String {
     quantities(text, None).iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn all_told(rows: &[(&str, &str)]) {
+pub(super) fn all_told(rows: &[(&str, &str)]) {
     let misread: Vec<_> = rows.iter().filter(|(text, expected)| told(text) != *expected).collect();
     assert!(misread.is_empty(), "{:#?}", misread.iter().map(|row| (row, told(row.0))).collect::<Vec<_>>());
 }
@@ -218,5 +218,159 @@ fn not_only_one_is_no_count() {
         ("not only one victim but two", "2"),
         ("не только одна жертва", ""),
         ("he had only one tooth left", "1"),
+    ]);
+}
+
+#[test]
+fn letters_of_a_province_are_no_era() {
+    all_told(&[
+        ("In 2019 BC Ferries raised fares", "2019:y"),
+        ("In 2020 B.C. Premier John Horgan called", "2020:y"),
+        ("By 2021 BC had vaccinated", "2021:y"),
+        ("In 2000 BC Ferries raised fares", ""),
+        ("In 2000 BC the city was small", ""),
+        ("By 1274 BC Ramesses ruled", "-1274:y"),
+        ("In 1200 BC the city fell", "-1200:y"),
+        ("1500 BC Hydro workers", ""),
+        ("built in 2000 BC.", "-2000:y"),
+        ("built in 2000 B.C. The city", "-2000:y"),
+        ("from 2000 BC to 1500 BC", "-2000:y -1500:y"),
+        ("in 2500 BC Egypt", "-2500:y"),
+        ("в 1950 году до нашей эры Вавилон", "-1950:y"),
+        ("Socrates (c. 470–399 BC)", "~-470..-399:y"),
+    ]);
+}
+
+#[test]
+fn two_spans_of_two_things_are_not_added() {
+    all_told(&[
+        ("jailed for three years, six months of which were suspended", "36:month 6:month"),
+        ("jailed for four years and six months respectively", "48:month 6:month"),
+        ("five years, two months of them in hospital", "60:month 2:month"),
+        ("3 days, 5 hours of it", "259200:s 18000:s"),
+        ("Работал там 3 года, 2 месяца назад уволился", "36:month"),
+        ("5 лет, 6 месяцев из них условно", "60:month 6:month"),
+        ("получили соответственно 5 лет и 6 месяцев", "60:month 6:month"),
+        ("В больнице 2 дня, 3 часа в реанимации", "172800:s 10800:s"),
+        ("two hours, 15 minutes longer than planned", "7200:s 900:s"),
+        ("aged 4 years, 8 months", "56:month"),
+        ("three years, two months and five days", "38:month 432000:s"),
+        ("in 3 hours, 11 minutes he won", "11460:s"),
+    ]);
+}
+
+#[test]
+fn figures_in_brackets_are_years_only_of_a_count_or_a_reign() {
+    all_told(&[
+        ("Deaths have stayed flat in recent years (421–467).", "421..467"),
+        ("Число жалоб за последние годы (133-187)", "133..187"),
+        ("The Kings beat the Lakers (101-117).", "101..117"),
+        ("Queens residents (118–135)", "118..135"),
+        ("The kingdom's reserves (120–150)", "120..150"),
+        ("король привёл воинов (200–300)", "200..300"),
+        ("войска императора (210–350)", "210..350"),
+        ("many soldiers (500 to 700) in a kingdom", "500..700"),
+        ("The Emperor Heraclius (610–640)", "610..640:y"),
+        ("the reign of Trajan (198–217)", "198..217:y"),
+        ("император Аврелиан (270–275)", "270..275:y"),
+    ]);
+}
+
+#[test]
+fn a_dash_behind_a_decade_opens_a_count() {
+    all_told(&[
+        ("В 1990-е годы — 2050 жителей, сейчас 500.", "2050 500"),
+        ("В 1990-е — 2010 семей", "2010"),
+        ("In the 1990s – 1950 cars were sold.", "1950"),
+        ("В 1840-е — 1875 школ", "1875"),
+        ("the 1840s–1875", "1875:y"),
+        ("с 1840-х — 1875", "1875:y"),
+        ("from the 1840s to 1875", "1875:y"),
+        ("в 2010 учителей не хватало", "2010"),
+    ]);
+}
+
+#[test]
+fn centuries_of_cricket_and_of_things_last_nothing() {
+    all_told(&[
+        ("Firefighters saved 12 centuries-old manuscripts", "12"),
+        ("Four centuries-old churches burned down", "4"),
+        ("three decades-old buildings", "3"),
+        ("a four-centuries-old church", "4800:month"),
+        ("four centuries old", "4800:month"),
+        ("Two centuries from Root helped England", "2"),
+        ("England won after a century from Joe Root", ""),
+        ("after a century from now", "1200:month"),
+        ("Kohli's three centuries in the series", "3"),
+        ("three centuries in the Test", "3"),
+        ("three centuries in the making", "3600:month"),
+        ("England's three centuries of trade", "3600:month"),
+        ("ruled for two centuries from London", "2400:month"),
+        ("a century stand", ""),
+    ]);
+}
+
+#[test]
+fn a_word_that_begins_like_a_numbered_thing_is_none() {
+    all_told(&[
+        ("Эксперты указали 12.", "12"),
+        ("он указал 45, а не 50", "45 50"),
+        ("он закончил 12.", "12"),
+        ("главные 3 причины", "3"),
+        ("может стать 10 человек", "10"),
+        ("указ 12.", "12:id"),
+        ("по указу 12 от января", "12:id"),
+        ("законопроект 4117.", "4117:id"),
+        ("статьей 285 УК", "285:id"),
+        ("глава 5", "5:id"),
+        ("часть 2.", "2:id"),
+    ]);
+}
+
+#[test]
+fn hours_that_something_is_appointed_for_last() {
+    all_told(&[
+        ("Суд назначил арест на 15 часов.", "54000:s"),
+        ("Режим тишины назначен на 20 часов.", "72000:s"),
+        ("Перемир'я призначено на 12 годин", "43200:s"),
+        ("Заседание назначено на 15 часов.", ""),
+        ("Арест обжалован, заседание назначено на 15 часов.", ""),
+        ("Он работает там, а приём назначен на 10 часов", ""),
+        ("Начало работы назначено на 10 часов", ""),
+        ("назначено на сорок часов", "144000:s"),
+        ("назначено на двадцать часов", ""),
+    ]);
+}
+
+#[test]
+fn the_summer_is_no_year_and_one_colour_no_weight() {
+    all_told(&[
+        ("три летних месяца", "3:month"),
+        ("за 2 летних месяца", "2:month"),
+        ("два літні місяці", "2:month"),
+        ("три летних лагеря", "3"),
+        ("15 летний подросток", "180:month"),
+        ("15-летних подростков", "180:month"),
+        ("однотонный пиджак", ""),
+        ("стены были однотонными", ""),
+        ("двухтонный груз", "2000:kg"),
+    ]);
+}
+
+#[test]
+fn a_turn_may_be_done_and_a_name_may_have_a_number() {
+    all_told(&[
+        ("When the water hits 40 degrees turn the heat down", "40:°C"),
+        ("At 40 degrees then turn it", "40:°C"),
+        ("a 90 degrees turn", "90:°"),
+        ("several 90-degree turns", "90:°"),
+        ("Резолюция-1973", "1973:id"),
+        ("Волга-2010", "2010:id"),
+        ("ЗиЛ-1925", "1925:id"),
+        ("Boeing-1950", "1950:id"),
+        ("Full-1920", "1920:id"),
+        ("на ЧМ-2018", "2018:y"),
+        ("Expo-2020", "2020:y"),
+        ("«КиВиН-2017» в Сочи", "2017:y"),
     ]);
 }

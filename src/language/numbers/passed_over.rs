@@ -1,6 +1,6 @@
 //! Figures that say nothing of how many: times of day, telephone numbers, the marks of a list, days without a year.
 
-use super::{Reader, digits, units, words};
+use super::{Reader, dates, digits, units, words};
 use crate::language::lexer::{Kind, Lexeme};
 
 /// Words behind an hour: of the day, not of a span.
@@ -15,6 +15,39 @@ const OF_DAY: &[&str] = &["дня", "утра", "вечера", "ночи", "п�
 pub(super) fn is_part_of_day(word: &str) -> bool {
     OF_DAY.contains(&word)
 }
+
+/// "10.40", "9", "2130": what is an hour where letters behind it say in whose time.
+fn is_an_hour(digits: &str) -> bool {
+    let (hour, minute) = match (digits.split_once('.'), digits.len()) {
+        (Some((hour, minute)), _) => (hour, minute),
+        (None, 4) => digits.split_at_checked(2).unwrap_or_default(),
+        (None, _) => (digits, "00"),
+    };
+    let below = |part: &str, limit: u32| part.len() <= 2 && part.parse::<u32>().is_ok_and(|part| part <= limit);
+    below(hour, 24) && minute.len() == 2 && below(minute, 59)
+}
+
+/// What begins at an hour that a dash joins to it.
+const BEGINNINGS: &[&str] = &["начало", "старт", "открытие", "початок", "відкриття"];
+
+/// Beginnings of what is appointed for so many hours, and not for an hour of the day.
+const LASTING: &[&str] = &[
+    "арест",
+    "арешт",
+    "режим",
+    "перемир",
+    "тишин",
+    "тиші",
+    "лечени",
+    "лікуван",
+    "срок",
+    "строк",
+    "работы",
+    "робіт",
+    "роботи",
+];
+/// Lexemes before the hours among which it is looked for.
+const APPOINTED: usize = 7;
 
 /// Groups of a telephone number that are looked at.
 const MOST_GROUPS: usize = 8;
@@ -40,7 +73,11 @@ impl Reader<'_> {
                     || self.is_a_reference(index)
                     || self.is_told_again(index, lexeme)
                     || self.is_a_decade(index, lexeme)
-                    || self.is_before_christ(index);
+                    || self.is_before_christ(index)
+                    || self.is_one_of_them(index, lexeme)
+                    || self.is_an_offset(index)
+                    || self.names_a_round(index, lexeme)
+                    || self.is_a_day_of_a_list(index);
                 is_none.then_some(index + 1)
             })
     }
@@ -59,6 +96,9 @@ impl Reader<'_> {
         }
         let word = next.word()?;
         let hour = lexeme.integer();
+        if dates::names::is_a_zone(next.text) && is_an_hour(lexeme.text) {
+            return Some(index + 2);
+        }
         let spelled_out = matches!(word, "a" | "p")
             && self.lexemes.get(index + 2).is_some_and(|sign| sign.is_sign('.'))
             && self.lexemes.get(index + 3).and_then(Lexeme::word) == Some("m");
@@ -67,15 +107,121 @@ impl Reader<'_> {
         (HOURS_OF_DAY.contains(&word) || spelled_out || military || part_of_day).then_some(index + 2)
     }
 
+    /// "is 1 of the 7 books", "является 1 из самых известных": the pronoun, in digits.
+    fn is_one_of_them(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
+        let word = |at: Option<usize>| self.word_at(at);
+        let is = matches!(
+            word(index.checked_sub(1)),
+            Some(
+                "is" | "was"
+                    | "are"
+                    | "were"
+                    | "be"
+                    | "been"
+                    | "being"
+                    | "as"
+                    | "became"
+                    | "remains"
+                    | "является"
+                    | "стал"
+                    | "стала"
+                    | "стало"
+                    | "был"
+                    | "была"
+                    | "є"
+                    | "став"
+                    | "був"
+                    | "була"
+                    | "это"
+                    | "це"
+            )
+        );
+        let of = matches!(word(Some(index + 1)), Some("of" | "из" | "з" | "із"));
+        let them = matches!(
+            word(Some(index + 2)),
+            Some(
+                "the"
+                    | "his"
+                    | "her"
+                    | "their"
+                    | "its"
+                    | "our"
+                    | "my"
+                    | "these"
+                    | "those"
+                    | "many"
+                    | "самых"
+                    | "этих"
+                    | "тех"
+                    | "многих"
+                    | "лучших"
+                    | "своих"
+                    | "цих"
+                    | "тих"
+                    | "багатьох"
+                    | "кращих"
+                    | "своїх"
+            )
+        );
+        lexeme.text == "1" && is && of && them
+    }
+
+    /// "14 часов московского времени", "о 14 годині за київським часом", "14 часов мск": whose hour it is, from the index on.
+    fn is_of_a_zone(&self, index: usize) -> bool {
+        let word = |at: usize| self.word_at(Some(at));
+        if matches!(word(index), Some("мск" | "gmt" | "utc")) {
+            return true;
+        }
+        let joined = usize::from(matches!(word(index), Some("по" | "за")));
+        // "5 часов рабочего времени" is a span: places have other endings.
+        let of_a_place = word(index + joined).is_some_and(|place| {
+            ["ского", "скому", "ського", "ському", "ським"].iter().any(|ending| place.ends_with(ending))
+                || matches!(place, "местного" | "местному" | "місцевого" | "місцевим")
+        });
+        of_a_place && matches!(word(index + joined + 1), Some("времени" | "часу" | "часом"))
+    }
+
+    /// "намечено на 19 часов", "Начало туров — 13 часов".
+    fn is_appointed(&self, index: usize) -> bool {
+        let word = |steps: usize| self.word_at(index.checked_sub(steps));
+        let joint = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        let joined = joint.is_some_and(|joint| matches!(joint.kind, Kind::Sign('—' | '–' | '-' | ':')));
+        if joined && (2..=4).any(|steps| word(steps).is_some_and(|word| BEGINNINGS.contains(&word))) {
+            return true;
+        }
+        let appointed = |word: &str| ["намеч", "назнач", "признач"].iter().any(|known| word.starts_with(known));
+        // "Суд назначил арест на 15 часов"
+        let lasts = || {
+            let before = self.lexemes.get(index.saturating_sub(APPOINTED)..index).unwrap_or_default();
+            let ends = |lexeme: &Lexeme<'_>| matches!(lexeme.kind, Kind::Sign(',' | '.' | ';' | '!' | '?'));
+            let clause = before.rsplit(ends).next().unwrap_or_default();
+            let mut words = clause.iter().filter_map(Lexeme::word);
+            // "Начало работы назначено на 10 часов"
+            let begins = words.clone().any(|word| BEGINNINGS.contains(&word));
+            !begins && words.any(|word| LASTING.iter().any(|known| word.starts_with(known)))
+        };
+        word(1) == Some("на") && (2..=3).any(|steps| word(steps).is_some_and(appointed)) && !lasts()
+    }
+
     /// "в 12 часов 30 минут", "около 2 часов дня".
     pub(super) fn hour_of_day(&self, index: usize) -> Option<usize> {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
-        matches!(word(index + 1), Some("час" | "часа" | "часов" | "години" | "годині" | "година")).then_some(())?;
-        let at = index.checked_sub(1).and_then(word);
-        let part = |at: usize| word(at).is_some_and(|word| OF_DAY.contains(&word));
+        let plural = matches!(word(index + 1), Some("часов" | "годин" | "hours"));
+        let hour = self.lexemes.get(index).and_then(Lexeme::integer).map(f64::from);
+        let early = hour.or_else(|| word(index).and_then(words::cardinal)).is_none_or(|hour| hour <= 24.0);
         let minutes = self.lexemes.get(index + 2).is_some_and(Lexeme::is_number)
             && word(index + 3).is_some_and(|word| word.starts_with("минут") || word.starts_with("хвилин"));
         let end = index + 2 + 2 * usize::from(minutes);
+        if early
+            && (self.is_of_a_zone(end) && (plural || matches!(word(index + 1), Some("часа" | "години" | "час")))
+                || (plural && self.is_appointed(index)))
+        {
+            return Some(end);
+        }
+        matches!(word(index + 1), Some("час" | "часа" | "часов" | "часам" | "години" | "годині" | "година"))
+            .then_some(())?;
+        let at = index.checked_sub(1).and_then(word);
+        let part = |at: usize| word(at).is_some_and(|word| OF_DAY.contains(&word));
         let ukrainian = matches!(at, Some("о" | "об")) && word(index + 1) == Some("годині");
         (ukrainian || part(end) || (minutes && matches!(at, Some("в" | "к" | "о" | "об")))).then_some(end)
     }
@@ -92,6 +238,56 @@ impl Reader<'_> {
             .get(index.saturating_sub(6)..index)
             .is_some_and(|run| run.iter().filter_map(Lexeme::word).any(words::is_a_change));
         (begins && word(index + 1) == Some("до") && named && rises && !changes).then_some(index + 4)
+    }
+
+    /// "UTC+1", "МСК-2": by how much a time differs.
+    fn is_an_offset(&self, index: usize) -> bool {
+        let sign = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        let signed = sign.is_some_and(|sign| matches!(sign.kind, Kind::Sign('+' | '-' | '−' | '–')));
+        signed
+            && index.checked_sub(1).is_some_and(|sign| self.glued(sign, index))
+            && matches!(self.word_at(index.checked_sub(2)), Some("utc" | "gmt" | "мск" | "msk"))
+    }
+
+    /// "Round of 32", "the round of 16": one of a cup. "A round of 16 votes" counts them.
+    fn names_a_round(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
+        let teams = lexeme.integer().is_some_and(|teams| matches!(teams, 8 | 16 | 32 | 64 | 128));
+        let round = index.checked_sub(2).and_then(|at| self.lexemes.get(at));
+        let capital = round.is_some_and(|round| round.text == "Round");
+        let counts = self.word_at(Some(index + 1)).is_some_and(|word| word.ends_with('s') && word.is_ascii());
+        let the =
+            self.word_at(index.checked_sub(3)) == Some("the") && !(counts && self.counts_in_lower_case(index + 1));
+        teams
+            && self.word_at(index.checked_sub(1)) == Some("of")
+            && round.and_then(Lexeme::word) == Some("round")
+            && (capital || the)
+    }
+
+    /// "18, 23 и 26 января": a day whose month is told with the last of them.
+    pub(super) fn is_a_day_of_a_list(&self, index: usize) -> bool {
+        let day = |at: usize| {
+            let lexeme = self.lexemes.get(at).filter(|lexeme| lexeme.text.len() <= 2);
+            lexeme.and_then(Lexeme::integer).filter(|day| (1..=31).contains(day))
+        };
+        let month = |at: usize| {
+            self.lexemes.get(at).is_some_and(|lexeme| {
+                // "Between 5 and 10 may be".
+                let written = !lexeme.text.is_ascii() || lexeme.text.starts_with(char::is_uppercase);
+                written && lexeme.word().is_some_and(|word| dates::names::month(word).is_some())
+            })
+        };
+        let mut at = index;
+        while day(at).zip(day(at + 2)).is_some_and(|(earlier, later)| earlier < later) {
+            let Some(joint) = self.lexemes.get(at + 1) else { return false };
+            if matches!(joint.word(), Some("and" | "и" | "і" | "й" | "та")) {
+                return month(at + 3);
+            }
+            if !joint.is_sign(',') {
+                return false;
+            }
+            at += 2;
+        }
+        false
     }
 
     /// "24/7", "9/11", "1+1": figures with a meaning or none of their own.
@@ -143,10 +339,14 @@ impl Reader<'_> {
         tens && matches!(self.word_at(Some(next)), Some("годах" | "роках"))
     }
 
-    /// "57 BC": a year.
+    /// "57 BC": a year, or what may be one.
     fn is_before_christ(&self, index: usize) -> bool {
-        self.lexemes.get(index + 1).is_some_and(|era| matches!(era.text, "BC" | "BCE"))
-            && !self.counts_in_lower_case(index + 2)
+        let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        let year = self.lexemes.get(index).and_then(Lexeme::integer);
+        let mark = year.and_then(|year| dates::mark(&self.lexemes, index + 1, year, before));
+        let letters = self.lexemes.get(index + 1).is_some_and(|era| matches!(era.text, "BC" | "BCE"));
+        mark == Some(dates::Mark::Unclear)
+            || (letters && mark != Some(dates::Mark::Province) && !self.counts_in_lower_case(index + 2))
     }
 
     /// "1-800-948-4267", "(555) 123-4567", "8 (495) 123-45-67": three groups of digits or more, joined.

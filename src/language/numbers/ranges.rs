@@ -48,6 +48,7 @@ const SPREAD: &[&str] = &[
     "painted",
     "staged",
     "narrated",
+    "contested",
 ];
 const PARTS: &[&str] = &["chapters", "episodes", "seasons", "volumes", "acts", "rounds", "sessions"];
 
@@ -56,6 +57,23 @@ const RESULTS: &[&str] = &["record", "win", "victory", "loss", "defeat", "lead",
 
 /// What comes right before the figures of a result.
 const SCORED: &[&str] = &["счетом", "счете", "score", "scores", "won", "lost", "drew"];
+
+/// What is told like a result and is none: "масштаб — 1:5".
+const SCALES: &[&str] = &[
+    "scale",
+    "ratio",
+    "proportion",
+    "odds",
+    "масштаб",
+    "соотношени",
+    "пропорци",
+    "шанс",
+    "курс",
+    "вероятност",
+    "співвідношенн",
+    "пропорці",
+    "ймовірн",
+];
 
 /// One inch, metres.
 const INCH: f64 = 0.0254;
@@ -97,7 +115,8 @@ impl Reader<'_> {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
         let scored = |word: &str| word.starts_with("рахун") || SCORED.contains(&word);
         let joined = matches!(back(1), Some("of" | "by" | "with"));
-        let told = back(1).is_some_and(scored) || (joined && back(2).is_some_and(scored));
+        let told =
+            back(1).is_some_and(scored) || (joined && back(2).is_some_and(scored)) || self.is_a_closing_score(index);
         let glued = |at: usize| {
             self.lexemes.get(at).is_some_and(|sign| sign.is_sign(':'))
                 && self.glued(at - 1, at)
@@ -119,6 +138,22 @@ impl Reader<'_> {
         (told && colon).then(|| (vec![one(index, ours), one(index + 2, theirs)], index + 3))
     }
 
+    /// "Закончил начатое - 1:0.": a result behind a dash, with which its sentence ends. One figure is no minutes.
+    fn is_a_closing_score(&self, index: usize) -> bool {
+        let dash = index.checked_sub(1).filter(|at| {
+            self.lexemes.get(*at).is_some_and(|dash| matches!(dash.kind, Kind::Sign('-' | '–' | '—')))
+                && !self.glued(*at, index)
+        });
+        let scales = |at: usize| {
+            self.word_at(at.checked_sub(1)).is_some_and(|word| SCALES.iter().any(|known| word.starts_with(known)))
+        };
+        let short = self.lexemes.get(index + 2).is_some_and(|theirs| theirs.text.len() == 1);
+        let ends = self.lexemes.get(index + 3).is_none_or(|end| {
+            matches!(end.kind, Kind::Sign('.' | '!' | '?' | '…' | ';')) && !self.glued(index + 3, index + 4)
+        });
+        dash.is_some_and(|at| !scales(at)) && short && ends
+    }
+
     /// "Written over sixty years", "told over 59 chapters": what lasts through all of them, and not more than so many.
     pub(super) fn is_spread_over(&self, index: usize, stated: Stated) -> bool {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
@@ -133,7 +168,11 @@ impl Reader<'_> {
             let hours_of = behind == Some("of") && time.unit == Unit::Measure("s") && time.factor <= 3600.0;
             return !(hours_of || matches!(behind, Some("ago" | "earlier" | "before")));
         }
-        let parts = behind.is_some_and(|word| PARTS.contains(&word));
+        // "five, five-minute rounds"
+        let described = self.lexemes.get(stated.end).is_some_and(|sign| sign.is_sign(','))
+            && self.lexemes.get(stated.end + 2).is_some_and(|sign| sign.is_sign('-'));
+        let farther = self.word_at(Some(stated.end + 4)).filter(|_| described);
+        let parts = behind.or(farther).is_some_and(|word| PARTS.contains(&word));
         let joined = matches!(back(2), Some("in" | "for" | "of" | "than"));
         parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.contains(&word)))
     }
@@ -166,6 +205,10 @@ impl Reader<'_> {
     ) -> Option<(Vec<Quantity>, usize)> {
         let connector = self.connector(first.end);
         let joint = self.joint(index, connector)?;
+        // "Три дня — 18, 23 и 26 января": days of a month.
+        if self.is_a_day_of_a_list(connector + 1) {
+            return None;
+        }
         let (second_sign, start) = self.currency_before(connector + 1);
         let value = self.value(start).filter(|value| !value.ordinal)?;
         let (unit, end) = self.unit_after(value);
@@ -244,19 +287,6 @@ impl Reader<'_> {
         let dot = self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
         let found = units::Found { unit: Unit::Measure("m"), factor: INCH, offset: 0.0, taken: 1 };
         (self.word_at(Some(next)) == Some("in") && dot).then_some((found, next + 1))
-    }
-
-    /// "two years and eight months": one span.
-    pub(super) fn years_and_months(&self, index: usize, years: Stated) -> Option<(Vec<Quantity>, usize)> {
-        let twelve =
-            years.unit.filter(|unit| unit.unit == Unit::Measure("month") && (unit.factor - 12.0).abs() < 0.5)?;
-        matches!(self.word_at(Some(years.end)), Some("and" | "и" | "і" | "та")).then_some(())?;
-        let months = self.value(years.end + 1).filter(|months| !months.ordinal && months.amount < 12.0)?;
-        let (unit, end) = self.unit_after(months);
-        unit.filter(|unit| unit.unit == twelve.unit && (unit.factor - 1.0).abs() < 0.5)?;
-        let span = years.value.amount.mul_add(twelve.factor, months.amount);
-        let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
-        Some((vec![self.finish(index, end, (span, span), twelve.unit, comparator, 1.0)], end))
     }
 
     /// "6-foot-4", "5 ft 11 in": one height.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Unit;
+use super::{Unit, money};
 use crate::language::lexer::{Kind, Lexeme};
 
 /// Currency: code and words; a star ends a prefix.
@@ -45,10 +45,10 @@ const MEASURES: &str = "m 1000 km kilometer* kilometre* км километр* �
     s 604800 week weeks неделя недели неделю недель неделям неделями неделях тиждень тижні тижнів тижня\n\
     month 1 month months месяц месяца месяцев месяцам месяцами месяцах місяць місяця місяців місяці\n\
     month 12 year years yr yrs год года лет годам годами рік року роки років летн* літн* річн* годовал* літ\n\
-    month 12 летие летия летию летием річчя річчю річчям\n\
+    month 12 летие летия летию летием летий летиям летиями летиях річчя річчю річчям\n\
     month 12000 kyr\n\
     month 12000000 myr\n\
-    month 120 decade decades десятилети* десятиліт*\n\
+    month 120 decade decades десятилети* десятиліт* десятиріч*\n\
     m2 10000 ha hectare* га гектар*\n\
     m2 100 сотка сотки соток соткою сотках\n\
     m2 4046.8564224 acre acres акр*\n\
@@ -217,6 +217,10 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
         ("b", _) if !glued && first.text == "B" => return Some(Found::measure("B", 1.0, 1)),
         // "25 million MYR" are ringgit, "25 myr" years.
         ("myr", _) if first.text == "MYR" => return Some(Found::plain(Unit::Currency("MYR"), 1)),
+        // "7h15" is a time of day.
+        ("h", _) if first.text == "h" && !rest.get(1).is_some_and(|l| l.is_number() && l.start == first.end) => {
+            return Some(Found::measure("s", 3_600.0, 1));
+        }
         // "5G" is a name.
         ("g" | "г", _) if first.text.starts_with(char::is_uppercase) => return None,
         _ => {}
@@ -229,6 +233,9 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
 }
 
 fn currency_word(rest: &[Lexeme<'_>], word: &str) -> Option<Found> {
+    if let Some(code) = money::of_a_nation(rest) {
+        return Some(Found::plain(Unit::Currency(code), 2));
+    }
     // "100 US dollars", "100 долларов США".
     if matches!(word, "us" | "u") {
         let code = rest.get(1).and_then(Lexeme::word).and_then(|next| CURRENCY_WORDS.get(next))?;

@@ -161,8 +161,11 @@ pub(super) fn lone_scale(word: &str) -> Option<f64> {
 
 /// Adjectives between a number and its span: "два последних года", "three full days".
 pub(super) fn stands_before_a_span(word: &str) -> bool {
-    const BETWEEN: &str = " последних прошедших минувших ближайших следующих предыдущих полных целых рабочих календарных останніх \
-        минулих наступних повних last past next full whole consecutive straight more working additional ";
+    const BETWEEN: &str = " последних прошедших минувших ближайших следующих предыдущих полных целых рабочих календарных выходных \
+        праздничных учебных банковских летних зимних летние зимние последние ближайшие следующие полные целые рабочие календарные выходные \
+        учебные останніх минулих наступних повних робочих календарних вихідних святкових навчальних банківських літніх зимових літні зимові \
+        останні наступні повні робочі календарні вихідні навчальні last past next full whole consecutive straight more \
+        working additional business school trading calendar summer winter ";
     BETWEEN.contains(&format!(" {word} "))
 }
 
@@ -171,9 +174,17 @@ pub(super) fn half_spans(word: &str) -> Option<(f64, &'static str)> {
     match word {
         "полчаса" | "получаса" | "півгодини" => Some((1_800.0, "s")),
         "полгода" | "полугода" | "півроку" => Some((6.0, "month")),
+        "полвека" | "полувека" | "півстоліття" | "півсторіччя" => {
+            Some((600.0, "month"))
+        }
         "полминуты" | "півхвилини" => Some((30.0, "s")),
         _ => None,
     }
+}
+
+/// "Летних", "літні": of the summer, where no hyphen joins it to a number ("три летних лагеря").
+pub(super) fn is_of_the_summer(word: &str) -> bool {
+    matches!(word, "летних" | "летние" | "летним" | "летними" | "літніх" | "літні" | "літнім" | "літніми")
 }
 
 /// How often: "twice", "трижды".
@@ -183,6 +194,19 @@ pub(super) fn times(word: &str) -> Option<f64> {
         "thrice" | "трижды" | "тричі" => Some(3.0),
         _ => None,
     }
+}
+
+/// How many do it together: "вдвоём", "втрьох".
+pub(super) fn together(word: &str) -> Option<f64> {
+    Some(match word {
+        "вдвоем" | "вдвох" | "удвох" => 2.0,
+        "втроем" | "втрьох" | "утрьох" => 3.0,
+        "вчетвером" | "вчотирьох" | "учотирьох" => 4.0,
+        "впятером" | "вп'ятьох" | "уп'ятьох" => 5.0,
+        "вшестером" | "вшістьох" | "ушістьох" => 6.0,
+        "всемером" => 7.0,
+        _ => return None,
+    })
 }
 
 /// What a word after a number multiplies it by.
@@ -244,6 +268,17 @@ const SPANS: &[(&str, &str, f64)] = &[
     ("метров", "m", 1.0),
     ("километров", "m", 1000.0),
     ("кілометров", "m", 1000.0),
+    ("сантиметров", "m", 0.01),
+    ("миллиметров", "m", 0.001),
+    ("міліметров", "m", 0.001),
+    ("дюймов", "m", 0.0254),
+    ("тонн", "kg", 1000.0),
+    ("килограммов", "kg", 1.0),
+    ("кілограмов", "kg", 1.0),
+    ("граммов", "kg", 0.001),
+    ("грамов", "kg", 0.001),
+    ("литров", "l", 1.0),
+    ("літров", "l", 1.0),
     ("процентн", "%", 1.0),
     ("відсотков", "%", 1.0),
 ];
@@ -287,11 +322,24 @@ fn joined(number: &str) -> Option<f64> {
 /// "двухдневный", "чотирирічна": the number, the base unit, and what one of it is worth there.
 pub(super) fn spanning(word: &str) -> Option<(f64, &'static str, f64)> {
     SPANS.iter().find_map(|(span, base, factor)| {
-        let (number, ending) = word.split_once(span)?;
+        // "Однотонный" is of one colour.
+        let (number, ending) = word.split_once(span).filter(|(number, _)| !(*span == "тонн" && *number == "одно"))?;
         let declined = (1..=3).contains(&ending.chars().count());
         // "Годовалый" is of one year.
         let value = if number.is_empty() && *span == "годовал" { Some(1.0) } else { joined(number) };
         value.filter(|_| declined).map(|value| (value, *base, *factor))
+    })
+}
+
+/// Endings of the adjectives behind a number and a hyphen; "24-часов" and "300-тонн" are none.
+const ADJECTIVES: &str =
+    " ый ий ой ая ое ого ому ым ом ую ые ых ыми яя ее его ему юю ей ие их ими ої ій им ім а е у ою і ";
+
+/// "1600-километрового", "15-дневный": the base unit of the adjective behind the hyphen, and what one is worth there.
+pub(super) fn measure_of_an_adjective(word: &str) -> Option<(&'static str, f64)> {
+    SPANS.iter().find_map(|(span, base, factor)| {
+        let ending = word.strip_prefix(span)?;
+        (!ending.is_empty() && ADJECTIVES.contains(&format!(" {ending} "))).then_some((*base, *factor))
     })
 }
 
