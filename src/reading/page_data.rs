@@ -41,7 +41,7 @@ pub(super) fn read(document: &Document, title: &str) -> Option<Vec<String>> {
     }
     let mut texts = Vec::new();
     let mut rows = String::new();
-    for script in document.select("script:not([src])").iter() {
+    for script in &document.select("script:not([src])") {
         let kind = script.attr("type").unwrap_or_default().to_ascii_lowercase();
         let content = script.text();
         // JSON-LD is read as markup elsewhere.
@@ -223,7 +223,7 @@ fn keep(text: &str, key: &str, texts: &mut Vec<String>) {
         texts.push(text.to_owned());
     } else if is_body() && !text.contains(['{', '}']) {
         let plain = html_escape::encode_text(text);
-        texts.push(plain.split('\n').map(|line| format!("<p>{line}</p>")).collect());
+        texts.push(format!("<p>{}</p>", plain.replace('\n', "</p><p>")));
     }
 }
 
@@ -258,16 +258,13 @@ mod tests {
     fn pushed_rows_are_joined_and_read_by_their_length() {
         let text = html();
         let rows = format!("1:\"$Sreact.fragment\"\n24:T{:x},{text}25:[\"$\",\"p\",null,{{}}]\n", text.len());
-        let half = rows.len() / 2;
+        let (head, tail) = rows.split_at(rows.len() / 2);
         let push = |part: &str| format!("<script>self.__next_f.push({})</script>", serde_json::json!([1, part]));
-        let scripts = format!(
-            "<script>(self.__next_f=self.__next_f||[]).push([0])</script>{}{}",
-            push(&rows[..half]),
-            push(&rows[half..])
-        );
+        let scripts =
+            format!("<script>(self.__next_f=self.__next_f||[]).push([0])</script>{}{}", push(head), push(tail));
         let paragraphs = found(&scripts);
         assert_eq!(paragraphs.len(), 3, "{paragraphs:?}");
-        assert!(!paragraphs.concat().contains("$"), "{paragraphs:?}");
+        assert!(!paragraphs.concat().contains('$'), "{paragraphs:?}");
     }
 
     #[test]
@@ -277,7 +274,7 @@ mod tests {
         let data = serde_json::json!({"article": {"parts": parts}});
         let paragraphs = found(&format!("<script>var a = 1; window.__STATE__ = {data}; go();</script>"));
         assert_eq!(paragraphs.len(), 6, "{paragraphs:?}");
-        let quoted = serde_json::Value::String(data.to_string());
+        let quoted = Value::String(data.to_string());
         assert_eq!(found(&format!("<script>window.__STATE__ = JSON.parse({quoted}) || {{}};</script>")).len(), 6);
     }
 
