@@ -133,7 +133,9 @@ fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[&str]) -> O
             _ => headline.or(name.filter(|name| tag.contains(name.as_str()))),
         }
     });
-    let headline = headline.or_else(|| page.meta(&["headline"]).map(str::to_owned));
+    // A teaser may carry one too.
+    let named = page.meta(&["headline"]).filter(|headline| letters(tag).contains(&letters(headline)));
+    let headline = headline.or_else(|| named.map(str::to_owned));
     let headline = headline.map(|title| without_site(&title, names));
     let stated =
         page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));

@@ -52,9 +52,6 @@ pub use passages::{own_passages, passages};
 /// Bytes of a page that are read; the rest is dropped. News pages are 0.03–2 MB, and the article is never at the end.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// A page with fewer characters of text has no article of its own: a script may draw it.
-const BARE: usize = 160;
-
 /// How the main text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
@@ -144,8 +141,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     };
     let mut judged = judge(&main.paragraphs);
     // What is seen decides first: a wall or an error page may carry another page's text in its data.
-    if page_data::length(&main.paragraphs) < BARE
-        && matches!(judged, None | Some(Junk::Empty | Junk::TooShort | Junk::ScriptOnly))
+    if matches!(judged, Some(Junk::Empty | Junk::TooShort | Junk::ScriptOnly))
         && let Some(paragraphs) = page_data::read(&document, stated.title.as_deref().unwrap_or_default())
     {
         main = main_text::MainText::of_data(paragraphs);

@@ -5,7 +5,7 @@
 //! The data holds more than the article: teasers, comments, terms. A text counts only where it has the words of the
 //! page's title.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use dom_query::Document;
@@ -18,8 +18,10 @@ use super::{frame, nesting, outline};
 const LEAST: usize = 300;
 /// Bytes. A longer text is no article.
 const MOST: usize = 400_000;
-/// Texts weighed, the longest first.
-const MAX_WEIGHED: usize = 4;
+/// Bytes of one script that are read as JSON: what it becomes is many times as large.
+const MAX_SCRIPT: usize = 1_000_000;
+/// Texts asked whether they are about the title, the longest first.
+const MAX_ASKED: usize = 40;
 /// Deeper data is no article.
 const MAX_DEPTH: usize = 60;
 /// Assignments tried in one script.
@@ -28,51 +30,53 @@ const MAX_ASSIGNED: usize = 40;
 const MAX_ROWS: usize = 20_000;
 /// What a title of fewer words shares with a text is chance.
 const LEAST_WORDS: usize = 3;
+/// Words of a title that are looked for.
+const MAX_WORDS: usize = 40;
+/// Shorter words of an alphabet are mostly those that every text has.
+const LEAST_LETTERS: usize = 5;
 /// Letters of a word that are compared: endings differ.
 const STEM: usize = 5;
 
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w\]]\s*=\s*[{\[]").ok());
 
-/// The paragraphs of the longest text in the page's data that is about `title`; none where there is no such text.
+/// The paragraphs of the text in the page's data that has most of the words of `title`, half of them at least; none
+/// where there is no such text.
 pub(super) fn read(document: &Document, title: &str) -> Option<Vec<String>> {
-    let words = stems(title);
-    if words.len() < LEAST_WORDS {
+    let words = Words::of(title);
+    if words.count() < LEAST_WORDS {
         return None;
     }
-    let mut texts = Vec::new();
+    let mut data = Data::default();
     let mut rows = String::new();
     for script in &document.select("script:not([src])") {
         let kind = script.attr("type").unwrap_or_default().to_ascii_lowercase();
         let content = script.text();
         // JSON-LD is read as markup elsewhere.
-        if kind.contains("ld+json") {
+        if kind.contains("ld+json") || content.len() < LEAST.min(12) || content.len() > MAX_SCRIPT {
             continue;
         }
         if kind.contains("json") {
             if let Ok(value) = serde_json::from_str::<Value>(&content) {
-                collect(&value, "", MAX_DEPTH, &mut texts);
+                data.collect(&value, "", MAX_DEPTH);
             }
         } else if content.contains("__next_f") {
             pushed(&content, &mut rows);
         } else if content.len() >= LEAST {
             for value in assigned(&content) {
-                collect(&value, "", MAX_DEPTH, &mut texts);
+                data.collect(&value, "", MAX_DEPTH);
             }
         }
     }
-    of_rows(&rows, &mut texts);
-    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    texts
-        .iter()
-        .filter(|text| is_about(text, &words))
-        .take(MAX_WEIGHED)
-        .map(|html| article(html))
-        .max_by_key(|paragraphs| length(paragraphs))
-        .filter(|paragraphs| length(paragraphs) >= LEAST)
+    data.rows(&rows);
+    data.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let asked = data.texts.iter().take(MAX_ASKED).map(|text| (words.held_by(text), text));
+    // The first of equals is the longest.
+    let (held, text) = asked.rev().max_by_key(|(held, _)| *held)?;
+    Some(article(text)).filter(|paragraphs| held * 2 >= words.count() && length(paragraphs) >= LEAST)
 }
 
 /// Characters in all.
-pub(super) fn length(paragraphs: &[String]) -> usize {
+fn length(paragraphs: &[String]) -> usize {
     paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum()
 }
 
@@ -83,20 +87,50 @@ fn article(html: &str) -> Vec<String> {
     frame::article(&mut outline::read(&document), None)
 }
 
-/// The beginnings of the words, in lower case; words of one or two letters are none where the script has longer ones.
-fn stems(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.len() > 3)
-        .map(|word| word.chars().take(STEM).flat_map(char::to_lowercase).collect())
-        .collect()
+/// The words of a title.
+#[derive(Default)]
+struct Words {
+    /// Of alphabets: the first letters of the longer words, in lower case.
+    stems: HashSet<String>,
+    /// Of Chinese, Japanese, Korean and Thai: pairs of characters, since words stand without spaces or carry endings.
+    pairs: HashSet<String>,
 }
 
-/// Half of the title's words stand in it.
-fn is_about(text: &str, title: &HashSet<String>) -> bool {
-    let held = stems(text);
-    // Scripts without spaces between words: there the title's pieces are looked for as they are.
-    let holds = |stem: &&String| held.contains(*stem) || (!stem.is_ascii() && text.contains(stem.as_str()));
-    title.iter().filter(holds).count() * 2 >= title.len()
+impl Words {
+    fn of(title: &str) -> Self {
+        let mut words = Self::default();
+        let pieces = title.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty());
+        for piece in pieces.take(MAX_WORDS) {
+            if piece.chars().all(is_of_an_alphabet) {
+                words.stems.extend(stem(piece));
+            } else {
+                let letters: Vec<char> = piece.chars().take(MAX_WORDS).collect();
+                words.pairs.extend(letters.chunks_exact(2).map(|pair| pair.iter().collect::<String>()));
+            }
+        }
+        words
+    }
+
+    fn count(&self) -> usize {
+        self.stems.len() + self.pairs.len()
+    }
+
+    /// How many of them stand in the text.
+    fn held_by(&self, text: &str) -> usize {
+        let theirs: HashSet<String> = text.split(|c: char| !c.is_alphanumeric()).filter_map(stem).collect();
+        self.stems.intersection(&theirs).count() + self.pairs.iter().filter(|pair| text.contains(pair.as_str())).count()
+    }
+}
+
+/// Letters of scripts that part their words, and digits.
+fn is_of_an_alphabet(c: char) -> bool {
+    (c as u32) < 0x0e00
+}
+
+/// The beginning of a word that is long enough to say something.
+fn stem(word: &str) -> Option<String> {
+    let is_long = word.chars().nth(LEAST_LETTERS - 1).is_some();
+    is_long.then(|| word.chars().take(STEM).flat_map(char::to_lowercase).collect())
 }
 
 /// Adds the texts of `self.__next_f.push([1,"…"])` to the rows.
@@ -125,24 +159,86 @@ fn assigned(script: &str) -> Vec<Value> {
     plain.chain(quoted).collect()
 }
 
-/// Rows of Next.js: texts as they are, and those within JSON.
-fn of_rows(rows: &str, texts: &mut Vec<String>) {
-    let mut rest = rows;
-    for _ in 0..MAX_ROWS {
-        let Some((id, after)) = rest.split_once(':') else { return };
-        let is_row = !id.is_empty() && id.trim().chars().all(|c| c.is_ascii_hexdigit());
-        if let Some((size, text)) = sized(after).filter(|_| is_row)
-            && let (Some(held), Some(following)) = (text.get(..size), text.get(size..))
-        {
-            keep(held, "", texts);
+/// Texts that may be the article.
+#[derive(Default)]
+struct Data {
+    texts: Vec<String>,
+    /// Long texts of Next.js, by the id under which its data name them (`"$24"`).
+    named: HashMap<String, String>,
+}
+
+impl Data {
+    /// Rows of Next.js: the long texts first, then the data that say what they are.
+    fn rows(&mut self, rows: &str) {
+        let mut lines = Vec::new();
+        let mut rest = rows;
+        for _ in 0..MAX_ROWS {
+            let Some((id, after)) = rest.split_once(':') else { break };
+            let id = id.trim();
+            let is_row = !id.is_empty() && id.chars().all(|c| c.is_ascii_hexdigit());
+            if let Some((size, text)) = sized(after).filter(|_| is_row)
+                && let (Some(held), Some(following)) = (text.get(..size), text.get(size..))
+            {
+                self.named.insert(format!("${id}"), held.to_owned());
+                rest = following;
+                continue;
+            }
+            // A row that is not understood is left at its line's end.
+            let (line, following) = after.split_once('\n').unwrap_or((after, ""));
             rest = following;
-            continue;
+            if is_row {
+                lines.push(line);
+            }
         }
-        // A row that is not understood is left at its line's end.
-        let (line, following) = after.split_once('\n').unwrap_or((after, ""));
-        rest = following;
-        if is_row && let Ok(value) = serde_json::from_str::<Value>(line) {
-            collect(&value, "", MAX_DEPTH, texts);
+        for value in lines.into_iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            self.collect(&value, "", MAX_DEPTH);
+        }
+    }
+
+    /// Every text within `value` that may be an article.
+    fn collect(&mut self, value: &Value, key: &str, depth: usize) {
+        if depth == 0 {
+            return;
+        }
+        match value {
+            // A text is told of once; who names it again means the same.
+            Value::String(text) => match self.named.remove(text) {
+                Some(text) => self.keep(&text, key),
+                None => self.keep(text, key),
+            },
+            Value::Array(items) => {
+                let plain: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                if plain.len() >= 3 && is_body(key) {
+                    self.keep(&plain.join("\n"), key);
+                    return;
+                }
+                let parts: Vec<&str> = items.iter().filter_map(part).collect();
+                if parts.len() >= 3 {
+                    self.keep(&format!("<p>{}</p>", parts.join("</p><p>")), "");
+                }
+                for item in items {
+                    self.collect(item, key, depth - 1);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields.iter().filter(|(name, _)| !is_beside(name)) {
+                    self.collect(field, name, depth - 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps paragraphs of markup, and plain text under a name that says so.
+    fn keep(&mut self, text: &str, key: &str) {
+        if text.len() < LEAST || text.len() > MOST {
+            return;
+        }
+        if text.matches("<p>").count() + text.matches("<p ").count() >= 2 {
+            self.texts.push(text.to_owned());
+        } else if is_body(key) && !text.contains(['{', '}']) {
+            let plain = html_escape::encode_text(text);
+            self.texts.push(format!("<p>{}</p>", plain.replace('\n', "</p><p>")));
         }
     }
 }
@@ -155,38 +251,19 @@ fn sized(row: &str) -> Option<(usize, &str)> {
     Some((usize::from_str_radix(row.get(..comma)?, 16).ok()?, row.get(comma + 1..)?))
 }
 
-/// Every text within `value` that may be an article.
-fn collect(value: &Value, key: &str, depth: usize, texts: &mut Vec<String>) {
-    if depth == 0 {
-        return;
-    }
-    match value {
-        Value::String(text) => keep(text, key, texts),
-        Value::Array(items) => {
-            let parts: Vec<&str> = items.iter().filter_map(part).collect();
-            if parts.len() >= 3 {
-                keep(&format!("<p>{}</p>", parts.join("</p><p>")), "", texts);
-            }
-            for item in items {
-                collect(item, key, depth - 1, texts);
-            }
-        }
-        Value::Object(fields) => {
-            for (name, field) in fields.iter().filter(|(name, _)| !is_beside(name)) {
-                collect(field, name, depth - 1, texts);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// What stands beside an article in a page's data.
 fn is_beside(key: &str) -> bool {
-    const MARKS: [&str; 11] = [
+    const MARKS: [&str; 17] = [
         "comment",
         "related",
         "recommend",
         "popular",
+        "latest",
+        "trending",
+        "sidebar",
+        "readnext",
+        "teaser",
+        "suggest",
         "consent",
         "cookie",
         "privacy",
@@ -199,32 +276,26 @@ fn is_beside(key: &str) -> bool {
     MARKS.iter().any(|mark| key.contains(mark))
 }
 
-/// The text of one part of an article that is kept in parts: `{"type": "paragraph", "text": "…"}`.
-fn part(item: &Value) -> Option<&str> {
-    const KINDS: [&str; 8] =
-        ["p", "paragraph", "text", "html", "richtext", "rich_text", "paragraphblock", "core/paragraph"];
-    const OF_A_CARD: [&str; 5] = ["title", "headline", "url", "slug", "author"];
-    let kind = ["type", "__typename", "_type", "kind", "component"].iter().find_map(|key| item.get(*key)?.as_str())?;
-    let text = ["text", "content", "html", "value", "body"].iter().find_map(|key| item.get(*key)?.as_str())?;
-    let is_text = KINDS.contains(&kind.to_lowercase().as_str());
-    (is_text && OF_A_CARD.iter().all(|key| item.get(*key).is_none())).then_some(text)
+/// Names of an article's text.
+fn is_body(key: &str) -> bool {
+    let key = key.to_lowercase();
+    matches!(key.as_str(), "body" | "articlebody" | "content" | "text" | "fulltext" | "full_text" | "maintext")
 }
 
-/// Keeps paragraphs of markup, and plain text under a name that says so.
-fn keep(text: &str, key: &str, texts: &mut Vec<String>) {
-    if text.len() < LEAST || text.len() > MOST {
-        return;
-    }
-    let is_body = || {
-        let key = key.to_lowercase();
-        matches!(key.as_str(), "body" | "articlebody" | "content" | "text" | "fulltext" | "full_text" | "maintext")
+/// The text of one part of an article that is kept in parts: `{"type": "paragraph", "text": "…"}`.
+fn part(item: &Value) -> Option<&str> {
+    const KINDS: [&str; 7] = ["p", "paragraph", "html", "richtext", "rich_text", "paragraphblock", "core/paragraph"];
+    const OF_A_CARD: [&str; 5] = ["title", "headline", "url", "slug", "author"];
+    let kind = ["type", "__typename", "_type", "kind", "component"].iter().find_map(|key| item.get(*key)?.as_str())?;
+    let kind = kind.to_lowercase();
+    let of = |keys: &[&str]| keys.iter().find_map(|key| item.get(*key)?.as_str());
+    // `{"type": "text", "text": …}` is a piece of a line; under `content` it is a paragraph.
+    let text = match kind.as_str() {
+        "text" => of(&["content", "html"])?,
+        kind if KINDS.contains(&kind) => of(&["text", "content", "html", "value", "body"])?,
+        _ => return None,
     };
-    if text.matches("<p>").count() + text.matches("<p ").count() >= 2 {
-        texts.push(text.to_owned());
-    } else if is_body() && !text.contains(['{', '}']) {
-        let plain = html_escape::encode_text(text);
-        texts.push(format!("<p>{}</p>", plain.replace('\n', "</p><p>")));
-    }
+    OF_A_CARD.iter().all(|key| item.get(*key).is_none()).then_some(text)
 }
 
 #[cfg(test)]
@@ -256,8 +327,12 @@ mod tests {
 
     #[test]
     fn pushed_rows_are_joined_and_read_by_their_length() {
-        let text = html();
-        let rows = format!("1:\"$Sreact.fragment\"\n24:T{:x},{text}25:[\"$\",\"p\",null,{{}}]\n", text.len());
+        let (text, other) = (html(), html().repeat(3));
+        let rows = format!(
+            "1:\"$Sreact.fragment\"\n25:[\"$\",\"p\",null,{{\"story\":\"$24\",\"related\":\"$26\"}}]\n24:T{0:x},{text}26:T{1:x},{other}",
+            text.len(),
+            other.len()
+        );
         let (head, tail) = rows.split_at(rows.len() / 2);
         let push = |part: &str| format!("<script>self.__next_f.push({})</script>", serde_json::json!([1, part]));
         let scripts =
@@ -289,6 +364,10 @@ mod tests {
         let terms = "<p>Your data are processed by our partners as the law allows it, and never sold.</p>".repeat(9);
         assert!(found(&state("body", terms)).is_empty());
         assert!(read(&page(&state("body", html())), "404").is_none());
+        assert!(read(&page(&state("body", html())), "What this will mean for those with time to spare").is_none());
+        let chinese = "<p>北京市政府周二决定，明年春天开始建设新的跨河大桥，工程预计三年完成。</p>".repeat(14);
+        assert!(read(&page(&state("body", chinese.clone())), "北京市政府决定明年春天建设跨河大桥").is_some());
+        assert!(read(&page(&state("body", chinese)), "法院宣判一名前官员有期徒刑十年").is_none());
         let linked = state("body", html()).replace("application/json", "application/ld+json");
         assert!(found(&linked).is_empty());
     }
@@ -296,6 +375,10 @@ mod tests {
     #[test]
     fn hostile_rows_and_markup_cost_little() {
         let started = std::time::Instant::now();
+        let title = (0..90_000).map(|n| n.to_string()).collect::<Vec<String>>().join(" слово");
+        let other = format!("<p>{0}</p><p>{0}</p>", "совсем другое ".repeat(6_000));
+        let data = serde_json::json!({"a": [&other, &other, &other, &other]});
+        assert!(read(&page(&format!("<script type=application/json>{data}</script>")), &title).is_none());
         for row in ["1:T0,", "1:T\n", "1:", ":\n", "a:T5,"] {
             let rows = row.repeat(800_000 / row.len());
             assert!(
