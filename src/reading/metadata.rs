@@ -134,7 +134,10 @@ fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[&str]) -> O
         }
     });
     // A teaser may carry one too.
-    let named = page.meta(&["headline"]).filter(|headline| letters(tag).contains(&letters(headline)));
+    let named = page.meta(&["headline"]).filter(|headline| {
+        let letters_of_it = letters(headline);
+        !letters_of_it.is_empty() && letters(tag).contains(&letters_of_it)
+    });
     let headline = headline.or_else(|| named.map(str::to_owned));
     let headline = headline.map(|title| without_site(&title, names));
     let stated =

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::{frame, nesting, outline};
 
-/// Characters. A shorter text may be anything: a teaser, a notice, a comment.
+/// Characters of the text that is taken, and bytes of what is looked at for it. A shorter text may be anything: a teaser, a
+/// notice, a comment.
 const LEAST: usize = 300;
 /// Bytes. A longer text is no article.
 const MOST: usize = 400_000;
@@ -52,7 +53,7 @@ pub(super) fn read(document: &Document, title: &str) -> Option<Vec<String>> {
         let kind = script.attr("type").unwrap_or_default().to_ascii_lowercase();
         let content = script.text();
         // JSON-LD is read as markup elsewhere.
-        if kind.contains("ld+json") || content.len() < LEAST.min(12) || content.len() > MAX_SCRIPT {
+        if kind.contains("ld+json") || content.len() > MAX_SCRIPT {
             continue;
         }
         if kind.contains("json") {
@@ -122,9 +123,10 @@ impl Words {
     }
 }
 
-/// Letters of scripts that part their words, and digits.
+/// Whether a letter is of a script whose words can be told apart and compared by their beginnings: all but Thai, Lao, Hangul,
+/// kana and Han.
 fn is_of_an_alphabet(c: char) -> bool {
-    (c as u32) < 0x0e00
+    !matches!(u32::from(c), 0x0e00..=0x0eff | 0x1100..=0x11ff | 0x2e80..=0xd7ff | 0xf900..=0xfaff | 0x2_0000..)
 }
 
 /// The beginning of a word that is long enough to say something.
@@ -368,6 +370,9 @@ mod tests {
         let chinese = "<p>北京市政府周二决定，明年春天开始建设新的跨河大桥，工程预计三年完成。</p>".repeat(14);
         assert!(read(&page(&state("body", chinese.clone())), "北京市政府决定明年春天建设跨河大桥").is_some());
         assert!(read(&page(&state("body", chinese)), "法院宣判一名前官员有期徒刑十年").is_none());
+        let vietnamese = "<p>Chính quyền thành phố quyết định xây dựng cây cầu mới vào mùa xuân năm sau.</p>".repeat(9);
+        let title = "CHÍNH QUYỀN THÀNH PHỐ QUYẾT ĐỊNH xây cầu";
+        assert!(read(&page(&state("body", vietnamese)), title).is_some());
         let linked = state("body", html()).replace("application/json", "application/ld+json");
         assert!(found(&linked).is_empty());
     }

@@ -2,10 +2,12 @@
 
     python -m stance.written --written written --sets SETS_FOLDER            # is any of them too near a set that is measured?
     python -m stance.written --written written --build BUILD_FOLDER --out BUILD_FOLDER [--old 1.0]
+    python -m stance.written --written written --model MODEL_FOLDER --files climate8 climate9   # how many it reads rightly
 
 A file holds one subject matter, a line one passage with claims (`p`) or one claim with passages (`h`), under `e`, `n` and `c` what
 the passage entails, leaves open, contradicts. Every tenth line is kept out of training. The second command writes a build of
-these pairs and as many old ones (`--old` times as many), drawn from the student's of BUILD_FOLDER.
+these pairs and as many old ones (`--old` times as many), drawn from the student's of BUILD_FOLDER. The third has a model answer all
+pairs of some files, those held out too. `--files` names the files that count in each.
 """
 
 from __future__ import annotations
@@ -40,11 +42,17 @@ def pairs_of(line: str, name: str) -> list[Pair]:
     return found
 
 
-def read_written(folder: Path) -> tuple[list[Pair], list[Pair]]:
-    """The pairs to train on, and those held out."""
+def read_written(folder: Path, files: list[str] | None = None) -> tuple[list[Pair], list[Pair]]:
+    """The pairs to train on, and those held out: of all files, or of those named (without their ending)."""
     kept: list[Pair] = []
     held: list[Pair] = []
-    for path in sorted(folder.glob("*.jsonl")):
+    there = sorted(folder.glob("*.jsonl"))
+    missing = set(files or ()) - {path.stem for path in there}
+    if missing:
+        raise SystemExit(f"not in {folder}: {', '.join(sorted(missing))}")
+    for path in there:
+        if files and path.stem not in files:
+            continue
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
         for number, line in enumerate(lines, 1):
             (held if number % HELD_OUT == 0 else kept).extend(pairs_of(line, f"{path.stem}/{number}"))
@@ -92,9 +100,29 @@ def onward(written: list[Pair], old: list[Pair], share: float, rng: random.Rando
     return chosen
 
 
+def accuracy(model: Path, pairs: list[Pair]) -> float:
+    """Share that a model reads as they are labelled; the daemon's folder with its calibration, a trained one by its logits."""
+    import tomllib
+
+    import torch
+
+    from .calibrate import Calibration
+    from .evaluate import all_logits
+
+    manifest = model / "model.toml"
+    calibration = Calibration()
+    if manifest.exists():
+        stated = tomllib.loads(manifest.read_text(encoding="utf-8"))
+        calibration = Calibration(stated["temperature"], stated["bias"])
+    truth = torch.tensor([LABELS.index(pair.label) for pair in pairs])
+    return (calibration.probabilities(all_logits(model, pairs)).argmax(1) == truth).float().mean().item()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--written", type=Path, required=True)
+    parser.add_argument("--files", nargs="+", help="only these files, without their ending")
+    parser.add_argument("--model", type=Path, help="how many of the pairs this model reads rightly")
     parser.add_argument("--sets", type=Path, help="list what stands too near a labelled set")
     parser.add_argument("--build", type=Path, help="folder of the student's pairs that stance.build wrote")
     parser.add_argument("--out", type=Path, help="folder to write the build to")
@@ -103,13 +131,15 @@ def main() -> None:
     arguments = parser.parse_args()
     if (arguments.build is None) != (arguments.out is None):
         parser.error("--build and --out go together")
-    kept, held = read_written(arguments.written)
+    kept, held = read_written(arguments.written, arguments.files)
     print(f"written: {len(kept)} pairs to train on, {len(held)} held out\n{shown(kept)}")
     if arguments.sets:
         near = too_near(kept + held, arguments.sets)
         for name, theirs, ours in near:
             print(f"too near: {name}\n  theirs: {theirs}\n  ours:   {ours}")
         print(f"{len(near)} too near a text of {arguments.sets}")
+    if arguments.model:
+        print(f"{arguments.model}: {accuracy(arguments.model, kept + held):.3f} of {len(kept + held)} pairs")
     if arguments.build and arguments.out:
         pairs = onward(kept, read(arguments.build / "train_0.jsonl"), arguments.old, random.Random(arguments.seed))
         write(arguments.out / "train_0.jsonl", pairs)
