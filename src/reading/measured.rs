@@ -222,7 +222,7 @@ fn segments_of_trafilatura() {
         picked.iter().flat_map(|(_, row)| ["cache", "eval"].map(|place| format!("{place}/{}", name(row)))).collect();
     let unpacked = unpack(&folder.join("html_eval_cache.tar.gz"), &members.into_iter().collect::<Vec<_>>());
     let mut tally = Tally::default();
-    let (mut own, mut list, mut rows) = (Segments::default(), Vec::new(), Vec::new());
+    let (mut own, mut list, mut rows, mut titled) = (Segments::default(), Vec::new(), Vec::new(), 0_usize);
     for (url, row) in picked {
         let file = ["cache", "eval"]
             .map(|place| unpacked.path().join(place).join(name(row)))
@@ -231,6 +231,16 @@ fn segments_of_trafilatura() {
         let Some(file) = file else { continue };
         let article = tally.read(&std::fs::read(&file).unwrap(), url);
         let (missed, wrong) = own.count(&article.paragraphs.join(" "), row);
+        let label = row["title"].as_str().unwrap_or_default();
+        if !label.is_empty() {
+            titled += 1;
+            let title = article.title.clone().unwrap_or_default();
+            if same_words(&title, label) {
+                tally.titles += 1;
+            } else {
+                tally.missing.push(format!("title {title:?} for {label:?} {url}"));
+            }
+        }
         if missed + wrong > 1 {
             tally.missing.push(format!("{missed} missed, {wrong} wrong by {:?} {url}", article.method));
         }
@@ -238,7 +248,7 @@ fn segments_of_trafilatura() {
         rows.push(*row);
     }
     tally.report("trafilatura_eval");
-    eprintln!("trafilatura_eval segments: {own}");
+    eprintln!("trafilatura_eval segments: {own}; titles as labelled: {} of {titled}", tally.titles);
     assert!(own.f() > 0.75);
     beside_trafilatura(&list.join("\n"), &rows, &tally);
 }
