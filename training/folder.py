@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 Scalar = str | int | float | bool | list[str] | list[float]
+Table = dict[str, Scalar]
 
 
 def checksum(path: Path) -> str:
@@ -17,10 +18,17 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Scalar]) -> None:
-    """Write `model.toml` into `folder`: the given keys in their order, then the files' checksums."""
-    # JSON's strings, numbers, booleans and flat lists are TOML's too.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in manifest.items()]
+def write_manifest(folder: Path, manifest: Mapping[str, Scalar | Table]) -> None:
+    """Write `model.toml` into `folder`: the given keys in their order, tables behind them, then the files' checksums."""
+
+    def line(key: str, value: Scalar) -> str:
+        # JSON's strings, numbers, booleans and flat lists are TOML's too.
+        return f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+    lines = [line(key, value) for key, value in manifest.items() if not isinstance(value, dict)]
+    for name, table in manifest.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{name}]", *(line(key, value) for key, value in table.items())]
     lines += ["", "[sha256]"]
     lines += [f'"{manifest[key]}" = "{checksum(folder / str(manifest[key]))}"' for key in ("model", "tokenizer")]
     (folder / "model.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")

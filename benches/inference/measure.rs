@@ -35,7 +35,7 @@ struct Arguments {
 /// One of the three kinds.
 enum Model {
     Embedder(LocalEmbedder),
-    Stance(LocalStance),
+    Stance(Box<LocalStance>),
     Reranker(LocalReranker),
 }
 
@@ -43,7 +43,7 @@ impl Model {
     fn load(folder: &ModelFolder) -> anyhow::Result<Self> {
         Ok(match folder.manifest.task {
             Task::Embedding => Self::Embedder(LocalEmbedder::load(folder)?),
-            Task::Stance => Self::Stance(LocalStance::load(folder)?),
+            Task::Stance => Self::Stance(Box::new(LocalStance::load(folder)?)),
             Task::Relevance => Self::Reranker(LocalReranker::load(folder)?),
         })
     }

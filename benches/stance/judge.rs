@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corroborate::domain::evidence::StanceProbabilities;
+use corroborate::inference::hashed::HashedEmbedder;
 use corroborate::inference::languages::ModelLanguages;
-use corroborate::inference::local::LocalStance;
-use corroborate::inference::routed::RoutedStance;
+use corroborate::inference::local::{LocalEmbedder, LocalStance};
+use corroborate::inference::routed::{RoutedEmbedder, RoutedStance};
 use corroborate::inference::rules::RuleStance;
-use corroborate::inference::{ModelFolder, Pair, StanceModel};
+use corroborate::inference::{Embedder, ModelFolder, Pair, StanceModel};
 use corroborate::judging::numbers;
 use corroborate::judging::profile::TextProfile;
 use corroborate::judging::stance::Names;
@@ -37,19 +38,27 @@ const AT_ONCE: usize = 256;
 /// A judge with the name it is shown by, and whether figures are applied after it as the daemon does.
 type Judge = (&'static str, Arc<dyn StanceModel>, bool);
 
+/// The folders of models.
+pub(crate) struct Models<'a> {
+    pub(crate) stance: Option<&'a Path>,
+    pub(crate) embedder: Option<&'a Path>,
+}
+
 pub(crate) async fn run(
     data: &Path,
     most: usize,
-    model: Option<&Path>,
+    models: Models<'_>,
     wanted: &[String],
     predictions: Option<&Path>,
 ) -> Result<(), String> {
     let rules = RuleStance { min_agreement: MIN_AGREEMENT };
     let mut judges: Vec<Judge> = vec![("rules", Arc::new(rules), true)];
-    if let Some(dir) = model {
+    let (embedder, embedder_name) = embedder(models.embedder)?;
+    if let Some(dir) = models.stance {
         let folder = ModelFolder::read(dir).map_err(|error| error.to_string())?;
         let languages = ModelLanguages::new(&folder.manifest.languages);
-        let model: Arc<dyn StanceModel> = Arc::new(LocalStance::load(&folder).map_err(|error| error.to_string())?);
+        let model = LocalStance::load(&folder).map_err(|error| error.to_string())?;
+        let model: Arc<dyn StanceModel> = Arc::new(model.beside(&embedder_name));
         judges.push(("model", Arc::clone(&model), false));
         judges.push(("both", Arc::new(RoutedStance::new(model, languages, rules)), true));
     }
@@ -64,7 +73,7 @@ pub(crate) async fn run(
     let sets = SETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|one| one == name));
     for (name, file) in sets.chain(files) {
         let Some(rows) = sets::rows(data, file, most) else { continue };
-        let pairs: Vec<Pair> = rows.iter().map(pair).collect();
+        let pairs = embedded(embedder.as_ref(), &rows).await?;
         let mut answers = Vec::new();
         for (judge, model, applies_figures) in &judges {
             let started = Instant::now();
@@ -79,14 +88,31 @@ pub(crate) async fn run(
     Ok(())
 }
 
-fn pair(row: &Row) -> Pair {
-    let profile = |text: &str| {
-        // The rules look at the language; a page's is known, here it is told from the text.
-        let language = detect::detect(text).language;
-        let words = corroborate::inference::hashed::HashedEmbedder::default().embed_one(text);
-        Arc::new(TextProfile::new(text, language.as_deref(), None, &[]).with_embedding(words))
-    };
-    Pair { claim: profile(&row.claim), passage: profile(&row.evidence) }
+/// The embedder as the daemon has it, and the name of its model; hashed words without one.
+fn embedder(dir: Option<&Path>) -> Result<(Arc<dyn Embedder>, String), String> {
+    let Some(dir) = dir else { return Ok((Arc::new(HashedEmbedder::default()), String::new())) };
+    let folder = ModelFolder::read(dir).map_err(|error| error.to_string())?;
+    let model = Arc::new(LocalEmbedder::load(&folder).map_err(|error| error.to_string())?);
+    let routed = RoutedEmbedder::new(model, ModelLanguages::new(&folder.manifest.languages));
+    Ok((Arc::new(routed), folder.manifest.name))
+}
+
+async fn embedded(embedder: &dyn Embedder, rows: &[Row]) -> Result<Vec<Pair>, String> {
+    let mut pairs = Vec::with_capacity(rows.len());
+    for some in rows.chunks(AT_ONCE) {
+        let texts: Vec<&str> = some.iter().flat_map(|row| [row.claim.as_str(), row.evidence.as_str()]).collect();
+        let vectors = embedder.embed(&texts).await.map_err(|error| error.to_string())?;
+        let mut profiles = texts.into_iter().zip(vectors).map(|(text, vector)| {
+            // The rules look at the language; a page's is known, here it is told from the text.
+            let language = detect::detect(text).language;
+            let profile = TextProfile::new(text, language.as_deref(), None, &[]);
+            Arc::new(profile.embedded(vector, embedder.space(text)))
+        });
+        while let (Some(claim), Some(passage)) = (profiles.next(), profiles.next()) {
+            pairs.push(Pair { claim, passage });
+        }
+    }
+    Ok(pairs)
 }
 
 async fn judged(

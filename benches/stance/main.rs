@@ -1,8 +1,8 @@
 //! Measures the judges on people's labels: a stance model alone, the rules alone, and both as the daemon uses them; what
 //! finds the passage that matters; and it fits the weights of the lexical leaning.
 //!
-//! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME`,
-//! `… relevance --embedder models/NAME`, `… fit`. The labelled sets are read from `--data` (`../shared/data`); those that
+//! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME
+//! --embedder models/NAME`, `… relevance --embedder models/NAME`, `… fit`. The labelled sets are read from `--data` (`../shared/data`); those that
 //! are not there are named and left out. Nothing here is trained on a set it is measured with.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures and progress are this program's output")]
 
@@ -41,6 +41,9 @@ enum What {
         /// A stance model's folder. Without one, the rules alone.
         #[arg(long)]
         model: Option<PathBuf>,
+        /// The embedder's folder beside it, whose cosines it was calibrated with. Without one, hashed words.
+        #[arg(long)]
+        embedder: Option<PathBuf>,
         /// Sets to take, all of them without it; also files below the data folder, by their names (`….jsonl`).
         #[arg(long)]
         set: Vec<String>,
@@ -69,8 +72,9 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let (data, most) = (&arguments.data, arguments.most);
     let done = match &arguments.what {
-        What::Judge { model, set, predictions } => {
-            judge::run(data, most, model.as_deref(), set, predictions.as_deref()).await
+        What::Judge { model, embedder, set, predictions } => {
+            let models = judge::Models { stance: model.as_deref(), embedder: embedder.as_deref() };
+            judge::run(data, most, models, set, predictions.as_deref()).await
         }
         What::Relevance { embedder, reranker, stance } => {
             let models = relevance::Models {

@@ -117,6 +117,9 @@ pub struct Manifest {
     /// Added to the logits behind the temperature; nothing where empty.
     #[serde(default)]
     pub bias: Vec<f32>,
+    /// What the cosine of claim and passage adds, where the embedder that it names is at work. Stance only.
+    #[serde(default)]
+    pub similarity: Option<Similarity>,
     /// Put before a claim, for models that were trained with it.
     #[serde(default)]
     pub query_prefix: String,
@@ -134,6 +137,24 @@ pub struct Manifest {
     /// SHA-256 of files of the folder, in hexadecimal.
     #[serde(default)]
     pub sha256: BTreeMap<String, String>,
+}
+
+/// How a stance model's logits become probabilities where the cosine of claim and passage is known: a passage that comes
+/// near a claim settles it more often than one that only shares its subject. It stands in the place of the model's own
+/// `temperature` and `bias`.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Similarity {
+    /// The `name` of the embedder whose cosines it was fitted on; those of another mean something else.
+    pub embedder: String,
+    /// Logits are divided by it.
+    #[serde(default = "one")]
+    pub temperature: f32,
+    /// Added to the logits behind the temperature; nothing where empty.
+    #[serde(default)]
+    pub bias: Vec<f32>,
+    /// Added to the logits as well, times the cosine: one for each.
+    pub weights: Vec<f32>,
 }
 
 const fn yes() -> bool {
@@ -196,12 +217,7 @@ impl Manifest {
         if !(LEAST_TOKENS..=MOST_TOKENS).contains(&self.max_length) {
             return Err(format!("`max_length` is {}; give {LEAST_TOKENS} to {MOST_TOKENS} tokens", self.max_length));
         }
-        if !(self.temperature.is_finite() && self.temperature > 0.0) {
-            return Err(format!("`temperature` is {}; give a number above 0, 1 for none", self.temperature));
-        }
-        if self.bias.iter().any(|value| !value.is_finite()) {
-            return Err("`bias` holds something that is not a number".to_owned());
-        }
+        check_numbers(self.temperature, &self.bias)?;
         match self.task {
             Task::Embedding => self.check_embedding(),
             Task::Stance => self.check_stance(),
@@ -229,6 +245,7 @@ impl Manifest {
         self.refuse(&[
             ("labels", !self.labels.is_empty()),
             ("bias", !self.bias.is_empty()),
+            ("similarity", self.similarity.is_some()),
             ("order", self.order.is_some()),
             ("relevant", self.relevant.is_some()),
         ])
@@ -241,6 +258,9 @@ impl Manifest {
                 .to_owned());
         }
         self.check_bias(self.labels.len())?;
+        if let Some(similarity) = &self.similarity {
+            similarity.check(self.labels.len()).map_err(|wrong| format!("`similarity`: {wrong}"))?;
+        }
         self.refuse(&[
             ("pooling", self.pooling.is_some()),
             ("dimension", self.dimension.is_some()),
@@ -259,6 +279,7 @@ impl Manifest {
             ("dimension", self.dimension.is_some()),
             ("cosine", self.cosine.is_some()),
             ("labels", !self.labels.is_empty()),
+            ("similarity", self.similarity.is_some()),
         ])
     }
 
@@ -277,6 +298,32 @@ impl Manifest {
             }
         }
     }
+}
+
+impl Similarity {
+    fn check(&self, logits: usize) -> Result<(), String> {
+        if self.embedder.trim().is_empty() {
+            return Err("`embedder` is empty; give the name of the embedding model whose cosines are meant".to_owned());
+        }
+        check_numbers(self.temperature, &self.bias)?;
+        if self.weights.iter().any(|value| !value.is_finite()) {
+            return Err("`weights` holds something that is not a number".to_owned());
+        }
+        if self.weights.len() != logits || !(self.bias.is_empty() || self.bias.len() == logits) {
+            return Err(format!("`weights`, and `bias` where it is given, want one value for each of {logits} logits"));
+        }
+        Ok(())
+    }
+}
+
+fn check_numbers(temperature: f32, bias: &[f32]) -> Result<(), String> {
+    if !(temperature.is_finite() && temperature > 0.0) {
+        return Err(format!("`temperature` is {temperature}; give a number above 0, 1 for none"));
+    }
+    if bias.iter().any(|value| !value.is_finite()) {
+        return Err("`bias` holds something that is not a number".to_owned());
+    }
+    Ok(())
 }
 
 /// Whether a name stays below the folder it is looked for in.
@@ -335,12 +382,33 @@ mod tests {
             (format!("{STANCE}bias = [0.0]\n"), "1 values and the model 3 logits"),
             (format!("{STANCE}temperature = 0\n"), "`temperature` is 0"),
             (format!("{STANCE}temperature = nan\n"), "`temperature` is NaN"),
+            (format!("{STANCE}[similarity]\nembedder = \"small\"\n"), "weights"),
+            (format!("{STANCE}[similarity]\nembedder = \"small\"\nweights = [1.0]\n"), "each of 3 logits"),
+            (format!("{STANCE}[similarity]\nembedder = \" \"\nweights = [1, 0, 0]\n"), "`embedder` is empty"),
+            (format!("{STANCE}[similarity]\nembedder = \"s\"\nweights = [1, 0, inf]\n"), "not a number"),
+            (
+                format!("{STANCE}[similarity]\nembedder = \"s\"\nweights = [1, 0, 0]\ntemperature = 0\n"),
+                "`similarity`: `temperature` is 0",
+            ),
+            (format!("{EMBEDDING}[similarity]\nembedder = \"s\"\nweights = [1, 0, 0]\n"), "`similarity` says nothing"),
             ("name = ".to_owned(), "TOML"),
         ];
         for (text, said) in wrong {
             let error = Manifest::parse(&text).expect_err(&text);
             assert!(error.contains(said), "{said:?} is not in {error:?}");
         }
+    }
+
+    #[test]
+    fn the_examples_of_the_documentation_are_manifests() {
+        let text = include_str!("../../docs/models.md");
+        let examples: Vec<&str> =
+            text.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("```")).map(|(one, _)| one).collect();
+        let manifest = Manifest::parse(&examples.concat()).unwrap();
+        let similarity = manifest.similarity.unwrap();
+        assert_eq!(manifest.labels.len(), similarity.weights.len());
+        let shipped = Manifest::parse(include_str!("../../models/mpnet-stance-int8/model.toml")).unwrap();
+        assert_eq!(Some(similarity), shipped.similarity, "what it calls the shipped model's is");
     }
 
     #[test]

@@ -6,16 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corroborate::domain::evidence::StanceProbabilities;
-use corroborate::inference::hashed::HashedEmbedder;
 use corroborate::inference::languages::ModelLanguages;
-use corroborate::inference::local::LocalStance;
-use corroborate::inference::routed::RoutedStance;
+use corroborate::inference::local::{LocalEmbedder, LocalStance};
+use corroborate::inference::routed::{RoutedEmbedder, RoutedStance};
 use corroborate::inference::rules::RuleStance;
-use corroborate::inference::{ModelFolder, Pair, StanceModel as _};
+use corroborate::inference::{Embedder as _, ModelFolder, Pair, StanceModel as _};
 use corroborate::judging::numbers;
 use corroborate::judging::profile::TextProfile;
 use corroborate::language::detect;
 use serde_json::Value;
+
+const EMBEDDER: &str = "all-minilm-l6-v2-int8";
 
 /// A pair with people's label.
 struct Labelled {
@@ -23,30 +24,39 @@ struct Labelled {
     label: String,
 }
 
-fn rows(name: &str) -> Vec<Labelled> {
+/// The folder of a model that ships.
+fn shipped(name: &str) -> ModelFolder {
+    ModelFolder::bundled().into_iter().find(|folder| folder.manifest.name == name).unwrap()
+}
+
+/// The rows of a file, their texts embedded as the daemon embeds them.
+async fn rows(name: &str) -> Vec<Labelled> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    let profile = |text: &str| {
-        let language = detect::detect(text).language;
-        let words = HashedEmbedder::default().embed_one(text);
-        Arc::new(TextProfile::new(text, language.as_deref(), None, &[]).with_embedding(words))
-    };
-    std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-        .lines()
-        .map(|line| {
-            let row: Value = serde_json::from_str(line).unwrap();
-            let field = |name: &str| row[name].as_str().unwrap().to_owned();
-            let pair = Pair { claim: profile(&field("claim")), passage: profile(&field("evidence")) };
-            Labelled { pair, label: field("label") }
-        })
-        .collect()
+    let folder = shipped(EMBEDDER);
+    let model = Arc::new(LocalEmbedder::load(&folder).unwrap());
+    let embedder = RoutedEmbedder::new(model, ModelLanguages::new(&folder.manifest.languages));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let field = |name: &str| row[name].as_str().unwrap().to_owned();
+        let texts = [field("claim"), field("evidence")];
+        let vectors = embedder.embed(&[&texts[0], &texts[1]]).await.unwrap();
+        let mut profiles = texts.iter().zip(vectors).map(|(text, vector)| {
+            let language = detect::detect(text).language;
+            let profile = TextProfile::new(text, language.as_deref(), None, &[]);
+            Arc::new(profile.embedded(vector, embedder.space(text)))
+        });
+        let pair = Pair { claim: profiles.next().unwrap(), passage: profiles.next().unwrap() };
+        rows.push(Labelled { pair, label: field("label") });
+    }
+    rows
 }
 
 /// As the daemon judges: the shipped model with the rules beside it, then figures and dates.
 async fn judged(rows: &[Labelled]) -> Vec<StanceProbabilities> {
-    let shipped = ModelFolder::bundled();
-    let folder = shipped.iter().find(|folder| folder.manifest.name == "mpnet-stance-int8").unwrap();
-    let model = Arc::new(LocalStance::load(folder).unwrap());
+    let folder = &shipped("mpnet-stance-int8");
+    let model = Arc::new(LocalStance::load(folder).unwrap().beside(EMBEDDER));
     let languages = ModelLanguages::new(&folder.manifest.languages);
     let judge = RoutedStance::new(model, languages, RuleStance { min_agreement: 0.65 });
     let pairs: Vec<Pair> = rows.iter().map(|row| row.pair.clone()).collect();
@@ -90,7 +100,7 @@ async fn the_shipped_models_judge_as_people_do() {
         ("terra_ru/pairs.jsonl", ["entail", "not_entail"], 0.52),
     ];
     for (name, labels, floor) in sets {
-        let rows = rows(name);
+        let rows = rows(name).await;
         let score = macro_f1(&rows, &judged(&rows).await, labels);
         println!("{name}: {} pairs, macro-F1 {score:.3}", rows.len());
         assert!(score > floor, "{name}: {score:.3}");

@@ -1,6 +1,6 @@
 """Measures a stance model on labelled sets it was never trained on.
 
-    python -m stance.evaluate --model FOLDER --sets SETS_FOLDER [--json OUT]
+    python -m stance.evaluate --model FOLDER --sets SETS_FOLDER [--calibration FILE [--embedder FOLDER]] [--json OUT]
 
 FOLDER holds either a Hugging Face model or `model.onnx` with `model.toml`. SETS_FOLDER holds `<set>/pairs.jsonl` with claim,
 evidence and label. Sets with two of the three labels are scored over those two, the model still choosing among three.
@@ -19,6 +19,7 @@ import torch
 from .calibrate import Calibration, expected_calibration_error
 from .heads import classifier
 from .model import encode, logits_of, tokenizer_of
+from .nearness import cosines
 from .records import ENTAIL, LABELS, NOT_ENTAIL, Pair
 from .train import macro_f1
 
@@ -74,21 +75,26 @@ def figures(pairs: list[Pair], probabilities: torch.Tensor) -> dict[str, float]:
     return found
 
 
-def evaluate(folder: Path, sets: Path, calibration: Calibration) -> dict[str, dict[str, float]]:
-    """Figures by set, and of each set's claims with a number."""
-    result = {}
+def evaluate(folder: Path, sets: Path, calibrations: dict[str, Calibration], embedder: Path | None) -> dict[str, dict[str, dict[str, float]]]:
+    """Figures by calibration and set, and of each set's claims with a number. `embedder` gives the cosines where one wants them."""
+    result: dict[str, dict[str, dict[str, float]]] = {name: {} for name in calibrations}
     for name in SETS:
         path = sets / name / "pairs.jsonl"
         if not path.exists():
             print(f"{name}: skipped, {path} is not there")
             continue
         pairs = read_set(path)
-        probabilities = calibration.probabilities(all_logits(folder, pairs))
-        result[name] = figures(pairs, probabilities)
+        logits = all_logits(folder, pairs)
+        near = cosines(embedder, pairs) if embedder else None
         chosen = [i for i, pair in enumerate(pairs) if re.search(r"\d", pair.hypothesis)]
-        result[name]["numeric"] = figures([pairs[i] for i in chosen], probabilities[chosen])["accuracy"]
-        result[name]["numeric_pairs"] = len(chosen)
-        print(f"{name:14}" + "  ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in result[name].items()), flush=True)
+        for kind, calibration in calibrations.items():
+            probabilities = calibration.probabilities(logits, near)
+            found = figures(pairs, probabilities)
+            found["numeric"] = figures([pairs[i] for i in chosen], probabilities[chosen])["accuracy"]
+            found["numeric_pairs"] = len(chosen)
+            result[kind][name] = found
+            shown = "  ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in found.items())
+            print(f"{name:14}{kind:8}{shown}", flush=True)
     return result
 
 
@@ -97,10 +103,11 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--calibration", type=Path, help="calibration.json of stance.calibrate")
+    parser.add_argument("--embedder", type=Path, help="the embedder's folder, where the calibration counts its cosine")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     calibration = Calibration.read(arguments.calibration) if arguments.calibration else Calibration()
-    result = evaluate(arguments.model, arguments.sets, calibration)
+    result = evaluate(arguments.model, arguments.sets, {"": calibration}, arguments.embedder)[""]
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1))
 

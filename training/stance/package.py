@@ -1,6 +1,9 @@
 """Turns a trained model into a folder the daemon reads: ONNX, int8, calibrated, measured, with its model card.
 
     python -m stance.package --model TRAINED --build BUILD_FOLDER --out MODEL_FOLDER [--sets SETS_FOLDER] [--pages PAIRS.jsonl]
+        [--embedder MODEL_FOLDER]
+
+It is calibrated twice: alone, and with the cosine of claim and passage by the embedder, which counts where the daemon has that one.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from .card import card
 from .evaluate import all_logits, evaluate
 from .heads import classifier
 from .model import LONGEST
-from .records import LABELS
+from .nearness import cosines
+from .records import LABELS, Pair
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,7 +45,8 @@ def write_models(trained: Path, out: Path) -> None:
     shutil.copyfile(HERE / "LICENSE", out / "LICENSE")
 
 
-def manifest(name: str, calibration: Calibration) -> dict:
+def manifest(name: str, alone: Calibration, beside: Calibration | None, embedder: Path) -> dict:
+    similarity = {"similarity": {"embedder": embedder.name, "temperature": beside.temperature, "bias": beside.bias, "weights": beside.weights}} if beside else {}
     return {
         "name": name,
         "task": "stance",
@@ -49,12 +54,26 @@ def manifest(name: str, calibration: Calibration) -> dict:
         "tokenizer": "tokenizer.json",
         "max_length": LONGEST,
         "labels": list(LABELS),
-        "temperature": calibration.temperature,
-        "bias": calibration.bias,
+        "temperature": alone.temperature,
+        "bias": alone.bias,
         "languages": ["en"],
         "licence": "CC-BY-SA-4.0",
         "origin": "trained by this project: training/README.md",
+        **similarity,
     }
+
+
+def cache_of(answer):
+    """`answer` that remembers what it said of the same pairs."""
+    known: dict[tuple[tuple[str, str], ...], torch.Tensor] = {}
+
+    def ask(pairs: list[Pair]) -> torch.Tensor:
+        key = tuple((pair.source, pair.id) for pair in pairs)
+        if key not in known:
+            known[key] = answer(pairs)
+        return known[key]
+
+    return ask
 
 
 def main() -> None:
@@ -64,18 +83,25 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets", type=Path, help="labelled sets to measure on; without them the card has no figures")
     parser.add_argument("--pages", type=Path, help="claims with web pages that no training used, for the temperature")
+    parser.add_argument("--embedder", type=Path, default=HERE.parents[1] / "models/all-minilm-l6-v2-int8",
+                        help="the embedder whose cosine counts beside the model (default: the shipped one)")
     arguments = parser.parse_args()
     write_models(arguments.model, arguments.out)
-    calibration, errors = calibrate(partial(all_logits, arguments.out), arguments.build, arguments.pages)
-    print(f"{calibration}: {errors}", flush=True)
-    write_manifest(arguments.out, manifest(arguments.out.name, calibration))
+    # The same pairs are asked for once more with the cosines.
+    answer = cache_of(partial(all_logits, arguments.out))
+    alone, errors_alone = calibrate(answer, arguments.build, arguments.pages)
+    beside, errors = calibrate(answer, arguments.build, arguments.pages, nearness=partial(cosines, arguments.embedder))
+    print(f"alone {alone}: {errors_alone}\nbeside {beside}: {errors}", flush=True)
+    write_manifest(arguments.out, manifest(arguments.out.name, alone, beside, arguments.embedder))
+    calibrations = {"beside": beside, "alone": alone}
     measured = {}
     if arguments.sets:
         # The trained model itself stands for its f32 export: in batches it is answered many times faster.
         for precision, folder in (("f32", arguments.model), ("int8", arguments.out)):
             print(precision, flush=True)
-            measured[precision] = evaluate(folder, arguments.sets, calibration)
-    figures = {"calibration": asdict(calibration), "held_out": errors, "sets": measured}
+            measured[precision] = evaluate(folder, arguments.sets, calibrations, arguments.embedder)
+    figures = {"embedder": arguments.embedder.name, "calibration": {kind: asdict(one) for kind, one in calibrations.items()},
+               "held_out": {"beside": errors, "alone": errors_alone}, "sets": measured}
     (arguments.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
     built = arguments.build / "counts.json"
     counts = json.loads(built.read_text()) if built.exists() else {}

@@ -108,14 +108,19 @@ def accuracy(model: Path, pairs: list[Pair]) -> float:
 
     from .calibrate import Calibration
     from .evaluate import all_logits
+    from .nearness import cosines
 
     manifest = model / "model.toml"
-    calibration = Calibration()
+    calibration, near = Calibration(), None
     if manifest.exists():
         stated = tomllib.loads(manifest.read_text(encoding="utf-8"))
         calibration = Calibration(stated["temperature"], stated["bias"])
+        if beside := stated.get("similarity"):
+            # Models stand side by side.
+            near = cosines(model.parent / beside["embedder"], pairs)
+            calibration = Calibration(beside["temperature"], beside["bias"], beside["weights"])
     truth = torch.tensor([LABELS.index(pair.label) for pair in pairs])
-    return (calibration.probabilities(all_logits(model, pairs)).argmax(1) == truth).float().mean().item()
+    return (calibration.probabilities(all_logits(model, pairs), near).argmax(1) == truth).float().mean().item()
 
 
 def main() -> None:

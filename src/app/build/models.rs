@@ -73,7 +73,7 @@ impl Choice<'_> {
         let Some(folder) = self.folder(Task::Stance)? else { return Ok(Arc::new(rules)) };
         let languages = ModelLanguages::new(&folder.manifest.languages);
         // The rules stand beside a model in every language.
-        Ok(Arc::new(RoutedStance::new(local::stance(folder)?, languages, rules)))
+        Ok(Arc::new(RoutedStance::new(local::stance(folder, self.own_embedder()?)?, languages, rules)))
     }
 
     fn reranker(&self, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn Reranker>, AppError> {
@@ -86,13 +86,18 @@ impl Choice<'_> {
             return if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedReranker::new(model, languages))) };
         }
         // A server does not say how far its cosines reach, and another model's range would call everything on topic.
-        let own = if self.remote.embedder.is_some() { None } else { self.folder(Task::Embedding)? };
+        let own = self.own_embedder()?;
         if self.config.inference.reranker == AUTO
             && let Some(range) = own.and_then(|folder| folder.manifest.cosine)
         {
             return Ok(Arc::new(EmbeddingReranker::new(embedder.as_ref(), range)));
         }
         Ok(Arc::new(self.fallback.reranker))
+    }
+
+    /// The embedder of this process; `None` where a server or hashed words stand in its place.
+    fn own_embedder(&self) -> Result<Option<&ModelFolder>, AppError> {
+        if self.remote.embedder.is_some() { Ok(None) } else { self.folder(Task::Embedding) }
     }
 
     /// The folder of that task's model; `None` where it is to be done without, or where there is none.
@@ -115,8 +120,20 @@ mod local {
         Ok(Arc::new(LocalEmbedder::load(folder).map_err(|error| setup("models", error))?))
     }
 
-    pub(super) fn stance(folder: &ModelFolder) -> Result<Arc<dyn StanceModel>, AppError> {
-        Ok(Arc::new(LocalStance::load(folder).map_err(|error| setup("models", error))?))
+    pub(super) fn stance(
+        folder: &ModelFolder,
+        embedder: Option<&ModelFolder>,
+    ) -> Result<Arc<dyn StanceModel>, AppError> {
+        let model = LocalStance::load(folder).map_err(|error| setup("models", error))?;
+        let at_work = embedder.map_or("", |folder| folder.manifest.name.as_str());
+        if let Some(fitted) = folder.manifest.similarity.as_ref().filter(|fitted| fitted.embedder != at_work) {
+            tracing::info!(
+                model = folder.manifest.name,
+                calibrated_with = fitted.embedder,
+                "another embedder is at work than this stance model was calibrated with; it judges without its cosines"
+            );
+        }
+        Ok(Arc::new(model.beside(at_work)))
     }
 
     pub(super) fn reranker(folder: &ModelFolder) -> Result<Arc<dyn Reranker>, AppError> {
@@ -144,7 +161,10 @@ mod local {
         refused(folder)
     }
 
-    pub(super) fn stance(folder: &ModelFolder) -> Result<Arc<dyn StanceModel>, AppError> {
+    pub(super) fn stance(
+        folder: &ModelFolder,
+        _embedder: Option<&ModelFolder>,
+    ) -> Result<Arc<dyn StanceModel>, AppError> {
         refused(folder)
     }
 
@@ -167,6 +187,27 @@ mod tests {
         let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap();
         let names = [models.embedder.name(), models.stance.name(), models.reranker.name()];
         assert_eq!(names, ["hashed-ngrams", "rules", "lexical"]);
+    }
+
+    #[cfg(feature = "models")]
+    #[tokio::test]
+    async fn the_shipped_models_go_together() {
+        use crate::inference::Pair;
+        use crate::judging::profile::{EmbeddingSpace, TextProfile};
+
+        let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
+        let config = Config::built_in();
+        let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap();
+        let texts = ["The bridge reopened on Monday.", "Traffic crosses the bridge again, the council said."];
+        let vectors = models.embedder.embed(&texts).await.unwrap();
+        let [claim, passage] = [0, 1].map(|at| TextProfile::new(texts[at], Some("en"), None, &[]));
+        let pair = |vectors: &[Vec<f32>]| Pair {
+            claim: Arc::new(claim.clone().embedded(vectors[0].clone(), EmbeddingSpace::Meaning)),
+            passage: Arc::new(passage.clone().embedded(vectors[1].clone(), EmbeddingSpace::Meaning)),
+        };
+        // The shipped stance model counts the cosines of the shipped embedder: without vectors it says something else.
+        let judged = models.stance.judge(&[pair(&vectors), pair(&[Vec::new(), Vec::new()])]).await.unwrap();
+        assert_ne!(judged[0].probabilities, judged[1].probabilities);
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use super::answers::{Answers, key};
 use super::backend::Output;
 use super::engine::Misread;
 use super::load::{Loaded, load};
-use super::stance::{Words, softmax};
+use super::stance::{Words, shares};
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
 use crate::inference::{InferenceError, Pair, Reranker};
 
@@ -73,7 +73,7 @@ fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> 
             let scaled = logit / manifest.temperature + manifest.bias.first().copied().unwrap_or(0.0);
             if scaled.is_nan() { Err(Misread::NotANumber) } else { Ok(vec![1.0 / (1.0 + (-scaled).exp())]) }
         }
-        ([1, 2], logits, Some(position)) => Ok(softmax(manifest, logits)?.get(position).copied().into_iter().collect()),
+        ([1, 2], logits, Some(position)) => Ok(shares(manifest, logits)?.get(position).copied().into_iter().collect()),
         ([1, 2], _, None) => {
             Err(misfit("one logit", "set `relevant` to the position of the relevant one of two, 0 or 1"))
         }

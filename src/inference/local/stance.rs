@@ -11,13 +11,15 @@ use super::load::{Loaded, claim_first, load};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
 use crate::inference::labels::probabilities;
-use crate::inference::{InferenceError, Judgement, Label, Pair, StanceModel};
+use crate::inference::{InferenceError, Judgement, Label, Pair, Similarity, StanceModel};
+use crate::judging::agreement::cosine;
+use crate::judging::profile::EmbeddingSpace;
 
-/// Memory for judgements already given: about 80,000.
+/// Memory for answers already given: about 70,000.
 const REMEMBERED_BYTES: u64 = 16 << 20;
 
-/// What a cached judgement takes with its key and the cache's books.
-const REMEMBERED_BYTES_EACH: usize = 200;
+/// What a cached answer takes with its key and the cache's books.
+const REMEMBERED_BYTES_EACH: usize = 240;
 
 /// A stance model of the process.
 #[derive(Debug)]
@@ -27,7 +29,36 @@ pub struct LocalStance {
     labels: Vec<Label>,
     words: Words,
     model: Loaded,
-    answers: Answers<StanceProbabilities>,
+    /// Logits, which stay the same whatever they are combined with; `None` where a text has nothing that it knows.
+    answers: Answers<Option<Arc<[f32]>>>,
+    alone: Calibration,
+    /// With the cosine of the process's embedder; `None` where it was not fitted on that one.
+    beside: Option<Calibration>,
+    similarity: Option<Similarity>,
+}
+
+/// How logits become probabilities.
+#[derive(Debug, Clone, PartialEq)]
+struct Calibration {
+    temperature: f64,
+    bias: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Calibration {
+    fn new(temperature: f32, bias: &[f32], weights: &[f32]) -> Self {
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
+        Self { temperature: f64::from(temperature), bias: wide(bias), weights: wide(weights) }
+    }
+
+    /// They sum to 1. In f64, where no finite logit divided by a temperature overflows.
+    fn shares(&self, logits: &[f32], cosine: f64) -> Vec<f64> {
+        let at = |values: &[f64], position: usize| values.get(position).copied().unwrap_or(0.0);
+        let scaled = logits.iter().enumerate().map(|(position, logit)| {
+            f64::from(*logit) / self.temperature + at(&self.bias, position) + at(&self.weights, position) * cosine
+        });
+        softmax(scaled.collect())
+    }
 }
 
 /// How a pair is written for a model.
@@ -71,19 +102,38 @@ impl LocalStance {
         let manifest = folder.manifest.clone();
         let judge = Arc::from(format!("model:{}", manifest.name));
         let (labels, words) = (manifest.labels.clone(), Words::of(&manifest));
-        let model = load(folder, Task::Stance, Box::new(move |_, output| shares(&manifest, output)))?;
+        let alone = Calibration::new(manifest.temperature, &manifest.bias, &[]);
+        let similarity = manifest.similarity.clone();
+        let classes = labels.len();
+        let model = load(folder, Task::Stance, Box::new(move |_, output| logits(classes, output)))?;
         let answers = Answers::new("stance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH);
-        Ok(Self { judge, labels, words, model, answers })
+        Ok(Self { judge, labels, words, model, answers, alone, beside: None, similarity })
     }
 
-    async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<StanceProbabilities>, InferenceError> {
-        let shares = self.words.ask(&self.model, pairs).await?;
-        let given = |shares: Option<Vec<f32>>| match shares {
-            Some(shares) => probabilities(self.labels.iter().copied().zip(shares.into_iter().map(f64::from))),
-            // A text of which the model knows nothing says nothing.
-            None => StanceProbabilities::NEUTRAL,
+    /// The same model in a process whose texts have vectors of that embedder (its manifest's `name`): the cosine counts
+    /// where the model was calibrated with it.
+    #[must_use]
+    pub fn beside(mut self, embedder: &str) -> Self {
+        let fitted = self.similarity.as_ref().filter(|similarity| similarity.embedder == embedder);
+        self.beside = fitted.map(|fitted| Calibration::new(fitted.temperature, &fitted.bias, &fitted.weights));
+        self
+    }
+
+    /// What a pair's logits say of it.
+    fn probabilities(&self, pair: &Pair, logits: &[f32]) -> StanceProbabilities {
+        let by_meaning = [&pair.claim, &pair.passage]
+            .iter()
+            .all(|text| text.space == EmbeddingSpace::Meaning && text.embedding.iter().any(|value| *value != 0.0));
+        let shares = match &self.beside {
+            Some(beside) if by_meaning => beside.shares(logits, cosine(&pair.claim, &pair.passage)),
+            _ => self.alone.shares(logits, 0.0),
         };
-        Ok(shares.into_iter().map(given).collect())
+        probabilities(self.labels.iter().copied().zip(shares))
+    }
+
+    async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<Option<Arc<[f32]>>>, InferenceError> {
+        let answers = self.words.ask(&self.model, pairs).await?;
+        Ok(answers.into_iter().map(|logits| logits.map(Arc::from)).collect())
     }
 }
 
@@ -98,18 +148,20 @@ impl StanceModel for LocalStance {
             let given = self.answers.or_ask(&keys, async |missing: &[usize]| {
                 self.ask(missing.iter().filter_map(|position| pairs.get(*position).cloned()).collect()).await
             });
-            let judged = |given: Option<StanceProbabilities>| Judgement {
-                probabilities: given.unwrap_or(StanceProbabilities::NEUTRAL),
+            let judged = |(pair, given): (&Pair, Option<Option<Arc<[f32]>>>)| Judgement {
+                // A text of which the model knows nothing says nothing.
+                probabilities: given
+                    .flatten()
+                    .map_or(StanceProbabilities::NEUTRAL, |logits| self.probabilities(pair, &logits)),
                 judge: Arc::clone(&self.judge),
             };
-            Ok(given.await?.into_iter().map(judged).collect())
+            Ok(pairs.iter().zip(given.await?).map(judged).collect())
         })
     }
 }
 
-/// The probabilities of a row's classes, in the order of the manifest's labels.
-fn shares(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> {
-    let classes = manifest.labels.len();
+/// A row's logits, in the order of the manifest's labels.
+fn logits(classes: usize, output: &Output) -> Result<Vec<f32>, Misread> {
     let found = output.values.len();
     if !matches!(output.shape.as_slice(), [1, size] if *size == classes) || found != classes {
         let mend = match output.shape.as_slice() {
@@ -122,21 +174,27 @@ fn shares(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> {
             mend,
         });
     }
-    softmax(manifest, &output.values)
-}
-
-/// Probabilities that sum to 1, from logits: divided by the temperature, the bias added.
-pub(super) fn softmax(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, Misread> {
-    let bias = |position: usize| manifest.bias.get(position).copied().unwrap_or(0.0);
-    let scaled: Vec<f32> =
-        logits.iter().enumerate().map(|(position, logit)| logit / manifest.temperature + bias(position)).collect();
-    if scaled.iter().any(|logit| !logit.is_finite()) {
+    if output.values.iter().any(|logit| !logit.is_finite()) {
         return Err(Misread::NotANumber);
     }
-    let largest = scaled.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let raised: Vec<f32> = scaled.iter().map(|logit| (logit - largest).exp()).collect();
-    let sum: f32 = raised.iter().sum();
-    Ok(raised.into_iter().map(|share| share / sum).collect())
+    Ok(output.values.clone())
+}
+
+/// Probabilities that sum to 1, from finite numbers.
+fn softmax(scaled: Vec<f64>) -> Vec<f64> {
+    let largest = scaled.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let raised: Vec<f64> = scaled.into_iter().map(|logit| (logit - largest).exp()).collect();
+    let sum: f64 = raised.iter().sum();
+    raised.into_iter().map(|share| share / sum).collect()
+}
+
+/// The probabilities of a row's classes by the manifest's own temperature and bias.
+pub(super) fn shares(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, Misread> {
+    if logits.iter().any(|logit| !logit.is_finite()) {
+        return Err(Misread::NotANumber);
+    }
+    let calibration = Calibration::new(manifest.temperature, &manifest.bias, &[]);
+    Ok(calibration.shares(logits, 0.0).into_iter().map(|share| share as f32).collect())
 }
 
 #[cfg(test)]
@@ -152,7 +210,8 @@ mod tests {
     }
 
     fn read(manifest: &Manifest, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, Misread> {
-        shares(manifest, &Output { shape: shape.to_vec(), values: values.to_vec() })
+        let output = Output { shape: shape.to_vec(), values: values.to_vec() };
+        shares(manifest, &logits(manifest.labels.len(), &output)?)
     }
 
     #[test]
@@ -163,6 +222,18 @@ mod tests {
         let bent = read(&manifest(&text), &[1, 3], &[0.0, 4.0_f32.ln(), 0.0]).unwrap();
         // exp(ln 4 / 2 + ln 3) = 6 of 8.
         assert!((bent[1] - 0.75).abs() < 1e-6, "{bent:?}");
+    }
+
+    #[test]
+    fn nearness_is_worth_its_weight() {
+        let calibration = Calibration::new(2.0, &[0.0, 0.0, 1.0], &[0.0, 4.0, -2.0]);
+        let plain = calibration.shares(&[0.0, 2.0, 0.0], 0.0);
+        // exp(0), exp(1), exp(1).
+        assert!((plain[1] - plain[2]).abs() < 1e-12 && plain[0] < plain[1]);
+        let near = calibration.shares(&[0.0, 2.0, 0.0], 0.5);
+        // exp(0), exp(3), exp(0).
+        assert!((near[1] / near[0] - 3.0_f64.exp()).abs() < 1e-9 && (near[0] - near[2]).abs() < 1e-12);
+        assert!((near.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
     #[test]

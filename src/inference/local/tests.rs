@@ -12,7 +12,7 @@ use super::{LocalEmbedder, LocalReranker, LocalStance};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::folder::{ModelError, ModelFolder};
 use crate::inference::{Embedder, Judgement, Pair, StanceModel};
-use crate::judging::profile::TextProfile;
+use crate::judging::profile::{EmbeddingSpace, TextProfile};
 
 fn fixtures() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models"))
@@ -88,6 +88,33 @@ async fn a_pair_is_judged_alike_alone_and_among_others() {
             assert!((single.entail + single.neutral + single.contradict - 1.0).abs() < 1e-5, "{single:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_cosine_counts_beside_the_embedder_it_was_fitted_on() {
+    // Entailed, neutral, contradicted.
+    let more = "[similarity]\nembedder = \"small\"\ntemperature = 2.0\nbias = [0, 0, 0]\nweights = [8, 8, 0]\n";
+    let (_dir, folder) = altered("bert-stance-f32", |text| format!("{text}{more}"));
+    let load = || LocalStance::load(&folder).unwrap();
+    let (alone, other, beside) = (load(), load().beside("large"), load().beside("small"));
+    let embedded = |text: &str, vector: &[f32], space| {
+        Arc::new(TextProfile { text: text.to_owned(), ..TextProfile::default() }.embedded(vector.to_vec(), space))
+    };
+    let pair = |vector: &[f32], space| Pair {
+        claim: embedded(TEXTS[0], &[1.0, 0.0], space),
+        passage: embedded(TEXTS[1], vector, space),
+    };
+    let (words, meaning) = (EmbeddingSpace::Words, EmbeddingSpace::Meaning);
+    let pairs = [pair(&[1.0, 0.0], words), pair(&[1.0, 0.0], meaning), pair(&[0.0, 1.0], meaning), pair(&[], meaning)];
+    let plain = alone.judge(&pairs).await.unwrap();
+    assert!(plain.iter().all(|one| one == &plain[0]), "alone it sees no vectors");
+    assert_eq!(other.judge(&pairs).await.unwrap(), plain, "another embedder's cosines mean something else");
+    let by = beside.judge(&pairs).await.unwrap();
+    assert_eq!([&by[0], &by[3]], [&plain[0], &plain[3]], "words, and no vector, have no such cosine");
+    // One answer of the model, kept once, and two readings of it.
+    let odds = |judged: &Judgement| (judged.probabilities.contradict / judged.probabilities.entail).ln();
+    assert!((odds(&by[2]) - odds(&plain[2]) / 2.0).abs() < 1e-6, "half as sure: {by:?}");
+    assert!((odds(&by[2]) - odds(&by[1]) - 8.0).abs() < 1e-6, "nearness speaks against the third label: {by:?}");
 }
 
 #[tokio::test]
