@@ -125,7 +125,7 @@ def calibrate(answer, build: Path, pages: Path | None, priors: bool = True, near
     counted = weights > 0
     of_counted = None if near is None else near[counted]
     calibration = fit(logits[counted], truth[counted], weights[counted], priors, of_counted)
-    figures: dict[str, float] = {"pairs": len(pairs), "pages": 0}
+    figures: dict[str, float] = {"pairs": len(pairs), "fitted": int(counted.sum()), "pages": 0}
     if pages:
         rows = read_pages(pages)
         entailed = torch.tensor([float(pair.label == "entail") for pair in rows])

@@ -75,11 +75,12 @@ def table_alone(figures: dict) -> str:
 
 def card(folder: Path, counts: dict[str, dict[str, int]], figures: dict) -> str:
     """The card's text."""
+    made_of = {kind: sum(counts.get(kind, {}).values()) for kind in MADE}
     rows = "\n".join(f"| {names} | {what} | {licence} |" for names, what, licence in SOURCES)
-    made = "\n".join(f"| {kind} | {sum(counts.get(kind, {}).values()):,} | {what} |" for kind, what in MADE.items())
+    made = "\n".join(f"| {kind} | {made_of[kind]:,} | {what} |" for kind, what in MADE.items() if made_of[kind])
     held = figures["held_out"]["beside"]
     beside, alone = figures["calibration"]["beside"], figures["calibration"]["alone"]
-    where = f"on {held['pages']:,} pairs of WiCE, claims with web pages, which no training used" if held["pages"] else "with it"
+    where = f"on {held['pages']:,} pairs of WiCE, claims with web pages, which no training used" if held["pages"] else "on the same pairs"
     size = (folder / "model.onnx").stat().st_size / 1e6
     return f"""# {folder.name}
 
@@ -96,7 +97,7 @@ in-process.
 * Calibration: temperature {beside['temperature']}, added to the logits {beside['bias']} and {beside['weights']} times the
   cosine of claim and passage by `{figures['embedder']}` (entail, neutral, contradict); without that embedder temperature
   {alone['temperature']} and {alone['bias']}. The temperatures were fitted {where}, the rest on the held-out
-  claims of Check-COVID, 207 pairs (error on {held['pairs']} held-out pairs {held['before']:.3f} before, {held['after']:.3f} after;
+  claims of Check-COVID, {held['fitted']} pairs (error on {held['pairs']} held-out pairs {held['before']:.3f} before, {held['after']:.3f} after;
   accuracy {held['accuracy']:.3f}).
 
 ## Measured

@@ -1,4 +1,8 @@
-"""How near a claim stands to a passage: the cosine of their vectors by an embedder as the daemon reads it."""
+"""How near a claim stands to a passage: the cosine of their vectors by an embedder in a folder as the daemon reads it.
+
+The daemon asks it only about the languages that its manifest names, and has no vector of a text without a letter; here every text
+has one.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ def vectors(folder: Path, texts: list[str], threads: int = 2) -> np.ndarray:
     stated = read_manifest(folder)
     if (stated["task"], stated.get("pooling")) != ("embedding", "mean"):
         raise SystemExit(f"{folder} is not an embedder that takes the mean of its words")
+    if stated.get("query_prefix"):
+        raise SystemExit(f"{folder} wants a prefix before its texts, which is not written here")
     tokenizer = Tokenizer.from_file(str(folder / stated["tokenizer"]))
     tokenizer.enable_truncation(stated["max_length"])
     options = onnxruntime.SessionOptions()

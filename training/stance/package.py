@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 from export import export
-from folder import write_manifest, write_tokenizer
+from folder import read_manifest, write_manifest, write_tokenizer
 from quantise import quantise
 
 from .calibrate import Calibration, calibrate
@@ -45,8 +45,8 @@ def write_models(trained: Path, out: Path) -> None:
     shutil.copyfile(HERE / "LICENSE", out / "LICENSE")
 
 
-def manifest(name: str, alone: Calibration, beside: Calibration | None, embedder: Path) -> dict:
-    similarity = {"similarity": {"embedder": embedder.name, "temperature": beside.temperature, "bias": beside.bias, "weights": beside.weights}} if beside else {}
+def manifest(name: str, alone: Calibration, beside: Calibration, embedder: str) -> dict:
+    similarity = {"similarity": {"embedder": embedder, "temperature": beside.temperature, "bias": beside.bias, "weights": beside.weights}}
     return {
         "name": name,
         "task": "stance",
@@ -83,16 +83,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets", type=Path, help="labelled sets to measure on; without them the card has no figures")
     parser.add_argument("--pages", type=Path, help="claims with web pages that no training used, for the temperature")
+    parser.add_argument("--counts", type=Path, help="counts.json of the first training's build, where --build is of a later one")
     parser.add_argument("--embedder", type=Path, default=HERE.parents[1] / "models/all-minilm-l6-v2-int8",
                         help="the embedder whose cosine counts beside the model (default: the shipped one)")
     arguments = parser.parse_args()
+    embedder_name = read_manifest(arguments.embedder)["name"]
     write_models(arguments.model, arguments.out)
     # The same pairs are asked for once more with the cosines.
     answer = cache_of(partial(all_logits, arguments.out))
     alone, errors_alone = calibrate(answer, arguments.build, arguments.pages)
     beside, errors = calibrate(answer, arguments.build, arguments.pages, nearness=partial(cosines, arguments.embedder))
     print(f"alone {alone}: {errors_alone}\nbeside {beside}: {errors}", flush=True)
-    write_manifest(arguments.out, manifest(arguments.out.name, alone, beside, arguments.embedder))
+    write_manifest(arguments.out, manifest(arguments.out.name, alone, beside, embedder_name))
     calibrations = {"beside": beside, "alone": alone}
     measured = {}
     if arguments.sets:
@@ -100,10 +102,10 @@ def main() -> None:
         for precision, folder in (("f32", arguments.model), ("int8", arguments.out)):
             print(precision, flush=True)
             measured[precision] = evaluate(folder, arguments.sets, calibrations, arguments.embedder)
-    figures = {"embedder": arguments.embedder.name, "calibration": {kind: asdict(one) for kind, one in calibrations.items()},
+    figures = {"embedder": embedder_name, "calibration": {kind: asdict(one) for kind, one in calibrations.items()},
                "held_out": {"beside": errors, "alone": errors_alone}, "sets": measured}
     (arguments.out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
-    built = arguments.build / "counts.json"
+    built = arguments.counts or arguments.build / "counts.json"
     counts = json.loads(built.read_text()) if built.exists() else {}
     (arguments.out / "MODEL_CARD.md").write_text(card(arguments.out, counts, figures), encoding="utf-8")
 

@@ -17,6 +17,8 @@ import json
 import random
 from pathlib import Path
 
+from folder import read_manifest
+
 from .neighbours import content
 from .records import CONTRADICT, ENTAIL, LABELS, NEUTRAL, WRITTEN, Pair, counts, read, shown, write
 
@@ -100,8 +102,11 @@ def onward(written: list[Pair], old: list[Pair], share: float, rng: random.Rando
     return chosen
 
 
-def accuracy(model: Path, pairs: list[Pair]) -> float:
-    """Share that a model reads as they are labelled; the daemon's folder with its calibration, a trained one by its logits."""
+def accuracy(model: Path, embedder: Path, pairs: list[Pair]) -> float:
+    """Share that a model reads as they are labelled; the daemon's folder with its calibration, a trained one by its logits.
+
+    The cosine of `embedder` counts where the folder was calibrated with that one.
+    """
     import tomllib
 
     import torch
@@ -115,9 +120,9 @@ def accuracy(model: Path, pairs: list[Pair]) -> float:
     if manifest.exists():
         stated = tomllib.loads(manifest.read_text(encoding="utf-8"))
         calibration = Calibration(stated["temperature"], stated["bias"])
-        if beside := stated.get("similarity"):
-            # Models stand side by side.
-            near = cosines(model.parent / beside["embedder"], pairs)
+        beside = stated.get("similarity")
+        if beside and beside["embedder"] == read_manifest(embedder)["name"]:
+            near = cosines(embedder, pairs)
             calibration = Calibration(beside["temperature"], beside["bias"], beside["weights"])
     truth = torch.tensor([LABELS.index(pair.label) for pair in pairs])
     return (calibration.probabilities(all_logits(model, pairs), near).argmax(1) == truth).float().mean().item()
@@ -128,6 +133,8 @@ def main() -> None:
     parser.add_argument("--written", type=Path, required=True)
     parser.add_argument("--files", nargs="+", help="only these files, without their ending")
     parser.add_argument("--model", type=Path, help="how many of the pairs this model reads rightly")
+    parser.add_argument("--embedder", type=Path, default=Path(__file__).resolve().parents[2] / "models/all-minilm-l6-v2-int8",
+                        help="with --model: the embedder whose cosine it counts (default: the shipped one)")
     parser.add_argument("--sets", type=Path, help="list what stands too near a labelled set")
     parser.add_argument("--build", type=Path, help="folder of the student's pairs that stance.build wrote")
     parser.add_argument("--out", type=Path, help="folder to write the build to")
@@ -144,7 +151,7 @@ def main() -> None:
             print(f"too near: {name}\n  theirs: {theirs}\n  ours:   {ours}")
         print(f"{len(near)} too near a text of {arguments.sets}")
     if arguments.model:
-        print(f"{arguments.model}: {accuracy(arguments.model, kept + held):.3f} of {len(kept + held)} pairs")
+        print(f"{arguments.model}: {accuracy(arguments.model, arguments.embedder, kept + held):.3f} of {len(kept + held)} pairs")
     if arguments.build and arguments.out:
         pairs = onward(kept, read(arguments.build / "train_0.jsonl"), arguments.old, random.Random(arguments.seed))
         write(arguments.out / "train_0.jsonl", pairs)
