@@ -128,6 +128,25 @@ pub fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
     bins.iter().map(|bin| share(bin.rows, rows) * (bin.confidence - bin.accuracy).abs()).sum::<f64>() + 0.0
 }
 
+/// The calibration error that figures which are right to the last digit would show on as many rows, by chance alone: of a
+/// hundred rows in fifteen bins some 0.08. What is measured means little where it is not well above this.
+pub fn error_by_chance(bins: &[ReliabilityBin]) -> f64 {
+    let rows = bins.iter().map(|bin| bin.rows).sum();
+    bins.iter().map(|bin| share(bin.rows, rows) * mean_deviation(bin.rows, bin.confidence)).sum::<f64>() + 0.0
+}
+
+/// Mean distance between the share of `of` rows that hold and `p`, where each holds with probability `p` (De Moivre):
+/// 2/n · k · C(n, k) · p^k · (1 − p)^(n − k + 1) with k = ⌊np⌋ + 1.
+fn mean_deviation(of: usize, p: f64) -> f64 {
+    if of == 0 || p <= 0.0 || p >= 1.0 {
+        return 0.0;
+    }
+    let n = of as f64;
+    let k = (n * p).floor() + 1.0;
+    let ways: f64 = (1..=k as usize).map(|step| ((n - k + step as f64) / step as f64).ln()).sum();
+    2.0 / n * k * (ways + k * p.ln() + (n - k + 1.0) * (1.0 - p).ln()).exp()
+}
+
 fn share(part: usize, of: usize) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
@@ -178,6 +197,21 @@ mod tests {
         let found = evaluate(&[silent, row("supported", "supported", 0.8)]);
         assert_eq!((found.sided, found.reliability.len()), (1, 1));
         assert!((found.ece - 0.2).abs() < 1e-9 && (found.accuracy - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn chance_alone_is_off_by_what_the_coins_say() {
+        let of = |rows, confidence| {
+            error_by_chance(&[ReliabilityBin { from: 0.0, to: 1.0, rows, confidence, accuracy: 0.0 }])
+        };
+        // One coin is off by a half; two by a half every second time; of three it is 1.5 ± 0.5 mostly: 0.25.
+        for (rows, expected) in [(1, 0.5), (2, 0.25), (3, 0.25), (0, 0.0)] {
+            assert!((of(rows, 0.5) - expected).abs() < 1e-9, "{rows}: {}", of(rows, 0.5));
+        }
+        // Many: √(2p(1 − p)/πn).
+        assert!((of(10_000, 0.3) - (0.42 / (std::f64::consts::PI * 10_000.0)).sqrt()).abs() < 1e-5);
+        assert_eq!((of(9, 0.0).to_bits(), of(9, 1.0).to_bits()), (0, 0));
+        assert_eq!(error_by_chance(&[]).to_bits(), 0.0f64.to_bits());
     }
 
     #[test]

@@ -113,8 +113,9 @@ fn calibrated(found: &Reliability) -> String {
         drawn += &diagram(&format!("Calibrated: {name}"), &error.bins);
         let _infallible = writeln!(
             drawn,
-            "<p>Calibration error {:.3} as shown, {:.3} calibrated, by {}-fold cross-validation over {} rows.</p>",
-            error.shown, error.calibrated, found.folds, error.rows
+            "<p>Calibration error {:.3} as shown, {:.3} calibrated, by {}-fold cross-validation over {} rows; figures that \
+             are right to the last digit would show {:.3} on so many, by chance.</p>",
+            error.shown, error.calibrated, found.folds, error.rows, error.by_chance
         );
     }
     drawn

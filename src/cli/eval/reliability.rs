@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Answer, rows};
 use crate::domain::verdict::Tier;
 use crate::judging::calibration::{Calibration, FOLDS, Fitted, Labelled, Logistic, cross_validated, curves};
-use crate::judging::evaluation::{Prediction, ReliabilityBin, calibration_error, reliability};
+use crate::judging::evaluation::{Prediction, ReliabilityBin, calibration_error, error_by_chance, reliability};
 
 /// What is known of a claim's result besides its verdict.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,8 @@ pub(super) struct Error {
     pub(super) shown: f64,
     /// The same, calibrated on the other parts of the file.
     pub(super) calibrated: f64,
+    /// What figures that are right would show on as many rows.
+    pub(super) by_chance: f64,
     /// The bins behind `calibrated`.
     pub(super) bins: Vec<ReliabilityBin>,
 }
@@ -109,6 +111,7 @@ fn error(labelled: &[Labelled<'_>], caps: &[f64], shown: impl Iterator<Item = (f
         rows: labelled.len(),
         shown: calibration_error(&reliability(shown)),
         calibrated: calibration_error(&bins),
+        by_chance: error_by_chance(&bins),
         bins,
     }
 }
@@ -158,8 +161,17 @@ impl Reliability {
         for (name, error) in self.errors() {
             let _infallible = writeln!(
                 text,
-                "\n{name}: calibration error {:.3} as shown, {:.3} calibrated ({}-fold cross-validation, {} rows)\n{:20} {:>9} {:>18} {:>14}",
-                error.shown, error.calibrated, self.folds, error.rows, "calibrated to", "rows", "mean", "turned out"
+                "\n{name}: calibration error {:.3} as shown, {:.3} calibrated ({}-fold cross-validation, {} rows; chance alone \
+                 shows {:.3})\n{:20} {:>9} {:>18} {:>14}",
+                error.shown,
+                error.calibrated,
+                self.folds,
+                error.rows,
+                error.by_chance,
+                "calibrated to",
+                "rows",
+                "mean",
+                "turned out"
             );
             for bin in &error.bins {
                 let _infallible = writeln!(
@@ -225,7 +237,10 @@ mod tests {
         assert_eq!(sure(fitted.curves.contested), None, "nothing was called so");
         assert!(fitted.curves.score.at(0.9) > fitted.curves.score.at(0.1));
         let text = found.text();
-        assert!(text.contains("high") && text.contains("10-fold cross-validation, 400 rows"), "{text}");
+        assert!(
+            text.contains("high") && text.contains("10-fold cross-validation, 400 rows; chance alone shows 0.0"),
+            "{text}"
+        );
     }
 
     #[test]
