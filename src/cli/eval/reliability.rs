@@ -35,6 +35,18 @@ pub(super) struct Error {
     pub(super) by_chance: f64,
     /// The bins behind `calibrated`.
     pub(super) bins: Vec<ReliabilityBin>,
+    /// The same rows by what was said: of few rows the bins' noise outweighs what they would show.
+    pub(super) kinds: BTreeMap<&'static str, OfKind>,
+}
+
+/// What is told of the rows of one kind, and what they turned out to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(super) struct OfKind {
+    pub(super) rows: usize,
+    /// Mean of what they were calibrated to.
+    pub(super) mean: f64,
+    /// Share that is right.
+    pub(super) right: f64,
 }
 
 /// What claims of a tier turned out to be.
@@ -104,16 +116,32 @@ fn score(answer: &Answer) -> Option<(Labelled<'_>, Shown)> {
 
 /// `caps` bound what the curves tell of each row, as they bound what is shown.
 fn error(labelled: &[Labelled<'_>], caps: &[f64], shown: impl Iterator<Item = (f64, bool)>) -> Error {
-    let told = cross_validated(labelled, FOLDS);
-    let bins =
-        reliability(told.into_iter().zip(caps).zip(labelled).map(|((told, cap), row)| (told.min(*cap), row.holds)));
+    let told = cross_validated(labelled, FOLDS).into_iter().zip(caps).map(|(told, cap)| told.min(*cap));
+    let told: Vec<(&Labelled<'_>, f64)> = labelled.iter().zip(told).collect();
+    let bins = reliability(told.iter().map(|(row, told)| (*told, row.holds)));
     Error {
         rows: labelled.len(),
         shown: calibration_error(&reliability(shown)),
         calibrated: calibration_error(&bins),
         by_chance: error_by_chance(&bins),
         bins,
+        kinds: kinds(&told),
     }
+}
+
+fn kinds(told: &[(&Labelled<'_>, f64)]) -> BTreeMap<&'static str, OfKind> {
+    let mut kinds: BTreeMap<&'static str, OfKind> = BTreeMap::new();
+    for (row, told) in told {
+        let kind = kinds.entry(row.kind).or_default();
+        kind.rows += 1;
+        kind.mean += told;
+        kind.right += f64::from(u8::from(row.holds));
+    }
+    for kind in kinds.values_mut() {
+        kind.mean /= kind.rows as f64;
+        kind.right /= kind.rows as f64;
+    }
+    kinds
 }
 
 fn tiers(answers: &[Answer]) -> BTreeMap<Tier, OfTier> {
@@ -183,6 +211,10 @@ impl Reliability {
                     bin.accuracy
                 );
             }
+            // One kind is all there is to say already.
+            for (kind, of) in error.kinds.iter().filter(|_| error.kinds.len() > 1) {
+                let _infallible = writeln!(text, "{kind:20} {:>9} {:>18.3} {:>14.3}", of.rows, of.mean, of.right);
+            }
         }
         text
     }
@@ -229,6 +261,8 @@ mod tests {
         assert_eq!(found.tiers[&Tier::Low], OfTier { rows: 200, supported: 0.0, right: 0.5 });
         assert_eq!(found.confidence.rows, 300, "a hundred take no side");
         assert!(found.confidence.shown > 0.3 && found.confidence.calibrated < 0.1, "{:?}", found.confidence);
+        let refuted = found.confidence.kinds[rows::REFUTED];
+        assert!(refuted.rows == 200 && (refuted.right - 0.5).abs() < 1e-9 && (refuted.mean - 0.5).abs() < 0.05);
         let score = found.score.as_ref().unwrap();
         assert!(score.rows == 400 && score.calibrated < score.shown, "{score:?}");
         let fitted = found.fitted("claims.jsonl", "rules", answers.len()).unwrap();
