@@ -58,9 +58,9 @@ pub(crate) async fn run(
         let folder = ModelFolder::read(dir).map_err(|error| error.to_string())?;
         let languages = ModelLanguages::new(&folder.manifest.languages);
         let model = LocalStance::load(&folder).map_err(|error| error.to_string())?;
-        let model: Arc<dyn StanceModel> = Arc::new(model.beside(&embedder_name));
-        judges.push(("model", Arc::clone(&model), false));
-        judges.push(("both", Arc::new(RoutedStance::new(model, languages, rules)), true));
+        let model = model.beside(&embedder_name);
+        judges.push(("model", Arc::new(model.clone().without_figures()), false));
+        judges.push(("both", Arc::new(RoutedStance::new(Arc::new(model), languages, rules)), true));
     }
     let mut out = match predictions {
         Some(path) => Some(std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()))?),
@@ -187,9 +187,10 @@ fn write(
         // Whether the passage has every figure of the claim, and whether an aligned one differs.
         let borne_out = numbers::all_found(&pair.claim, &pair.passage, &Names::new(&pair.claim, &pair.passage));
         let num_ok = numbers::compare(&pair.claim, &pair.passage).num_ok;
+        let standing = numbers::standing(&pair.claim, &pair.passage).as_str();
         let line = serde_json::json!({
-            "set": set, "id": row.id, "label": row.label.as_str(), "numeric": row.is_numeric(), "judges": judges,
-            "figures_borne_out": borne_out, "num_ok": num_ok,
+            "set": set, "source": row.source, "id": row.id, "label": row.label.as_str(), "numeric": row.is_numeric(),
+            "judges": judges, "figures_borne_out": borne_out, "num_ok": num_ok, "standing": standing,
         });
         writeln!(out, "{line}")?;
     }

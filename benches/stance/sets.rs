@@ -32,6 +32,8 @@ impl Label {
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) id: String,
+    /// Of a file that holds several sets; empty where it says nothing.
+    pub(crate) source: String,
     pub(crate) claim: String,
     pub(crate) evidence: String,
     pub(crate) label: Label,
@@ -69,6 +71,7 @@ pub(crate) fn rows(data: &Path, name: &str, most: usize) -> Option<Vec<Row>> {
         let field = |names: [&str; 2]| names.iter().find_map(|name| value[*name].as_str()).map(str::to_owned);
         Some(Row {
             id: field(["id", "id"]).unwrap_or_default(),
+            source: field(["source", "source"]).unwrap_or_default(),
             claim: field(["claim", "hypothesis"])?,
             evidence: field(["evidence", "premise"])?,
             label: Label::parse(value["label"].as_str()?)?,

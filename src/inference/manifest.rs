@@ -120,6 +120,9 @@ pub struct Manifest {
     /// What the cosine of claim and passage adds, where the embedder that it names is at work. Stance only.
     #[serde(default)]
     pub similarity: Option<Similarity>,
+    /// What the logits gain by how the claim's figures and dates stand in the passage. Stance only.
+    #[serde(default)]
+    pub figures: Option<Figures>,
     /// Put before a claim, for models that were trained with it.
     #[serde(default)]
     pub query_prefix: String,
@@ -155,6 +158,21 @@ pub struct Similarity {
     pub bias: Vec<f32>,
     /// Added to the logits as well, times the cosine: one for each.
     pub weights: Vec<f32>,
+}
+
+/// What is added to a stance model's logits where the claim states figures or dates, by how the passage has them: a model
+/// that reads words takes a text with another figure for one that says the same. One value for each logit.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// Each is there.
+    pub all: Vec<f32>,
+    /// One is there and another is not.
+    pub some: Vec<f32>,
+    /// None is there, but another of its kind.
+    pub other: Vec<f32>,
+    /// None is there, nor another of its kind.
+    pub absent: Vec<f32>,
 }
 
 const fn yes() -> bool {
@@ -246,6 +264,7 @@ impl Manifest {
             ("labels", !self.labels.is_empty()),
             ("bias", !self.bias.is_empty()),
             ("similarity", self.similarity.is_some()),
+            ("figures", self.figures.is_some()),
             ("order", self.order.is_some()),
             ("relevant", self.relevant.is_some()),
         ])
@@ -260,6 +279,9 @@ impl Manifest {
         self.check_bias(self.labels.len())?;
         if let Some(similarity) = &self.similarity {
             similarity.check(self.labels.len()).map_err(|wrong| format!("`similarity`: {wrong}"))?;
+        }
+        if let Some(figures) = &self.figures {
+            figures.check(self.labels.len()).map_err(|wrong| format!("`figures`: {wrong}"))?;
         }
         self.refuse(&[
             ("pooling", self.pooling.is_some()),
@@ -280,6 +302,7 @@ impl Manifest {
             ("cosine", self.cosine.is_some()),
             ("labels", !self.labels.is_empty()),
             ("similarity", self.similarity.is_some()),
+            ("figures", self.figures.is_some()),
         ])
     }
 
@@ -311,6 +334,19 @@ impl Similarity {
         }
         if self.weights.len() != logits || !(self.bias.is_empty() || self.bias.len() == logits) {
             return Err(format!("`weights`, and `bias` where it is given, want one value for each of {logits} logits"));
+        }
+        Ok(())
+    }
+}
+
+impl Figures {
+    fn check(&self, logits: usize) -> Result<(), String> {
+        for (name, values) in
+            [("all", &self.all), ("some", &self.some), ("other", &self.other), ("absent", &self.absent)]
+        {
+            if values.len() != logits || values.iter().any(|value| !value.is_finite()) {
+                return Err(format!("`{name}` wants one number for each of {logits} logits"));
+            }
         }
         Ok(())
     }
@@ -391,6 +427,11 @@ mod tests {
                 "`similarity`: `temperature` is 0",
             ),
             (format!("{EMBEDDING}[similarity]\nembedder = \"s\"\nweights = [1, 0, 0]\n"), "`similarity` says nothing"),
+            (format!("{STANCE}[figures]\nall = [0, 0, 0]\nsome = [0, 0, 0]\nother = [0, 0, 0]\n"), "absent"),
+            (
+                format!("{STANCE}[figures]\nall = [0, 0]\nsome = [0, 0, 0]\nother = [0, 0, 0]\nabsent = [0, 0, 0]\n"),
+                "`all` wants one number for each of 3 logits",
+            ),
             ("name = ".to_owned(), "TOML"),
         ];
         for (text, said) in wrong {
@@ -405,10 +446,14 @@ mod tests {
         let examples: Vec<&str> =
             text.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("```")).map(|(one, _)| one).collect();
         let manifest = Manifest::parse(&examples.concat()).unwrap();
-        let similarity = manifest.similarity.unwrap();
-        assert_eq!(manifest.labels.len(), similarity.weights.len());
+        assert_eq!(manifest.labels.len(), manifest.similarity.as_ref().unwrap().weights.len());
         let shipped = Manifest::parse(include_str!("../../models/mpnet-stance-int8/model.toml")).unwrap();
-        assert_eq!(Some(similarity), shipped.similarity, "what it calls the shipped model's is");
+        assert!(manifest.figures.is_some() && manifest.similarity.is_some());
+        assert_eq!(
+            (manifest.similarity, manifest.figures),
+            (shipped.similarity, shipped.figures),
+            "what it says they are"
+        );
     }
 
     #[test]

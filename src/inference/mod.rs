@@ -32,7 +32,7 @@ use crate::telemetry::metrics;
 
 pub use error::ModelError;
 pub use folder::{ModelFolder, scan};
-pub use manifest::{Label, Manifest, PairOrder, Pooling, Similarity, Task};
+pub use manifest::{Figures, Label, Manifest, PairOrder, Pooling, Similarity, Task};
 
 /// What a model could not do, in words for a person.
 #[derive(Debug, Clone, thiserror::Error)]

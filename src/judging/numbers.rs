@@ -6,6 +6,7 @@
 mod counted;
 mod moving;
 mod periods;
+mod standing;
 mod subject;
 
 use chrono::Datelike;
@@ -22,6 +23,8 @@ use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_le
 use moving::{has_moved, is_running};
 use periods::{Period, periods};
 use subject::Subject;
+
+pub use standing::{Standing, standing};
 
 /// What a disagreeing figure does to a judgement (SCORING, numbers and dates).
 pub const REFUTING_CONTRADICTION: f64 = 0.70;

@@ -234,6 +234,13 @@ async fn a_person_is_told_what_there_is_and_what_is_missing() {
     assert!(no_folder.code == 64 && no_folder.stderr.contains("MODELS_DIR="), "{}", no_folder.stderr);
     assert_eq!(bed.run(&["models", "pull", "multilingual", "--hub", "file:///tmp"]).await.code, 2);
     assert_eq!(bed.run(&["models", "verify", "nobody"]).await.code, 2);
+    if cfg!(feature = "models") {
+        let lost = "without the cosine, for which the embedder all-minilm-l6-v2-int8";
+        assert!(!finish(&[], &["models", "verify"], "").await.ok().contains(lost));
+        let hashed = [("INFERENCE_EMBEDDER".to_owned(), "hashed".to_owned())];
+        let verified = finish(&hashed, &["models", "verify"], "").await;
+        assert!(verified.ok().contains(lost), "{}", verified.stdout);
+    }
     let absent = bed.run(&["models", "list"]).await;
     assert!(absent.stderr.contains("MODELS_DIR"), "a folder that is not there is named: {}", absent.stderr);
     for arguments in [&["models", "--help"][..], &["models", "pull", "--help"]] {

@@ -104,7 +104,8 @@ in-process.
 On sets of which neither claims nor passages were trained on. The figures of earlier models on these sets were seen while this
 one was planned, and 400 pairs of each with one part-way when it was decided what to calibrate on; that the old weights keep a
 third in the mean, and that the cosine counts, was decided with these figures in view; nothing else was fitted on them. Sets with two of the three labels are scored over those two while the model
-chooses among three. Figures of the model without the rules, by ONNX Runtime; what the daemon makes of it together with its rules is
+chooses among three. Figures of the model without the rules and without `[figures]` of its model.toml, what it is worth that the
+passage has the claim's figures (`stance/standing.py`), by ONNX Runtime; what the daemon makes of it together with its rules is
 measured by `cargo bench --bench stance`.
 
 {set_table(figures)}

@@ -130,7 +130,8 @@ mod local {
             tracing::info!(
                 model = folder.manifest.name,
                 calibrated_with = fitted.embedder,
-                "another embedder is at work than this stance model was calibrated with; it judges without its cosines"
+                at_work = if at_work.is_empty() { "no embedder of this process" } else { at_work },
+                "the stance model judges without the cosine, which it knows of one embedder only"
             );
         }
         Ok(Arc::new(model.beside(at_work)))

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::super::failure::Failure;
 use super::super::output::{Colour, Output};
 use super::super::render::plain;
-use super::{probe, stock};
+use super::{Stock, probe, stock};
 use crate::config::Config;
 use crate::inference::{ModelFolder, Task};
 
@@ -42,9 +42,13 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
         let (name, location) = (name.clone(), location.clone());
         findings.push(Finding { task: *task, name, location, ok: true, detail: "the server answers".to_owned() });
     }
+    let at_work = embedder(&stock, config);
     let folders = stock.brought.iter().chain(&stock.shipped);
     for folder in folders.filter(|folder| is_wanted(&folder.manifest.name)) {
-        let (ok, detail) = look_at(folder).await;
+        let (ok, mut detail) = look_at(folder).await;
+        if ok && let Some(lost) = lost_cosine(folder, &at_work) {
+            detail.push_str(&lost);
+        }
         let (manifest, location) = (&folder.manifest, folder.location());
         findings.push(Finding { task: manifest.task, name: manifest.name.clone(), location, ok, detail });
     }
@@ -61,6 +65,19 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
         0 => Ok(()),
         _ => Err(Failure::failed(format!("{failed} of the models cannot be used; each line says what to do"))),
     }
+}
+
+/// The name of the embedder of this process; empty where a server or hashed words stand in its place.
+fn embedder(stock: &Stock, config: &Config) -> String {
+    let chosen =
+        if stock.remote.embedder.is_some() { None } else { stock.chosen(Task::Embedding, config).ok().flatten() };
+    chosen.map_or_else(String::new, |folder| folder.manifest.name.clone())
+}
+
+/// What a stance model does without where the embedder that its calibration counts on is not at work.
+fn lost_cosine(folder: &ModelFolder, at_work: &str) -> Option<String> {
+    let fitted = folder.manifest.similarity.as_ref().filter(|fitted| fitted.embedder != at_work)?;
+    Some(format!("; without the cosine, for which the embedder {} would have to be at work here", fitted.embedder))
 }
 
 /// Checksums first: what a damaged file does when it is loaded says less.

@@ -25,7 +25,8 @@ pub(super) fn key(texts: &[&str]) -> Key {
     key
 }
 
-/// Answers by key, the least useful forgotten first.
+/// Answers by key, the least useful forgotten first. A clone shares them.
+#[derive(Clone)]
 pub(super) struct Answers<V> {
     /// One of the names in the metric's catalogue.
     name: &'static str,

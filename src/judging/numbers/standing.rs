@@ -1,0 +1,107 @@
+//! Whether a passage has the figures and dates that a claim states at all, whatever it says them of.
+//!
+//! [`super::compare`] speaks only where two figures surely count the same thing, which is seldom. This is coarser: it
+//! decides nothing, and shifts what a model makes of the words by what it was worth on labelled pairs.
+
+use crate::judging::profile::TextProfile;
+use crate::language::numbers::Unit;
+
+use super::{agree, dates_meet, is_a_figure};
+
+/// How what a claim states in figures and dates stands in a passage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// The claim states none.
+    Unstated,
+    /// Each is there.
+    All,
+    /// One is there and another is not.
+    Some,
+    /// None is there, but another figure of such a unit, or another date.
+    Other,
+    /// None is there, nor another in its place.
+    Absent,
+}
+
+impl Standing {
+    /// As `model.toml` and the predictions of the benchmark write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unstated => "unstated",
+            Self::All => "all",
+            Self::Some => "some",
+            Self::Other => "other",
+            Self::Absent => "absent",
+        }
+    }
+}
+
+/// How the claim's figures stand in the passage. What names and does not count ("COVID-19", "Apollo 11") is left out, and
+/// years are dates.
+pub fn standing(claim: &TextProfile, passage: &TextProfile) -> Standing {
+    let figures = claim.quantities.iter().filter(|figure| is_a_figure(figure) && figure.unit != Unit::Identifier);
+    // Of each: whether it is there, and whether another is that could stand in its place.
+    let of_figures = figures.map(|figure| {
+        let mut alike = passage.quantities.iter().filter(|theirs| theirs.unit == figure.unit).peekable();
+        let another = alike.peek().is_some();
+        (alike.any(|theirs| agree(figure, theirs) == Some(true)), another)
+    });
+    let of_dates = claim
+        .dates
+        .iter()
+        .map(|date| (passage.dates.iter().any(|theirs| dates_meet(date, theirs)), !passage.dates.is_empty()));
+    let stated: Vec<(bool, bool)> = of_figures.chain(of_dates).collect();
+    let there = stated.iter().filter(|(there, _)| *there).count();
+    match there {
+        _ if stated.is_empty() => Standing::Unstated,
+        all if all == stated.len() => Standing::All,
+        0 if stated.iter().any(|(_, another)| *another) => Standing::Other,
+        0 => Standing::Absent,
+        _ => Standing::Some,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(claim: &str, passage: &str) -> Standing {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        standing(&profile(claim), &profile(passage))
+    }
+
+    #[test]
+    fn figures_stand_there_or_do_not() {
+        let passage = "The flood of 2013 took 37 lives and cost 12 million euros.";
+        let rows = [
+            ("The flood took many lives.", Standing::Unstated),
+            ("COVID-19 spread in the camps.", Standing::Unstated),
+            ("37 people died in the flood.", Standing::All),
+            ("In 2013 the flood cost €12 million.", Standing::All),
+            ("The flood of 2013 took 50 lives.", Standing::Some),
+            ("The flood of 2015 took many lives.", Standing::Other),
+            ("The flood cost 90 million euros.", Standing::Other),
+            ("Water stood 4 metres high.", Standing::Absent),
+        ];
+        for (claim, expected) in rows {
+            assert_eq!(told(claim, passage), expected, "{claim}");
+        }
+        assert_eq!(told("The flood of 2013 took many lives.", "The flood took many lives."), Standing::Absent);
+    }
+
+    #[test]
+    fn other_languages_have_figures_too() {
+        let profile = |text: &str| TextProfile::new(text, Some("ru"), None, &[]);
+        let found = standing(&profile("Погибли 37 человек."), &profile("В Одессе погибли 37 мирных жителей."));
+        assert_eq!(found, Standing::All);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_has_its_own_figures(text in "[A-Za-z ]{0,20}[0-9]{1,3} [a-z ]{1,20}") {
+            prop_assert!(matches!(told(&text, &text), Standing::All | Standing::Unstated), "{text}");
+        }
+    }
+}

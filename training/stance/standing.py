@@ -1,0 +1,153 @@
+"""What it is worth to a stance model whether the passage has the claim's figures and dates.
+
+    cargo bench --bench stance -- judge --data . --set HELD_OUT.jsonl --set PAGES.jsonl --model FOLDER --embedder FOLDER --predictions FILE
+    python -m stance.standing --predictions FILE [--model FOLDER]
+
+The first command has the daemon's own rules tell how each claim's figures stand (`all`, `some`, `other`, `absent`) beside what the
+model makes of the words; HELD_OUT.jsonl is of `stance.build`, PAGES.jsonl of the pages that calibrate the model. The second fits one
+value a label for each standing, and with --model writes them as `[figures]` into its model.toml.
+
+Each source keeps a temperature and a prior of its own beside the values, so that they tell what a standing changes within a source
+and not which labels a source has. Sources weigh alike. How strongly the values are held back is chosen by what they
+are worth on a source that they were not fitted on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from folder import read_manifest, write_manifest
+
+from .records import LABELS, NOT_ENTAIL
+
+STANDINGS = ("all", "some", "other", "absent")
+
+#: Sources of one kind, by people's labels; those of Wikipedia have no neutral pairs but those made silent. A file whose lines name no
+#: source is one of its own.
+KINDS = {
+    "check_covid": "check_covid",
+    "vitaminc_sample": "vitaminc",
+    "fever": "wikipedia",
+    "feverous_dev": "wikipedia",
+    "silent": "wikipedia",
+}
+
+#: Ridges that are tried.
+RIDGES = (0.001, 0.002, 0.005, 0.02, 0.05, 0.2)
+
+#: Holds a source's own prior, which nothing else does where a label is missing.
+OWN_RIDGE = 1e-3
+
+
+@dataclass
+class Source:
+    name: str
+    #: Log-probabilities of the model, float32 [pairs, labels].
+    said: torch.Tensor
+    #: One of them is 1 where the claim states figures, float32 [pairs, standings].
+    standing: torch.Tensor
+    #: Index of the label, or for `is_two_way` whether it is entailed.
+    truth: torch.Tensor
+    is_two_way: bool
+
+    def loss(self, values: torch.Tensor, log_scale: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
+        """Mean log-loss."""
+        log = torch.log_softmax(self.said * log_scale.exp() + prior + self.standing @ values, dim=1)
+        if self.is_two_way:
+            of_truth = torch.where(self.truth == 1, log[:, 0], torch.logsumexp(log[:, 1:], dim=1))
+        else:
+            of_truth = log.gather(1, self.truth[:, None])[:, 0]
+        return -of_truth.mean()
+
+
+def read_sources(predictions: Path) -> list[Source]:
+    """The sources of `KINDS` and the files that name none, in order of their names."""
+    rows = defaultdict(list)
+    for line in predictions.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        kind = KINDS.get(row["source"]) if row["source"] else Path(row["set"]).parent.name
+        if kind:
+            rows[kind].append(row)
+    sources = []
+    for name, found in sorted(rows.items()):
+        is_two_way = any(row["label"] == NOT_ENTAIL for row in found)
+        truth = [int(row["label"] == LABELS[0]) if is_two_way else LABELS.index(row["label"]) for row in found]
+        said = torch.tensor([row["judges"]["model"] for row in found]).clamp_min(1e-9).log()
+        standing = torch.tensor([[float(row["standing"] == one) for one in STANDINGS] for row in found])
+        sources.append(Source(name, said, standing, torch.tensor(truth), is_two_way))
+    return sources
+
+
+def descend(loss, sought: list[torch.Tensor]) -> None:
+    optimiser = torch.optim.LBFGS(sought, max_iter=500, line_search_fn="strong_wolfe")
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        value = loss()
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+
+
+def own(source: Source, values: torch.Tensor) -> float:
+    """The loss of a source with these values, its temperature and prior fitted beside them."""
+    scale, prior = torch.zeros(1, requires_grad=True), torch.zeros(len(LABELS), requires_grad=True)
+    descend(lambda: source.loss(values, scale, prior) + OWN_RIDGE * (prior**2).sum(), [scale, prior])
+    return source.loss(values, scale, prior).item()
+
+
+def fit(sources: list[Source], ridge: float) -> torch.Tensor:
+    """One value for each standing and label, float32 [standings, labels]; those of a standing sum to zero."""
+    values = torch.zeros(len(STANDINGS), len(LABELS), requires_grad=True)
+    scales = [torch.zeros(1, requires_grad=True) for _ in sources]
+    priors = [torch.zeros(len(LABELS), requires_grad=True) for _ in sources]
+
+    def loss() -> torch.Tensor:
+        held_back = ridge * (values**2).sum() + OWN_RIDGE * sum((prior**2).sum() for prior in priors)
+        each = zip(sources, scales, priors, strict=True)
+        return held_back + sum(source.loss(values, scale, prior) for source, scale, prior in each)
+
+    descend(loss, [values, *scales, *priors])
+    return (values - values.mean(1, keepdim=True)).detach()
+
+
+def left_out(sources: list[Source], ridge: float) -> list[float]:
+    """The loss of each source with values fitted on the others."""
+    return [own(source, fit([other for other in sources if other is not source], ridge)) for source in sources]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--predictions", type=Path, required=True)
+    parser.add_argument("--model", type=Path, help="the model's folder, into whose model.toml the values go")
+    arguments = parser.parse_args()
+    sources = read_sources(arguments.predictions)
+    if len(sources) < 2:
+        raise SystemExit(f"{arguments.predictions} holds {len(sources)} known sources, and two are needed: see --help")
+    nothing = torch.zeros(len(STANDINGS), len(LABELS))
+    for source in sources:
+        print(f"{source.name}: {len(source.truth)} pairs, {int(source.standing.sum())} with figures")
+    print("loss without them, by source:", [round(own(source, nothing), 4) for source in sources])
+    losses = {ridge: left_out(sources, ridge) for ridge in RIDGES}
+    for ridge, found in losses.items():
+        print(f"ridge {ridge}, fitted on the others: {[round(one, 4) for one in found]}, together {sum(found):.4f}")
+    ridge = min(RIDGES, key=lambda one: sum(losses[one]))
+    values = fit(sources, ridge)
+    table = {standing: [round(value, 3) for value in row] for standing, row in zip(STANDINGS, values.tolist(), strict=True)}
+    print(f"ridge {ridge}: {table}")
+    if arguments.model:
+        manifest = read_manifest(arguments.model)
+        if manifest["labels"] != list(LABELS):
+            raise SystemExit(f"{arguments.model} has its labels in another order than {LABELS}")
+        del manifest["sha256"]
+        write_manifest(arguments.model, {**manifest, "figures": table})
+
+
+if __name__ == "__main__":
+    main()
