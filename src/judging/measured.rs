@@ -164,6 +164,36 @@ fn figures_of_a_claim_that_is_borne_out_do_not_disagree() {
     assert!(wrong.len() * 100 <= pairs, "{} of {pairs}", wrong.len());
 }
 
+/// Pairs of Wikipedia whose claim has a digit: what differs must be refuted by people, whatever is left undecided.
+#[test]
+fn figures_that_differ_are_of_claims_that_people_refute() {
+    let (mut pairs, mut refuted, mut differ, mut wrong) = (0, 0, 0, Vec::new());
+    for source in ["fever", "fever_symmetric_dev", "feverous_dev", "exfever", "vitaminc_sample"] {
+        let Some(text) = shared_data::read(&format!("nli_train/{source}.jsonl")) else { continue };
+        for row in text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
+            let field = |name: &str| row[name].as_str().unwrap_or_default();
+            let (claim, evidence) = (field("hypothesis"), field("premise"));
+            if !claim.contains(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+            let check = super::numbers::compare(&profile(claim), &profile(evidence));
+            pairs += 1;
+            refuted += usize::from(field("label") == "contradict");
+            differ += usize::from(check.num_ok == Some(false));
+            if check.num_ok == Some(false) && field("label") != "contradict" {
+                wrong.push(format!("{source}: {claim}\n      {evidence}\n      {:?}", check.mismatch));
+            }
+        }
+    }
+    println!(
+        "figures of {pairs} pairs, {refuted} refuted: {differ} differ, {} of them not refuted\n    {}",
+        wrong.len(),
+        wrong.join("\n    ")
+    );
+    assert!(wrong.len() * 20 <= differ, "{} of {differ}", wrong.len());
+}
+
 #[test]
 fn the_floor_parts_passages_on_the_subject_from_others() {
     let Some(text) = shared_data::read("fm2/pairs.jsonl") else { return };

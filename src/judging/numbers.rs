@@ -4,6 +4,7 @@
 //! of the claim's own subject ([`subject`]). A figure that is merely elsewhere is no disagreement, and no agreement either.
 
 mod counted;
+mod dated;
 mod moving;
 mod periods;
 mod standing;
@@ -20,8 +21,9 @@ use super::profile::{SentenceProfile, TextProfile};
 use super::stance::{self, Names};
 
 use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, same_counted};
+use dated::date;
 use moving::{has_moved, is_running};
-use periods::{Period, periods};
+use periods::{Dated, periods};
 use subject::Subject;
 
 pub use standing::{Standing, standing};
@@ -54,9 +56,6 @@ const SAME_UNIT: f64 = 0.6;
 const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
-
-/// The same for dates: a sentence may date something else in passing, and events recur, so the verb must be there too.
-const SAME_EVENT: f64 = 0.8;
 
 /// What comparing the figures of a claim with those of a passage found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -99,7 +98,7 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
     let theirs = periods(passage);
     let of_dates = periods(claim)
         .into_iter()
-        .filter_map(|(ours, period)| Some((ours.text.as_str(), date(&period, claim, passage, &theirs, &subject)?)));
+        .filter_map(|ours| Some((ours.mention.text.as_str(), date(&ours, claim, passage, &theirs, &subject)?)));
     let mut totals_only = true;
     // "Is not 6,000 years old" is not contradicted by another age, nor "was not founded in 1950" by another year: a claim
     // that denies leaves every other figure open. "Some fell by 5 %" leaves what holds in general open.
@@ -138,7 +137,9 @@ pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
     });
     let times = periods(theirs);
     let dates = || {
-        periods(ours).iter().any(|(_, period)| times.iter().all(|(_, other)| period.borne_out_by(other) == Some(false)))
+        periods(ours)
+            .iter()
+            .any(|date| times.iter().all(|other| date.period.borne_out_by(&other.period) == Some(false)))
     };
     figures || (!times.is_empty() && dates())
 }
@@ -336,10 +337,10 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
         })
     };
     let theirs = periods(passage);
-    let dated = |ours: &Period| {
+    let dated = |ours: &Dated<'_>| {
         passage.sentences.iter().filter(|sentence| subject.is_borne_in(sentence, passage)).any(|sentence| {
-            let mut inside = theirs.iter().filter(|(mention, _)| within(passage, sentence, &mention.text));
-            inside.any(|(_, period)| ours.borne_out_by(period) == Some(true))
+            let mut inside = theirs.iter().filter(|date| (sentence.start..sentence.end).contains(&date.start));
+            inside.any(|date| ours.period.borne_out_by(&date.period) == Some(true))
         })
     };
     // A page without a date says "on Monday" of the same Monday, as far as anyone can tell.
@@ -348,37 +349,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
         sentences.any(|sentence| subject.is_borne_in(sentence, passage) && within(passage, sentence, words))
     };
     claim.quantities.iter().filter(|ours| is_a_figure(ours)).all(borne_out)
-        && periods(claim).iter().all(|(mention, ours)| dated(ours) || told_alike(&mention.text))
-}
-
-/// One date of the claim: agreement with a date of a sentence about the same thing settles it; else it differs from the
-/// one date of a sentence about the same event.
-fn date<'a>(
-    ours: &Period,
-    claim: &TextProfile,
-    passage: &'a TextProfile,
-    theirs: &[(&'a DateMention, Period)],
-    subject: &Subject<'_>,
-) -> Option<Found<'a>> {
-    let mut differing = None;
-    for sentence in passage.sentences.iter().filter(|_| !theirs.is_empty()) {
-        let inside: Vec<&(&DateMention, Period)> =
-            theirs.iter().filter(|(mention, _)| within(passage, sentence, &mention.text)).collect();
-        if inside.is_empty() || !subject.is_of(sentence) {
-            continue;
-        }
-        if inside.iter().any(|(_, period)| ours.borne_out_by(period) == Some(true)) {
-            return Some(Found::Agrees);
-        }
-        if let [(only, period)] = inside.as_slice()
-            && claim.dates.len() == 1
-            && ours.borne_out_by(period) == Some(false)
-            && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
-        {
-            differing = differing.or(Some(Found::Differs(only.text.as_str())));
-        }
-    }
-    differing
+        && periods(claim).iter().all(|ours| dated(ours) || told_alike(&ours.mention.text))
 }
 
 fn within(passage: &TextProfile, sentence: &SentenceProfile, mention: &str) -> bool {
