@@ -7,7 +7,7 @@ use url::Url;
 use super::json_ld::{self, addresses, boolean, string, types};
 use super::page::{Page, language_code};
 use super::publication::{self, Publication};
-use super::text;
+use super::title;
 
 /// Article types beside those whose name ends in `Article` or `Posting`.
 const ARTICLE_TYPES: [&str; 6] = ["Report", "TechArticle", "ClaimReview", "Review", "CreativeWork", "Analysis"];
@@ -51,7 +51,7 @@ pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Meta
         .flatten()
         .filter(|name| !name.is_empty())
         .collect();
-    let title = title(page, article, &names);
+    let title = title::read(page, article, &names, url);
     let publication = publication::read(page, nodes, article, title.as_deref(), url);
     Metadata {
         title,
@@ -121,85 +121,6 @@ fn article_node<'a>(
     };
     // The first of equals: page order puts the page's own article before its teasers.
     nodes.iter().filter(|node| is_article(node)).rev().max_by_key(|node| weight(node))
-}
-
-fn title(page: &Page, article: Option<&Map<String, Value>>, names: &[&str]) -> Option<String> {
-    let tag = page.title.as_deref().unwrap_or_default();
-    let headline = article.and_then(|node| {
-        let (headline, name) = (string(node, "headline"), string(node, "name"));
-        // Wikipedia puts a short description where the headline belongs and the title under `name`.
-        match (&headline, &name) {
-            (Some(stated), Some(other)) if !tag.contains(stated.as_str()) && tag.contains(other.as_str()) => name,
-            _ => headline.or(name.filter(|name| tag.contains(name.as_str()))),
-        }
-    });
-    // A teaser may carry one too.
-    let named = page.meta(&["headline"]).filter(|headline| {
-        let letters_of_it = letters(headline);
-        !letters_of_it.is_empty() && letters(tag).contains(&letters_of_it)
-    });
-    let headline = headline.or_else(|| named.map(str::to_owned));
-    let headline = headline.map(|title| without_site(&title, names));
-    let stated =
-        page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
-    let heading = page.headings.iter().find(|heading| heading.chars().count() >= 8);
-    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
-    if let (Some(headline), Some(full)) = (&headline, heading) {
-        // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the
-        // same.
-        let cut = headline.trim_end_matches(['.', '…']);
-        let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
-        // A headline that only repeats the title tag is worded for search engines, where the page is headed and shared
-        // under other words.
-        let for_search = of_tag.as_deref().is_some_and(|tag| same_letters(tag, headline))
-            && stated.as_deref().is_some_and(|title| !same_letters(title, headline));
-        if (may_be_cut && headline.len() < full.len() && full.starts_with(cut))
-            || (for_search && !same_letters(full, headline))
-        {
-            return Some(full.clone());
-        }
-    }
-    // A heading that the shared title repeats, or else the title tag, is the article's own wording.
-    let confirmed = heading.filter(|heading| match &stated {
-        Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
-        None => tag.contains(heading.as_str()),
-    });
-    headline
-        .or_else(|| confirmed.cloned())
-        .or(stated)
-        .or(of_tag)
-        .or_else(|| heading.cloned())
-        .filter(|title| !title.is_empty())
-}
-
-/// Takes the site's name off a title's end ("… | Reuters", "… - BBC News"). `names` are the site's names as stated, and
-/// the label of its domain.
-fn without_site(title: &str, names: &[&str]) -> String {
-    for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
-        let Some((head, tail)) = title.rsplit_once(separator) else { continue };
-        let tail_letters = letters(tail);
-        let is_name = names.iter().map(|name| letters(name)).any(|name| {
-            tail_letters == name
-                || (tail_letters.len() > 3
-                    && name.len() > 3
-                    && (name.contains(&tail_letters) || tail_letters.contains(&name)))
-        });
-        let is_domain = tail.contains('.') && !tail.trim().contains(' ');
-        let bar_and_short =
-            separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;
-        if (is_name || is_domain || bar_and_short) && head.chars().count() >= 8 {
-            return text::collapse(head);
-        }
-    }
-    title.to_owned()
-}
-
-fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-fn same_letters(left: &str, right: &str) -> bool {
-    letters(left) == letters(right)
 }
 
 fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
@@ -321,45 +242,6 @@ mod tests {
         assert_eq!(found.based_on, ["https://wire.example/1"]);
         assert_eq!(found.accessible_for_free, Some(false));
         assert_eq!(found.article_type.as_deref(), Some("NewsArticle"));
-    }
-
-    #[test]
-    fn titles_lose_the_site_and_keep_their_length() {
-        let title = |html: &str| metadata(html, "https://a.example/x").title.unwrap_or_default();
-        assert_eq!(
-            title(
-                r#"<meta property="og:site_name" content="The Paper"><title>Rain falls in Spain - The Paper</title>"#
-            ),
-            "Rain falls in Spain"
-        );
-        assert_eq!(
-            title("<title>Rain falls in Spain - and stays - for long</title>"),
-            "Rain falls in Spain - and stays - for long"
-        );
-        assert_eq!(title("<title>Rain | The Paper</title><body><h1>Rain falls in Spain</h1>"), "Rain | The Paper");
-        assert_eq!(
-            title("<title>The Paper: Rain falls in Spain</title><body><h1>Rain falls in Spain</h1>"),
-            "Rain falls in Spain"
-        );
-    }
-
-    #[test]
-    fn headings_are_right_against_headlines_for_search_engines() {
-        let title = |headline: &str, shared: &str, tag: &str, heading: &str| {
-            let html = format!(
-                r#"<title>{tag}</title><meta property="og:title" content="{shared}"><script type="application/ld+json">
-                {{"@type":"NewsArticle","headline":"{headline}"}}</script><body><h1>{heading}</h1>"#
-            );
-            metadata(&html, "https://a.example/x").title.unwrap_or_default()
-        };
-        let (own, search) = ("Where the rain went", "Rain in Spain: all you must know");
-        assert_eq!(title(search, own, search, own), own);
-        assert_eq!(title(search, "Third words for it", search, own), own);
-        assert_eq!(title(search, own, own, own), search, "the publisher's own word");
-        assert_eq!(title(own, search, search, own), own);
-        assert_eq!(title("Where the rain…", search, search, own), own);
-        assert_eq!(title("Where the rain", search, search, own), "Where the rain");
-        assert_eq!(title("", search, own, own), search);
     }
 
     #[test]

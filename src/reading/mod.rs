@@ -1,11 +1,11 @@
 //! Reads a fetched page: bytes in, article out.
 //!
 //! `charset` decodes, `nesting` guards the parser, `page` walks the document once, `json_ld` and `claim_review` read the
-//! markup, `metadata` says who and where, `publication` when, `outline` flattens the page, `naming`, `frame` and
-//! `boilerplate` say which part of it is the article, `page_data` finds what a script would draw, `main_text` takes the
-//! best text, `junk` refuses walls and errors, `passages`
-//! cuts the text into what a model can judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of
-//! documentation and code into sections.
+//! markup, `metadata` says who and where, `title` what, `publication` when, `outline` flattens the page, `naming`,
+//! `frame` and `boilerplate` say which part of it is the article, `page_data` finds what a script would draw,
+//! `main_text` takes the best text, `junk` refuses walls and errors, `passages` cuts the text into what a model can
+//! judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of documentation and code into
+//! sections.
 //!
 //! Nothing here fetches, waits, stores or knows the time: a page read twice gives the same article. A wall, a login or
 //! an error page is an error, never an article with little text.
@@ -34,6 +34,7 @@ mod page_data;
 mod passages;
 mod publication;
 mod text;
+mod title;
 
 #[cfg(test)]
 mod measured;

@@ -61,6 +61,10 @@ pub(super) struct Heading {
     pub(super) is_first: bool,
     /// Characters of text before it, white space left out.
     pub(super) at: usize,
+    /// Where the first link in it leads, or the link that it stands in.
+    pub(super) link: Option<String>,
+    /// It stands in a part of the page that is never the article.
+    pub(super) is_aside: bool,
 }
 
 /// Walks the document once.
@@ -135,7 +139,16 @@ impl Page {
         if name == "h1" && self.headings.len() < 4 {
             self.headings.push(heading.clone());
         }
-        self.heads.push(Heading { text: heading, is_first: name == "h1", at: self.walked });
+        let is_link = |node: &NodeRef<'_>| node.element_ref().is_some_and(|element| &*element.name.local == "a");
+        let inside = node.descendants_it().take(40).find(|below| is_link(below));
+        let link = inside.or_else(|| node.parent().filter(is_link)).and_then(|link| link.attr("href"));
+        self.heads.push(Heading {
+            text: heading,
+            is_first: name == "h1",
+            at: self.walked,
+            link: link.map(|href| text::cut(&href, 500).to_owned()),
+            is_aside: std::iter::successors(node.parent(), NodeRef::parent).take(6).any(|above| is_aside(&above)),
+        });
     }
 
     fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
@@ -201,6 +214,17 @@ fn is_challenge(text: &str) -> bool {
     ]
     .iter()
     .any(|mark| text.contains(mark))
+}
+
+/// Navigation, what stands beside or under the article, and the site's banner.
+fn is_aside(node: &NodeRef<'_>) -> bool {
+    node.element_ref().is_some_and(|element| {
+        let has_role = |attribute: &str, roles: &[&str]| {
+            element.attrs.iter().any(|held| &*held.name.local == attribute && roles.contains(&&*held.value))
+        };
+        matches!(&*element.name.local, "nav" | "aside" | "footer")
+            || has_role("role", &["navigation", "complementary", "contentinfo", "banner"])
+    })
 }
 
 fn is_drawn(node: &NodeRef<'_>) -> bool {
@@ -367,6 +391,16 @@ mod tests {
         assert!(text_of(&document).starts_with("late soon"), "the whole page is asked for once");
         let (root, mut visits) = (document.root(), 9);
         assert_eq!((text_within(&root, 50, &mut visits).as_str(), visits), ("", 0));
+    }
+
+    #[test]
+    fn headings_know_their_link_and_their_place() {
+        let page = read(&Document::from(
+            r#"<body><nav><div><h2>Topics</h2></div></nav><div role="banner"><a href="/"><h1>The Paper</h1></a></div>
+            <h1><a href="/rain">Rain</a></h1>"#,
+        ));
+        let heads: Vec<_> = page.heads.iter().map(|head| (head.link.as_deref(), head.is_aside)).collect();
+        assert_eq!(heads, [(None, true), (Some("/"), true), (Some("/rain"), false)]);
     }
 
     #[test]

@@ -1,0 +1,204 @@
+//! What the article is called: the headline that its publisher states as data, else the page's own heading, the title it
+//! is shared under, or its title tag.
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::json_ld::string;
+use super::page::{Heading, Page};
+use super::text;
+
+/// Characters of a heading that may be the title: a shorter one is a section's name more often.
+const MIN_HEADING: usize = 8;
+
+/// Finds the title. `names` are the site's names as stated, and the label of its domain.
+pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
+    let tag = page.title.as_deref().unwrap_or_default();
+    let headline = headline(page, article).map(|title| without_site(&title, names));
+    let stated =
+        page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
+    let heads = own_headings(page, names, url);
+    let heading = heads.iter().find(|heading| heading.text.chars().count() >= MIN_HEADING).map(|heading| &heading.text);
+    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
+    if let (Some(headline), Some(full)) = (&headline, heading) {
+        // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the
+        // same.
+        let cut = headline.trim_end_matches(['.', '…']);
+        let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
+        // A headline that only repeats the title tag is worded for search engines, where the page is headed and shared
+        // under other words.
+        let for_search = of_tag.as_deref().is_some_and(|tag| same_letters(tag, headline))
+            && stated.as_deref().is_some_and(|title| !same_letters(title, headline));
+        if (may_be_cut && headline.len() < full.len() && full.starts_with(cut))
+            || (for_search && !same_letters(full, headline))
+        {
+            return Some(full.clone());
+        }
+    }
+    // A heading that the shared title repeats, or else the title tag, is the article's own wording.
+    let confirmed = heading.filter(|heading| match &stated {
+        Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
+        None => tag.contains(heading.as_str()),
+    });
+    headline
+        .or_else(|| confirmed.cloned())
+        .or(stated)
+        .or(of_tag)
+        .or_else(|| heading.cloned())
+        .filter(|title| !title.is_empty())
+}
+
+/// JSON-LD's headline of the article, else microdata's.
+fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
+    let tag = page.title.as_deref().unwrap_or_default();
+    let of_data = article.and_then(|node| {
+        let (headline, name) = (string(node, "headline"), string(node, "name"));
+        // Wikipedia puts a short description where the headline belongs and the title under `name`.
+        match (&headline, &name) {
+            (Some(stated), Some(other)) if !tag.contains(stated.as_str()) && tag.contains(other.as_str()) => name,
+            _ => headline.or(name.filter(|name| tag.contains(name.as_str()))),
+        }
+    });
+    // A teaser may carry one too.
+    let marked = page.meta(&["headline"]).filter(|headline| {
+        let letters_of_it = letters(headline);
+        !letters_of_it.is_empty() && letters(tag).contains(&letters_of_it)
+    });
+    of_data.or_else(|| marked.map(str::to_owned))
+}
+
+/// The headings of the first rank that may be the article's: none beside it, and none that is the site's own, which
+/// reads the site's name or leads to its home page.
+fn own_headings<'a>(page: &'a Page, names: &[&str], url: &Url) -> Vec<&'a Heading> {
+    let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
+    page.heads
+        .iter()
+        .filter(|heading| heading.is_first && !heading.is_aside)
+        .filter(|heading| !names.iter().chain([&domain.as_str()]).any(|name| same_letters(&heading.text, name)))
+        .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
+        .collect()
+}
+
+/// Whether a link leads to the site's home page. An archive's copy of it is one too.
+fn leads_home(link: &str, url: &Url) -> bool {
+    let link = link.trim();
+    if link.is_empty() || link.starts_with('#') {
+        return false;
+    }
+    let Ok(to) = url.join(link) else { return false };
+    let path = match to.path().rsplit_once("://") {
+        Some((_, copied)) => copied.split_once('/').map_or("", |(_, path)| path),
+        None => to.path(),
+    };
+    let is_web = matches!(to.scheme(), "http" | "https");
+    is_web && to.query().is_none() && matches!(path.trim_matches('/'), "" | "index.html" | "index.php")
+}
+
+/// Takes the site's name off a title's end ("… | Reuters", "… - BBC News"). `names` are the site's names as stated, and
+/// the label of its domain.
+fn without_site(title: &str, names: &[&str]) -> String {
+    for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
+        let Some((head, tail)) = title.rsplit_once(separator) else { continue };
+        let tail_letters = letters(tail);
+        let is_name = names.iter().map(|name| letters(name)).any(|name| {
+            tail_letters == name
+                || (tail_letters.len() > 3
+                    && name.len() > 3
+                    && (name.contains(&tail_letters) || tail_letters.contains(&name)))
+        });
+        let is_domain = tail.contains('.') && !tail.trim().contains(' ');
+        let bar_and_short =
+            separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;
+        if (is_name || is_domain || bar_and_short) && head.chars().count() >= 8 {
+            return text::collapse(head);
+        }
+    }
+    title.to_owned()
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn same_letters(left: &str, right: &str) -> bool {
+    letters(left) == letters(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use dom_query::Document;
+
+    use crate::reading::{json_ld, metadata, page};
+    use url::Url;
+
+    fn title(html: &str) -> String {
+        let page = page::read(&Document::from(html));
+        let nodes = json_ld::read(&page.json_ld).nodes;
+        let url = Url::parse("https://news.paper.example/2024/rain").unwrap();
+        metadata::read(&page, &nodes, &url).title.unwrap_or_default()
+    }
+
+    /// JSON-LD's headline, the shared title, the title tag and the page's body.
+    fn worded(headline: &str, shared: &str, tag: &str, body: &str) -> String {
+        title(&format!(
+            r#"<title>{tag}</title><meta property="og:title" content="{shared}"><script type="application/ld+json">
+            {{"@type":"NewsArticle","headline":"{headline}"}}</script><body>{body}"#
+        ))
+    }
+
+    #[test]
+    fn titles_lose_the_site_and_keep_their_length() {
+        assert_eq!(
+            title(
+                r#"<meta property="og:site_name" content="The Paper"><title>Rain falls in Spain - The Paper</title>"#
+            ),
+            "Rain falls in Spain"
+        );
+        assert_eq!(
+            title("<title>Rain falls in Spain - and stays - for long</title>"),
+            "Rain falls in Spain - and stays - for long"
+        );
+        assert_eq!(title("<title>Rain | A Paper</title><body><h1>Rain falls in Spain</h1>"), "Rain | A Paper");
+        assert_eq!(
+            title("<title>A Paper: Rain falls in Spain</title><body><h1>Rain falls in Spain</h1>"),
+            "Rain falls in Spain"
+        );
+    }
+
+    #[test]
+    fn headings_are_right_against_headlines_for_search_engines() {
+        let (own, search) = ("Where the rain went", "Rain in Spain: all you must know");
+        let heading = format!("<h1>{own}</h1>");
+        for (headline, shared, tag, expected) in [
+            (search, own, search, own),
+            (search, "Third words for it", search, own),
+            // The publisher's own word.
+            (search, own, own, search),
+            (own, search, search, own),
+            ("Where the rain…", search, search, own),
+            ("Where the rain", search, search, "Where the rain"),
+            ("", search, own, search),
+        ] {
+            assert_eq!(worded(headline, shared, tag, &heading), expected, "{headline} {shared} {tag}");
+        }
+    }
+
+    #[test]
+    fn headings_of_the_site_are_no_titles() {
+        let (own, tag) = ("Where the rain went", "Where the rain went | Where the nation reads");
+        for banner in [
+            "<nav><h1>Where the nation reads</h1></nav>",
+            "<div role=banner><h1>Where the nation reads</h1></div>",
+            r#"<h1><a href="/">Where the nation reads</a></h1>"#,
+            r#"<a href="https://news.paper.example/index.html"><h1>Where the nation reads</h1></a>"#,
+            r#"<h1><a href="https://archive.example/web/2014/http://paper.example/">Where the nation reads</a></h1>"#,
+            r#"<meta property="og:site_name" content="Where the nation reads"><h1>Where the nation reads</h1>"#,
+        ] {
+            assert_eq!(title(&format!("<title>{tag}</title><body>{banner}<h1>{own}</h1>")), own, "{banner}");
+        }
+        let linked = r#"<h1><a href="/2024/rain">Where the rain went</a></h1>"#;
+        assert_eq!(title(&format!("<title>{tag}</title><body>{linked}")), own, "a link to the article itself");
+        let anchor = r##"<h1><a href="#top">Where the rain went</a></h1>"##;
+        assert_eq!(title(&format!("<title>{tag}</title><body>{anchor}")), own);
+    }
+}
