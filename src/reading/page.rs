@@ -2,10 +2,12 @@
 //! once per question.
 
 mod date_marks;
+mod headings;
 
 use dom_query::{Document, NodeData, NodeId, NodeRef};
 
 pub(super) use self::date_marks::{DateKind, DateMark};
+pub(super) use self::headings::Heading;
 use super::text;
 
 /// More of one kind than a written page has; the rest is noise or an attack.
@@ -51,20 +53,6 @@ pub(super) struct Page {
     pub(super) leaves_by_script: bool,
     /// Markers of pages that sell the domain they stand on.
     pub(super) has_parking: bool,
-}
-
-/// A heading and where it stands.
-#[derive(Debug)]
-pub(super) struct Heading {
-    pub(super) text: String,
-    /// Of the first rank.
-    pub(super) is_first: bool,
-    /// Characters of text before it, white space left out.
-    pub(super) at: usize,
-    /// Where the first link in it leads, or the link that it stands in.
-    pub(super) link: Option<String>,
-    /// It stands in a part of the page that is never the article.
-    pub(super) is_aside: bool,
 }
 
 /// Walks the document once.
@@ -134,23 +122,6 @@ impl Page {
         })
     }
 
-    fn note_heading(&mut self, node: &NodeRef<'_>, name: &str) {
-        let heading = bounded_text(node, 500);
-        if name == "h1" && self.headings.len() < 4 {
-            self.headings.push(heading.clone());
-        }
-        let is_link = |node: &NodeRef<'_>| node.element_ref().is_some_and(|element| &*element.name.local == "a");
-        let inside = node.descendants_it().take(40).find(|below| is_link(below));
-        let link = inside.or_else(|| node.parent().filter(is_link)).and_then(|link| link.attr("href"));
-        self.heads.push(Heading {
-            text: heading,
-            is_first: name == "h1",
-            at: self.walked,
-            link: link.map(|href| text::cut(&href, 500).to_owned()),
-            is_aside: std::iter::successors(node.parent(), NodeRef::parent).take(6).any(|above| is_aside(&above)),
-        });
-    }
-
     fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
         let Some(content) = attribute("content").or_else(|| attribute("value")) else { return };
         let content = text::plain(text::cut(content, 5_000));
@@ -214,17 +185,6 @@ fn is_challenge(text: &str) -> bool {
     ]
     .iter()
     .any(|mark| text.contains(mark))
-}
-
-/// Navigation, what stands beside or under the article, and the site's banner.
-fn is_aside(node: &NodeRef<'_>) -> bool {
-    node.element_ref().is_some_and(|element| {
-        let has_role = |attribute: &str, roles: &[&str]| {
-            element.attrs.iter().any(|held| &*held.name.local == attribute && roles.contains(&&*held.value))
-        };
-        matches!(&*element.name.local, "nav" | "aside" | "footer")
-            || has_role("role", &["navigation", "complementary", "contentinfo", "banner"])
-    })
 }
 
 fn is_drawn(node: &NodeRef<'_>) -> bool {
@@ -391,16 +351,6 @@ mod tests {
         assert!(text_of(&document).starts_with("late soon"), "the whole page is asked for once");
         let (root, mut visits) = (document.root(), 9);
         assert_eq!((text_within(&root, 50, &mut visits).as_str(), visits), ("", 0));
-    }
-
-    #[test]
-    fn headings_know_their_link_and_their_place() {
-        let page = read(&Document::from(
-            r#"<body><nav><div><h2>Topics</h2></div></nav><div role="banner"><a href="/"><h1>The Paper</h1></a></div>
-            <h1><a href="/rain">Rain</a></h1>"#,
-        ));
-        let heads: Vec<_> = page.heads.iter().map(|head| (head.link.as_deref(), head.is_aside)).collect();
-        assert_eq!(heads, [(None, true), (Some("/"), true), (Some("/rain"), false)]);
     }
 
     #[test]

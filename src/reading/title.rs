@@ -18,9 +18,12 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let stated =
         page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
     let heads = own_headings(page, names, url);
-    let heading = heads.iter().find(|heading| heading.text.chars().count() >= MIN_HEADING).map(|heading| &heading.text);
+    let heading = heads
+        .iter()
+        .find(|heading| heading.text.chars().count() >= MIN_HEADING)
+        .map(|heading| own_words(heading, [headline.as_deref(), stated.as_deref()]));
     let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
-    if let (Some(headline), Some(full)) = (&headline, heading) {
+    if let (Some(headline), Some(full)) = (&headline, &heading) {
         // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the
         // same.
         let cut = headline.trim_end_matches(['.', '…']);
@@ -36,16 +39,11 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         }
     }
     // A heading that the shared title repeats, or else the title tag, is the article's own wording.
-    let confirmed = heading.filter(|heading| match &stated {
+    let confirmed = heading.clone().filter(|heading| match &stated {
         Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
         None => tag.contains(heading.as_str()),
     });
-    headline
-        .or_else(|| confirmed.cloned())
-        .or(stated)
-        .or(of_tag)
-        .or_else(|| heading.cloned())
-        .filter(|title| !title.is_empty())
+    headline.or(confirmed).or(stated).or(of_tag).or(heading).filter(|title| !title.is_empty())
 }
 
 /// JSON-LD's headline of the article, else microdata's.
@@ -77,6 +75,24 @@ fn own_headings<'a>(page: &'a Page, names: &[&str], url: &Url) -> Vec<&'a Headin
         .filter(|heading| !names.iter().chain([&domain.as_str()]).any(|name| same_letters(&heading.text, name)))
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
+}
+
+/// What a heading says of the article, without a kicker, a date or a subtitle that is set apart in it. `stated` are the
+/// titles that the page states.
+fn own_words(heading: &Heading, stated: [Option<&str>; 2]) -> String {
+    let stated = || stated.into_iter().flatten();
+    // What is stated with all its parts is one title, written in two lines.
+    let whole = letters(&heading.text);
+    if heading.pieces.is_empty() || stated().any(|title| letters(title).contains(&whole)) {
+        return heading.text.clone();
+    }
+    let of_title = heading.pieces.iter().find(|piece| stated().any(|title| same_letters(piece, title)));
+    let longer = if let [one, other] = heading.pieces.as_slice() {
+        Some(if letters(one).len() > letters(other).len() { one } else { other })
+    } else {
+        None
+    };
+    of_title.or(longer).unwrap_or(&heading.text).clone()
 }
 
 /// Whether a link leads to the site's home page. An archive's copy of it is one too.
@@ -200,5 +216,27 @@ mod tests {
         assert_eq!(title(&format!("<title>{tag}</title><body>{linked}")), own, "a link to the article itself");
         let anchor = r##"<h1><a href="#top">Where the rain went</a></h1>"##;
         assert_eq!(title(&format!("<title>{tag}</title><body>{anchor}")), own);
+    }
+
+    #[test]
+    fn kickers_and_dates_inside_a_heading_are_left_out() {
+        let (own, kicker) = ("Where the rain went", "<h1><span>In Spain</span> Where the rain went</h1>");
+        for (shared, tag, heading) in [
+            ("Spain: Where the rain went", "Rain", kicker),
+            ("Where the rain went - Spain", "Rain", kicker),
+            ("", "Where the rain went, where the sun went", kicker),
+            ("Where the rain went (2024)", "Rain", "<h1><time>1 May 2024</time><div>Where the rain went</div></h1>"),
+            (
+                "Where the rain went",
+                "Rain",
+                "<h1>Spain <b>again</b><small>Where the rain went</small><i>1 May</i></h1>",
+            ),
+        ] {
+            assert_eq!(worded("", shared, tag, heading), own, "{shared} {tag} {heading}");
+        }
+        let lines = "<h1><span>Where the rain went</span> <span>in Spain</span></h1>";
+        assert_eq!(worded("", "Where the rain went in Spain, by us", "", lines), "Where the rain went in Spain");
+        let marked = "<h1>Where <span>the rain</span> went</h1>";
+        assert_eq!(worded("", "Where the rain went in Spain", "", marked), own, "a part that is marked is no kicker");
     }
 }
