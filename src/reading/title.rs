@@ -1,6 +1,8 @@
 //! What the article is called: the headline that its publisher states as data, else the page's own heading, the title it
 //! is shared under, or its title tag.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -10,6 +12,8 @@ use super::text;
 
 /// Characters of a heading that may be the title: a shorter one is a section's name more often.
 const MIN_HEADING: usize = 8;
+/// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page.
+const MAX_COMPARED: usize = 1_000;
 
 /// Finds the title. `names` are the site's names as stated, and the label of its domain.
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
@@ -17,33 +21,38 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let headline = headline(page, article).map(|title| without_site(&title, names));
     let stated =
         page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
-    let heads = own_headings(page, names, url);
-    let heading = heads
+    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
+    let own = own_headings(page, names, url);
+    let firsts: Vec<_> =
+        own.iter().copied().filter(|heading| heading.is_first && !letters(&heading.text).is_empty()).collect();
+    let heading = firsts
         .iter()
         .find(|heading| heading.text.chars().count() >= MIN_HEADING)
         .map(|heading| own_words(heading, [headline.as_deref(), stated.as_deref()]));
-    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
-    if let (Some(headline), Some(full)) = (&headline, &heading) {
-        // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the
-        // same.
-        let cut = headline.trim_end_matches(['.', '…']);
-        let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
-        // A headline that only repeats the title tag is worded for search engines, where the page is headed and shared
-        // under other words.
-        let for_search = of_tag.as_deref().is_some_and(|tag| same_letters(tag, headline))
-            && stated.as_deref().is_some_and(|title| !same_letters(title, headline));
-        if (may_be_cut && headline.len() < full.len() && full.starts_with(cut))
-            || (for_search && !same_letters(full, headline))
-        {
-            return Some(full.clone());
-        }
+    if let Some(headline) = headline {
+        return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
     // A heading that the shared title repeats, or else the title tag, is the article's own wording.
     let confirmed = heading.clone().filter(|heading| match &stated {
         Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
         None => tag.contains(heading.as_str()),
     });
-    headline.or(confirmed).or(stated).or(of_tag).or(heading).filter(|title| !title.is_empty())
+    let lower = if firsts.is_empty() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
+    confirmed.or(lower).or(stated).or(of_tag).or(heading).filter(|title| !title.is_empty())
+}
+
+/// The headline that a page states as data, unless it is cut or worded for search engines: then `heading`, the page's own.
+fn by_headline(headline: String, heading: Option<String>, stated: Option<&str>, of_tag: Option<&str>) -> String {
+    let Some(full) = heading else { return headline };
+    // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the same.
+    let cut = headline.trim_end_matches(['.', '…']);
+    let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
+    let is_cut = may_be_cut && headline.len() < full.len() && full.starts_with(cut);
+    // A headline that only repeats the title tag is worded for search engines, where the page is headed and shared under
+    // other words.
+    let for_search = of_tag.is_some_and(|tag| same_letters(tag, &headline))
+        && stated.is_some_and(|title| !same_letters(title, &headline));
+    if is_cut || (for_search && !same_letters(&full, &headline)) { full } else { headline }
 }
 
 /// JSON-LD's headline of the article, else microdata's.
@@ -65,16 +74,41 @@ fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String>
     of_data.or_else(|| marked.map(str::to_owned))
 }
 
-/// The headings of the first rank that may be the article's: none beside it, and none that is the site's own, which
-/// reads the site's name or leads to its home page.
+/// The headings that may be the article's: none beside it, and none that is the site's own, which reads the site's name
+/// or leads to its home page.
 fn own_headings<'a>(page: &'a Page, names: &[&str], url: &Url) -> Vec<&'a Heading> {
     let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
     page.heads
         .iter()
-        .filter(|heading| heading.is_first && !heading.is_aside)
+        .filter(|heading| !heading.is_aside)
         .filter(|heading| !names.iter().chain([&domain.as_str()]).any(|name| same_letters(&heading.text, name)))
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
+}
+
+/// Where the first rank is the site's alone, or empty, the article's heading is of a lower one. It is known by the title
+/// that is stated, which repeats it whole beside the site's or a section's name.
+fn lower(own: &[&Heading], title: &str) -> Option<String> {
+    let edges = edges(title);
+    own.iter()
+        .filter(|heading| !heading.is_first && heading.text.chars().count() >= MIN_HEADING)
+        .filter(|heading| edges.contains(&letters(&heading.text)))
+        .max_by_key(|heading| heading.text.len())
+        .map(|heading| heading.text.clone())
+}
+
+/// The letters of a title, and of what stands before and after each of its separators.
+fn edges(title: &str) -> HashSet<String> {
+    let title = text::cut(title, MAX_COMPARED);
+    let parts = |&(at, found): &(usize, &str)| {
+        let (before, after) = (title.get(..at)?, title.get(at + found.len()..)?);
+        let is_inner = before.chars().next_back().is_some_and(char::is_alphanumeric)
+            && after.chars().next().is_some_and(char::is_alphanumeric);
+        // A hyphen inside a word parts nothing.
+        (found != "-" || !is_inner).then_some([before, after])
+    };
+    let separators = title.match_indices(['|', '»', '«', '–', '—', '-', ':', '·', '•', '/', '_']);
+    separators.filter_map(|at| parts(&at)).take(20).flatten().chain([title]).map(letters).collect()
 }
 
 /// What a heading says of the article, without a kicker, a date or a subtitle that is set apart in it. `stated` are the
@@ -238,5 +272,40 @@ mod tests {
         assert_eq!(worded("", "Where the rain went in Spain, by us", "", lines), "Where the rain went in Spain");
         let marked = "<h1>Where <span>the rain</span> went</h1>";
         assert_eq!(worded("", "Where the rain went in Spain", "", marked), own, "a part that is marked is no kicker");
+    }
+
+    #[test]
+    fn lower_headings_are_titles_where_the_first_rank_is_the_site_s() {
+        let page = |tag: &str, heading: &str| {
+            title(&format!(
+                r#"<title>{tag}</title><body><h1><a href="/">Rain and Wind</a></h1><h2>All of it</h2><h2>{heading}</h2>"#
+            ))
+        };
+        for (tag, heading, expected) in [
+            ("Rain and Wind » Weather » Storm over us", "Storm over us", "Storm over us"),
+            ("Storm over us : Rain and Wind | since 2005", "Storm over us", "Storm over us"),
+            ("Rain and Wind: Storm – and how! – over us", "Storm – and how! – over us", "Storm – and how! – over us"),
+            // Only a part of a title.
+            ("Storm over us and them", "Storm over us", "Storm over us and them"),
+            ("Re-entry storms - how to", "entry storms", "Re-entry storms - how to"),
+        ] {
+            assert_eq!(page(tag, heading), expected, "{tag}");
+        }
+        let headed = "<h1>Where the rain went</h1><h2>Rain and Wind</h2>";
+        let tag = "Where it went - Rain and Wind";
+        assert_eq!(
+            title(&format!("<title>{tag}</title><body>{headed}")),
+            tag,
+            "the page has a heading of the first rank"
+        );
+    }
+
+    #[test]
+    fn a_title_as_long_as_its_page_is_cheap() {
+        let long = "rain - ".repeat(100_000);
+        let heads = "<h2>rain rain rain</h2>".repeat(60);
+        let start = std::time::Instant::now();
+        let found = worded("", &long, &long, &heads);
+        assert!(!found.is_empty() && start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     }
 }
