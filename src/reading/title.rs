@@ -23,20 +23,23 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
     let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
     let own = own_headings(page, names, url);
-    let firsts: Vec<_> =
-        own.iter().copied().filter(|heading| heading.is_first && !letters(&heading.text).is_empty()).collect();
-    let heading = firsts
+    let firsts: Vec<String> = own
         .iter()
-        .find(|heading| heading.text.chars().count() >= MIN_HEADING)
-        .map(|heading| own_words(heading, [headline.as_deref(), stated.as_deref()]));
+        .filter(|heading| heading.is_first && !letters(&heading.text).is_empty())
+        .map(|heading| own_words(heading, [headline.as_deref(), stated.as_deref()]))
+        .collect();
+    // A heading that the shared title repeats, or else the title tag, is the article's own wording. Of several, the
+    // others head anything: the navigation, a widget, the next article.
+    let is_repeated = |heading: &&String| match &stated {
+        Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
+        None => tag.contains(heading.as_str()),
+    };
+    let long = || firsts.iter().filter(|heading| heading.chars().count() >= MIN_HEADING);
+    let confirmed = long().filter(is_repeated).rev().max_by_key(|heading| heading.len()).cloned();
+    let heading = confirmed.clone().or_else(|| long().next().cloned());
     if let Some(headline) = headline {
         return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
-    // A heading that the shared title repeats, or else the title tag, is the article's own wording.
-    let confirmed = heading.clone().filter(|heading| match &stated {
-        Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
-        None => tag.contains(heading.as_str()),
-    });
     let lower = if firsts.is_empty() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
     confirmed.or(lower).or(stated).or(of_tag).or(heading).filter(|title| !title.is_empty())
 }
@@ -250,6 +253,20 @@ mod tests {
         assert_eq!(title(&format!("<title>{tag}</title><body>{linked}")), own, "a link to the article itself");
         let anchor = r##"<h1><a href="#top">Where the rain went</a></h1>"##;
         assert_eq!(title(&format!("<title>{tag}</title><body>{anchor}")), own);
+    }
+
+    #[test]
+    fn of_several_headings_the_one_that_a_title_repeats_is_right() {
+        let several = "<h1>Navigation</h1><h1>Newsletters</h1><h1>Where the rain went</h1><h1>The next article</h1>";
+        for (shared, tag) in [
+            ("", "Newsletters - Where the rain went - Paper"),
+            ("Where the rain went – in Spain", "Rain | Newsletters"),
+            ("", "Paper: Where the rain went"),
+        ] {
+            assert_eq!(worded("", shared, tag, several), "Where the rain went", "{shared} {tag}");
+        }
+        assert_eq!(worded("Where the…", "Spain", "Spain", several), "Where the…", "the first long one is no better");
+        assert_eq!(worded("Where the…", "Where the rain went", "", several), "Where the rain went");
     }
 
     #[test]
