@@ -10,6 +10,8 @@ use super::json_ld::string;
 use super::page::{Heading, Page};
 use super::text;
 
+/// The names under which a title is stated for sharing and citing.
+const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_title"];
 /// Characters of a heading that may be the title: a shorter one is a section's name more often.
 const MIN_HEADING: usize = 8;
 /// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page.
@@ -19,9 +21,15 @@ const MAX_COMPARED: usize = 1_000;
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
     let tag = page.title.as_deref().unwrap_or_default();
     let headline = headline(page, article).map(|title| without_site(&title, names));
-    let stated =
-        page.meta(&["og:title", "twitter:title", "dc.title", "citation_title"]).map(|title| without_site(title, names));
+    // Templates state the site's name where the article's title belongs. A home page has no other.
+    let is_site = |title: &str| url.path() != "/" && names.iter().any(|name| same_letters(name, title));
+    let stated = SHARED
+        .iter()
+        .filter_map(|name| page.meta(&[name]))
+        .map(|title| without_site(title, names))
+        .find(|title| !is_site(title));
     let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
+    let named = of_tag.clone().filter(|title| !is_site(title));
     let own = own_headings(page, names, url);
     let firsts: Vec<String> = own
         .iter()
@@ -41,7 +49,8 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
     let lower = if firsts.is_empty() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
-    confirmed.or(lower).or(stated).or(of_tag).or(heading).filter(|title| !title.is_empty())
+    let found = confirmed.or(lower).or(stated).or(named).or(heading).or(of_tag);
+    found.or_else(|| page.meta(&SHARED).map(str::to_owned)).filter(|title| !title.is_empty())
 }
 
 /// The headline that a page states as data, unless it is cut or worded for search engines: then `heading`, the page's own.
@@ -267,6 +276,24 @@ mod tests {
         }
         assert_eq!(worded("Where the…", "Spain", "Spain", several), "Where the…", "the first long one is no better");
         assert_eq!(worded("Where the…", "Where the rain went", "", several), "Where the rain went");
+    }
+
+    #[test]
+    fn the_name_of_the_site_is_no_title_of_an_article() {
+        let page = |site: &str, shared: &str, tag: &str, body: &str| {
+            let site = format!(r#"<meta property="og:site_name" content="{site}">"#);
+            worded("", shared, tag, &format!("{site}{body}"))
+        };
+        let (own, heading) = ("Where the rain went", "<h1>Where the rain went</h1>");
+        assert_eq!(page("Rain and Wind", "Rain and Wind", own, ""), own);
+        assert_eq!(page("Rain and Wind", "Rain and Wind", "Rain and Wind", heading), own);
+        assert_eq!(page("Rain and Wind", "", "Rain and Wind", heading), own);
+        assert_eq!(page("Rain and Wind", "Rain and Wind", "", ""), "Rain and Wind", "nothing else is said");
+        assert_eq!(
+            page("Rain and Wind", "Rain and Wind", "Rain and Wind", ""),
+            "Rain and Wind",
+            "nothing else is said"
+        );
     }
 
     #[test]
