@@ -49,7 +49,10 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
     let lower = if firsts.is_empty() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
-    let found = confirmed.or(lower).or(stated).or(named).or(heading).or(of_tag);
+    // The title tag is worded for search engines: where nothing else is stated, the only heading is the article's own
+    // wording.
+    let only = heading.clone().filter(|_| stated.is_none() && firsts.len() == 1);
+    let found = confirmed.or(lower).or(only).or(stated).or(named).or(heading).or(of_tag);
     found.or_else(|| page.meta(&SHARED).map(str::to_owned)).filter(|title| !title.is_empty())
 }
 
@@ -220,7 +223,6 @@ mod tests {
             title("<title>Rain falls in Spain - and stays - for long</title>"),
             "Rain falls in Spain - and stays - for long"
         );
-        assert_eq!(title("<title>Rain | A Paper</title><body><h1>Rain falls in Spain</h1>"), "Rain | A Paper");
         assert_eq!(
             title("<title>A Paper: Rain falls in Spain</title><body><h1>Rain falls in Spain</h1>"),
             "Rain falls in Spain"
@@ -262,6 +264,19 @@ mod tests {
         assert_eq!(title(&format!("<title>{tag}</title><body>{linked}")), own, "a link to the article itself");
         let anchor = r##"<h1><a href="#top">Where the rain went</a></h1>"##;
         assert_eq!(title(&format!("<title>{tag}</title><body>{anchor}")), own);
+    }
+
+    #[test]
+    fn the_only_heading_is_right_against_a_title_tag_alone() {
+        let (own, heading) = ("Where the rain went", "<h1>Where the rain went</h1>");
+        for (shared, tag, body, expected) in [
+            ("", "Rain", heading, own),
+            ("", "Rain in Spain: all you must know | Paper", heading, own),
+            ("", "Rain in Spain", "<h1>Where the rain went</h1><h1>What we know of rain</h1>", "Rain in Spain"),
+            ("Rain in Spain", "Rain in Spain", heading, "Rain in Spain"),
+        ] {
+            assert_eq!(worded("", shared, tag, body), expected, "{shared} {tag} {body}");
+        }
     }
 
     #[test]
@@ -335,13 +350,8 @@ mod tests {
         ] {
             assert_eq!(page(tag, heading), expected, "{tag}");
         }
-        let headed = "<h1>Where the rain went</h1><h2>Rain and Wind</h2>";
-        let tag = "Where it went - Rain and Wind";
-        assert_eq!(
-            title(&format!("<title>{tag}</title><body>{headed}")),
-            tag,
-            "the page has a heading of the first rank"
-        );
+        let headed = "<h1>How it went</h1><h2>What we all know</h2>";
+        assert_eq!(title(&format!("<title>How it went - What we all know</title><body>{headed}")), "How it went");
     }
 
     #[test]
