@@ -48,7 +48,7 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     if let Some(headline) = headline {
         return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
-    let lower = if firsts.is_empty() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
+    let lower = if confirmed.is_none() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
     // The title tag is worded for search engines: where nothing else is stated, the only heading is the article's own
     // wording.
     let only = heading.clone().filter(|_| stated.is_none() && firsts.len() == 1);
@@ -101,8 +101,8 @@ fn own_headings<'a>(page: &'a Page, names: &[&str], url: &Url) -> Vec<&'a Headin
         .collect()
 }
 
-/// Where the first rank is the site's alone, or empty, the article's heading is of a lower one. It is known by the title
-/// that is stated, which repeats it whole beside the site's or a section's name.
+/// Where no title repeats a heading of the first rank, as it is the site's or empty, the article's heading may be of a
+/// lower one. It is known by the title that is stated, which repeats it whole beside the site's or a section's name.
 fn lower(own: &[&Heading], title: &str) -> Option<String> {
     let edges = edges(title);
     own.iter()
@@ -350,6 +350,8 @@ mod tests {
         ] {
             assert_eq!(page(tag, heading), expected, "{tag}");
         }
+        let other = "<h1>All our articles</h1><h2>Where it went</h2>";
+        assert_eq!(title(&format!("<title>Where it went - Paper</title><body>{other}")), "Where it went");
         let headed = "<h1>How it went</h1><h2>What we all know</h2>";
         assert_eq!(title(&format!("<title>How it went - What we all know</title><body>{headed}")), "How it went");
     }
