@@ -14,6 +14,8 @@ use super::text;
 const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_title"];
 /// Characters of a heading that may be the title: a shorter one is a section's name more often.
 const MIN_HEADING: usize = 8;
+/// Shorter words ("und", "the") are shared by unrelated titles.
+const MIN_WORD: usize = 4;
 /// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page.
 const MAX_COMPARED: usize = 1_000;
 
@@ -49,11 +51,22 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
     let lower = if confirmed.is_none() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
-    // The title tag is worded for search engines: where nothing else is stated, the only heading is the article's own
-    // wording.
-    let only = heading.clone().filter(|_| stated.is_none() && firsts.len() == 1);
+    // The title tag is worded for search engines, and a template may state it again for sharing: where nothing else is
+    // stated, the only heading is the article's own wording.
+    let only = heading.clone().filter(|heading| {
+        firsts.len() == 1 && stated.as_deref().is_none_or(|title| is_reworded(heading, title, of_tag.as_deref(), page))
+    });
     let found = confirmed.or(lower).or(only).or(stated).or(named).or(heading).or(of_tag);
     found.or_else(|| page.meta(&SHARED).map(str::to_owned)).filter(|title| !title.is_empty())
+}
+
+/// Whether `heading` tells in other words what `shared` does, which only repeats the title tag. What stands in the heading
+/// whole was written for the article, and so was what is stated once more for another network.
+fn is_reworded(heading: &str, shared: &str, of_tag: Option<&str>, page: &Page) -> bool {
+    of_tag.is_some_and(|tag| same_letters(tag, shared))
+        && page.meta(&["twitter:title"]).is_none()
+        && !letters(heading).contains(&letters(shared))
+        && share_a_word(heading, shared)
 }
 
 /// The headline that a page states as data, unless it is cut or worded for search engines: then `heading`, the page's own.
@@ -181,6 +194,17 @@ fn without_site(title: &str, names: &[&str]) -> String {
     title.to_owned()
 }
 
+fn share_a_word(left: &str, right: &str) -> bool {
+    let right = text::cut(right, MAX_COMPARED).to_lowercase();
+    let of_right: HashSet<&str> = words(&right).collect();
+    words(&left.to_lowercase()).any(|word| of_right.contains(word))
+}
+
+/// The words that are long enough to say something.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= MIN_WORD)
+}
+
 fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -267,13 +291,19 @@ mod tests {
     }
 
     #[test]
-    fn the_only_heading_is_right_against_a_title_tag_alone() {
+    fn the_only_heading_is_right_against_a_title_tag_and_its_repeats() {
         let (own, heading) = ("Where the rain went", "<h1>Where the rain went</h1>");
+        let stated_again = format!(r#"<meta name="twitter:title" content="Rain in Spain">{heading}"#);
         for (shared, tag, body, expected) in [
             ("", "Rain", heading, own),
             ("", "Rain in Spain: all you must know | Paper", heading, own),
             ("", "Rain in Spain", "<h1>Where the rain went</h1><h1>What we know of rain</h1>", "Rain in Spain"),
-            ("Rain in Spain", "Rain in Spain", heading, "Rain in Spain"),
+            ("Rain in Spain", "Rain in Spain | Paper", heading, own),
+            // Other words than the title tag, or of something else.
+            ("Rain in Spain", "Spain", heading, "Rain in Spain"),
+            ("Storm over Spain", "Storm over Spain", heading, "Storm over Spain"),
+            ("Rain in Spain", "Rain in Spain", "<h1>Weather: Rain in Spain</h1>", "Rain in Spain"),
+            ("Rain in Spain", "Rain in Spain", &stated_again, "Rain in Spain"),
         ] {
             assert_eq!(worded("", shared, tag, body), expected, "{shared} {tag} {body}");
         }
