@@ -50,13 +50,14 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     if let Some(headline) = headline {
         return Some(by_headline(headline, heading, stated.as_deref(), of_tag.as_deref()));
     }
+    let entry = entry_title(&own, firsts.is_empty(), stated.as_deref());
     let lower = if confirmed.is_none() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
     // The title tag is worded for search engines, and a template may state it again for sharing: where nothing else is
     // stated, the only heading is the article's own wording.
     let only = heading.clone().filter(|heading| {
         firsts.len() == 1 && stated.as_deref().is_none_or(|title| is_reworded(heading, title, of_tag.as_deref(), page))
     });
-    let found = confirmed.or(lower).or(only).or(stated).or(named).or(heading).or(of_tag);
+    let found = entry.or(confirmed).or(lower).or(only).or(stated).or(named).or(heading).or(of_tag);
     found.or_else(|| page.meta(&SHARED).map(str::to_owned)).filter(|title| !title.is_empty())
 }
 
@@ -112,6 +113,15 @@ fn own_headings<'a>(page: &'a Page, names: &[&str], url: &Url) -> Vec<&'a Headin
         .filter(|heading| !names.iter().chain([&domain.as_str()]).any(|name| same_letters(&heading.text, name)))
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
+}
+
+/// The heading that the page's theme marks as the title of its entry. Marks on several headings are those of a list, and
+/// what the page is `shared` under stays where it stands in the heading whole, beside a kicker.
+fn entry_title(own: &[&Heading], of_any_rank: bool, shared: Option<&str>) -> Option<String> {
+    let mut marked = own.iter().filter(|heading| heading.is_entry_title && (heading.is_first || of_any_rank));
+    let entry = own_words(marked.next()?, [None, shared]);
+    let adds = shared.is_some_and(|title| letters(&entry).contains(&letters(title)));
+    (!adds && !letters(&entry).is_empty() && marked.all(|other| same_letters(&other.text, &entry))).then_some(entry)
 }
 
 /// Where no title repeats a heading of the first rank, as it is the site's or empty, the article's heading may be of a
@@ -307,6 +317,26 @@ mod tests {
         ] {
             assert_eq!(worded("", shared, tag, body), expected, "{shared} {tag} {body}");
         }
+    }
+
+    #[test]
+    fn a_heading_marked_as_the_entry_s_title_is_it() {
+        let entry = |rank: u8, text: &str| format!(r#"<h{rank} class="post entry-title">{text}</h{rank}>"#);
+        let (own, shared) = ("Where the rain went", "Rain in Spain");
+        for (body, expected) in [
+            (entry(1, own), own),
+            (entry(2, own), own),
+            (entry(1, own) + &entry(2, "The next article"), own),
+            (entry(1, "Emden"), "Emden"),
+            (entry(1, own) + &entry(1, "The next article"), shared),
+            ("<h1>All our articles</h1>".to_owned() + &entry(2, own), shared),
+            (entry(1, "Weather: Rain in Spain"), shared),
+            (entry(1, ""), shared),
+            ("<aside>".to_owned() + &entry(1, own), shared),
+        ] {
+            assert_eq!(worded("", shared, "Spain", &body), expected, "{body}");
+        }
+        assert_eq!(worded(shared, shared, "Spain", &entry(1, own)), shared, "the publisher's own word");
     }
 
     #[test]

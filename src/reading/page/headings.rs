@@ -17,6 +17,8 @@ pub(in crate::reading) struct Heading {
     pub(in crate::reading) pieces: Vec<String>,
     /// Where the first link in it leads, or the link that it stands in.
     pub(in crate::reading) link: Option<String>,
+    /// Its class calls it the title of the page's entry, as the hAtom microformat has it.
+    pub(in crate::reading) is_entry_title: bool,
     /// It stands in a part of the page that is never the article.
     pub(in crate::reading) is_aside: bool,
 }
@@ -37,6 +39,9 @@ impl Page {
             is_first: name == "h1",
             at: self.walked,
             link: link.map(|href| text::cut(&href, 500).to_owned()),
+            is_entry_title: node
+                .attr("class")
+                .is_some_and(|class| class.split_ascii_whitespace().any(|name| name == "entry-title")),
             is_aside: std::iter::successors(node.parent(), NodeRef::parent).take(6).any(|above| is_aside(&above)),
         });
     }
