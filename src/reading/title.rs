@@ -21,6 +21,10 @@ const MAX_COMPARED: usize = 1_000;
 
 /// Finds the title. `names` are the site's names as stated, and the label of its domain.
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
+    // A heading that leads home is the site's name as its readers see it.
+    let banners = page.heads.iter().filter(|heading| heading.link.as_deref().is_some_and(|link| leads_home(link, url)));
+    let banners = banners.map(|heading| heading.text.as_str()).filter(|name| letters(name).len() > 3).take(4);
+    let names: &[&str] = &names.iter().copied().chain(banners).collect::<Vec<_>>();
     let tag = page.title.as_deref().unwrap_or_default();
     let headline = headline(page, article).map(|title| without_site(&title, names));
     // Templates state the site's name where the article's title belongs. A home page has no other.
@@ -185,19 +189,24 @@ fn leads_home(link: &str, url: &Url) -> bool {
 /// Takes the site's name off a title's end ("… | Reuters", "… - BBC News"). `names` are the site's names as stated, and
 /// the label of its domain.
 fn without_site(title: &str, names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| letters(name)).collect();
     for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
+        // A name may hold the separator itself.
+        let whole_name = title.match_indices(separator).take(10).find_map(|(at, _)| {
+            let (head, tail) = (title.get(..at)?, title.get(at + separator.len()..)?);
+            (head.chars().count() >= MIN_HEADING && names.contains(&letters(tail))).then_some(head)
+        });
+        if let Some(head) = whole_name {
+            return text::collapse(head);
+        }
         let Some((head, tail)) = title.rsplit_once(separator) else { continue };
         let tail_letters = letters(tail);
-        let is_name = names.iter().map(|name| letters(name)).any(|name| {
-            tail_letters == name
-                || (tail_letters.len() > 3
-                    && name.len() > 3
-                    && (name.contains(&tail_letters) || tail_letters.contains(&name)))
-        });
+        let is_name = tail_letters.len() > 3
+            && names.iter().any(|name| name.len() > 3 && (name.contains(&tail_letters) || tail_letters.contains(name)));
         let is_domain = tail.contains('.') && !tail.trim().contains(' ');
         let bar_and_short =
             separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;
-        if (is_name || is_domain || bar_and_short) && head.chars().count() >= 8 {
+        if (is_name || is_domain || bar_and_short) && head.chars().count() >= MIN_HEADING {
             return text::collapse(head);
         }
     }
@@ -257,6 +266,10 @@ mod tests {
             title("<title>Rain falls in Spain - and stays - for long</title>"),
             "Rain falls in Spain - and stays - for long"
         );
+        let banner = r#"<h1><a href="/">Weather - all of it</a></h1>"#;
+        for tag in ["Rain falls in Spain - Weather - all of it", "Rain falls in Spain | Weather - all of it"] {
+            assert_eq!(title(&format!("<title>{tag}</title><body>{banner}")), "Rain falls in Spain");
+        }
         assert_eq!(
             title("<title>A Paper: Rain falls in Spain</title><body><h1>Rain falls in Spain</h1>"),
             "Rain falls in Spain"
