@@ -186,7 +186,7 @@ fn leads_home(link: &str, url: &Url) -> bool {
     is_web && to.query().is_none() && matches!(path.trim_matches('/'), "" | "index.html" | "index.php")
 }
 
-/// Takes the site's name off a title's end ("… | Reuters", "… - BBC News"). `names` are the site's names as stated, and
+/// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …"). `names` are the site's names as stated, and
 /// the label of its domain.
 fn without_site(title: &str, names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| letters(name)).collect();
@@ -198,6 +198,12 @@ fn without_site(title: &str, names: &[&str]) -> String {
         });
         if let Some(head) = whole_name {
             return text::collapse(head);
+        }
+        if let Some((head, tail)) = title.split_once(separator)
+            && names.contains(&letters(head))
+            && tail.chars().count() >= MIN_HEADING
+        {
+            return text::collapse(tail);
         }
         let Some((head, tail)) = title.rsplit_once(separator) else { continue };
         let tail_letters = letters(tail);
@@ -265,6 +271,12 @@ mod tests {
         assert_eq!(
             title("<title>Rain falls in Spain - and stays - for long</title>"),
             "Rain falls in Spain - and stays - for long"
+        );
+        assert_eq!(
+            title(
+                r#"<meta property="og:site_name" content="The Paper"><title>The Paper » Rain falls in Spain</title>"#
+            ),
+            "Rain falls in Spain"
         );
         let banner = r#"<h1><a href="/">Weather - all of it</a></h1>"#;
         for tag in ["Rain falls in Spain - Weather - all of it", "Rain falls in Spain | Weather - all of it"] {
