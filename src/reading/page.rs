@@ -7,7 +7,7 @@ mod headings;
 use dom_query::{Document, NodeData, NodeId, NodeRef};
 
 pub(super) use self::date_marks::{DateKind, DateMark};
-pub(super) use self::headings::Heading;
+pub(super) use self::headings::{Heading, Mark};
 use super::text;
 
 /// More of one kind than a written page has; the rest is noise or an attack.

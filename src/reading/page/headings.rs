@@ -17,10 +17,31 @@ pub(in crate::reading) struct Heading {
     pub(in crate::reading) pieces: Vec<String>,
     /// Where the first link in it leads, or the link that it stands in.
     pub(in crate::reading) link: Option<String>,
-    /// Its class calls it the title of the page's entry, as the hAtom microformat has it.
-    pub(in crate::reading) is_entry_title: bool,
+    /// What its markup calls it.
+    pub(in crate::reading) mark: Mark,
     /// It stands in a part of the page that is never the article.
     pub(in crate::reading) is_aside: bool,
+}
+
+/// What a heading's markup says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::reading) enum Mark {
+    /// The title of the page's entry, as a class of the hAtom microformat.
+    Entry,
+    /// The headline, as microdata.
+    Headline,
+    None,
+}
+
+fn mark(heading: &NodeRef<'_>) -> Mark {
+    let has = |attribute: &str, word: &str| {
+        heading.attr(attribute).is_some_and(|held| held.split_ascii_whitespace().any(|held| held == word))
+    };
+    match (has("class", "entry-title"), has("itemprop", "headline")) {
+        (true, _) => Mark::Entry,
+        (false, true) => Mark::Headline,
+        _ => Mark::None,
+    }
 }
 
 impl Page {
@@ -39,9 +60,7 @@ impl Page {
             is_first: name == "h1",
             at: self.walked,
             link: link.map(|href| text::cut(&href, 500).to_owned()),
-            is_entry_title: node
-                .attr("class")
-                .is_some_and(|class| class.split_ascii_whitespace().any(|name| name == "entry-title")),
+            mark: mark(node),
             is_aside: std::iter::successors(node.parent(), NodeRef::parent).take(6).any(|above| is_aside(&above)),
         });
     }
