@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use corroborate::domain::evidence::StanceProbabilities;
+use corroborate::judging::evaluation::{ReliabilityBin, calibration_error, error_by_chance, reliability};
 
 use super::sets::Label;
-
-/// Equally wide bins of the calibration error.
-const BINS: usize = 15;
 
 /// The likeliest label of the three.
 pub(crate) fn top(p: &StanceProbabilities) -> (Label, f64) {
@@ -67,19 +65,27 @@ impl Tally {
         if of.is_empty() { 0.0 } else { of.values().sum::<f64>() / of.len() as f64 }
     }
 
-    /// Expected calibration error of the likeliest label.
-    pub(crate) fn calibration_error(&self) -> f64 {
-        let mut bins = vec![(0usize, 0usize, 0.0f64); BINS];
-        for (gold, said, confidence, _) in &self.rows {
-            let at = ((confidence * BINS as f64) as usize).min(BINS - 1);
-            if let Some((rows, right, sum)) = bins.get_mut(at) {
-                *rows += 1;
-                *right += usize::from(gold == said);
-                *sum += confidence;
-            }
-        }
-        let all = self.rows.len().max(1) as f64;
-        bins.iter().filter(|(rows, ..)| *rows > 0).map(|(_, right, sum)| (sum - *right as f64).abs() / all).sum()
+    fn bins(&self) -> Vec<ReliabilityBin> {
+        reliability(self.rows.iter().map(|(gold, said, confidence, _)| (*confidence, gold == said)))
+    }
+
+    /// Expected calibration error of the likeliest label, and what probabilities that are right would show by chance.
+    pub(crate) fn calibration_error(&self) -> (f64, f64) {
+        let bins = self.bins();
+        (calibration_error(&bins), error_by_chance(&bins))
+    }
+
+    /// Adds the rows of another set.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+    }
+
+    /// Of claims with figures: how many are right here and not in `other`, and the reverse. Both of the same rows.
+    pub(crate) fn against(&self, other: &Self) -> (usize, usize) {
+        let right = |(gold, said, ..): &(Label, Label, f64, bool)| gold == said;
+        let both = || self.rows.iter().zip(&other.rows).filter(|((.., numeric), _)| *numeric);
+        let gained = both().filter(|(ours, theirs)| right(ours) && !right(theirs)).count();
+        (gained, both().filter(|(ours, theirs)| !right(ours) && right(theirs)).count())
     }
 
     /// `gold>said count`, all that occur.

@@ -1,5 +1,6 @@
 //! Stance on the labelled sets: the model alone, the rules alone, and both together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,20 +71,29 @@ pub(crate) async fn run(
         .iter()
         .filter(|one| Path::new(one).extension().is_some_and(|ending| ending == "jsonl"))
         .map(|file| (file.as_str(), file.as_str()));
-    let sets = SETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|one| one == name));
-    for (name, file) in sets.chain(files) {
+    let (mut together, mut sets) = (BTreeMap::<&str, Tally>::new(), BTreeSet::new());
+    let chosen = SETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|one| one == name));
+    for (name, file) in chosen.chain(files) {
         let Some(rows) = sets::rows(data, file, most) else { continue };
         let pairs = embedded(embedder.as_ref(), &rows).await?;
         let mut answers = Vec::new();
         for (judge, model, applies_figures) in &judges {
             let started = Instant::now();
             let said = judged(model.as_ref(), &pairs, *applies_figures).await?;
-            show(name, judge, &rows, &said, started.elapsed());
+            let tally = tally(&rows, &said);
+            show(name, judge, &tally, &rows, &said, started.elapsed());
+            if !is_two_way(&rows) {
+                together.entry(judge).or_default().extend(tally);
+                sets.insert(name);
+            }
             answers.push((*judge, said));
         }
         if let Some(out) = &mut out {
             write(out, name, &rows, &pairs, &answers).map_err(|error| format!("predictions: {error}"))?;
         }
+    }
+    if sets.len() > 1 {
+        show_together(&together, &sets);
     }
     Ok(())
 }
@@ -131,16 +141,44 @@ async fn judged(
     Ok(all)
 }
 
-fn show(set: &str, judge: &str, rows: &[Row], said: &[StanceProbabilities], took: std::time::Duration) {
-    let mut tally = Tally::default();
-    let is_two_way = rows.iter().any(|row| row.label == Label::NotEntail);
+fn is_two_way(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.label == Label::NotEntail)
+}
+
+fn tally(rows: &[Row], said: &[StanceProbabilities]) -> Tally {
+    let (mut tally, is_two_way) = (Tally::default(), is_two_way(rows));
     for (row, p) in rows.iter().zip(said) {
         tally.add(row.label, p, is_two_way, row.is_numeric());
     }
+    tally
+}
+
+/// Claims with figures and calibration over the sets of three labels together.
+fn show_together(together: &BTreeMap<&str, Tally>, sets: &BTreeSet<&str>) {
+    let names: Vec<&str> = sets.iter().copied().collect();
+    for (judge, tally) in together {
+        let (error, by_chance) = tally.calibration_error();
+        println!(
+            "{} together, {judge}: with figures ({} rows) {:.4}; ECE {error:.4}, by chance {by_chance:.4}",
+            names.join(", "),
+            tally.numeric(),
+            tally.accuracy(Some(true)),
+        );
+    }
+    if let Some((both, model)) = together.get("both").zip(together.get("model")) {
+        let (gained, lost) = both.against(model);
+        println!(
+            "    of those with figures {gained} are right beside the model that are not by it alone, {lost} the reverse"
+        );
+    }
+}
+
+fn show(set: &str, judge: &str, tally: &Tally, rows: &[Row], said: &[StanceProbabilities], took: std::time::Duration) {
+    let (error, by_chance) = tally.calibration_error();
     let each: Vec<String> = tally.f1().iter().map(|(label, f1)| format!("{} {f1:.3}", label.as_str())).collect();
     println!(
         "{set} {judge}: {} rows, macro-F1 {:.4} ({}), accuracy {:.4}; with figures ({} rows) {:.4}, without {:.4}; \
-         ECE {:.4}; {:.0} pairs/s",
+         ECE {error:.4}, by chance {by_chance:.4}; {:.0} pairs/s",
         rows.len(),
         tally.macro_f1(),
         each.join(", "),
@@ -148,7 +186,6 @@ fn show(set: &str, judge: &str, rows: &[Row], said: &[StanceProbabilities], took
         tally.numeric(),
         tally.accuracy(Some(true)),
         tally.accuracy(Some(false)),
-        tally.calibration_error(),
         rows.len() as f64 / took.as_secs_f64().max(1e-9),
     );
     println!("    {}", tally.confusion());

@@ -36,7 +36,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Entails, leaves open or contradicts: per set macro-F1, F1 of each class, accuracy with and without figures in the
-    /// claim, calibration, confusion.
+    /// claim, calibration, confusion. `rules` and `model` are each alone, the model without `[figures]` of its model.toml;
+    /// `both` is what the daemon makes of them.
     Judge {
         /// A stance model's folder. Without one, the rules alone.
         #[arg(long)]
@@ -47,7 +48,8 @@ enum What {
         /// Sets to take, all of them without it; also files below the data folder, by their names (`….jsonl`).
         #[arg(long)]
         set: Vec<String>,
-        /// One JSON line a row: id, label, and the probabilities of each judge.
+        /// One JSON line a row: set, source, id, label, whether the claim has a digit, the probabilities of each judge,
+        /// whether the passage bears its figures out, whether one differs, and how they stand there.
         #[arg(long)]
         predictions: Option<PathBuf>,
     },

@@ -129,7 +129,7 @@ pub fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
 }
 
 /// The calibration error that figures which are right to the last digit would show on as many rows, by chance alone: of a
-/// hundred rows in fifteen bins some 0.08. What is measured means little where it is not well above this.
+/// hundred rows in fifteen bins some 0.1. What is measured means little where it is not well above this.
 pub fn error_by_chance(bins: &[ReliabilityBin]) -> f64 {
     let rows = bins.iter().map(|bin| bin.rows).sum();
     bins.iter().map(|bin| share(bin.rows, rows) * mean_deviation(bin.rows, bin.confidence)).sum::<f64>() + 0.0

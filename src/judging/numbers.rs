@@ -339,7 +339,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
     let theirs = periods(passage);
     let dated = |ours: &Dated<'_>| {
         passage.sentences.iter().filter(|sentence| subject.is_borne_in(sentence, passage)).any(|sentence| {
-            let mut inside = theirs.iter().filter(|date| (sentence.start..sentence.end).contains(&date.start));
+            let mut inside = theirs.iter().filter(|date| date.is_in(sentence));
             inside.any(|date| ours.period.borne_out_by(&date.period) == Some(true))
         })
     };

@@ -28,6 +28,10 @@ pub struct DateMention {
     pub end: NaiveDate,
     /// As written.
     pub text: String,
+    /// Byte offset of `text`.
+    pub offset: usize,
+    /// Known only from the moment the text was written: "on Monday", "3 May".
+    pub is_relative: bool,
 }
 
 /// What a pattern found: the period and how many lexemes it takes.
@@ -36,12 +40,15 @@ type Found = (NaiveDate, NaiveDate, usize);
 /// The dates of a text, in order. `reference` is the moment the text was written, for relative dates.
 pub fn dates(text: &str, reference: Option<DateTime<Utc>>) -> Vec<DateMention> {
     let lexemes = lex(text, false);
+    let stated = if reference.is_some() { Some(found_in(&lexemes, text, None)) } else { None };
     found_in(&lexemes, text, reference)
         .into_iter()
-        .map(|(range, start, end)| {
+        .map(|found| {
+            let is_relative = stated.as_ref().is_some_and(|stated| !stated.contains(&found));
+            let (range, start, end) = found;
             let from = lexemes.get(range.start).map_or(0, |lexeme| lexeme.start);
             let to = lexemes.get(range.end.saturating_sub(1)).map_or(from, |lexeme| lexeme.end);
-            DateMention { start, end, text: cut(text, from, to).to_owned() }
+            DateMention { start, end, text: cut(text, from, to).to_owned(), offset: from, is_relative }
         })
         .collect()
 }

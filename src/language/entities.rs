@@ -9,7 +9,7 @@ mod markers;
 
 use std::collections::HashSet;
 
-use super::dates::names::is_calendar_word;
+use super::dates::names::{self, is_calendar_word};
 use super::gazetteer::{self, Known};
 use super::names::{name_key, same_key};
 use super::sentences::sentences;
@@ -265,7 +265,9 @@ fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence:
         if possessive {
             break;
         }
-        let number = next.surface.chars().all(|c| c.is_ascii_digit()) && next.surface.len() <= 2;
+        // "Boeing 73", but not the day in "Зеленский 23 февраля".
+        let is_day = || words.get(index + taken + 1).is_some_and(|after| names::month(&after.text).is_some());
+        let number = next.surface.chars().all(|c| c.is_ascii_digit()) && next.surface.len() <= 2 && !is_day();
         if next.capital || number {
             // A known country begins a name of its own: "президент США Джо Байден".
             let known = normalised.get(index + taken..).and_then(gazetteer::longest_match);

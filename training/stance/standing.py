@@ -1,22 +1,23 @@
 """What it is worth to a stance model whether the passage has the claim's figures and dates.
 
-    cargo bench --bench stance -- judge --data . --set HELD_OUT.jsonl --set PAGES.jsonl --model FOLDER --embedder FOLDER --predictions FILE
+    cargo bench --bench stance -- judge --data DATA --set HELD_OUT.jsonl --set PAGES.jsonl --model FOLDER --embedder FOLDER --predictions FILE
     python -m stance.standing --predictions FILE [--model FOLDER]
 
 The first command has the daemon's own rules tell how each claim's figures stand (`all`, `some`, `other`, `absent`) beside what the
-model makes of the words; HELD_OUT.jsonl is of `stance.build`, PAGES.jsonl of the pages that calibrate the model. The second fits one
+model makes of the words; HELD_OUT.jsonl is of `stance.build`, PAGES.jsonl of the pages that calibrate the model (paths from DATA, or
+from the root). The second fits one
 value a label for each standing, and with --model writes them as `[figures]` into its model.toml.
 
 Each source keeps a temperature and a prior of its own beside the values, so that they tell what a standing changes within a source
 and not which labels a source has. Sources weigh alike. How strongly the values are held back is chosen by what they
-are worth on a source that they were not fitted on.
+are worth on sources that they were not fitted on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,24 +56,31 @@ class Source:
     truth: torch.Tensor
     is_two_way: bool
 
-    def loss(self, values: torch.Tensor, log_scale: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
-        """Mean log-loss."""
+    def losses(self, values: torch.Tensor, log_scale: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
+        """Log-loss of each pair, float32 [pairs]."""
         log = torch.log_softmax(self.said * log_scale.exp() + prior + self.standing @ values, dim=1)
         if self.is_two_way:
             of_truth = torch.where(self.truth == 1, log[:, 0], torch.logsumexp(log[:, 1:], dim=1))
         else:
             of_truth = log.gather(1, self.truth[:, None])[:, 0]
-        return -of_truth.mean()
+        return -of_truth
 
 
 def read_sources(predictions: Path) -> list[Source]:
     """The sources of `KINDS` and the files that name none, in order of their names."""
     rows = defaultdict(list)
+    left_out = Counter()
     for line in predictions.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        kind = KINDS.get(row["source"]) if row["source"] else Path(row["set"]).parent.name
+        if "model" not in row["judges"]:
+            raise SystemExit(f"{predictions} has no answers of a model; make it with --model")
+        kind = KINDS.get(row["source"]) if row["source"] else Path(row["set"]).stem
         if kind:
             rows[kind].append(row)
+        else:
+            left_out[row["source"]] += 1
+    if left_out:
+        print("left out, as nothing is known of their labels:", ", ".join(f"{count} of {name}" for name, count in sorted(left_out.items())))
     sources = []
     for name, found in sorted(rows.items()):
         is_two_way = any(row["label"] == NOT_ENTAIL for row in found)
@@ -95,11 +103,11 @@ def descend(loss, sought: list[torch.Tensor]) -> None:
     optimiser.step(closure)
 
 
-def own(source: Source, values: torch.Tensor) -> float:
-    """The loss of a source with these values, its temperature and prior fitted beside them."""
+def own(source: Source, values: torch.Tensor) -> torch.Tensor:
+    """The losses of a source with these values, its temperature and prior fitted beside them, float32 [pairs]."""
     scale, prior = torch.zeros(1, requires_grad=True), torch.zeros(len(LABELS), requires_grad=True)
-    descend(lambda: source.loss(values, scale, prior) + OWN_RIDGE * (prior**2).sum(), [scale, prior])
-    return source.loss(values, scale, prior).item()
+    descend(lambda: source.losses(values, scale, prior).mean() + OWN_RIDGE * (prior**2).sum(), [scale, prior])
+    return source.losses(values, scale, prior).detach()
 
 
 def fit(sources: list[Source], ridge: float) -> torch.Tensor:
@@ -111,15 +119,24 @@ def fit(sources: list[Source], ridge: float) -> torch.Tensor:
     def loss() -> torch.Tensor:
         held_back = ridge * (values**2).sum() + OWN_RIDGE * sum((prior**2).sum() for prior in priors)
         each = zip(sources, scales, priors, strict=True)
-        return held_back + sum(source.loss(values, scale, prior) for source, scale, prior in each)
+        return held_back + sum(source.losses(values, scale, prior).mean() for source, scale, prior in each)
 
     descend(loss, [values, *scales, *priors])
     return (values - values.mean(1, keepdim=True)).detach()
 
 
-def left_out(sources: list[Source], ridge: float) -> list[float]:
-    """The loss of each source with values fitted on the others."""
+def left_out(sources: list[Source], ridge: float) -> list[torch.Tensor]:
+    """The losses of each source with values fitted on the others."""
     return [own(source, fit([other for other in sources if other is not source], ridge)) for source in sources]
+
+
+def means(losses: list[torch.Tensor]) -> list[float]:
+    return [one.mean().item() for one in losses]
+
+
+def standard_error(losses: list[torch.Tensor], others: list[torch.Tensor]) -> float:
+    """Of the difference of the two sums over sources of mean losses, pair by pair."""
+    return sum(((a - b).var() / len(a)).item() for a, b in zip(losses, others, strict=True)) ** 0.5
 
 
 def main() -> None:
@@ -129,15 +146,21 @@ def main() -> None:
     arguments = parser.parse_args()
     sources = read_sources(arguments.predictions)
     if len(sources) < 2:
-        raise SystemExit(f"{arguments.predictions} holds {len(sources)} known sources, and two are needed: see --help")
+        print(f"{arguments.predictions} holds {len(sources)} known sources, and two are needed: nothing is fitted")
+        return
     nothing = torch.zeros(len(STANDINGS), len(LABELS))
     for source in sources:
         print(f"{source.name}: {len(source.truth)} pairs, {int(source.standing.sum())} with figures")
-    print("loss without them, by source:", [round(own(source, nothing), 4) for source in sources])
+    print("loss without them, by source:", [round(one, 4) for one in means([own(source, nothing) for source in sources])])
     losses = {ridge: left_out(sources, ridge) for ridge in RIDGES}
+    best = min(RIDGES, key=lambda one: sum(means(losses[one])))
+    # Of what does about as well the simplest: the strongest ridge within a standard error of the best.
+    within = [one for one in RIDGES if sum(means(losses[one])) - sum(means(losses[best])) <= standard_error(losses[one], losses[best])]
     for ridge, found in losses.items():
-        print(f"ridge {ridge}, fitted on the others: {[round(one, 4) for one in found]}, together {sum(found):.4f}")
-    ridge = min(RIDGES, key=lambda one: sum(losses[one]))
+        shown = [round(one, 4) for one in means(found)]
+        error = standard_error(found, losses[best])
+        print(f"ridge {ridge}, fitted on the others: {shown}, together {sum(shown):.4f}, {error:.4f} the standard error of what it is off the best")
+    ridge = max(within)
     values = fit(sources, ridge)
     table = {standing: [round(value, 3) for value in row] for standing, row in zip(STANDINGS, values.tolist(), strict=True)}
     print(f"ridge {ridge}: {table}")
@@ -145,7 +168,10 @@ def main() -> None:
         manifest = read_manifest(arguments.model)
         if manifest["labels"] != list(LABELS):
             raise SystemExit(f"{arguments.model} has its labels in another order than {LABELS}")
-        del manifest["sha256"]
+        sums = manifest.pop("sha256", {})
+        further = set(sums) - {manifest["model"], manifest["tokenizer"]}
+        if further:
+            raise SystemExit(f"{arguments.model} has checksums of {', '.join(sorted(further))}; put the table above into its model.toml by hand")
         write_manifest(arguments.model, {**manifest, "figures": table})
 
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use html_escape::encode_text;
 
-use super::reliability::Reliability;
+use super::reliability::{Error, Reliability};
 use super::{Answer, Report};
 use crate::judging::evaluation::{Evaluation, ReliabilityBin};
 
@@ -117,8 +117,26 @@ fn calibrated(found: &Reliability) -> String {
              are right to the last digit would show {:.3} on so many, by chance.</p>",
             error.shown, error.calibrated, found.folds, error.rows, error.by_chance
         );
+        drawn += &kinds(error);
     }
     drawn
+}
+
+/// What the rows of each verdict are calibrated to; of one kind the diagram says as much.
+fn kinds(error: &Error) -> String {
+    if error.kinds.len() < 2 {
+        return String::new();
+    }
+    let head = "<table><tr><th>said</th><th>rows</th><th>calibrated to, mean</th><th>turned out</th></tr>\n".to_owned();
+    let rows = error.kinds.iter().fold(head, |mut table, (kind, of)| {
+        let _infallible = writeln!(
+            table,
+            "<tr><td>{kind}</td><td>{}</td><td>{:.3}</td><td>{:.3}</td></tr>",
+            of.rows, of.mean, of.right
+        );
+        table
+    });
+    rows + "</table>\n"
 }
 
 /// Confidence to the right, share of right answers upwards; on the diagonal the two are one.

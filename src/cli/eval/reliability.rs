@@ -212,8 +212,12 @@ impl Reliability {
                 );
             }
             // One kind is all there is to say already.
-            for (kind, of) in error.kinds.iter().filter(|_| error.kinds.len() > 1) {
-                let _infallible = writeln!(text, "{kind:20} {:>9} {:>18.3} {:>14.3}", of.rows, of.mean, of.right);
+            if error.kinds.len() > 1 {
+                let _infallible =
+                    writeln!(text, "{:20} {:>9} {:>18} {:>14}", "of those said", "rows", "mean", "turned out");
+                for (kind, of) in &error.kinds {
+                    let _infallible = writeln!(text, "{kind:20} {:>9} {:>18.3} {:>14.3}", of.rows, of.mean, of.right);
+                }
             }
         }
         text

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use crate::judging::profile::TextProfile;
+use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::language::dates::DateMention;
 
 /// How a text means a date.
@@ -78,36 +78,42 @@ impl Period {
 pub(super) struct Dated<'a> {
     pub(super) mention: &'a DateMention,
     pub(super) period: Period,
-    /// Bytes of the mention in the text.
-    pub(super) start: usize,
-    pub(super) end: usize,
+}
+
+impl Dated<'_> {
+    /// Byte offset of the mention.
+    pub(super) const fn start(&self) -> usize {
+        self.mention.offset
+    }
+
+    /// Byte offset behind it.
+    pub(super) fn end(&self) -> usize {
+        self.mention.offset + self.mention.text.len()
+    }
+
+    pub(super) fn is_in(&self, sentence: &SentenceProfile) -> bool {
+        (sentence.start..sentence.end).contains(&self.start())
+    }
 }
 
 /// The dates of a text with the times they mean, in order.
 pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
     let mut from = 0;
-    let mut found: Vec<(&DateMention, Side, usize)> = Vec::new();
+    let mut found: Vec<(&DateMention, Side)> = Vec::new();
     for date in &text.dates {
-        let rest = text.text.get(from..).unwrap_or_default();
-        let at = rest.find(&date.text).map_or(from, |at| from + at);
+        let at = date.offset;
         let mut side = side_of(text.text.get(from..at).unwrap_or_default());
         from = at + date.text.len();
         // "From 1990 to 1995", "с 1990 до 1995": two ends of one stretch, each meant as it stands.
-        if let Some((_, earlier, _)) = found.last_mut()
+        if let Some((_, earlier)) = found.last_mut()
             && *earlier == Side::Since
             && matches!(side, Side::Before | Side::By | Side::On)
         {
             (*earlier, side) = (Side::On, Side::On);
         }
-        found.push((date, side, at));
+        found.push((date, side));
     }
-    found.into_iter().map(|(mention, side, start)| Dated::new(mention, side, start)).collect()
-}
-
-impl<'a> Dated<'a> {
-    fn new(mention: &'a DateMention, side: Side, start: usize) -> Self {
-        Self { mention, period: Period::new(mention, side), start, end: start + mention.text.len() }
-    }
+    found.into_iter().map(|(mention, side)| Dated { mention, period: Period::new(mention, side) }).collect()
 }
 
 fn side_of(before: &str) -> Side {
