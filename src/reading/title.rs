@@ -16,19 +16,22 @@ const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_ti
 const MIN_HEADING: usize = 8;
 /// Shorter words ("und", "the") are shared by unrelated titles.
 const MIN_WORD: usize = 4;
-/// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page.
+/// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page. A longer headline
+/// is a text in the wrong place.
 const MAX_COMPARED: usize = 1_000;
 
-/// Finds the title. `names` are the site's names as stated, and the label of its domain.
+/// Finds the title. `names` are the site's names as stated, and the label of its domain. What every heading is compared
+/// with is cut to its letters once.
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
     // A heading that leads home is the site's name as its readers see it.
     let banners = page.heads.iter().filter(|heading| heading.link.as_deref().is_some_and(|link| leads_home(link, url)));
     let banners = banners.map(|heading| heading.text.as_str()).filter(|name| letters(name).len() > 3).take(4);
-    let names: &[&str] = &names.iter().copied().chain(banners).collect::<Vec<_>>();
+    let names = names.iter().copied().chain(banners).map(|name| letters(text::cut(name, MAX_COMPARED)));
+    let names: &[String] = &names.filter(|name| !name.is_empty()).collect::<Vec<_>>();
     let tag = page.title.as_deref().unwrap_or_default();
     let headline = headline(page, article).map(|title| without_site(&title, names));
     // Templates state the site's name where the article's title belongs. A home page has no other.
-    let is_site = |title: &str| url.path() != "/" && names.iter().any(|name| same_letters(name, title));
+    let is_site = |title: &str| url.path() != "/" && names.contains(&letters(title));
     let stated = SHARED
         .iter()
         .filter_map(|name| page.meta(&[name]))
@@ -37,27 +40,29 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
     let named = of_tag.clone().filter(|title| !is_site(title));
     let own = own_headings(page, names, url);
+    let (of_headline, of_stated) = (headline.as_deref().map(letters), stated.as_deref().map(letters));
+    let compared: Vec<&str> = [&of_headline, &of_stated].into_iter().flatten().map(String::as_str).collect();
     let firsts: Vec<String> = own
         .iter()
         .filter(|heading| heading.is_first && !letters(&heading.text).is_empty())
-        .map(|heading| own_words(heading, [headline.as_deref(), stated.as_deref()]))
+        .map(|heading| own_words(heading, &compared))
         .collect();
     // A heading that the shared title repeats, or else the title tag, is the article's own wording. Of several, the
     // others head anything: the navigation, a widget, the next article.
     let is_repeated = |heading: &&String| match &stated {
-        Some(title) => title.contains(heading.as_str()) || same_letters(title, heading),
+        Some(title) => title.contains(heading.as_str()) || of_stated.as_ref() == Some(&letters(heading)),
         None => tag.contains(heading.as_str()),
     };
     let long = || firsts.iter().filter(|heading| heading.chars().count() >= MIN_HEADING);
     let confirmed = long().filter(is_repeated).rev().max_by_key(|heading| heading.len()).cloned();
     let heading = confirmed.clone().or_else(|| long().next().cloned());
     if let Some(headline) = headline {
-        let marked = entry_title(&own, &[Mark::Entry, Mark::Headline], firsts.is_empty(), Some(&headline));
+        let marked = entry_title(&own, &[Mark::Entry, Mark::Headline], firsts.is_empty(), of_headline.as_deref());
         return Some(by_headline(headline, heading, marked, stated.as_deref(), of_tag.as_deref()));
     }
     // What is shared is written for the article more often than a heading with microdata's mark alone.
     let marks: &[Mark] = if stated.is_some() { &[Mark::Entry] } else { &[Mark::Entry, Mark::Headline] };
-    let entry = entry_title(&own, marks, firsts.is_empty(), stated.as_deref());
+    let entry = entry_title(&own, marks, firsts.is_empty(), of_stated.as_deref());
     let lower = if confirmed.is_none() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
     // The title tag is worded for search engines, and a template may state it again for sharing: where nothing else is
     // stated, the only heading is the article's own wording.
@@ -65,7 +70,10 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         firsts.len() == 1 && stated.as_deref().is_none_or(|title| is_reworded(heading, title, of_tag.as_deref(), page))
     });
     let found = entry.or(confirmed).or(lower).or(only).or(stated).or(named).or(heading).or(of_tag);
-    found.or_else(|| page.meta(&SHARED).map(str::to_owned)).filter(|title| !title.is_empty())
+    found
+        .or_else(|| page.meta(&SHARED).map(str::to_owned))
+        .or_else(|| long_headline(article))
+        .filter(|it| !it.is_empty())
 }
 
 /// Whether `heading` tells in other words what `shared` does, which only repeats the title tag. What stands in the heading
@@ -105,7 +113,8 @@ fn by_headline(
 fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
     let tag = page.title.as_deref().unwrap_or_default();
     let of_data = article.and_then(|node| {
-        let (headline, name) = (string(node, "headline"), string(node, "name"));
+        let short = |key: &str| string(node, key).filter(|title| title.len() <= MAX_COMPARED);
+        let (headline, name) = (short("headline"), short("name"));
         // Wikipedia puts a short description where the headline belongs and the title under `name`.
         match (&headline, &name) {
             (Some(stated), Some(other)) if !tag.contains(stated.as_str()) && tag.contains(other.as_str()) => name,
@@ -120,24 +129,33 @@ fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String>
     of_data.or_else(|| marked.map(str::to_owned))
 }
 
+/// The beginning of a headline that is too long for one: better than no title.
+fn long_headline(article: Option<&Map<String, Value>>) -> Option<String> {
+    let headline = string(article?, "headline")?;
+    Some(text::cut(&headline, MAX_COMPARED).trim_end().to_owned())
+}
+
 /// The headings that may be the article's: none beside it, and none that is the site's own, which reads the site's name
-/// or leads to its home page.
-fn own_headings<'a>(page: &'a Page, names: &[&str], url: &Url) -> Vec<&'a Heading> {
-    let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
+/// or leads to its home page. `names` are the letters of the site's names.
+fn own_headings<'a>(page: &'a Page, names: &[String], url: &Url) -> Vec<&'a Heading> {
+    let domain = letters(&url.host_str().map(super::registered_domain).unwrap_or_default());
     page.heads
         .iter()
         .filter(|heading| !heading.is_aside)
-        .filter(|heading| !names.iter().chain([&domain.as_str()]).any(|name| same_letters(&heading.text, name)))
+        .filter(|heading| {
+            let said = letters(&heading.text);
+            said != domain && !names.contains(&said)
+        })
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
 }
 
 /// The heading that the page's template marks as the article's. Marks on several headings are those of a list, and what
-/// is stated as `other` title stays where it stands in the heading whole, beside a kicker.
+/// is stated as another title stays where it stands in the heading whole, beside a kicker; `other` are its letters.
 fn entry_title(own: &[&Heading], marks: &[Mark], of_any_rank: bool, other: Option<&str>) -> Option<String> {
     let mut marked = own.iter().filter(|heading| marks.contains(&heading.mark) && (heading.is_first || of_any_rank));
-    let entry = own_words(marked.next()?, [None, other]);
-    let adds = other.is_some_and(|title| letters(&entry).contains(&letters(title)));
+    let entry = own_words(marked.next()?, other.as_slice());
+    let adds = other.is_some_and(|title| letters(&entry).contains(title));
     (!adds && !letters(&entry).is_empty() && marked.all(|next| same_letters(&next.text, &entry))).then_some(entry)
 }
 
@@ -167,15 +185,14 @@ fn edges(title: &str) -> HashSet<String> {
 }
 
 /// What a heading says of the article, without a kicker, a date or a subtitle that is set apart in it. `stated` are the
-/// titles that the page states.
-fn own_words(heading: &Heading, stated: [Option<&str>; 2]) -> String {
-    let stated = || stated.into_iter().flatten();
+/// letters of the titles that the page states.
+fn own_words(heading: &Heading, stated: &[&str]) -> String {
     // What is stated with all its parts is one title, written in two lines.
     let whole = letters(&heading.text);
-    if heading.pieces.is_empty() || stated().any(|title| letters(title).contains(&whole)) {
+    if heading.pieces.is_empty() || stated.iter().any(|title| title.contains(&whole)) {
         return heading.text.clone();
     }
-    let of_title = heading.pieces.iter().find(|piece| stated().any(|title| same_letters(piece, title)));
+    let of_title = heading.pieces.iter().find(|piece| stated.contains(&letters(piece).as_str()));
     let longer = if let [one, other] = heading.pieces.as_slice() {
         Some(if letters(one).len() > letters(other).len() { one } else { other })
     } else {
@@ -199,10 +216,9 @@ fn leads_home(link: &str, url: &Url) -> bool {
     is_web && to.query().is_none() && matches!(path.trim_matches('/'), "" | "index.html" | "index.php")
 }
 
-/// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …"). `names` are the site's names as stated, and
-/// the label of its domain.
-fn without_site(title: &str, names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| letters(name)).collect();
+/// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …"). `names` are the
+/// letters of the site's names as stated, and of the label of its domain.
+fn without_site(title: &str, names: &[String]) -> String {
     for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
         // A name may hold the separator itself.
         let whole_name = title.match_indices(separator).take(10).find_map(|(at, _)| {
