@@ -201,19 +201,31 @@ fn own_words(heading: &Heading, stated: &[&str]) -> String {
     of_title.or(longer).unwrap_or(&heading.text).clone()
 }
 
-/// Whether a link leads to the site's home page. An archive's copy of it is one too.
+/// Whether a link leads to the home page of the site that the page is of.
 fn leads_home(link: &str, url: &Url) -> bool {
     let link = link.trim();
     if link.is_empty() || link.starts_with('#') {
         return false;
     }
     let Ok(to) = url.join(link) else { return false };
-    let path = match to.path().rsplit_once("://") {
-        Some((_, copied)) => copied.split_once('/').map_or("", |(_, path)| path),
-        None => to.path(),
-    };
+    let (domain, path) = place(&to);
+    let is_home = matches!(path.trim_matches('/'), "" | "index.html" | "index.php");
     let is_web = matches!(to.scheme(), "http" | "https");
-    is_web && to.query().is_none() && matches!(path.trim_matches('/'), "" | "index.html" | "index.php")
+    // The home page of another site is what the article tells of.
+    is_web && is_home && to.query().is_none() && !domain.is_empty() && domain == place(url).0
+}
+
+/// The registered domain and the path of an address; those of the copied page where it is an archive's copy.
+fn place(url: &Url) -> (String, &str) {
+    let (host, path) = match url.path().rsplit_once("://") {
+        Some((_, copied)) => {
+            let (host, path) = copied.split_once('/').unwrap_or((copied, ""));
+            // An address within a path keeps the port that is written in it.
+            (host.split(':').next().unwrap_or_default(), path)
+        }
+        None => (url.host_str().unwrap_or_default(), url.path()),
+    };
+    (super::registered_domain(host), path)
 }
 
 /// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …"). `names` are the

@@ -81,6 +81,26 @@ fn headings_of_the_site_are_no_titles() {
 }
 
 #[test]
+fn a_heading_that_leads_to_another_site_s_home_page_is_the_article_s() {
+    let tag = "Acme Launches New Site | The Daily Paper";
+    for (link, expected) in [
+        ("https://acme.example/", "Acme Launches New Site"),
+        ("//acme.example", "Acme Launches New Site"),
+        ("https://archive.example/web/2014/http://acme.example/", "Acme Launches New Site"),
+        // The page's own site, by another host name and as archived.
+        ("https://www.paper.example/", "The Daily Paper"),
+        ("https://archive.example/web/2014/http://paper.example:80/", "The Daily Paper"),
+    ] {
+        let page = format!(r#"<title>{tag}</title><body><h1><a href="{link}">Acme Launches New Site</a></h1>"#);
+        assert_eq!(title(&page), expected, "{link}");
+    }
+    let home = |page: &str, link: &str| super::leads_home(link, &Url::parse(page).unwrap());
+    let archived = "https://archive.example/web/2014/http://paper.example/2024/rain";
+    assert!(home(archived, "/web/2014/http://www.paper.example/") && home(archived, "http://paper.example/"));
+    assert!(!home(archived, "/") && !home(archived, "/web/2014/http://acme.example/"));
+}
+
+#[test]
 fn the_only_heading_is_right_against_a_title_tag_and_its_repeats() {
     let (own, heading) = ("Where the rain went", "<h1>Where the rain went</h1>");
     let stated_again = format!(r#"<meta name="twitter:title" content="Rain in Spain">{heading}"#);
