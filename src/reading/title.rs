@@ -16,30 +16,62 @@ const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_ti
 const MIN_HEADING: usize = 8;
 /// Shorter words ("und", "the") are shared by unrelated titles.
 const MIN_WORD: usize = 4;
+/// Letters of a site's name that may be a part of what is said of it, or of a heading that names it.
+const MIN_NAME: usize = 4;
 /// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page. A longer headline
 /// is a text in the wrong place.
 const MAX_COMPARED: usize = 1_000;
 
+/// The letters of the names that the site goes by.
+struct Site {
+    /// Its names as stated, and the label of its domain.
+    stated: Vec<String>,
+    /// What its headings that lead home read: its name as its readers see it, or just "Home".
+    banners: Vec<String>,
+}
+
+impl Site {
+    fn of(page: &Page, names: &[&str], url: &Url) -> Self {
+        let banners = page.heads.iter().filter(|head| head.link.as_deref().is_some_and(|link| leads_home(link, url)));
+        let known = |names: &mut dyn Iterator<Item = &str>, min: usize| {
+            let names = names.map(|name| letters(text::cut(name, MAX_COMPARED)));
+            names.filter(|name| name.chars().count() >= min).take(4).collect()
+        };
+        Self {
+            stated: known(&mut names.iter().copied(), 1),
+            banners: known(&mut banners.map(|heading| heading.text.as_str()), MIN_NAME),
+        }
+    }
+
+    /// Whether a text of these letters is one of the names, and nothing but it.
+    fn is(&self, letters: &str) -> bool {
+        self.stated.iter().chain(&self.banners).any(|name| name == letters)
+    }
+
+    /// Whether one of these letters and a stated name holds the other. "Home" would be held by too much.
+    fn is_about(&self, letters: &str) -> bool {
+        let is_long = |name: &str| name.chars().count() >= MIN_NAME;
+        let mut long = self.stated.iter().filter(|name| is_long(name));
+        is_long(letters) && long.any(|name| name.contains(letters) || letters.contains(name.as_str()))
+    }
+}
+
 /// Finds the title. `names` are the site's names as stated, and the label of its domain. What every heading is compared
 /// with is cut to its letters once.
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
-    // A heading that leads home is the site's name as its readers see it.
-    let banners = page.heads.iter().filter(|heading| heading.link.as_deref().is_some_and(|link| leads_home(link, url)));
-    let banners = banners.map(|heading| heading.text.as_str()).filter(|name| letters(name).len() > 3).take(4);
-    let names = names.iter().copied().chain(banners).map(|name| letters(text::cut(name, MAX_COMPARED)));
-    let names: &[String] = &names.filter(|name| !name.is_empty()).collect::<Vec<_>>();
+    let site = Site::of(page, names, url);
     let tag = page.title.as_deref().unwrap_or_default();
-    let headline = headline(page, article).map(|title| without_site(&title, names));
+    let headline = headline(page, article).map(|title| without_site(&title, &site));
     // Templates state the site's name where the article's title belongs. A home page has no other.
-    let is_site = |title: &str| url.path() != "/" && names.contains(&letters(title));
+    let is_site = |title: &str| url.path() != "/" && site.is(&letters(title));
     let stated = SHARED
         .iter()
         .filter_map(|name| page.meta(&[name]))
-        .map(|title| without_site(title, names))
+        .map(|title| without_site(title, &site))
         .find(|title| !is_site(title));
-    let of_tag = (!tag.is_empty()).then(|| without_site(tag, names));
+    let of_tag = (!tag.is_empty()).then(|| without_site(tag, &site));
     let named = of_tag.clone().filter(|title| !is_site(title));
-    let own = own_headings(page, names, url);
+    let own = own_headings(page, &site, url);
     let (of_headline, of_stated) = (headline.as_deref().map(letters), stated.as_deref().map(letters));
     let compared: Vec<&str> = [&of_headline, &of_stated].into_iter().flatten().map(String::as_str).collect();
     let firsts: Vec<String> = own
@@ -136,15 +168,15 @@ fn long_headline(article: Option<&Map<String, Value>>) -> Option<String> {
 }
 
 /// The headings that may be the article's: none beside it, and none that is the site's own, which reads the site's name
-/// or leads to its home page. `names` are the letters of the site's names.
-fn own_headings<'a>(page: &'a Page, names: &[String], url: &Url) -> Vec<&'a Heading> {
+/// or leads to its home page.
+fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> {
     let domain = letters(&url.host_str().map(super::registered_domain).unwrap_or_default());
     page.heads
         .iter()
         .filter(|heading| !heading.is_aside)
         .filter(|heading| {
             let said = letters(&heading.text);
-            said != domain && !names.contains(&said)
+            said != domain && !site.is(&said)
         })
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
@@ -228,28 +260,25 @@ fn place(url: &Url) -> (String, &str) {
     (super::registered_domain(host), path)
 }
 
-/// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …"). `names` are the
-/// letters of the site's names as stated, and of the label of its domain.
-fn without_site(title: &str, names: &[String]) -> String {
+/// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …").
+fn without_site(title: &str, site: &Site) -> String {
     for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
         // A name may hold the separator itself.
         let whole_name = title.match_indices(separator).take(10).find_map(|(at, _)| {
             let (head, tail) = (title.get(..at)?, title.get(at + separator.len()..)?);
-            (head.chars().count() >= MIN_HEADING && names.contains(&letters(tail))).then_some(head)
+            (head.chars().count() >= MIN_HEADING && site.is(&letters(tail))).then_some(head)
         });
         if let Some(head) = whole_name {
             return text::collapse(head);
         }
         if let Some((head, tail)) = title.split_once(separator)
-            && names.contains(&letters(head))
+            && site.is(&letters(head))
             && tail.chars().count() >= MIN_HEADING
         {
             return text::collapse(tail);
         }
         let Some((head, tail)) = title.rsplit_once(separator) else { continue };
-        let tail_letters = letters(tail);
-        let is_name = tail_letters.len() > 3
-            && names.iter().any(|name| name.len() > 3 && (name.contains(&tail_letters) || tail_letters.contains(name)));
+        let is_name = site.is_about(&letters(tail));
         let is_domain = tail.contains('.') && !tail.trim().contains(' ');
         let bar_and_short =
             separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;

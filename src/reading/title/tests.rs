@@ -81,6 +81,29 @@ fn headings_of_the_site_are_no_titles() {
 }
 
 #[test]
+fn what_leads_home_is_the_site_s_name_only_where_it_stands_whole() {
+    for (banner, tag, expected) in [
+        ("Home", "Rain falls in Spain - at home and abroad", "Rain falls in Spain - at home and abroad"),
+        ("Home", "Rain falls in Spain - Home", "Rain falls in Spain"),
+        ("Home", "Home - Rain falls in Spain", "Rain falls in Spain"),
+        ("Главная", "Почему растут цены - главная новость недели", "Почему растут цены - главная новость недели"),
+        // A short word is no name, in whatever alphabet.
+        ("Мы", "Почему растут цены - мы", "Почему растут цены - мы"),
+    ] {
+        let banner = format!(r#"<h1><a href="/">{banner}</a></h1>"#);
+        assert_eq!(title(&format!("<title>{tag}</title><body>{banner}")), expected, "{tag}");
+    }
+    for (site, tag, expected) in [
+        ("The Daily Paper", "Rain falls in Spain - Daily Paper", "Rain falls in Spain"),
+        ("Дом", "Почему растут цены - домой", "Почему растут цены - домой"),
+        ("Дом", "Почему растут цены - Дом", "Почему растут цены"),
+    ] {
+        let site = format!(r#"<meta property="og:site_name" content="{site}">"#);
+        assert_eq!(title(&format!("{site}<title>{tag}</title>")), expected, "{tag}");
+    }
+}
+
+#[test]
 fn a_heading_that_leads_to_another_site_s_home_page_is_the_article_s() {
     let tag = "Acme Launches New Site | The Daily Paper";
     for (link, expected) in [
