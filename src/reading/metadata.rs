@@ -44,13 +44,7 @@ pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Meta
             .filter(|name| !is_address(name))
             .map(str::to_owned)
     });
-    let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
-    let label = domain.split('.').next().unwrap_or_default();
-    let names: Vec<&str> = [site_name.as_deref(), publisher.as_deref(), Some(label)]
-        .into_iter()
-        .flatten()
-        .filter(|name| !name.is_empty())
-        .collect();
+    let names: Vec<&str> = [site_name.as_deref(), publisher.as_deref()].into_iter().flatten().collect();
     let title = title::read(page, article, &names, url);
     let publication = publication::read(page, nodes, article, title.as_deref(), url);
     Metadata {

@@ -24,8 +24,11 @@ const MAX_COMPARED: usize = 1_000;
 
 /// The letters of the names that the site goes by.
 struct Site {
-    /// Its names as stated, and the label of its domain.
+    /// Its names as stated.
     stated: Vec<String>,
+    /// The label of its domain, which may be a word for what it tells of.
+    label: String,
+    domain: String,
     /// What its headings that lead home read: its name as its readers see it, or just "Home".
     banners: Vec<String>,
 }
@@ -37,7 +40,10 @@ impl Site {
             let names = names.map(|name| letters(text::cut(name, MAX_COMPARED)));
             names.filter(|name| name.chars().count() >= min).take(4).collect()
         };
+        let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
         Self {
+            label: letters(domain.split('.').next().unwrap_or_default()),
+            domain: letters(&domain),
             stated: known(&mut names.iter().copied(), 1),
             banners: known(&mut banners.map(|heading| heading.text.as_str()), MIN_NAME),
         }
@@ -45,6 +51,11 @@ impl Site {
 
     /// Whether a text of these letters is one of the names, and nothing but it.
     fn is(&self, letters: &str) -> bool {
+        self.is_said(letters) || (!letters.is_empty() && self.label == letters)
+    }
+
+    /// As [`Self::is`], without the domain's label.
+    fn is_said(&self, letters: &str) -> bool {
         self.stated.iter().chain(&self.banners).any(|name| name == letters)
     }
 
@@ -56,8 +67,8 @@ impl Site {
     }
 }
 
-/// Finds the title. `names` are the site's names as stated, and the label of its domain. What every heading is compared
-/// with is cut to its letters once.
+/// Finds the title. `names` are the site's names as stated. What every heading is compared with is cut to its letters
+/// once.
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
     let site = Site::of(page, names, url);
     let tag = page.title.as_deref().unwrap_or_default();
@@ -170,13 +181,12 @@ fn long_headline(article: Option<&Map<String, Value>>) -> Option<String> {
 /// The headings that may be the article's: none beside it, and none that is the site's own, which reads the site's name
 /// or leads to its home page.
 fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> {
-    let domain = letters(&url.host_str().map(super::registered_domain).unwrap_or_default());
     page.heads
         .iter()
         .filter(|heading| !heading.is_aside)
         .filter(|heading| {
             let said = letters(&heading.text);
-            said != domain && !site.is(&said)
+            said != site.domain && !site.is(&said)
         })
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
@@ -272,7 +282,7 @@ fn without_site(title: &str, site: &Site) -> String {
             return text::collapse(head);
         }
         if let Some((head, tail)) = title.split_once(separator)
-            && site.is(&letters(head))
+            && site.is_said(&letters(head))
             && tail.chars().count() >= MIN_HEADING
         {
             return text::collapse(tail);
