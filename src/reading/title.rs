@@ -59,11 +59,14 @@ impl Site {
         self.stated.iter().chain(&self.banners).any(|name| name == letters)
     }
 
-    /// Whether one of these letters and a stated name holds the other. "Home" would be held by too much.
-    fn is_about(&self, letters: &str) -> bool {
+    /// Whether one of `end` and a stated name holds the other ("BBC News"). "Home" would be held by too much, and so would
+    /// the domain's label in more than a few words.
+    fn is_about(&self, end: &str) -> bool {
         let is_long = |name: &str| name.chars().count() >= MIN_NAME;
-        let mut long = self.stated.iter().filter(|name| is_long(name));
-        is_long(letters) && long.any(|name| name.contains(letters) || letters.contains(name.as_str()))
+        let said = letters(end);
+        let label = Some(&self.label).filter(|_| end.split_whitespace().count() <= 3);
+        let mut names = self.stated.iter().chain(label).filter(|name| is_long(name));
+        is_long(&said) && names.any(|name| name.contains(&said) || said.contains(name.as_str()))
     }
 }
 
@@ -288,7 +291,7 @@ fn without_site(title: &str, site: &Site) -> String {
             return text::collapse(tail);
         }
         let Some((head, tail)) = title.rsplit_once(separator) else { continue };
-        let is_name = site.is_about(&letters(tail));
+        let is_name = site.is_about(tail);
         let is_domain = tail.contains('.') && !tail.trim().contains(' ');
         let bar_and_short =
             separator == " | " && tail.split_whitespace().count() <= 3 && head.split_whitespace().count() >= 4;

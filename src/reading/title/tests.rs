@@ -113,7 +113,8 @@ fn the_domain_s_label_is_a_title_s_end_and_not_its_front() {
     for (host, site, tag, expected) in [
         ("bitcoin.example", "", "Bitcoin - Frequently asked questions", "Bitcoin - Frequently asked questions"),
         ("rain.example", "", "Rain - what we know of it so far", "Rain - what we know of it so far"),
-        ("rain.example", "", "What we know so far - all about rain", "What we know so far - all about rain"),
+        ("rain.example", "", "What we know so far - and all about rain", "What we know so far - and all about rain"),
+        ("rain.example", "", "What we know so far - Rain News", "What we know so far"),
         ("www.bitcoin.example", "", "Frequently asked questions - Bitcoin", "Frequently asked questions"),
         ("bitcoin.example", stated, "Bitcoin - Frequently asked questions", "Frequently asked questions"),
         ("bitcoin.example", r#"<h1><a href="/">Bitcoin</a></h1>"#, "Bitcoin - All questions", "All questions"),
