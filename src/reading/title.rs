@@ -86,8 +86,9 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let of_tag = (!tag.is_empty()).then(|| without_site(tag, &site));
     let named = of_tag.clone().filter(|title| !is_site(title));
     let own = own_headings(page, &site, url);
-    let (of_headline, of_stated) = (headline.as_deref().map(letters), stated.as_deref().map(letters));
-    let compared: Vec<&str> = [&of_headline, &of_stated].into_iter().flatten().map(String::as_str).collect();
+    let of_stated = stated.as_deref().map(letters);
+    let compared: Vec<String> = headline.as_deref().map(letters).into_iter().chain(of_stated.clone()).collect();
+    let known: Vec<String> = compared.iter().cloned().chain(of_tag.as_deref().map(letters)).collect();
     let firsts: Vec<String> = own
         .iter()
         .filter(|heading| heading.is_first && !letters(&heading.text).is_empty())
@@ -103,12 +104,12 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let confirmed = long().filter(is_repeated).rev().max_by_key(|heading| heading.len()).cloned();
     let heading = confirmed.clone().or_else(|| long().next().cloned());
     if let Some(headline) = headline {
-        let marked = entry_title(&own, &[Mark::Entry, Mark::Headline], firsts.is_empty(), of_headline.as_deref());
+        let marked = entry_title(&own, &[Mark::Entry, Mark::Headline], firsts.is_empty(), Some(&headline), &known);
         return Some(by_headline(headline, heading, marked, stated.as_deref(), of_tag.as_deref()));
     }
     // What is shared is written for the article more often than a heading with microdata's mark alone.
     let marks: &[Mark] = if stated.is_some() { &[Mark::Entry] } else { &[Mark::Entry, Mark::Headline] };
-    let entry = entry_title(&own, marks, firsts.is_empty(), of_stated.as_deref());
+    let entry = entry_title(&own, marks, firsts.is_empty(), stated.as_deref(), &known);
     let lower = if confirmed.is_none() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
     // The title tag is worded for search engines, and a template may state it again for sharing: where nothing else is
     // stated, the only heading is the article's own wording.
@@ -196,12 +197,25 @@ fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> 
 }
 
 /// The heading that the page's template marks as the article's. Marks on several headings are those of a list, and what
-/// is stated as another title stays where it stands in the heading whole, beside a kicker; `other` are its letters.
-fn entry_title(own: &[&Heading], marks: &[Mark], of_any_rank: bool, other: Option<&str>) -> Option<String> {
-    let mut marked = own.iter().filter(|heading| marks.contains(&heading.mark) && (heading.is_first || of_any_rank));
-    let entry = own_words(marked.next()?, other.as_slice());
-    let adds = other.is_some_and(|title| letters(&entry).contains(title));
-    (!adds && !letters(&entry).is_empty() && marked.all(|next| same_letters(&next.text, &entry))).then_some(entry)
+/// is stated as `other` title stays where it stands in the heading whole, beside a kicker. A widget's only entry has the
+/// mark too: where a heading without it reads one of the page's titles (`known`, their letters), or a marked one of a lower
+/// rank has no word of the other title, it is no heading of the article.
+fn entry_title(
+    own: &[&Heading],
+    marks: &[Mark],
+    of_any_rank: bool,
+    other: Option<&str>,
+    known: &[String],
+) -> Option<String> {
+    let is_marked = |heading: &Heading| marks.contains(&heading.mark);
+    let mut marked = own.iter().filter(|heading| is_marked(heading) && (heading.is_first || of_any_rank));
+    let (first, stated) = (marked.next()?, other.map(letters));
+    let entry = own_words(first, stated.as_slice());
+    let said = letters(&entry);
+    let adds = stated.is_some_and(|title| said.contains(&title));
+    let is_told = own.iter().any(|heading| !is_marked(heading) && known.contains(&letters(&heading.text)));
+    let is_beside = is_told || (!first.is_first && other.is_some_and(|title| !share_a_word(&entry, title)));
+    (!adds && !is_beside && !said.is_empty() && marked.all(|next| same_letters(&next.text, &entry))).then_some(entry)
 }
 
 /// Where no title repeats a heading of the first rank, as it is the site's or empty, the article's heading may be of a
@@ -231,13 +245,13 @@ fn edges(title: &str) -> HashSet<String> {
 
 /// What a heading says of the article, without a kicker, a date or a subtitle that is set apart in it. `stated` are the
 /// letters of the titles that the page states.
-fn own_words(heading: &Heading, stated: &[&str]) -> String {
+fn own_words(heading: &Heading, stated: &[String]) -> String {
     // What is stated with all its parts is one title, written in two lines.
     let whole = letters(&heading.text);
     if heading.pieces.is_empty() || stated.iter().any(|title| title.contains(&whole)) {
         return heading.text.clone();
     }
-    let of_title = heading.pieces.iter().find(|piece| stated.contains(&letters(piece).as_str()));
+    let of_title = heading.pieces.iter().find(|piece| stated.contains(&letters(piece)));
     let longer = if let [one, other] = heading.pieces.as_slice() {
         Some(if letters(one).len() > letters(other).len() { one } else { other })
     } else {

@@ -191,6 +191,28 @@ fn a_heading_marked_as_the_entry_s_title_is_it() {
 }
 
 #[test]
+fn an_entry_s_mark_in_a_widget_is_not_the_article_s() {
+    let own = "Rain falls in Spain";
+    let widget = "<div class=popular><h3 class=entry-title>Ten ways to bake a cake</h3></div>";
+    let headed = format!("<h2>{own}</h2>{widget}");
+    for (headline, shared, tag, body) in [
+        (own, own, own, headed.as_str()),
+        ("", own, own, &headed),
+        ("", "", own, &headed),
+        ("", "", "Rain falls in Spain - The Paper", &headed),
+        // The article's heading may be drawn.
+        (own, own, own, widget),
+        ("", own, own, widget),
+        // A widget's heading of the first rank, and one that shares a word.
+        ("", own, own, "<h2>Rain falls in Spain</h2><h1 class=entry-title>Ten ways to bake a cake</h1>"),
+        ("", own, own, "<h2>Rain falls in Spain</h2><h3 class=entry-title>Ten cakes of Spain</h3>"),
+        (own, own, own, "<h1>Rain falls in Spain</h1><h1 itemprop=headline>Ten ways to bake a cake</h1>"),
+    ] {
+        assert_eq!(worded(headline, shared, tag, body), own, "{headline} {shared} {tag} {body}");
+    }
+}
+
+#[test]
 fn of_several_headings_the_one_that_a_title_repeats_is_right() {
     let several = "<h1>Navigation</h1><h1>Newsletters</h1><h1>Where the rain went</h1><h1>The next article</h1>";
     for (shared, tag) in [
