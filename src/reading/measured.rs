@@ -134,6 +134,26 @@ impl Tally {
     }
 }
 
+/// What is right of the even and of the odd pages by their order in the set: on the even ones misses are looked at while
+/// rules are made, the odd ones are only counted.
+#[derive(Default)]
+struct Halves([(usize, usize); 2]);
+
+impl Halves {
+    fn count(&mut self, place: usize, is_right: bool) {
+        let [even, odd] = &mut self.0;
+        let half = if place.is_multiple_of(2) { even } else { odd };
+        *half = (half.0 + usize::from(is_right), half.1 + 1);
+    }
+}
+
+impl std::fmt::Display for Halves {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [(even, evens), (odd, odds)] = self.0;
+        write!(out, "{} of {}: even pages {even} of {evens}, odd ones {odd} of {odds}", even + odd, evens + odds)
+    }
+}
+
 fn same_words(left: &str, right: &str) -> bool {
     let letters =
         |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
@@ -145,14 +165,15 @@ fn news_pages_of_fundus() {
     let Some(folder) = shared_data::at("fundus_news") else { return };
     let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
     let rows: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let mut tally = Tally::default();
-    for row in rows.iter().step_by(step(rows.len(), 26)) {
+    let (mut tally, mut titles) = (Tally::default(), Halves::default());
+    for (place, row) in rows.iter().enumerate().step_by(step(rows.len(), 26)) {
         let text = |key: &str| row[key].as_str().unwrap_or_default();
         let packed = folder.join("html").join(text("html"));
         let bytes = Command::new("gzip").arg("-dc").arg(&packed).output().unwrap().stdout;
         let article = tally.read(&bytes, text("url"));
         tally.text(&article.text(), text("body"));
         let title = article.title.clone().unwrap_or_default();
+        titles.count(place, same_words(&title, text("title")));
         if same_words(&title, text("title")) {
             tally.titles += 1;
         } else {
@@ -171,6 +192,7 @@ fn news_pages_of_fundus() {
         }
     }
     tally.report("fundus_news");
+    eprintln!("fundus_news titles as labelled: {titles}");
     let pages = tally.pages as f64;
     assert!(tally.f / pages > 0.85 && tally.share(tally.titles) > 0.75 && tally.share(tally.days) > 0.85);
 }
@@ -208,6 +230,7 @@ fn pages_of_readability() {
         }
     }
     tally.report("mozilla_readability");
+    eprintln!("mozilla_readability titles: {} of {}", tally.titles, tally.pages);
     assert!(tally.f / tally.pages as f64 > 0.8);
 }
 
@@ -216,14 +239,17 @@ fn segments_of_trafilatura() {
     let Some(folder) = shared_data::at("trafilatura_eval") else { return };
     let labels: Value = serde_json::from_slice(&std::fs::read(folder.join("evaldata.json")).unwrap()).unwrap();
     let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
-    let picked: Vec<_> = rows.iter().step_by(step(rows.len(), 30)).collect();
+    let picked: Vec<_> = rows.iter().enumerate().step_by(step(rows.len(), 30)).collect();
     let name = |row: &Value| row["file"].as_str().unwrap_or_default().to_owned();
-    let members: HashSet<String> =
-        picked.iter().flat_map(|(_, row)| ["cache", "eval"].map(|place| format!("{place}/{}", name(row)))).collect();
+    let members: HashSet<String> = picked
+        .iter()
+        .flat_map(|(_, (_, row))| ["cache", "eval"].map(|place| format!("{place}/{}", name(row))))
+        .collect();
     let unpacked = unpack(&folder.join("html_eval_cache.tar.gz"), &members.into_iter().collect::<Vec<_>>());
     let mut tally = Tally::default();
-    let (mut own, mut list, mut rows, mut titled) = (Segments::default(), Vec::new(), Vec::new(), 0_usize);
-    for (url, row) in picked {
+    let (mut own, mut halves) = (Segments::default(), <[Segments; 2]>::default());
+    let (mut list, mut rows, mut titles) = (Vec::new(), Vec::new(), Halves::default());
+    for (place, (url, row)) in picked {
         let file = ["cache", "eval"]
             .map(|place| unpacked.path().join(place).join(name(row)))
             .into_iter()
@@ -231,10 +257,11 @@ fn segments_of_trafilatura() {
         let Some(file) = file else { continue };
         let article = tally.read(&std::fs::read(&file).unwrap(), url);
         let (missed, wrong) = own.count(&article.paragraphs.join(" "), row);
+        halves[place % 2].count(&article.paragraphs.join(" "), row);
         let label = row["title"].as_str().unwrap_or_default();
         if !label.is_empty() {
-            titled += 1;
             let title = article.title.clone().unwrap_or_default();
+            titles.count(place, same_words(&title, label));
             if same_words(&title, label) {
                 tally.titles += 1;
             } else {
@@ -248,7 +275,10 @@ fn segments_of_trafilatura() {
         rows.push(*row);
     }
     tally.report("trafilatura_eval");
-    eprintln!("trafilatura_eval segments: {own}; titles as labelled: {} of {titled}", tally.titles);
+    let [even, odd] = halves.map(|half| half.f());
+    eprintln!(
+        "trafilatura_eval segments: {own}, even pages F {even:.3}, odd ones {odd:.3}; titles as labelled: {titles}"
+    );
     assert!(own.f() > 0.75);
     beside_trafilatura(&list.join("\n"), &rows, &tally);
 }
@@ -327,18 +357,21 @@ fn beside_trafilatura(list: &str, rows: &[&Value], own: &Tally) {
 #[test]
 fn dates_of_htmldate() {
     let Some(folder) = shared_data::at("htmldate_eval") else { return };
-    let labels: Value = serde_json::from_slice(&std::fs::read(folder.join("eval_default.json")).unwrap()).unwrap();
-    let rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
-    let picked: Vec<_> = rows.iter().step_by(step(rows.len(), 40)).collect();
+    let text = std::fs::read_to_string(folder.join("eval_default.json")).unwrap();
+    let labels: Value = serde_json::from_str(&text).unwrap();
+    let mut rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
+    // The halves of this set are by the order of its file.
+    rows.sort_by_cached_key(|(address, _)| text.find(&format!("\"{address}\"")));
+    let picked: Vec<_> = rows.iter().enumerate().step_by(step(rows.len(), 40)).collect();
     let places = ["cache", "test_set", "eval"];
     let name = |row: &Value| row["file"].as_str().unwrap_or_default().to_owned();
     let members: Vec<String> =
-        picked.iter().flat_map(|(_, row)| places.map(|place| format!("{place}/{}", name(row)))).collect();
+        picked.iter().flat_map(|(_, (_, row))| places.map(|place| format!("{place}/{}", name(row)))).collect();
     let unpacked = unpack(&folder.join("html_tests.tar.gz"), &members);
     let (mut right, mut wrong, mut none) = (0_usize, 0_usize, 0_usize);
-    let (mut guesses, mut guessed) = (0_usize, 0_usize);
+    let (mut guesses, mut guessed, mut halves) = (0_usize, 0_usize, Halves::default());
     let mut notes = Vec::new();
-    for (address, row) in picked {
+    for (place, (address, row)) in picked {
         let file =
             places.map(|place| unpacked.path().join(place).join(name(row))).into_iter().find(|file| file.is_file());
         let (Some(file), Ok(url)) = (file, Url::parse(address)) else { continue };
@@ -349,6 +382,7 @@ fn dates_of_htmldate() {
         let found = found.map(|(day, _)| day.to_string());
         guesses += usize::from(is_guess);
         guessed += usize::from(is_guess && found.as_deref() == row["date"].as_str());
+        halves.count(place, found.as_deref() == row["date"].as_str());
         match found {
             Some(day) if Some(day.as_str()) == row["date"].as_str() => right += 1,
             Some(day) => {
@@ -364,7 +398,7 @@ fn dates_of_htmldate() {
     let precision = right as f64 / (right + wrong).max(1) as f64;
     let recall = right as f64 / (right + none).max(1) as f64;
     eprintln!(
-        "htmldate_eval: {right} right, {wrong} wrong, {none} none; P {precision:.3} R {recall:.3} F {:.3} accuracy {:.3}; {guessed} of {guesses} guesses right\n  {}",
+        "htmldate_eval: {right} right, {wrong} wrong, {none} none; P {precision:.3} R {recall:.3} F {:.3} accuracy {:.3}; {guessed} of {guesses} guesses right; days {halves}\n  {}",
         f_score(precision, recall),
         right as f64 / (right + wrong + none).max(1) as f64,
         notes.join("\n  ")
