@@ -8,17 +8,18 @@ model makes of the words; HELD_OUT.jsonl is of `stance.build`, PAGES.jsonl of th
 from the root). The second fits one
 value a label for each standing, and with --model writes them as `[figures]` into its model.toml.
 
-Each source keeps a temperature and a prior of its own beside the values, so that they tell what a standing changes within a source
-and not which labels a source has. Sources weigh alike. How strongly the values are held back is chosen by what they
-are worth on sources that they were not fitted on.
+The model is calibrated on Check-COVID and on the pages, and must stay so. Each other source keeps a temperature and a prior of its
+own beside the values, so that they tell what a standing changes within a source and not which labels a source has. Sources weigh alike. How strongly the values are held back is chosen by
+ten-fold cross-validation; what they are worth on a source that they were not fitted on is shown beside it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import zlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -38,8 +39,14 @@ KINDS = {
     "silent": "wikipedia",
 }
 
+#: Of these the calibration comes, and of the pages, whose lines name no source.
+CALIBRATED = {"check_covid"}
+
 #: Ridges that are tried.
-RIDGES = (0.001, 0.002, 0.005, 0.02, 0.05, 0.2)
+RIDGES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.2)
+
+#: Parts of the cross-validation.
+FOLDS = 10
 
 #: Holds a source's own prior, which nothing else does where a label is missing.
 OWN_RIDGE = 1e-3
@@ -55,6 +62,13 @@ class Source:
     #: Index of the label, or for `is_two_way` whether it is entailed.
     truth: torch.Tensor
     is_two_way: bool
+    #: The model's calibration comes from it.
+    is_calibrated: bool
+    #: The part of each pair, 0 to FOLDS - 1; those of one claim are never parted.
+    part: torch.Tensor
+
+    def of(self, chosen: torch.Tensor) -> Source:
+        return replace(self, said=self.said[chosen], standing=self.standing[chosen], truth=self.truth[chosen], part=self.part[chosen])
 
     def losses(self, values: torch.Tensor, log_scale: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
         """Log-loss of each pair, float32 [pairs]."""
@@ -80,14 +94,16 @@ def read_sources(predictions: Path) -> list[Source]:
         else:
             left_out[row["source"]] += 1
     if left_out:
-        print("left out, as nothing is known of their labels:", ", ".join(f"{count} of {name}" for name, count in sorted(left_out.items())))
+        print("left out, as KINDS does not name them:", ", ".join(f"{count} of {name}" for name, count in sorted(left_out.items())))
     sources = []
     for name, found in sorted(rows.items()):
         is_two_way = any(row["label"] == NOT_ENTAIL for row in found)
         truth = [int(row["label"] == LABELS[0]) if is_two_way else LABELS.index(row["label"]) for row in found]
         said = torch.tensor([row["judges"]["model"] for row in found]).clamp_min(1e-9).log()
         standing = torch.tensor([[float(row["standing"] == one) for one in STANDINGS] for row in found])
-        sources.append(Source(name, said, standing, torch.tensor(truth), is_two_way))
+        is_calibrated = name in CALIBRATED or not found[0]["source"]
+        part = torch.tensor([zlib.crc32(row["id"].encode()) % FOLDS for row in found])
+        sources.append(Source(name, said, standing, torch.tensor(truth), is_two_way, is_calibrated, part))
     return sources
 
 
@@ -103,40 +119,48 @@ def descend(loss, sought: list[torch.Tensor]) -> None:
     optimiser.step(closure)
 
 
-def own(source: Source, values: torch.Tensor) -> torch.Tensor:
-    """The losses of a source with these values, its temperature and prior fitted beside them, float32 [pairs]."""
+def own(source: Source, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The temperature (its logarithm) and prior of a source beside these values; nothing where the model is calibrated on it."""
     scale, prior = torch.zeros(1, requires_grad=True), torch.zeros(len(LABELS), requires_grad=True)
-    descend(lambda: source.losses(values, scale, prior).mean() + OWN_RIDGE * (prior**2).sum(), [scale, prior])
-    return source.losses(values, scale, prior).detach()
+    if not source.is_calibrated:
+        descend(lambda: source.losses(values, scale, prior).mean() + OWN_RIDGE * (prior**2).sum(), [scale, prior])
+    return scale.detach(), prior.detach()
 
 
 def fit(sources: list[Source], ridge: float) -> torch.Tensor:
     """One value for each standing and label, float32 [standings, labels]; those of a standing sum to zero."""
     values = torch.zeros(len(STANDINGS), len(LABELS), requires_grad=True)
-    scales = [torch.zeros(1, requires_grad=True) for _ in sources]
-    priors = [torch.zeros(len(LABELS), requires_grad=True) for _ in sources]
+    scales = [torch.zeros(1, requires_grad=not source.is_calibrated) for source in sources]
+    priors = [torch.zeros(len(LABELS), requires_grad=not source.is_calibrated) for source in sources]
 
     def loss() -> torch.Tensor:
         held_back = ridge * (values**2).sum() + OWN_RIDGE * sum((prior**2).sum() for prior in priors)
         each = zip(sources, scales, priors, strict=True)
         return held_back + sum(source.losses(values, scale, prior).mean() for source, scale, prior in each)
 
-    descend(loss, [values, *scales, *priors])
+    descend(loss, [values, *(tensor for tensor in (*scales, *priors) if tensor.requires_grad)])
     return (values - values.mean(1, keepdim=True)).detach()
 
 
-def left_out(sources: list[Source], ridge: float) -> list[torch.Tensor]:
-    """The losses of each source with values fitted on the others."""
-    return [own(source, fit([other for other in sources if other is not source], ridge)) for source in sources]
+def cross_validated(sources: list[Source], ridge: float | None) -> list[float]:
+    """The mean loss of each source, every pair by values fitted on the other parts; None for no values."""
+    losses: list[list[torch.Tensor]] = [[] for _ in sources]
+    for part in range(FOLDS):
+        seen = [source.of(source.part != part) for source in sources]
+        values = torch.zeros(len(STANDINGS), len(LABELS)) if ridge is None else fit(seen, ridge)
+        for found, source, of_seen in zip(losses, sources, seen, strict=True):
+            found.append(source.of(source.part == part).losses(values, *own(of_seen, values)))
+    return [torch.cat(found).mean().item() for found in losses]
 
 
-def means(losses: list[torch.Tensor]) -> list[float]:
-    return [one.mean().item() for one in losses]
-
-
-def standard_error(losses: list[torch.Tensor], others: list[torch.Tensor]) -> float:
-    """Of the difference of the two sums over sources of mean losses, pair by pair."""
-    return sum(((a - b).var() / len(a)).item() for a, b in zip(losses, others, strict=True)) ** 0.5
+def left_out(sources: list[Source], ridge: float | None) -> list[float]:
+    """The mean loss of each source with values fitted on the others; None for no values."""
+    found = []
+    for source in sources:
+        others = [other for other in sources if other is not source]
+        values = torch.zeros(len(STANDINGS), len(LABELS)) if ridge is None else fit(others, ridge)
+        found.append(source.losses(values, *own(source, values)).mean().item())
+    return found
 
 
 def main() -> None:
@@ -148,19 +172,15 @@ def main() -> None:
     if len(sources) < 2:
         print(f"{arguments.predictions} holds {len(sources)} known sources, and two are needed: nothing is fitted")
         return
-    nothing = torch.zeros(len(STANDINGS), len(LABELS))
     for source in sources:
         print(f"{source.name}: {len(source.truth)} pairs, {int(source.standing.sum())} with figures")
-    print("loss without them, by source:", [round(one, 4) for one in means([own(source, nothing) for source in sources])])
-    losses = {ridge: left_out(sources, ridge) for ridge in RIDGES}
-    best = min(RIDGES, key=lambda one: sum(means(losses[one])))
-    # Of what does about as well the simplest: the strongest ridge within a standard error of the best.
-    within = [one for one in RIDGES if sum(means(losses[one])) - sum(means(losses[best])) <= standard_error(losses[one], losses[best])]
+    losses = {ridge: cross_validated(sources, ridge) for ridge in (None, *RIDGES)}
     for ridge, found in losses.items():
-        shown = [round(one, 4) for one in means(found)]
-        error = standard_error(found, losses[best])
-        print(f"ridge {ridge}, fitted on the others: {shown}, together {sum(shown):.4f}, {error:.4f} the standard error of what it is off the best")
-    ridge = max(within)
+        name = "without them" if ridge is None else f"ridge {ridge}"
+        apart = left_out(sources, ridge)
+        print(f"{name}: loss by source {[round(one, 4) for one in found]}, together {sum(found):.4f}; "
+              f"of a source left out {[round(one, 4) for one in apart]}, together {sum(apart):.4f}")
+    ridge = min(RIDGES, key=lambda one: sum(losses[one]))
     values = fit(sources, ridge)
     table = {standing: [round(value, 3) for value in row] for standing, row in zip(STANDINGS, values.tolist(), strict=True)}
     print(f"ridge {ridge}: {table}")
