@@ -98,6 +98,9 @@ fn distances(what: &str, answered: &[Vec<f64>], expected: &[(Vec<f64>, Vec<f64>)
         answered.iter().zip(expected).map(|(answer, (reference, _))| distance(answer, reference)).collect();
     let moved = expected.iter().map(|(reference, exact)| distance(reference, exact)).fold(0.0, f64::max);
     let limit = if what.ends_with("f32") { TOLERANCE } else { moved };
+    let near = found.iter().filter(|distance| **distance <= TOLERANCE).count();
+    let farthest = found.iter().copied().fold(0.0, f64::max);
+    println!("{what}: {near} of {} within {TOLERANCE}, the farthest {farthest:.1e}", found.len());
     assert!(found.iter().all(|distance| *distance <= limit), "{what}: over {limit}: {found:?}");
     found
 }
