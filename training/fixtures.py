@@ -5,6 +5,7 @@ For each of BERT, XLM-RoBERTa, DeBERTa-v3 and ModernBERT, folders `<architecture
 `model.onnx`, `tokenizer.json` and `model.toml`, and `<architecture>.json` with texts, token ids and answers:
 `f32` from transformers, `int8` and `dynamic` from ONNX Runtime on the very file in the folder.
 `int8` is what quantise.py makes; `dynamic` is ONNX Runtime's own dynamic quantisation, as hubs offer it.
+Texts are drawn until the quantised reference keeps its answer where weights differ in their last bit.
 Every run gives the same files.
 """
 
@@ -17,20 +18,22 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import torch
-from onnx import helper
+from onnx import ModelProto, helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Encoding, Tokenizer
 from transformers import PreTrainedModel
 
 from export import export
 from fixture_parts.encoders import ARCHITECTURES, HIDDEN, MAX_LENGTH, Architecture, classifier, encoder
+from fixture_parts.steady import Steadiness
 from fixture_parts.texts import AWKWARD, text_of
 from fixture_parts.tokenizers import describe, pad_token
 from folder import write_manifest
@@ -40,6 +43,11 @@ SINGLE_LENGTHS = [8, 21, 64, 130, 257, 400, 530]
 # Tokens of claim and passage. The last passage is cut to what the claim leaves of the model's length.
 PAIR_LENGTHS = [(4, 4), (9, 20), (14, 60), (20, 110), (25, 220), (30, 380), (30, 520)]
 AWKWARD_PAIRS = [(AWKWARD[2], AWKWARD[0]), (AWKWARD[3], AWKWARD[1])]
+# Inputs are drawn anew until the quantised reference answers them steadily: seeds lie so far apart.
+SEED_STEP = 1000
+DRAWS = 4000
+# Tokens put behind an awkward input that is not answered steadily.
+MOST_BEHIND = 8
 DIGITS = 6
 # Padding changes an answer by rounding only.
 PADDING_TOLERANCE = 2e-5
@@ -47,20 +55,47 @@ PADDING_TOLERANCE = 2e-5
 Case = dict[str, object]
 
 
-def cases(task: str, tokenizer: Tokenizer) -> list[Case]:
-    """Inputs from a few tokens to more than the model takes, and awkward ones."""
+def drawn(task: str, tokenizer: Tokenizer) -> Iterator[Iterator[Case]]:
+    """For each place in the fixtures the inputs to choose from: of one length, or an awkward one with words behind it."""
 
     def count(text: str) -> int:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
-    if task == "embedding":
-        made = [{"text": text_of(seed, length - 2, count)} for seed, length in enumerate(SINGLE_LENGTHS)]
-        return made + [{"text": text} for text in AWKWARD]
-    pairs = [
-        {"claim": text_of(100 + seed, claim, count), "passage": text_of(200 + seed, passage, count)}
-        for seed, (claim, passage) in enumerate(PAIR_LENGTHS)
-    ]
-    return pairs + [{"claim": claim, "passage": passage} for claim, passage in AWKWARD_PAIRS]
+    def behind(text: str, seed: int) -> str:
+        return text if seed < SEED_STEP else f"{text} {text_of(seed, 1 + seed // SEED_STEP % MOST_BEHIND, count)}"
+
+    def single(seed: int, length: int) -> Case:
+        return {"text": text_of(seed, length - 2, count)}
+
+    def pair(seed: int, length: tuple[int, int]) -> Case:
+        claim, passage = length
+        return {"claim": text_of(100 + seed, claim, count), "passage": text_of(200 + seed, passage, count)}
+
+    draw, lengths = (single, SINGLE_LENGTHS) if task == "embedding" else (pair, PAIR_LENGTHS)
+    for first, length in enumerate(lengths):
+        yield (draw(seed, length) for seed in range(first, DRAWS * SEED_STEP, SEED_STEP))
+    for first, text in enumerate(AWKWARD if task == "embedding" else AWKWARD_PAIRS):
+        seeds = range(first, DRAWS * SEED_STEP, SEED_STEP)
+        if task == "embedding":
+            yield ({"text": behind(text, seed)} for seed in seeds)
+        else:
+            yield ({"claim": behind(text[0], seed), "passage": behind(text[1], seed)} for seed in seeds)
+
+
+def cases(task: str, tokenizer: Tokenizer, keeps: Callable[[Case], bool]) -> list[Case]:
+    """Of each place's inputs the first that `keeps`: from a few tokens to more than the model takes, and awkward ones."""
+    asked = 0
+    made = []
+    for place, inputs_of_place in enumerate(drawn(task, tokenizer)):
+        for case in inputs_of_place:
+            asked += 1
+            if keeps(case):
+                made.append(case)
+                break
+        else:
+            raise SystemExit(f"fixtures.py: none of {DRAWS} inputs for place {place} of {task} is answered steadily")
+    print(f"{'':12} {task:9} {len(made)} inputs are steady, of {asked} drawn")
+    return made
 
 
 def encode(tokenizer: Tokenizer, case: Case) -> Encoding:
@@ -104,13 +139,14 @@ def reference(model: PreTrainedModel, arrays: dict[str, np.ndarray]) -> np.ndarr
         return model(**named, return_dict=True)[0].numpy()
 
 
-def runtime(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:
+def runtime(model: ModelProto) -> Callable[[dict[str, np.ndarray]], np.ndarray]:
     """What ONNX Runtime answers for the graph as it is written, without rearranging it."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return session.run(None, {node.name: arrays[node.name] for node in session.get_inputs()})[0]
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [node.name for node in session.get_inputs()]
+    return lambda arrays: session.run(None, {name: arrays[name] for name in names})[0]
 
 
 def finish(output: np.ndarray, arrays: dict[str, np.ndarray], task: str, pooling: str) -> np.ndarray:
@@ -179,10 +215,11 @@ def answers(
 ) -> dict[str, np.ndarray]:
     """For each precision, what each input gives alone. Fails where padding changes what transformers answers."""
     given: dict[str, list[np.ndarray]] = {precision: [] for precision in paths}
+    quantised = {precision: runtime(onnx.load(path)) for precision, path in paths.items() if precision != "f32"}
     for encoding in encodings:
         arrays = inputs([encoding], pad)
-        for precision, path in paths.items():
-            output = reference(model, arrays) if precision == "f32" else runtime(path, arrays)
+        for precision in paths:
+            output = reference(model, arrays) if precision == "f32" else quantised[precision](arrays)
             given[precision].append(finish(output, arrays, task, pooling)[0])
     arrays = inputs(encodings, pad)
     together = finish(reference(model, arrays), arrays, task, pooling)
@@ -192,23 +229,54 @@ def answers(
     return {precision: np.stack(rows) for precision, rows in given.items()}
 
 
-def make_task(
-    architecture: Architecture, model: PreTrainedModel, task: str, tokenizer: Tokenizer, root: Path
-) -> list[Case]:
-    """Folders of one task, and its cases with ids and answers."""
-    paths = write_models(architecture, model, task, tokenizer, root)
-    made = cases(task, tokenizer)
-    encodings = [encode(tokenizer, case) for case in made]
-    pad = tokenizer.token_to_id(pad_token(tokenizer))
-    given = answers(model, paths, task, architecture.pooling, encodings, pad)
-    for index, (case, encoding) in enumerate(zip(made, encodings, strict=True)):
-        case["ids"] = encoding.ids
-        case["second_segment"] = sum(encoding.type_ids)
-        case["answers"] = {
-            precision: [round(float(value), DIGITS) for value in rows[index]] for precision, rows in given.items()
-        }
-    report(architecture.name, task, given)
-    return made
+@dataclass
+class Task:
+    """One task of one model: the files of its precisions, and who tells whether they answer steadily."""
+
+    name: str
+    model: PreTrainedModel
+    architecture: Architecture
+    tokenizer: Tokenizer
+    paths: dict[str, Path]
+    quantised: list[Steadiness]
+
+    @classmethod
+    def write(
+        cls, name: str, model: PreTrainedModel, architecture: Architecture, tokenizer: Tokenizer, root: Path
+    ) -> Task:
+        """Writes the folders."""
+        paths = write_models(architecture, model, name, tokenizer, root)
+
+        def finished(graph: ModelProto) -> Callable[[dict[str, np.ndarray]], np.ndarray]:
+            answer = runtime(graph)
+            return lambda arrays: finish(answer(arrays), arrays, name, architecture.pooling)
+
+        quantised = [Steadiness(path, finished) for precision, path in paths.items() if precision != "f32"]
+        return cls(name, model, architecture, tokenizer, paths, quantised)
+
+    @property
+    def pad(self) -> int:
+        """The id that fills a batch."""
+        return self.tokenizer.token_to_id(pad_token(self.tokenizer))
+
+    def keeps(self, case: Case) -> bool:
+        """Whether every quantised model answers this input steadily."""
+        arrays = inputs([encode(self.tokenizer, case)], self.pad)
+        return all(steadiness.keeps(arrays) for steadiness in self.quantised)
+
+    def answered(self) -> list[Case]:
+        """The cases with ids and answers."""
+        made = cases(self.name, self.tokenizer, self.keeps)
+        encodings = [encode(self.tokenizer, case) for case in made]
+        given = answers(self.model, self.paths, self.name, self.architecture.pooling, encodings, self.pad)
+        for index, (case, encoding) in enumerate(zip(made, encodings, strict=True)):
+            case["ids"] = encoding.ids
+            case["second_segment"] = sum(encoding.type_ids)
+            case["answers"] = {
+                precision: [round(float(value), DIGITS) for value in rows[index]] for precision, rows in given.items()
+            }
+        report(self.architecture.name, self.name, given)
+        return made
 
 
 def report(name: str, task: str, given: dict[str, np.ndarray]) -> None:
@@ -246,10 +314,11 @@ def make(root: Path) -> None:
     for architecture in ARCHITECTURES:
         tokenizer = architecture.tokenizer()
         model = classifier(architecture, tokenizer)
-        document = {
-            "embedding": make_task(architecture, encoder(model), "embedding", tokenizer, root),
-            "stance": make_task(architecture, model, "stance", tokenizer, root),
-        }
+        tasks = [
+            Task.write("embedding", encoder(model), architecture, tokenizer, root),
+            Task.write("stance", model, architecture, tokenizer, root),
+        ]
+        document = {task.name: task.answered() for task in tasks}
         (root / f"{architecture.name}.json").write_text(lines(document), encoding="utf-8")
     write_unsupported(root / "bert-stance-int8", root)
 

@@ -15,9 +15,9 @@ use corroborate::inference::{Embedder, ModelFolder, Pair, StanceModel};
 use corroborate::judging::profile::TextProfile;
 use serde::Deserialize;
 
-/// How far an answer may lie from the reference: vectors of length one, logits. Of the quantised answers half must keep
-/// to it, and two thirds to nine tenths do: runtimes add in another order, and what then lies on the other side of a
-/// rounding edge moves by something like the quantisation's own error, which is the limit for all.
+/// How far an answer may lie from the reference: vectors of length one, logits. Of the quantised models the fixtures hold
+/// texts that the reference itself answers alike where weights differ in their last bit: of others nothing could be told,
+/// for runtimes add in another order, and what lies on a rounding edge moves by the quantisation's own error.
 const TOLERANCE: f64 = 1e-3;
 
 /// Answers by precision: `f32`, `int8`, `dynamic`.
@@ -91,39 +91,27 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |most, next| if next <= most { most } else { next })
 }
 
-/// How far each answer lies from its reference; `expected` holds the reference of this precision and that of f32.
-fn distances(what: &str, answered: &[Vec<f64>], expected: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
+/// Every answer is that of the reference; says how far the farthest is.
+fn assert_near(what: &str, answered: &[Vec<f64>], expected: &[Vec<f64>]) {
     assert_eq!(answered.len(), expected.len(), "{what}");
     let found: Vec<f64> =
-        answered.iter().zip(expected).map(|(answer, (reference, _))| distance(answer, reference)).collect();
-    let moved = expected.iter().map(|(reference, exact)| distance(reference, exact)).fold(0.0, f64::max);
-    let limit = if what.ends_with("f32") { TOLERANCE } else { moved };
-    let near = found.iter().filter(|distance| **distance <= TOLERANCE).count();
-    let farthest = found.iter().copied().fold(0.0, f64::max);
-    println!("{what}: {near} of {} within {TOLERANCE}, the farthest {farthest:.1e}", found.len());
-    assert!(found.iter().all(|distance| *distance <= limit), "{what}: over {limit}: {found:?}");
-    found
+        answered.iter().zip(expected).map(|(answer, reference)| distance(answer, reference)).collect();
+    println!("{what}: {} answers, the farthest {:.1e} off", found.len(), found.iter().copied().fold(0.0, f64::max));
+    assert!(found.iter().all(|distance| *distance <= TOLERANCE), "{what}: over {TOLERANCE}: {found:?}");
 }
 
 async fn answers_as_its_reference(architecture: &str) {
     let Reference { embedding, stance } = reference(architecture);
-    let mut quantised = Vec::new();
     for precision in ["f32", "int8"] {
-        let expected: Vec<_> =
-            embedding.iter().map(|case| (case.answers[precision].clone(), case.answers["f32"].clone())).collect();
+        let expected: Vec<_> = embedding.iter().map(|case| case.answers[precision].clone()).collect();
         let answered = vectors(architecture, precision, &embedding).await;
-        let found = distances(&format!("{architecture} embedding {precision}"), &answered, &expected);
-        quantised.extend(found.into_iter().filter(|_| precision != "f32"));
+        assert_near(&format!("{architecture} embedding {precision}"), &answered, &expected);
     }
     for precision in ["f32", "int8", "dynamic"] {
-        let expected: Vec<_> =
-            stance.iter().map(|case| (centred(&case.answers[precision]), centred(&case.answers["f32"]))).collect();
+        let expected: Vec<_> = stance.iter().map(|case| centred(&case.answers[precision])).collect();
         let answered = logits(architecture, precision, &stance).await;
-        let found = distances(&format!("{architecture} stance {precision}"), &answered, &expected);
-        quantised.extend(found.into_iter().filter(|_| precision != "f32"));
+        assert_near(&format!("{architecture} stance {precision}"), &answered, &expected);
     }
-    let near = quantised.iter().filter(|distance| **distance <= TOLERANCE).count();
-    assert!(near * 2 >= quantised.len(), "{architecture}: only {near} of the quantised are near: {quantised:?}");
 }
 
 #[tokio::test]

@@ -93,17 +93,17 @@ def deberta_v3_config(tokenizer: Tokenizer) -> PreTrainedConfig:
 
 
 def modernbert_config(tokenizer: Tokenizer) -> PreTrainedConfig:
-    """Rotary positions; every third layer sees the whole text, the others 64 tokens to either side."""
+    """Rotary positions; the first and the last layer see the whole text, the other 64 tokens to either side."""
     return ModernBertConfig(
-        num_hidden_layers=4,
+        num_hidden_layers=3,
         max_position_embeddings=MAX_LENGTH,
-        global_attn_every_n_layers=3,
+        global_attn_every_n_layers=2,
         local_attention=128,
         bos_token_id=tokenizer.token_to_id("[CLS]"),
         cls_token_id=tokenizer.token_to_id("[CLS]"),
         eos_token_id=tokenizer.token_to_id("[SEP]"),
         sep_token_id=tokenizer.token_to_id("[SEP]"),
-        classifier_pooling="mean",
+        classifier_pooling="cls",
         **common(tokenizer),
     )
 
