@@ -5,6 +5,7 @@ use super::claims::Claim;
 use super::fact_check::Reviews;
 use super::judge::{Judged, JudgedClaim};
 use super::normalise::Normal;
+use super::shown::{self, Showable};
 use super::{Journal, Request, Services};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, EvidenceRow};
@@ -37,21 +38,32 @@ pub(super) fn decide(
     reviews: &Reviews,
     journal: &Journal,
 ) -> Vec<Decided> {
-    let degraded = !journal.degraded().is_empty();
+    let empty = JudgedClaim::default();
+    let seen = |position: usize| judged.claims.get(position).unwrap_or(&empty);
+    let reviews = |position: usize| -> &[MatchedReview] { reviews.get(position).map_or(&[], Vec::as_slice) };
+    let context = |claim: &Claim| ClaimContext {
+        kind: claim.kind,
+        claim_date: claim.date.or(Some(normal.reference)),
+        confidence_threshold: request.item.options.confidence_threshold(),
+        degraded: !journal.degraded().is_empty(),
+        searched: judged.searched,
+        scoring: services.settings.scoring,
+    };
+    let assessments: Vec<Assessment> = claims
+        .iter()
+        .enumerate()
+        .map(|(position, claim)| assess(&context(claim), &seen(position).passages, reviews(position)))
+        .collect();
+    let floor = services.settings.scoring.relevance_floor;
+    let showable: Vec<Showable> = assessments
+        .iter()
+        .enumerate()
+        .map(|(position, assessment)| Showable::of(&seen(position).passages, assessment, floor))
+        .collect();
+    let shares = shown::shares(&showable, services.settings.passages_shown);
     let mut decided = Vec::with_capacity(claims.len());
-    for (position, claim) in claims.iter().enumerate() {
-        let empty = JudgedClaim::default();
-        let seen = judged.claims.get(position).unwrap_or(&empty);
-        let reviews: &[MatchedReview] = reviews.get(position).map_or(&[], Vec::as_slice);
-        let context = ClaimContext {
-            kind: claim.kind,
-            claim_date: claim.date.or(Some(normal.reference)),
-            confidence_threshold: request.item.options.confidence_threshold(),
-            degraded,
-            searched: judged.searched,
-            scoring: services.settings.scoring,
-        };
-        let assessment = assess(&context, &seen.passages, reviews);
+    for (position, ((claim, assessment), share)) in claims.iter().zip(&assessments).zip(shares).enumerate() {
+        let seen = seen(position);
         let result = result(
             &Told {
                 claim_id: &claim.id,
@@ -63,11 +75,11 @@ pub(super) fn decide(
                 auto_correct: request.item.options.auto_correct(),
                 passages: &seen.passages,
                 checks: &seen.checks,
-                reviews,
+                reviews: reviews(position),
             },
-            &assessment,
-            services.settings.scoring.relevance_floor,
-            services.settings.passages_shown,
+            assessment,
+            floor,
+            share,
         );
         journal.trace(format!(
             "decide: {} ({}, {}) for {:?}",
@@ -78,7 +90,7 @@ pub(super) fn decide(
         ));
         decided.push(Decided {
             result,
-            claim_date: context.claim_date,
+            claim_date: context(claim).claim_date,
             check_worthiness: claim.check_worthiness,
             checkable: claim.checkable(),
         });
@@ -113,7 +125,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown
     if told.only_fact_checks {
         notes.push(Note::Phase1Only);
     }
-    let order = shown_order(passages, assessment, floor, shown);
+    let order = shown::order(passages, assessment, floor, shown);
     // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
     let passages_shown: Vec<JudgedPassage> =
         order.iter().filter_map(|position| passages.get(*position)).cloned().collect();
@@ -153,23 +165,6 @@ fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPas
         Some(unchecked @ (Unchecked::Opinion | Unchecked::Ambiguous)) => explain(unchecked, None),
         _ => justification::justify(assessment, passages, told.reviews),
     }
-}
-
-/// Positions of the passages to show: the cited ones always, then by rank those on topic, `most` at most. What is off
-/// topic is stored, and tells a reader nothing.
-fn shown_order(passages: &[JudgedPassage], assessment: &Assessment, floor: f64, most: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = assessment.citations.iter().copied().filter(|cited| *cited < passages.len()).collect();
-    for (position, passage) in passages.iter().enumerate() {
-        if order.len() >= most {
-            break;
-        }
-        if passage.relevance >= floor && !order.contains(&position) {
-            order.push(position);
-        }
-    }
-    order.truncate(most.max(assessment.citations.len()));
-    order.sort_unstable();
-    order
 }
 
 fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {

@@ -29,6 +29,7 @@ mod read;
 pub mod rescore;
 mod retrieve;
 mod services;
+mod shown;
 mod standing;
 mod turns;
 

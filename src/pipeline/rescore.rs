@@ -6,6 +6,7 @@ use url::Url;
 
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told, round};
+use super::shown::{self, Showable};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::{ClaimResult, Features, ItemResult};
 use crate::domain::rules::DomainRules;
@@ -24,7 +25,7 @@ use crate::store::{StoredClaim, StoredJudgement, StoredPassage};
 pub struct Terms {
     pub scoring: Scoring,
     pub rules: DomainRules,
-    /// Passages of a claim that a result shows.
+    /// Passages of an item that a result shows.
     pub passages_shown: usize,
     pub claims_per_item: usize,
 }
@@ -50,13 +51,25 @@ pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> 
     let mut result = stored.result.clone();
     let is_degraded = !result.degraded.is_empty();
     let language = result.language.clone();
+    let again: Vec<Again> = stored
+        .claims
+        .iter()
+        .filter_map(|claim| {
+            let before = result.claims.iter().find(|one| one.claim_id == claim.claim_id)?;
+            Some(Again::assess(before.clone(), claim, terms, is_degraded))
+        })
+        .collect();
+    let floor = terms.scoring.relevance_floor;
+    let showable: Vec<Showable> =
+        again.iter().map(|claim| Showable::of(&claim.passages, &claim.assessment, floor)).collect();
+    let shares = shown::shares(&showable, terms.passages_shown);
     let mut changed = Vec::new();
-    for claim in &stored.claims {
-        let Some(before) = result.claims.iter_mut().find(|one| one.claim_id == claim.claim_id) else { continue };
-        if let Some(rescored) = claim_again(before, claim, terms, is_degraded, language.as_deref()) {
+    for (claim, share) in again.into_iter().zip(shares) {
+        let Some(rescored) = claim.changed(terms, share, language.as_deref()) else { continue };
+        if let Some(before) = result.claims.iter_mut().find(|one| one.claim_id == rescored.before.claim_id) {
             *before = rescored.after.clone();
-            changed.push(rescored);
         }
+        changed.push(rescored);
     }
     if changed.is_empty() {
         return None;
@@ -68,54 +81,66 @@ pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> 
     Some(Rescored { result, claims: changed })
 }
 
-fn claim_again(
-    before: &ClaimResult,
-    stored: &StoredClaim,
-    terms: &Terms,
-    degraded: bool,
-    language: Option<&str>,
-) -> Option<RescoredClaim> {
-    let only_fact_checks = before.notes.contains(&Note::Phase1Only);
-    let context = ClaimContext {
-        kind: before.kind,
-        claim_date: stored.claim_date,
-        confidence_threshold: stored.confidence_threshold,
-        degraded,
-        searched: stored.searched.unwrap_or(!only_fact_checks),
-        scoring: terms.scoring,
-    };
-    let today: Vec<(bool, JudgedPassage)> = stored.passages.iter().map(|one| weighed(one, terms)).collect();
-    let passages: Vec<JudgedPassage> =
-        today.iter().filter(|(denied, _)| !denied).map(|(_, passage)| passage.clone()).collect();
-    let assessment = assess(&context, &passages, &stored.reviews);
-    let changed: Vec<JudgedPassage> = today
-        .into_iter()
-        .zip(&stored.passages)
-        .filter(|((_, now), then)| figures(now) != figures(&then.passage))
-        .map(|((_, now), _)| now)
-        .collect();
-    let told = Told {
-        claim_id: &before.claim_id,
-        text: &before.text,
-        kind: before.kind,
-        source: before.source,
-        judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
-        only_fact_checks,
-        auto_correct: false,
-        passages: &passages,
-        checks: &[],
-        reviews: &stored.reviews,
-    };
-    let (floor, shown) = (terms.scoring.relevance_floor, terms.passages_shown);
-    let after = decide::result(&told, &assessment, floor, shown);
-    if same(before, &after, &assessment) && changed.is_empty() {
-        return None;
+/// A claim under today's settings and lists.
+struct Again<'a> {
+    before: ClaimResult,
+    stored: &'a StoredClaim,
+    /// Of domains that are not denied.
+    passages: Vec<JudgedPassage>,
+    assessment: Assessment,
+    /// Passages whose figures changed.
+    changed: Vec<JudgedPassage>,
+}
+
+impl<'a> Again<'a> {
+    fn assess(before: ClaimResult, stored: &'a StoredClaim, terms: &Terms, degraded: bool) -> Self {
+        let context = ClaimContext {
+            kind: before.kind,
+            claim_date: stored.claim_date,
+            confidence_threshold: stored.confidence_threshold,
+            degraded,
+            searched: stored.searched.unwrap_or(!before.notes.contains(&Note::Phase1Only)),
+            scoring: terms.scoring,
+        };
+        let today: Vec<(bool, JudgedPassage)> = stored.passages.iter().map(|one| weighed(one, terms)).collect();
+        let passages: Vec<JudgedPassage> =
+            today.iter().filter(|(denied, _)| !denied).map(|(_, passage)| passage.clone()).collect();
+        let assessment = assess(&context, &passages, &stored.reviews);
+        let changed: Vec<JudgedPassage> = today
+            .into_iter()
+            .zip(&stored.passages)
+            .filter(|((_, now), then)| figures(now) != figures(&then.passage))
+            .map(|((_, now), _)| now)
+            .collect();
+        Self { before, stored, passages, assessment, changed }
     }
-    // A correction needs every passage's numbers compared: only now, as most claims do not get here.
-    let checks = checks(before, stored, &passages, language);
-    let told = Told { auto_correct: stored.auto_correct.unwrap_or(true), checks: &checks, ..told };
-    let after = decide::result(&told, &assessment, floor, shown);
-    Some(RescoredClaim { before: before.clone(), after, passages: changed })
+
+    /// What came of it; `None` where that is what is stored. `shown` passages are shown.
+    fn changed(self, terms: &Terms, shown: usize, language: Option<&str>) -> Option<RescoredClaim> {
+        let Self { before, stored, passages, assessment, changed } = self;
+        let told = Told {
+            claim_id: &before.claim_id,
+            text: &before.text,
+            kind: before.kind,
+            source: before.source,
+            judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
+            only_fact_checks: before.notes.contains(&Note::Phase1Only),
+            auto_correct: false,
+            passages: &passages,
+            checks: &[],
+            reviews: &stored.reviews,
+        };
+        let floor = terms.scoring.relevance_floor;
+        let after = decide::result(&told, &assessment, floor, shown);
+        if same(&before, &after, &assessment) && changed.is_empty() {
+            return None;
+        }
+        // A correction needs every passage's numbers compared: only now, as most claims do not get here.
+        let checks = checks(&before, stored, &passages, language);
+        let told = Told { auto_correct: stored.auto_correct.unwrap_or(true), checks: &checks, ..told };
+        let after = decide::result(&told, &assessment, floor, shown);
+        Some(RescoredClaim { before, after, passages: changed })
+    }
 }
 
 /// The numbers of each passage beside those of the claim.

@@ -37,6 +37,7 @@ pub struct Settings {
     pub judged_passages: usize,
     /// Of one independent group, among those judged.
     pub passages_per_group: usize,
+    /// Of an item, its claims together.
     pub passages_shown: usize,
     pub scoring: Scoring,
     pub evidence_ttl: Duration,

@@ -1,0 +1,43 @@
+use proptest::prelude::*;
+
+use super::{Showable, shares};
+
+fn claims(of: &[(usize, usize)]) -> Vec<Showable> {
+    of.iter().map(|(cited, all)| Showable { cited: *cited, all: *all }).collect()
+}
+
+#[test]
+fn an_item_shows_so_many_and_every_claim_some() {
+    let cases: [(&[(usize, usize)], usize, &[usize]); 8] = [
+        (&[(2, 8)], 5, &[5]),
+        (&[(2, 3)], 5, &[3]),
+        // The limit is the item's, not each claim's.
+        (&[(2, 8), (0, 8)], 5, &[3, 2]),
+        (&[(3, 8), (0, 8), (0, 8)], 5, &[3, 1, 1]),
+        (&[(0, 0), (1, 8), (0, 1)], 5, &[0, 4, 1]),
+        // What is cited is shown, over the limit if need be.
+        (&[(3, 8), (3, 8)], 5, &[3, 3]),
+        (&[(2, 8), (1, 8)], 0, &[2, 1]),
+        (&[], 5, &[]),
+    ];
+    for (of, most, expected) in cases {
+        assert_eq!(shares(&claims(of), most), expected, "{of:?} of {most}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_share_is_more_than_there_is_or_less_than_is_cited(
+        of in prop::collection::vec((0usize..4, 0usize..6), 0..6),
+        most in 0usize..20,
+    ) {
+        let of: Vec<(usize, usize)> = of.into_iter().map(|(cited, more)| (cited, cited + more)).collect();
+        let shares = shares(&claims(&of), most);
+        let cited: usize = of.iter().map(|(cited, _)| cited).sum();
+        let all: usize = of.iter().map(|(_, all)| all).sum();
+        prop_assert_eq!(shares.iter().sum::<usize>(), all.min(most.max(cited)));
+        for (share, (cited, all)) in shares.iter().zip(&of) {
+            prop_assert!((cited..=all).contains(&share));
+        }
+    }
+}
