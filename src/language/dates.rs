@@ -6,6 +6,7 @@
 
 mod decades;
 mod eras;
+mod in_full;
 pub(crate) mod names;
 mod relative;
 mod spans;
@@ -18,6 +19,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
 pub(crate) use eras::{Mark, mark};
+pub use in_full::in_full;
 pub(crate) use told::{follows_circa, is_circa};
 
 /// A date or a period that a text states.

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use chrono::{DateTime, Utc};
 
 use super::normalise::Normal;
-use super::{Journal, PipelineError, Services};
+use super::{Journal, PipelineError, Request, Services};
+use crate::domain::ids;
 use crate::domain::verdict::ClaimKind;
-use crate::domain::{Item, ids};
 use crate::judging::profile::TextProfile;
 use crate::language::{dates, statements};
 
@@ -15,7 +15,10 @@ use crate::language::{dates, statements};
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub(crate) id: String,
+    /// As it is looked up and judged.
     pub(crate) text: String,
+    /// As it is stored and shown: with the date behind "yesterday".
+    pub(crate) in_full: String,
     pub(crate) kind: ClaimKind,
     pub(crate) source: usize,
     pub(crate) check_worthiness: f64,
@@ -50,11 +53,14 @@ pub(crate) fn main_claim(claims: &[Claim]) -> Option<usize> {
 
 pub(super) async fn claims(
     services: &Services,
-    item: &Item,
+    request: &Request,
     normal: &Normal,
     journal: &Journal,
 ) -> Result<Vec<Claim>, PipelineError> {
+    let item = &request.item;
     let language = normal.language.as_deref();
+    // When a queue's item without a date was written nobody knows; what a person asks is asked today.
+    let written = item.published_at.or_else(|| request.personal.then_some(normal.reference));
     let most = services.settings.claims_per_item;
     let mut found: Vec<(usize, statements::Statement)> = Vec::new();
     for (source, text) in &normal.texts {
@@ -80,6 +86,8 @@ pub(super) async fn claims(
             check_worthiness: statement.check_worthiness,
             profile: Arc::new(profile),
             by_words: OnceLock::new(),
+            in_full: written
+                .map_or_else(|| statement.text.clone(), |written| dates::in_full(&statement.text, language, written)),
             text: statement.text,
         });
     }

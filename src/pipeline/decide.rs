@@ -67,7 +67,7 @@ pub(super) fn decide(
         let result = result(
             &Told {
                 claim_id: &claim.id,
-                text: &claim.text,
+                text: &claim.in_full,
                 kind: claim.kind,
                 source: claim.source,
                 judge: seen.judge(),
