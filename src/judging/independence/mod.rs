@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod measured;
 mod origin;
+mod outlets;
 mod sketch;
 
 use std::collections::{BTreeMap, HashMap};
@@ -39,7 +40,7 @@ pub struct ItemText<'a> {
 /// One group id per source, in the order given. Sources share an id when their texts are near-identical, they state
 /// the same wire or origin, share a canonical address or a page they are based on, or belong to the same owner.
 ///
-/// The id says why (`wire:tass`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a reference work), so
+/// The id says why (`wire:tass`, `outlet:ft.com`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a reference work), so
 /// that evidence stored at another time falls into the same group. The order of the sources changes nothing.
 pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
     groups_beside(sources, &[])
@@ -107,6 +108,7 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
     if let Some(wire) = origin::wire_of(&domain, source.text) {
         keys.push(format!("wire:{wire}"));
     }
+    keys.extend(outlets::keys(&domain, source.text));
     let owner = origin::owner_of_domain(&domain);
     if let Some(owner) = owner {
         keys.push(format!("owner:{owner}"));
@@ -124,9 +126,10 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
 fn priority(key: &str) -> u8 {
     match key.split_once(':').map(|(kind, _)| kind) {
         Some("wire") => 0,
-        Some("owner") => 1,
-        Some("domain") => 2,
-        _ => 3,
+        Some("outlet") => 1,
+        Some("owner") => 2,
+        Some("domain") => 3,
+        _ => 4,
     }
 }
 

@@ -20,7 +20,9 @@ const WIRES: &[Wire] = &[
         domains: &["apnews.com", "ap.org"],
         name: r"(?:AP|(?i:the associated press|associated press|ассошиэйтед пресс))",
     },
-    Wire { key: "afp", domains: &["afp.com"], name: r"(?:AFP|АФП|(?i:agence france-presse|франс пресс))" },
+    Wire {
+        key: "afp", domains: &["afp.com"], name: r"(?:AFP|АФП|(?i:(?:agence )?france-presse|франс[- ]пресс))"
+    },
     Wire { key: "tass", domains: &["tass.ru", "tass.com"], name: r"(?:TASS|ТАСС|Tass)" },
     Wire {
         key: "ria",
