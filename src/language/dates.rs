@@ -6,11 +6,11 @@
 
 mod decades;
 mod eras;
-mod in_full;
 pub(crate) mod names;
 mod relative;
 mod spans;
 mod told;
+mod written;
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
 pub(crate) use eras::{Mark, mark};
-pub use in_full::in_full;
 pub(crate) use told::{follows_circa, is_circa};
+pub use written::{with_written, without_written};
 
 /// A date or a period that a text states.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,8 +17,8 @@ pub(crate) struct Claim {
     pub(crate) id: String,
     /// As it is looked up and judged.
     pub(crate) text: String,
-    /// As it is stored and shown: with the date behind "yesterday".
-    pub(crate) in_full: String,
+    /// As it is stored and shown: where it says "yesterday", with the day it was written.
+    pub(crate) shown: String,
     pub(crate) kind: ClaimKind,
     pub(crate) source: usize,
     pub(crate) check_worthiness: f64,
@@ -86,8 +86,10 @@ pub(super) async fn claims(
             check_worthiness: statement.check_worthiness,
             profile: Arc::new(profile),
             by_words: OnceLock::new(),
-            in_full: written
-                .map_or_else(|| statement.text.clone(), |written| dates::in_full(&statement.text, language, written)),
+            shown: written.map_or_else(
+                || statement.text.clone(),
+                |written| dates::with_written(&statement.text, language, written),
+            ),
             text: statement.text,
         });
     }

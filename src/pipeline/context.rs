@@ -161,8 +161,10 @@ fn lines(
     if !deciding.is_empty() {
         let sources: std::collections::HashSet<&str> =
             deciding.iter().map(|row| row.independent_group.as_str()).collect();
-        let word = if sources.len() == 1 { "source" } else { "sources" };
-        let mut line = format!("Evidence: {} {word}, confidence: {}", sources.len(), tier_word(main.tier));
+        // Of an item with several claims fewer are shown than agree.
+        let count = sources.len().max(main.features.agree_dom as usize);
+        let word = if count == 1 { "source" } else { "sources" };
+        let mut line = format!("Evidence: {count} {word}, confidence: {}", tier_word(main.tier));
         let says = |stance: Stance| deciding.iter().any(|row| row.stance == stance);
         match (says(Stance::Supports), says(Stance::Contradicts)) {
             (true, true) => line.push_str(", conflicting"),

@@ -67,7 +67,8 @@ pub(super) fn decide(
         let result = result(
             &Told {
                 claim_id: &claim.id,
-                text: &claim.in_full,
+                text: &claim.text,
+                shown: &claim.shown,
                 kind: claim.kind,
                 source: claim.source,
                 judge: seen.judge(),
@@ -102,7 +103,10 @@ pub(super) fn decide(
 #[derive(Debug)]
 pub(super) struct Told<'a> {
     pub(super) claim_id: &'a str,
+    /// As it was judged.
     pub(super) text: &'a str,
+    /// As a reader sees it.
+    pub(super) shown: &'a str,
     pub(super) kind: ClaimKind,
     pub(super) source: usize,
     /// Who judged the passages.
@@ -139,7 +143,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown
     };
     ClaimResult {
         claim_id: told.claim_id.to_owned(),
-        text: told.text.to_owned(),
+        text: told.shown.to_owned(),
         kind: told.kind,
         source: told.source,
         judge: if assessment.by_fact_check { BY_FACT_CHECK.to_owned() } else { told.judge.clone() },
@@ -198,3 +202,6 @@ pub(super) fn round(value: f64) -> f64 {
     // Adding zero turns the negative zero that rounding leaves into a plain one.
     (value * 10_000.0).round() / 10_000.0 + 0.0
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
+use crate::language::dates;
 use crate::store::{StoredClaim, StoredJudgement, StoredPassage};
 
 /// What is judged by.
@@ -120,7 +121,8 @@ impl<'a> Again<'a> {
         let Self { before, stored, passages, assessment, changed } = self;
         let told = Told {
             claim_id: &before.claim_id,
-            text: &before.text,
+            text: dates::without_written(&before.text),
+            shown: &before.text,
             kind: before.kind,
             source: before.source,
             judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
@@ -150,7 +152,8 @@ fn checks(
     passages: &[JudgedPassage],
     language: Option<&str>,
 ) -> Vec<NumberCheck> {
-    let claim = TextProfile::new(&claim.text, language, stored.claim_date, &[]);
+    let text = dates::without_written(&claim.text);
+    let claim = TextProfile::new(text, language, stored.claim_date, &[]);
     let check = |passage: &JudgedPassage| {
         let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);
         numbers::compare(&claim, &profile)

@@ -1,0 +1,87 @@
+//! When a statement was written, said in it: "on Tuesday" and "last year" tell a later reader nothing without.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
+use regex::Regex;
+
+use super::dates;
+
+const ENGLISH: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const RUSSIAN: [&str; 12] = [
+    "января",
+    "февраля",
+    "марта",
+    "апреля",
+    "мая",
+    "июня",
+    "июля",
+    "августа",
+    "сентября",
+    "октября",
+    "ноября",
+    "декабря",
+];
+const UKRAINIAN: [&str; 12] = [
+    "січня",
+    "лютого",
+    "березня",
+    "квітня",
+    "травня",
+    "червня",
+    "липня",
+    "серпня",
+    "вересня",
+    "жовтня",
+    "листопада",
+    "грудня",
+];
+
+static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r" \((?:written on|написано) (?:\d{1,2} \p{L}+ \d{4}(?: года| року)?|\d{4}-\d\d-\d\d)\)$").ok()
+});
+
+/// The statement with the day it was written behind it, where it has a date that counts from that day: "The court met on
+/// Tuesday. (written on 17 November 2026)". The day itself is not put in the place of the words: what they mean is a
+/// reading, and this is a fact. The day is that in UTC.
+pub fn with_written(statement: &str, language: Option<&str>, written: DateTime<Utc>) -> String {
+    if without_written(statement) != statement || !dates(statement, Some(written)).iter().any(|date| date.is_relative) {
+        return statement.to_owned();
+    }
+    format!("{statement} ({})", told(language, written.date_naive()))
+}
+
+/// The statement as it was before [`with_written`].
+pub fn without_written(statement: &str) -> &str {
+    let at = MARK.as_ref().and_then(|mark| mark.find(statement)).map_or(statement.len(), |found| found.start());
+    statement.get(..at).unwrap_or(statement)
+}
+
+fn told(language: Option<&str>, day: NaiveDate) -> String {
+    let in_words = |months: &[&str; 12]| {
+        let month = usize::try_from(day.month0()).ok().and_then(|month| months.get(month)).copied().unwrap_or_default();
+        format!("{} {month} {}", day.day(), day.year())
+    };
+    match language {
+        Some("ru") => format!("написано {} года", in_words(&RUSSIAN)),
+        Some("uk") => format!("написано {} року", in_words(&UKRAINIAN)),
+        Some("en") => format!("written on {}", in_words(&ENGLISH)),
+        _ => format!("written on {}", day.format("%Y-%m-%d")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
