@@ -105,10 +105,11 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
         return keys;
     }
     let domain = source.domain.trim().trim_start_matches("www.").to_lowercase();
-    if let Some(wire) = origin::wire_of(&domain, source.text) {
-        keys.push(format!("wire:{wire}"));
+    match origin::wire_of(&domain, source.text) {
+        Some(wire) => keys.push(format!("wire:{wire}")),
+        // A story has one origin: two would tie together whom it merely quotes.
+        None => keys.extend(outlets::keys(&domain, source.text)),
     }
-    keys.extend(outlets::keys(&domain, source.text));
     let owner = origin::owner_of_domain(&domain);
     if let Some(owner) = owner {
         keys.push(format!("owner:{owner}"));

@@ -80,7 +80,7 @@ const FRAMES: &[&str] = &[
     r"(?i:за (?:даними|повідомленням|інформацією)|згідно з (?:даними|повідомленням)|з посиланням на|повідомля[єю]\p{L}*|повідоми(?:в|ла|ло|ли)|переда[єю]\p{L}*|пише|джерело\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:інформ)?аген[тц]\p{L}+ )?[«]?N",
     r"[«]?N[»]?\s+(?i:повідомля[єю]|повідоми(?:в|ла|ло|ли)|переда[єю]|пише)",
     // Portuguese, Spanish, French, German.
-    r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d'après|laut|nach angaben (?:von|der)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |l'|der |die )?(?i:agência |agencia |agence |nachrichtenagentur )?N\b",
+    r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d['’]après|laut|nach angaben (?:von|der)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |l'|der |die )?(?i:agência |agencia |agence |nachrichtenagentur )?N\b",
 ];
 
 /// Acronyms that are also a payments interface and a party: an origin only behind a place in capitals or a day, as a
@@ -128,6 +128,11 @@ pub(super) fn wire_of(domain: &str, text: &str) -> Option<&'static str> {
     let foot: String =
         if count > HEAD { text.chars().skip(HEAD.max(count - FOOT.min(count))).collect() } else { String::new() };
     [head, foot].iter().find_map(|part| first_stated(part))
+}
+
+/// The agency whose site it is, by a test of a domain.
+pub(super) fn wire_of_site(is_of: impl Fn(&str) -> bool) -> Option<&'static str> {
+    WIRES.iter().find(|wire| wire.domains.iter().any(|domain| is_of(domain))).map(|wire| wire.key)
 }
 
 /// The agency stated first in a part; of two at one place the more specific one, which stands earlier in the list.

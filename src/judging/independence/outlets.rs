@@ -1,10 +1,11 @@
 //! Which paper, broadcaster or site a story says it has from: what ten sites retell of one paper is one source.
 
+use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexSet};
 
-use super::origin::{owner_of_domain, publisher_key};
+use super::origin::{owner_of_domain, publisher_key, wire_of_site};
 
 /// Who is often retold: the site, further domains of the same newsroom, and its name as a pattern. Names that are common
 /// words stand with what makes them a name.
@@ -23,22 +24,26 @@ const OUTLETS: &[(&str, &[&str], &str)] = &[
     ("politico.com", &["politico.eu"], r"(?i:politico)"),
     ("axios.com", &[], "Axios"),
     ("newsweek.com", &[], "Newsweek"),
-    ("forbes.com", &["forbes.ru", "forbes.ua"], r"(?:Forbes|Форбс)"),
+    ("forbes.com", &[], r"(?:Forbes|Форбс)"),
     ("businessinsider.com", &[], "Business Insider"),
-    ("cnn.com", &["edition.cnn.com"], "CNN"),
+    ("cnn.com", &[], "CNN"),
     ("nbcnews.com", &[], r"NBC(?: News)?"),
     ("cbsnews.com", &[], r"CBS(?: News)?"),
-    ("abcnews.com", &["abcnews.go.com"], r"ABC News"),
+    ("go.com", &["abcnews.com"], "ABC News"),
     ("foxnews.com", &[], "Fox News"),
     ("cnbc.com", &[], "CNBC"),
     ("npr.org", &[], "NPR"),
     ("ft.com", &[], r"(?:(?i:financial times)|FT)"),
+    ("irishexaminer.com", &[], "Irish Examiner"),
+    ("independent.ie", &[], "Irish Independent"),
+    ("jpost.com", &[], "Jerusalem Post"),
+    ("kyivpost.com", &[], "Kyiv Post"),
     ("theguardian.com", &["guardian.co.uk"], "Guardian"),
     ("thetimes.com", &["thetimes.co.uk"], r"(?:Times of London|Sunday Times)"),
     ("telegraph.co.uk", &[], r"(?:Daily |Sunday )?Telegraph"),
     ("dailymail.co.uk", &["mailonline.co.uk"], r"(?i:daily mail|mail on sunday|mailonline)"),
     ("mirror.co.uk", &[], "Daily Mirror"),
-    ("independent.co.uk", &["the-independent.com"], "Independent"),
+    ("independent.co.uk", &["the-independent.com"], "[Tt]he Independent"),
     ("economist.com", &[], "Economist"),
     ("bbc.com", &["bbc.co.uk"], r"(?:BBC(?: News)?|Би-би-си|Бі-бі-сі)"),
     ("sky.com", &[], "Sky News"),
@@ -57,7 +62,7 @@ const OUTLETS: &[(&str, &[&str], &str)] = &[
     ("elmundo.es", &[], "El Mundo"),
     ("corriere.it", &[], r"Corriere della [Ss]era"),
     ("repubblica.it", &[], r"(?:La )?Repubblica"),
-    ("folha.com.br", &["folha.uol.com.br"], r"Folha de S\.? ?Paulo"),
+    ("folha.com.br", &[], r"Folha de S\.? ?Paulo"),
     ("globo.com", &[], r"(?:O Globo|TV Globo|G1)"),
     ("aljazeera.com", &["aljazeera.net"], r"(?:Al[- ]Jazeera|Аль-Джазир\p{L}+)"),
     ("scmp.com", &[], "South China Morning Post"),
@@ -69,46 +74,84 @@ const OUTLETS: &[(&str, &[&str], &str)] = &[
     ("rferl.org", &["svoboda.org", "radiosvoboda.org"], r"(?:RFE/RL|Radio Liberty|(?i:рад[иі]о [«]?свобод\p{L}+))"),
     ("rbc.ua", &[], r"(?i:рбк[-–]укра[иї]н\p{L}+)"),
     ("rbc.ru", &[], "РБК"),
-    ("kommersant.ru", &[], r"(?:Коммерсант\p{L}*|Ъ|Kommersant)"),
+    ("kommersant.ru", &[], r"(?:Коммерсант(?:ъ|а|у|ом|е)?|Ъ|Kommersant)"),
     ("vedomosti.ru", &[], r"Ведомост\p{L}+"),
     ("iz.ru", &[], r"Извести\p{L}+"),
     ("rg.ru", &[], r"Российск\p{L}+ газет\p{L}+"),
-    ("novayagazeta.ru", &["novayagazeta.eu"], r"Нов\p{L}+ газет\p{L}+"),
+    ("novayagazeta.ru", &[], r"Нов\p{L}+ газет\p{L}+"),
     ("meduza.io", &[], r"(?:Медуз\p{L}+|Meduza)"),
     ("mk.ru", &[], r"Московск\p{L}+ комсомол\p{L}+"),
     ("kp.ru", &[], r"Комсомольск\p{L}+ правд\p{L}+"),
     ("fontanka.ru", &[], r"Фонтанк\p{L}+"),
     ("lenta.ru", &[], r"(?i:лент[аыеу]\.ру|lenta\.ru)"),
     ("theins.ru", &["theins.press"], "The Insider"),
-    ("pravda.com.ua", &[], r"(?:(?i:укра[иї]н\p{L}+ правд\p{L}+|ukrainska pravda|ukrayinska pravda)|УП)"),
+    ("pravda.com.ua", &[], r"(?:(?i:укра[иї]н\p{L}+ правд\p{L}+|ukrainska pravda|ukrayinska pravda))"),
     ("suspilne.media", &[], r"Суспільн\p{L}+"),
     ("kyivindependent.com", &[], "Kyiv Independent"),
     ("zn.ua", &[], r"(?:ZN\.UA|Зеркал\p{L}+ недели|Дзеркал\p{L}+ тижня)"),
-    ("nv.ua", &[], r"(?:НВ|NV)"),
+    ("nv.ua", &[], "НВ"),
     ("liga.net", &[], r"(?i:л[иі]га\.net|liga\.net)"),
 ];
 
 /// Words around a name (`N`) that say the story is from there.
 const FRAMES: &[&str] = &[
     r"(?i:according to|citing|cited by|reported (?:by|in|on)|revealed by|published (?:by|in)|obtained by|seen by|source\s*:|told|interview with|(?:report|investigation) (?:by|in|from))\s+(?i:the )?(?i:(?:newspaper|paper|magazine|broadcaster|channel|website|outlet|weekly|daily) (?:the )?)?N",
+    r"(?i:according to|in)\s+(?i:an? |the )N (?:report|investigation|interview)\b",
     r"N[»”’]?,?\s+(?i:reports|reported|(?:has|had) (?:learned|reported|revealed)|first reported|revealed|writes|wrote|understands)\b",
-    r"(?i:по (?:данным|сообщению|информации|сведениям)|согласно|со ссылкой на|ссылаясь на|сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|написал[аио]?|рассказал\p{L}* (?:в интервью )?|источник\s*:)\s+(?i:(?:газет|издани|телеканал|журнал|портал|радиостанци|сайт)\p{L}*\s+)?[«“]?(?:The |Der |Le )?N",
-    r"N[»”]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|узнал[аио]?|выяснил[аио]?)\b",
-    r"(?i:за (?:даними|повідомленням|інформацією)|згідно з|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|розпов\p{L}+|джерело\s*:)\s+(?i:(?:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+)?[«“]?(?:The |Der |Le )?N",
-    r"N[»”]?\s+(?i:повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|дізна\p{L}+|з[’']ясува\p{L}+)\b",
-    r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d'après|secondo|laut|nach (?:angaben|informationen) (?:von|der|des)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |el |l'|il |le |der |die |das |dem )?(?i:jornal |periódico |diario |quotidien |zeitung |magazin )?[„“«»\x22]?N",
+    r"\(N\)\s*[-–—]",
+    r"(?i:по (?:данным|сообщению|информации|сведениям)|согласно|со ссылкой на|ссылаясь на|сообща[ею]т|сообщил[аио]?(?: в)?|переда[её]т|пиш[еу]т|написал[аио]?|рассказал\p{L}*(?: в интервью)?|в интервью|заявил[аио]?(?: в интервью)?|источник\s*:)\s+(?i:(?:газет|издани|телеканал|журнал|портал|радиостанци|сайт)\p{L}*\s+)?[«“„\x22]?(?:The |Der |Le )?N",
+    r"N[»”\x22]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|узнал[аио]?|выяснил[аио]?)\b",
+    r"(?i:за (?:даними|повідомленням|інформацією)|згідно з|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|розпов\p{L}+|в інтерв['’]ю|джерело\s*:)\s+(?i:(?:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+)?[«“„\x22]?(?:The |Der |Le )?N",
+    r"N[»”\x22]?\s+(?i:повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|дізна\p{L}+|з['’]ясува\p{L}+)\b",
+    r"(?i:segundo|de acordo com|según(?: informa| publica)?|de acuerdo con|selon|d['’]après|secondo|laut|nach (?:angaben|informationen) (?:von|der|des)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |el |l['’]|il |le |der |die |das |dem )?(?i:jornal |periódico |diario |quotidien |zeitung |magazin )?[„“«»\x22]?N",
     r"(?i:berichtet(?:e|en)?|schreibt)\s+(?i:der |die |das )?[„“»\x22]?N",
+    r"(?i:wie)\s+(?i:der |die |das )?[„“»\x22]?N[“”«\x22]?\s+(?i:berichtet|schreibt|meldet)",
 ];
 
+/// Frames of a paper that the list does not have, and of a site: a company reports too, but not to others.
+const OTHER_FRAMES: [usize; 2] = [0, 2];
+const SITE_FRAMES: [usize; 4] = [0, 4, 6, 8];
+
 /// Names that say by themselves that they are a paper's: "The Toledo Blade" does not, "the Calgary Herald" does.
-const KINDS: &str = r"(?:Times|Post|Herald|Tribune|Journal|Gazette|Chronicle|Observer|Examiner|Courier|Inquirer|Dispatch|Daily News|Morning News|Evening News|Magazine|Weekly)";
+const KINDS: &str = r"(?:Times|Herald|Tribune|Gazette|Chronicle|Inquirer|Daily News|Morning News|Evening News)";
 
 /// A name in quotation marks behind a word for a paper, a channel or a site, where that is who says so.
 const QUOTED: &[&str] = &[
-    r"(?i:по (?:данным|сообщению|информации|сведениям)|со ссылкой на|ссылаясь на|сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|написал[аио]?|источник\s*:)\s+(?i:газет|издани|телеканал|журнал|портал|радиостанци|сайт)\p{L}*\s+[«“]([^»”\n]{2,40})[»”]",
-    r"(?i:за (?:даними|повідомленням|інформацією)|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|джерело\s*:)\s+(?i:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+[«“]([^»”\n]{2,40})[»”]",
-    r"(?i:газета|издание|телеканал|журнал|портал|видання)\s+[«“]([^»”\n]{2,40})[»”]\s+(?i:сообща[ею]т|сообщил[аио]?|пишет|написал[аио]?|повідомляє|повідоми(?:в|ла|ло)|пише)\b",
+    r"(?i:по (?:данным|сообщению|информации|сведениям)|со ссылкой на|ссылаясь на|сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|написал[аио]?|источник\s*:)\s+(?i:газет|издани|телеканал|журнал|портал|радиостанци|сайт)\p{L}*\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]",
+    r"(?i:за (?:даними|повідомленням|інформацією)|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|джерело\s*:)\s+(?i:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]",
+    r"(?i:газета|издание|телеканал|журнал|портал|видання)\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]\s+(?i:сообща[ею]т|сообщил[аио]?|пишет|написал[аио]?|повідомляє|повідоми(?:в|ла|ло)|пише)\b",
 ];
+
+/// Where everybody publishes: a story is from whom it quotes there.
+const PLATFORMS: &[&str] = &[
+    "youtube.com",
+    "youtu.be",
+    "x.com",
+    "twitter.com",
+    "facebook.com",
+    "fb.com",
+    "instagram.com",
+    "threads.net",
+    "t.me",
+    "telegram.org",
+    "telegram.me",
+    "vk.com",
+    "ok.ru",
+    "tiktok.com",
+    "reddit.com",
+    "linkedin.com",
+    "medium.com",
+    "substack.com",
+    "wikipedia.org",
+    "amazon.com",
+    "google.com",
+];
+
+/// What may stand before a name without being a part of it.
+const ARTICLES: &[&str] = &["The", "Der", "Die", "Das", "Le", "La", "El", "Il", "O", "A"];
+/// A capital behind a name that does not make it another's.
+const BEHIND: &[&str] =
+    &["News", "Magazine", "Newspaper", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// An origin is stated at the head or the foot of a story; what stands between is quotation. Characters.
 const HEAD: usize = 500;
@@ -121,45 +164,45 @@ static STATED: LazyLock<Vec<OnceLock<Option<Regex>>>> =
     LazyLock::new(|| OUTLETS.iter().map(|_| OnceLock::new()).collect());
 
 /// Papers that the list does not have, where their name tells that they are one.
-static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let named = format!(r"((?:\p{{Lu}}[\p{{L}}'’.-]+ ){{1,3}}{KINDS})\b");
-    alternatives(FRAMES.iter().take(2).map(|frame| frame.replace('N', &named)).collect())
-});
+static OTHERS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| framed(&OTHER_FRAMES, &format!(r"(?:\p{{Lu}}[\p{{L}}'’.-]+ ){{1,3}}{KINDS}")));
 
 static IN_QUOTES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| alternatives(QUOTED.iter().map(|frame| (*frame).to_owned()).collect()));
+    LazyLock::new(|| alternatives(QUOTED.iter().map(|frame| (*frame).to_owned())));
 
 /// Sites named by their address: "сообщает NEWSru.com".
 static SITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let site = r"((?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|ee|lv|lt|md|ge|am|az|tv|io))\b";
-    alternatives(FRAMES.iter().map(|frame| frame.replace('N', site)).collect())
+    let site = r"(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|ee|lv|lt|md|ge|am|az|tv|io)";
+    let frames = SITE_FRAMES.iter().filter_map(|index| FRAMES.get(*index));
+    alternatives(frames.map(|frame| frame.replace('N', &format!(r"(?:https?://)?({site})\b"))))
 });
 
-fn alternatives(patterns: Vec<String>) -> Option<Regex> {
-    let grouped: Vec<String> = patterns.into_iter().map(|pattern| format!("(?:{pattern})")).collect();
+fn alternatives(patterns: impl Iterator<Item = String>) -> Option<Regex> {
+    let grouped: Vec<String> = patterns.map(|pattern| format!("(?:{pattern})")).collect();
     Regex::new(&grouped.join("|")).ok()
 }
 
-fn framed(name: &str) -> Option<Regex> {
-    let bounded = format!(r"\b{name}\b");
-    alternatives(FRAMES.iter().map(|frame| frame.replace('N', &bounded)).collect())
+/// The frames around a name, which they capture.
+fn framed(frames: &[usize], name: &str) -> Option<Regex> {
+    let bounded = format!(r"\b({name})\b");
+    alternatives(frames.iter().filter_map(|index| FRAMES.get(*index)).map(|frame| frame.replace('N', &bounded)))
 }
 
 /// What a story and those that retell it share: `outlet:ft.com`, or its owner where that has other sites too, of what the
-/// list above has, by the site's own domain as by the text; of another that the text names its publisher or its domain.
+/// list above has, by the site's own domain; of any other site that of the outlet it says first that it has this from.
 pub(super) fn keys(domain: &str, text: &str) -> Vec<String> {
-    let own = OUTLETS.iter().find(|(site, more, _)| *site == domain || more.contains(&domain)).map(|outlet| outlet.0);
-    let mut keys: Vec<String> = own.into_iter().map(key).collect();
+    if let Some(own) = listed(domain) {
+        // What a paper quotes of another stands in a story of its own.
+        return vec![key(own)];
+    }
     let count = text.chars().count();
     let head: String = text.chars().take(HEAD).collect();
     let foot: String = text.chars().skip(HEAD.max(count.saturating_sub(FOOT))).collect();
-    let stated = [head, foot].iter().map(|part| stated(part, domain)).find(|stated| !stated.is_empty());
-    for key in stated.unwrap_or_default() {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys
+    [head, foot].iter().find_map(|part| stated(part, domain)).unwrap_or_default()
+}
+
+fn listed(domain: &str) -> Option<&'static str> {
+    OUTLETS.iter().find(|(site, more, _)| *site == domain || more.contains(&domain)).map(|outlet| outlet.0)
 }
 
 /// What an outlet of the list and those that retell it share.
@@ -167,41 +210,79 @@ fn key(site: &str) -> String {
     owner_of_domain(site).map_or_else(|| format!("outlet:{site}"), |owner| format!("owner:{owner}"))
 }
 
-/// The keys of the outlets that a part of a text from the domain is said to be from.
-fn stated(part: &str, domain: &str) -> Vec<String> {
-    let is_framed = |index: usize, name: &str| {
-        let framed = STATED.get(index).and_then(|framed_once| framed_once.get_or_init(|| framed(name)).as_ref());
-        framed.is_some_and(|framed| framed.is_match(part))
-    };
-    let mut keys: Vec<String> = NAMED
-        .as_ref()
-        .into_iter()
-        .flat_map(|named| named.matches(part))
-        .filter_map(|index| OUTLETS.get(index).filter(|(.., name)| is_framed(index, name)))
-        .map(|(site, ..)| key(site))
-        .collect();
-    if keys.is_empty() {
-        // The Journal of Medicine is where a study stands, and no paper.
-        let is_paper = |end: usize| part.get(end..).is_some_and(|rest| !rest.starts_with(" of "));
-        let papers = names(&OTHERS, part).filter(|(_, end)| is_paper(*end)).chain(names(&IN_QUOTES, part));
-        keys = papers
-            .map(|(name, _)| publisher_key(name))
-            .filter(|key| !key.is_empty())
-            .map(|key| format!("publisher:{key}"))
-            .collect();
-    }
-    let site = |(name, _): (&str, usize)| name.to_lowercase().trim_start_matches("www.").to_owned();
-    for site in names(&SITES, part).map(site).filter(|site| site != domain) {
-        keys.push(format!("outlet:{site}"));
-        keys.push(format!("domain:{site}"));
-    }
-    keys
+/// The keys of the outlet that a part of a text from the domain first says it is from.
+fn stated(part: &str, domain: &str) -> Option<Vec<String>> {
+    let of_list = NAMED.as_ref().into_iter().flat_map(|named| named.matches(part)).filter_map(|index| {
+        let (site, _, name) = OUTLETS.get(index)?;
+        let all: Vec<usize> = (0..FRAMES.len()).collect();
+        let framed = STATED.get(index)?.get_or_init(|| framed(&all, name)).as_ref()?;
+        let found = names(framed, part).find(|found| found.is_whole(part))?;
+        // Of two names at one place the longer is meant.
+        Some(((found.place.start, usize::MAX - found.name.len()), vec![key(site)]))
+    });
+    let others =
+        OTHERS.as_ref().into_iter().flat_map(|others| names(others, part)).filter(|found| found.is_whole(part));
+    let others = others.map(|found| Found { name: found.name.rsplit("The ").next().unwrap_or(found.name), ..found });
+    let quoted = IN_QUOTES.as_ref().into_iter().flat_map(|quoted| names(quoted, part));
+    let others = others.chain(quoted).filter_map(|found| {
+        let key = publisher_key(found.name);
+        (!key.is_empty()).then(|| ((found.place.start, usize::MAX), vec![format!("publisher:{key}")]))
+    });
+    let sites = SITES.as_ref().into_iter().flat_map(|sites| names(sites, part));
+    let sites = sites.filter_map(|found| Some(((found.place.start, usize::MAX), of_site(found.name, domain)?)));
+    of_list.chain(others).chain(sites).min().map(|(_, keys)| keys)
 }
 
-/// The names that a pattern captures, each with where it ends.
-fn names<'a>(pattern: &'static LazyLock<Option<Regex>>, part: &'a str) -> impl Iterator<Item = (&'a str, usize)> {
-    let found = pattern.as_ref().into_iter().flat_map(|pattern| pattern.captures_iter(part));
-    found.filter_map(|captured| captured.iter().skip(1).flatten().next().map(|name| (name.as_str(), name.end())))
+/// The keys of a site named by its address; `None` of a platform and of the text's own.
+fn of_site(name: &str, domain: &str) -> Option<Vec<String>> {
+    let site = name.to_lowercase();
+    let site = site.trim_start_matches("www.");
+    let is_of = |known: &str| site == known || site.strip_suffix(known).is_some_and(|rest| rest.ends_with('.'));
+    if is_of(domain) || PLATFORMS.iter().any(|platform| is_of(platform)) {
+        return None;
+    }
+    if let Some(wire) = wire_of_site(is_of) {
+        return Some(vec![format!("wire:{wire}")]);
+    }
+    let known = OUTLETS.iter().find(|(known, more, _)| is_of(known) || more.iter().any(|more| is_of(more)));
+    Some(known.map_or_else(|| vec![format!("outlet:{site}"), format!("domain:{site}")], |(known, ..)| vec![key(known)]))
+}
+
+/// A name in its frame.
+struct Found<'a> {
+    name: &'a str,
+    place: Range<usize>,
+    /// Of the frame with the name.
+    frame: Range<usize>,
+}
+
+impl Found<'_> {
+    /// Whether the name is no part of a longer one: "Evan Spiegel wrote", "told the Guardian Council", "пишет РБК-Украина".
+    fn is_whole(&self, part: &str) -> bool {
+        let before = part.get(..self.place.start).unwrap_or_default();
+        let word = before.strip_suffix(' ').and_then(|before| before.rsplit(char::is_whitespace).next());
+        let in_a_name = word.is_some_and(|word| {
+            word.starts_with(char::is_uppercase) && word.ends_with(char::is_alphanumeric) && !ARTICLES.contains(&word)
+        });
+        let behind = part.get(self.place.end..).unwrap_or_default();
+        let joined = behind.strip_prefix(['-', '–']).is_some_and(|rest| rest.starts_with(char::is_uppercase));
+        let next = behind.strip_prefix(' ').and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+        let goes_on = next.is_some_and(|next| {
+            next == "affiliate" || next == "of" || (next.starts_with(char::is_uppercase) && !BEHIND.contains(&next))
+        });
+        // The frame stands on the other side.
+        let begins = self.place.start == self.frame.start;
+        let ends = self.place.end == self.frame.end;
+        !(begins && in_a_name || joined || ends && goes_on)
+    }
+}
+
+/// The names that a pattern captures.
+fn names<'a>(pattern: &'a Regex, part: &'a str) -> impl Iterator<Item = Found<'a>> {
+    pattern.captures_iter(part).filter_map(|captured| {
+        let name = captured.iter().skip(1).flatten().next()?;
+        Some(Found { name: name.as_str(), place: name.range(), frame: captured.get(0)?.range() })
+    })
 }
 
 #[cfg(test)]
