@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -71,15 +72,21 @@ def drawn(task: str, tokenizer: Tokenizer) -> Iterator[Iterator[Case]]:
         claim, passage = length
         return {"claim": text_of(100 + seed, claim, count), "passage": text_of(200 + seed, passage, count)}
 
-    draw, lengths = (single, SINGLE_LENGTHS) if task == "embedding" else (pair, PAIR_LENGTHS)
-    for first, length in enumerate(lengths):
-        yield (draw(seed, length) for seed in range(first, DRAWS * SEED_STEP, SEED_STEP))
-    for first, text in enumerate(AWKWARD if task == "embedding" else AWKWARD_PAIRS):
-        seeds = range(first, DRAWS * SEED_STEP, SEED_STEP)
-        if task == "embedding":
-            yield ({"text": behind(text, seed)} for seed in seeds)
-        else:
-            yield ({"claim": behind(text[0], seed), "passage": behind(text[1], seed)} for seed in seeds)
+    def awkward_single(seed: int, text: str) -> Case:
+        return {"text": behind(text, seed)}
+
+    def awkward_pair(seed: int, texts: tuple[str, str]) -> Case:
+        return {"claim": behind(texts[0], seed), "passage": behind(texts[1], seed)}
+
+    is_single = task == "embedding"
+    places = [
+        *((single if is_single else pair, length) for length in (SINGLE_LENGTHS if is_single else PAIR_LENGTHS)),
+        *((awkward_single if is_single else awkward_pair, text) for text in (AWKWARD if is_single else AWKWARD_PAIRS)),
+    ]
+    lengths = len(SINGLE_LENGTHS if is_single else PAIR_LENGTHS)
+    for place, (draw, of) in enumerate(places):
+        seeds = range(place % lengths, DRAWS * SEED_STEP, SEED_STEP)
+        yield map(draw, seeds, repeat(of))
 
 
 def cases(task: str, tokenizer: Tokenizer, keeps: Callable[[Case], bool]) -> list[Case]:

@@ -1,7 +1,10 @@
 //! The measurement and its figures.
 
 use std::fs;
-use std::path::PathBuf;
+use std::num::NonZero;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +13,7 @@ use clap::Parser;
 use corroborate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
 use corroborate::inference::{Embedder, ModelFolder, Pair, Reranker, StanceModel, Task};
 use corroborate::judging::profile::TextProfile;
+use serde::{Deserialize, Serialize};
 
 /// Texts or pairs of one request, as the pipeline asks: the passages of a few claims.
 const REQUEST: usize = 40;
@@ -24,6 +28,12 @@ struct Arguments {
     /// How often the texts are worked through; the best counts.
     #[arg(long, default_value_t = 3)]
     repeat: usize,
+    /// A Python with the packages of training/requirements.txt: measures ONNX Runtime on the same file and texts in this run.
+    #[arg(long)]
+    python: Option<PathBuf>,
+    /// The f32 weights the folder was made from, to measure sentence-transformers too.
+    #[arg(long, requires = "python")]
+    original: Option<PathBuf>,
     /// Machine-readable figures.
     #[arg(long)]
     json: bool,
@@ -85,6 +95,45 @@ fn resident() -> Option<f64> {
     Some(line.trim().trim_end_matches("kB").trim().parse::<f64>().ok()? / 1024.0)
 }
 
+/// Best time over the lines; every repetition writes a number of its own behind each, so that no cache answers.
+async fn best(model: &Model, lines: &[&str], times: Range<usize>) -> anyhow::Result<Duration> {
+    let mut best = Duration::MAX;
+    for time in times {
+        let fresh: Vec<String> = lines.iter().map(|line| format!("{line} {time}")).collect();
+        best = best.min(model.work(&fresh).await?);
+    }
+    Ok(best)
+}
+
+/// What another runtime makes of the same texts, a row of `training/bench.py`.
+#[derive(Debug, Deserialize, Serialize)]
+struct Beside {
+    runtime: String,
+    weights: String,
+    threads: usize,
+    per_second: f64,
+}
+
+/// The others, measured by `training/bench.py` with as many threads as this process may use.
+fn beside(arguments: &Arguments, python: &Path) -> anyhow::Result<Vec<Beside>> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let rows = std::env::temp_dir().join(format!("corroborate-bench-{}.json", std::process::id()));
+    let mut command = Command::new(python);
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/training/bench.py"));
+    command.arg(&arguments.folder).arg(&arguments.texts).arg("--json").arg(&rows);
+    command.args(["--repeat", &arguments.repeat.max(1).to_string(), "--threads", &threads.to_string()]);
+    if let Some(original) = &arguments.original {
+        command.arg("--original").arg(original);
+    }
+    let ended = command.stdout(Stdio::null()).status().with_context(|| format!("cannot run {}", python.display()))?;
+    if !ended.success() {
+        bail!("training/bench.py ended with {ended}: has {} what training/requirements.txt names?", python.display());
+    }
+    let text = fs::read_to_string(&rows)?;
+    fs::remove_file(&rows)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
 #[tokio::main]
 pub(super) async fn run() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
@@ -98,30 +147,34 @@ pub(super) async fn run() -> anyhow::Result<()> {
     let folder = ModelFolder::read(&arguments.folder)?;
     let model = Model::load(&folder)?;
     let loaded = started.elapsed();
-    let mut best = Duration::MAX;
-    for time in 0..arguments.repeat.max(1) {
-        let fresh: Vec<String> = lines.iter().map(|line| format!("{line} {time}")).collect();
-        best = best.min(model.work(&fresh).await?);
-    }
-    let each = best.as_secs_f64() / lines.len() as f64;
+    let repeat = arguments.repeat.max(1);
+    let before = best(&model, &lines, 0..repeat).await?;
+    let resident = resident();
+    let others = arguments.python.as_deref().map(|python| beside(&arguments, python)).transpose()?.unwrap_or_default();
+    // Machines are noisy: with others in between, ours is measured on both sides of them.
+    let after = if others.is_empty() { before } else { best(&model, &lines, repeat..2 * repeat).await? };
+    let each = before.min(after).as_secs_f64() / lines.len() as f64;
     let unit = if folder.manifest.task == Task::Embedding { "texts" } else { "pairs" };
     let name = &folder.manifest.name;
+    let runtime = if cfg!(feature = "ort") { "ort" } else { "rten" };
     if arguments.json {
         let figures = serde_json::json!({
-            "model": name, "runtime": if cfg!(feature = "ort") { "ort" } else { "rten" }, "unit": unit,
-            "count": lines.len(), "per_second": 1.0 / each, "ms_each": each * 1e3,
-            "load_ms": loaded.as_secs_f64() * 1e3, "resident_mib": resident(),
+            "model": name, "runtime": runtime, "unit": unit, "count": lines.len(), "per_second": 1.0 / each,
+            "ms_each": each * 1e3, "load_ms": loaded.as_secs_f64() * 1e3, "resident_mib": resident, "beside": others,
         });
         println!("{figures}");
-    } else {
-        println!(
-            "{name}: {:.0} {unit} a second ({:.2} ms each, {} of them), loaded in {:.0} ms, {:.0} MiB resident",
-            1.0 / each,
-            each * 1e3,
-            lines.len(),
-            loaded.as_secs_f64() * 1e3,
-            resident().unwrap_or(f64::NAN)
-        );
+        return Ok(());
+    }
+    println!(
+        "{name}, {runtime}: {:.0} {unit} a second ({:.2} ms each, {} of them), loaded in {:.0} ms, {:.0} MiB resident",
+        1.0 / each,
+        each * 1e3,
+        lines.len(),
+        loaded.as_secs_f64() * 1e3,
+        resident.unwrap_or(f64::NAN)
+    );
+    for Beside { runtime, weights, threads, per_second } in others {
+        println!("beside it {runtime} (Python; weights {weights}, {threads} threads): {per_second:.0} {unit} a second");
     }
     Ok(())
 }

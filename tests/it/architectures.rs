@@ -88,7 +88,8 @@ fn centred(values: &[f64]) -> Vec<f64> {
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     // A NaN is farther than anything.
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, |most, next| if next <= most { most } else { next })
+    let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+    apart.map(|apart| if apart.is_nan() { f64::INFINITY } else { apart }).fold(0.0, f64::max)
 }
 
 /// Every answer is that of the reference; says how far the farthest is.

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, numpy_helper
 
-# Relative: one to two times the last bit of a 32-bit float, which is what two runtimes' orders of adding come to.
+# Relative: up to about two times the last bit of a 32-bit float, as two runtimes' orders of adding come to.
 LAST_BIT = 2e-7
 VARIANTS = 16
 # Half of what the tests allow between runtimes.
@@ -24,13 +24,13 @@ Answer = Callable[[ModelProto], Callable[[dict[str, np.ndarray]], np.ndarray]]
 
 
 def varied(model: ModelProto, seed: int) -> ModelProto:
-    """A copy whose floating-point weights and scales are moved at random by their last bit."""
+    """A copy whose floating-point tensors are moved at random by their last bit, single numbers apart."""
     generator = np.random.default_rng(seed)
     copy = ModelProto()
     copy.CopyFrom(model)
     for tensor in copy.graph.initializer:
         values = numpy_helper.to_array(tensor)
-        # Single numbers are constants of the graph: halves, counts, the steps of the quantisation.
+        # Those are constants of the graph: halves, counts, the steps of the quantisation.
         if tensor.data_type == TensorProto.FLOAT and values.size > 1:
             moved = values * (1 + LAST_BIT * generator.uniform(-1, 1, values.shape))
             tensor.CopyFrom(numpy_helper.from_array(moved.astype(np.float32), tensor.name))
