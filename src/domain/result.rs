@@ -76,6 +76,7 @@ pub struct FactCheck {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct ClaimResult {
     pub claim_id: String,
+    /// The statement as it was checked; behind one that counts from its day ("yesterday") stands when it was written.
     pub text: String,
     pub kind: ClaimKind,
     /// Position of the text it was taken from: 0 is the item's own, `sources` follow.

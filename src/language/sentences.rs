@@ -7,7 +7,7 @@ use super::{cut, is_cyrillic, is_emoji, stopwords};
 
 /// Abbreviations after which a sentence goes on, without their last dot, lower case.
 static ABBREVIATIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    "mr mrs ms dr prof sr jr st rev gen gov sen rep lt col capt sgt maj hon pres amb vs etc e.g i.e eg ie cf al approx est fig \
+    "mr mrs ms dr prof sr jr st rev gen gov sen rep lt col capt sgt maj hon pres amb vs etc e.g i.e eg ie cf ca al approx est fig \
      no nos vol pp ed eds inc ltd co corp dept univ jan feb mar apr jun jul aug sep sept oct nov dec mt ft sq u.s u.k u.n e.u \
      u.s.a p.m a.m ph.d m.d d.c b.c a.d st ave blvd vs op messrs \
      г гг ул д кв стр корп обл р-н пос пгт дер с им просп пр пер пл наб бул ш т.е т.д т.п т.к т.н т.ч т.о т др проч пр см ср напр \
@@ -162,6 +162,12 @@ fn dot_ends(before: &str, rest: &str) -> bool {
         return before.trim().len() > word.len();
     }
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+    // "(c. July 1787 – 1828)", "(b. Paris)", "built c. 1500".
+    let in_brackets = before.rfind('(') > before.rfind(')');
+    let dated = word == "c" && next.starts_with(|c: char| c.is_ascii_digit());
+    if dated || (in_brackets && letters == 1 && word.chars().all(|c| c.is_ascii_lowercase())) {
+        return false;
+    }
     let initial = letters == 1 && word.chars().next_back().is_some_and(char::is_uppercase);
     if initial || is_abbreviation(word) || is_acronym(word) {
         let year = matches!(word, "г" | "р" | "гг" | "рр") && number_before(before, word);
@@ -249,6 +255,9 @@ mod tests {
             "«Ура!» — закричал он.",
             "В 2020 г. Украина выросла на 3,2 млн. Человек.",
             "See example.com for No. 5 of it.",
+            "King Shaka (c. July 1787 – 22 September 1828) ruled from 1816.",
+            "The singer (b. Paris, 1950) left.",
+            "It was built c. 1500 and again ca. May 1620.",
         ] {
             assert_eq!(sentences(text), [text], "{text}");
         }
@@ -263,6 +272,10 @@ mod tests {
         assert_eq!(
             sentences("Он родился в 1952 г. Он президент.Власти молчат. «Так!» Конец"),
             ["Он родился в 1952 г.", "Он президент.", "Власти молчат.", "«Так!»", "Конец"]
+        );
+        assert_eq!(
+            sentences("They took vitamin c. The rest (of 12) took plan b. Nobody died."),
+            ["They took vitamin c.", "The rest (of 12) took plan b.", "Nobody died."]
         );
         assert_eq!(
             sentences("She said \"no.\" Then it ended. \"Why?\" asked Ann. 12 people died. 5 were hurt."),
