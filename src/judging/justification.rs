@@ -1,47 +1,60 @@
-//! Why a verdict was given, in plain sentences. Every `[N]` names a passage by its position, counted from 1, in the
-//! slice that is shown; nothing is said that the figures do not say, and what was not found or not asked is said too.
+//! Why a verdict was given, in plain sentences of the reader's language. Every `[N]` names a passage by its position,
+//! counted from 1, in the slice that is shown; nothing is said that the figures do not say, and what was not found or not
+//! asked is said too.
+
+mod english;
+mod portuguese;
+mod russian;
+mod sayings;
+mod ukrainian;
 
 use std::collections::BTreeSet;
 
+use self::sayings::{Saying, Tongue};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::verdict::{Note, Relation, Stance, Verdict};
 
 use super::fact_checks::{self, ReviewSays};
 use super::verdicts::Assessment;
 
-/// The justification of an assessment. `passages` are those the assessment was made from, in the order they are shown.
-pub fn justify(assessment: &Assessment, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> String {
-    let mut sentences = Vec::new();
+/// The justification of an assessment. `passages` are those the assessment was made from, in the order they are shown;
+/// `language` is ISO 639-1 (Russian, Ukrainian, Portuguese; English for any other).
+pub fn justify(
+    assessment: &Assessment,
+    passages: &[JudgedPassage],
+    reviews: &[MatchedReview],
+    language: Option<&str>,
+) -> String {
+    let tongue = Tongue::of(language);
     if assessment.verdict == Verdict::NotVerifiable {
-        sentences
-            .push("This is an opinion, or too vague to be checked, so it was not held against any source.".to_owned());
-        return sentences.join(" ");
+        return tongue.say(Saying::Opinion);
     }
+    let mut sentences = Vec::new();
     if assessment.by_fact_check {
-        sentences.extend(of_reviews(assessment.verdict, reviews));
+        sentences.extend(of_reviews(assessment.verdict, reviews, tongue));
     }
-    sentences.extend(of_passages(assessment, passages));
+    sentences.extend(of_passages(assessment, passages, tongue));
     if !assessment.by_fact_check && reviews.iter().any(|review| review.relation == Relation::Related) {
-        sentences.push("A published fact-check of a related claim is listed; it does not decide this one.".to_owned());
+        sentences.push(tongue.say(Saying::RelatedListed));
     }
     if assessment.notes.contains(&Note::SocialOnly) {
-        sentences.push("Only social media posts speak of it, and posts count as context, not as agreement.".to_owned());
+        sentences.push(tongue.say(Saying::SocialOnly));
     }
     if assessment.verdict != Verdict::NotEnoughEvidence
         && assessment.verdict != Verdict::Contested
         && !assessment.decisive
     {
-        sentences.push("The evidence is not strong enough to call this decisive.".to_owned());
+        sentences.push(tongue.say(Saying::NotDecisive));
     }
     let said_already = passages.is_empty() && !assessment.by_fact_check && assessment.searched;
     if assessment.notes.contains(&Note::Degraded) && !said_already {
-        sentences.push("Some sources could not be asked or read, so what is missing here may exist.".to_owned());
+        sentences.push(tongue.say(Saying::Degraded));
     }
     sentences.join(" ")
 }
 
 /// What the reviews that decided say.
-fn of_reviews(verdict: Verdict, reviews: &[MatchedReview]) -> Vec<String> {
+fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], tongue: Tongue) -> Vec<String> {
     let sides: &[ReviewSays] = match verdict {
         Verdict::Supported => &[ReviewSays::Supported],
         Verdict::Refuted => &[ReviewSays::Refuted],
@@ -52,123 +65,85 @@ fn of_reviews(verdict: Verdict, reviews: &[MatchedReview]) -> Vec<String> {
         .iter()
         .filter_map(|side| fact_checks::nearest(reviews, *side))
         .map(|found| {
-            let of_what = if found.relation == Relation::Opposite { "the opposite claim" } else { "this claim" };
-            let publisher = found.review.publisher.trim();
-            let who = if publisher.is_empty() { "A fact-checker" } else { publisher };
-            format!("{who} rated {of_what} “{}” ({}).", found.review.rating.trim(), found.review.url)
+            tongue.say(Saying::Rated {
+                who: found.review.publisher.trim(),
+                rating: found.review.rating.trim(),
+                url: &found.review.url,
+                opposite: found.relation == Relation::Opposite,
+            })
         })
         .collect();
     if verdict == Verdict::Contested {
-        sentences.push("The fact-checkers disagree.".to_owned());
+        sentences.push(tongue.say(Saying::CheckersDisagree));
     }
     sentences
 }
 
 /// What the passages say, with citations.
-fn of_passages(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<String> {
-    let cited = |stance| cited(assessment, passages, stance);
+fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], tongue: Tongue) -> Vec<String> {
+    let cited = |stance| cited(assessment, passages, stance, tongue);
     let (supporting, contradicting) = (cited(Stance::Supports), cited(Stance::Contradicts));
-    let agree = assessment.features.agree_dom;
-    let mut sentences = Vec::new();
-    if assessment.by_fact_check {
-        if let Some(sources) = &supporting {
-            sentences.push(format!("Passages that support it: {sources}."));
-        }
-        if let Some(sources) = &contradicting {
-            sentences.push(format!("Passages that contradict it: {sources}."));
-        }
-        return sentences;
-    }
-    match (assessment.verdict, &supporting, &contradicting) {
-        (Verdict::Supported, Some(sources), _) => {
-            sentences.push(format!("{} the claim: {sources}.", independent(agree, "support")));
-            sentences.push(uncontradicted(assessment));
-        }
-        (Verdict::Misleading, Some(sources), _) => sentences.push(format!(
-            "{} the fact out, but at another time or place than the claim says: {sources}.",
-            independent(agree, "bear")
-        )),
-        (Verdict::Refuted, _, Some(sources)) => {
-            sentences.push(format!("The claim is contradicted by {sources}."));
-            if assessment.features.num_ok == Some(false) {
-                sentences.push("A figure or date in the claim disagrees with the source.".to_owned());
+    let (supporting, contradicting) = (supporting.as_deref(), contradicting.as_deref());
+    let groups = assessment.features.agree_dom;
+    let said: Vec<Saying<'_>> = if assessment.by_fact_check {
+        let beside = [supporting.map(Saying::PassagesSupport), contradicting.map(Saying::PassagesContradict)];
+        beside.into_iter().flatten().collect()
+    } else {
+        match (assessment.verdict, supporting, contradicting) {
+            (Verdict::Supported, Some(sources), _) => {
+                let against =
+                    if assessment.contradiction { Saying::WeaklyContradicted } else { Saying::Uncontradicted };
+                vec![Saying::Supported { groups, sources }, against]
             }
-            sentences.push(if agree == 0 {
-                "No source was found that supports it.".to_owned()
-            } else {
-                format!("{} it, less strongly.", independent(agree, "support"))
-            });
+            (Verdict::Misleading, Some(sources), _) => vec![Saying::OutOfContext { groups, sources }],
+            (Verdict::Refuted, _, Some(sources)) => {
+                let differs = (assessment.features.num_ok == Some(false)).then_some(Saying::FigureDisagrees);
+                let support = if groups == 0 { Saying::NobodySupports } else { Saying::SupportedLess { groups } };
+                [Some(Saying::Refuted(sources)), differs, Some(support)].into_iter().flatten().collect()
+            }
+            (Verdict::Outdated, Some(older), Some(newer)) => vec![Saying::NewerSayOtherwise { older, newer }],
+            (Verdict::Outdated, None, Some(newer)) => vec![Saying::NewerFigure(newer)],
+            (Verdict::Contested, Some(supporting), Some(contradicting)) => {
+                let one_source = groups_cited(assessment, passages) == 1;
+                vec![Saying::Contested { one_source, supporting, contradicting }]
+            }
+            (Verdict::NotEnoughEvidence, ..) => vec![not_enough(assessment, passages, supporting, contradicting)],
+            _ => vec![Saying::Follows(supporting.or(contradicting))],
         }
-        (Verdict::Outdated, support, Some(newer)) => sentences.push(match support {
-            Some(older) => format!("It was reported so earlier ({older}); newer reports say otherwise: {newer}."),
-            None => format!("Newer reports give another figure than the claim: {newer}."),
-        }),
-        (Verdict::Contested, Some(one), Some(other)) => {
-            let groups: BTreeSet<&str> = assessment
-                .citations
-                .iter()
-                .filter_map(|index| passages.get(*index))
-                .map(|passage| passage.independent_group.as_str())
-                .collect();
-            let who = if groups.len() == 1 { "One source says both" } else { "Sources disagree" };
-            let (supports, contradicts) = (ending(one, "support"), ending(other, "contradict"));
-            sentences.push(format!("{who}: {one} {supports} the claim, {other} {contradicts} it."));
-        }
-        (Verdict::NotEnoughEvidence, ..) => {
-            sentences.extend(not_enough(assessment, passages, supporting, contradicting));
-        }
-        _ => {
-            let sources = supporting.or(contradicting).unwrap_or_else(|| "the passages found".to_owned());
-            sentences.push(format!("This follows from {sources}."));
-        }
-    }
-    sentences
+    };
+    said.into_iter().map(|saying| tongue.say(saying)).collect()
+}
+
+fn groups_cited(assessment: &Assessment, passages: &[JudgedPassage]) -> usize {
+    let cited = assessment.citations.iter().filter_map(|index| passages.get(*index));
+    cited.map(|passage| passage.independent_group.as_str()).collect::<BTreeSet<_>>().len()
 }
 
 /// Why the evidence decides nothing.
-fn not_enough(
+fn not_enough<'a>(
     assessment: &Assessment,
     passages: &[JudgedPassage],
-    supporting: Option<String>,
-    contradicting: Option<String>,
-) -> Vec<String> {
-    let agree = assessment.features.agree_dom;
+    supporting: Option<&'a str>,
+    contradicting: Option<&'a str>,
+) -> Saying<'a> {
+    let groups = assessment.features.agree_dom;
     let conflicting = assessment.notes.contains(&Note::ConflictingSources);
-    let first = match (supporting, contradicting) {
-        (Some(one), Some(other)) => {
-            let (supports, speaks) = (ending(&one, "support"), ending(&other, "speak"));
-            format!("{one} {supports} the claim and {other} {speaks} against it; neither side is clear.")
-        }
-        (Some(sources), None) if conflicting => {
-            format!("{} the claim ({sources}), but another passage speaks against it.", independent(agree, "support"))
-        }
-        (Some(sources), None) if agree <= 1 => {
-            format!("One source supports the claim: {sources}. A second, independent one was not found.")
-        }
-        (Some(sources), None) => format!("Support was found, but not clearly enough: {sources}."),
-        (None, Some(sources)) => {
-            let speaks = ending(&sources, "speak");
-            format!("{sources} {speaks} against the claim, but not clearly enough to refute it.")
-        }
-        (None, None) if !assessment.searched => {
-            "Only published fact-checks were looked up, if any could be; no source was searched for this claim."
-                .to_owned()
-        }
-        (None, None) if passages.is_empty() && assessment.notes.contains(&Note::Degraded) => {
-            "Not every source could be asked or read, and what could be brought nothing: this says nothing of who reports it."
-                .to_owned()
-        }
-        (None, None) if passages.is_empty() => "No source that speaks of this was found.".to_owned(),
-        (None, None) if assessment.score.is_none() => {
-            format!("{} found, none of them on this subject.", counted(passages.len(), "passage was", "passages were"))
-        }
-        (None, None) => "The passages found neither support nor contradict the claim.".to_owned(),
-    };
-    vec![first]
+    match (supporting, contradicting) {
+        (Some(supporting), Some(contradicting)) => Saying::NeitherClear { supporting, contradicting },
+        (Some(sources), None) if conflicting => Saying::SpokenAgainst { groups, sources },
+        (Some(sources), None) if groups <= 1 => Saying::SingleSource(sources),
+        (Some(sources), None) => Saying::SupportUnclear(sources),
+        (None, Some(sources)) => Saying::AgainstUnclear(sources),
+        (None, None) if !assessment.searched => Saying::NotSearched,
+        (None, None) if passages.is_empty() && assessment.notes.contains(&Note::Degraded) => Saying::NobodyCouldBeAsked,
+        (None, None) if passages.is_empty() => Saying::NothingFound,
+        (None, None) if assessment.score.is_none() => Saying::OffSubject(passages.len()),
+        (None, None) => Saying::NeitherSide,
+    }
 }
 
 /// The cited passages of a stance as "domain \[N\]", joined.
-fn cited(assessment: &Assessment, passages: &[JudgedPassage], stance: Stance) -> Option<String> {
+fn cited(assessment: &Assessment, passages: &[JudgedPassage], stance: Stance, tongue: Tongue) -> Option<String> {
     let sources: Vec<String> = assessment
         .citations
         .iter()
@@ -176,32 +151,7 @@ fn cited(assessment: &Assessment, passages: &[JudgedPassage], stance: Stance) ->
         .filter(|(_, passage)| passage.stance() == stance)
         .map(|(n, passage)| format!("{} [{n}]", passage.domain))
         .collect();
-    match sources.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        [first @ .., last] => Some(format!("{} and {last}", first.join(", "))),
-    }
-}
-
-fn uncontradicted(assessment: &Assessment) -> String {
-    if assessment.contradiction {
-        "A weak contradiction was found as well.".to_owned()
-    } else {
-        "No source found contradicts it.".to_owned()
-    }
-}
-
-fn independent(groups: u32, verb: &str) -> String {
-    if groups == 1 { format!("One source {verb}s") } else { format!("{groups} independent sources {verb}") }
-}
-
-/// The verb as it goes with what [`cited`] gave: one source or several.
-fn ending(sources: &str, verb: &str) -> String {
-    if sources.matches('[').count() == 1 { format!("{verb}s") } else { verb.to_owned() }
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    tongue.list(&sources)
 }
 
 #[cfg(test)]
@@ -214,7 +164,7 @@ mod tests {
     use crate::domain::verdict::{ClaimKind, RatingClass};
 
     fn justified(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> String {
-        justify(&assess(context, passages, reviews), passages, reviews)
+        justify(&assess(context, passages, reviews), passages, reviews, None)
     }
 
     #[test]
@@ -251,15 +201,49 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_reader_is_told_in_the_language_of_the_item() {
+        let two = [passage("a", 0.9, 0.05), passage("b", 0.9, 0.05)];
+        let assessment = assess(&context(), &two, &[]);
+        for (language, told) in [
+            (
+                "ru",
+                "Утверждение подтверждают независимые источники (2): a.example [1] и b.example [2]. Источников, которые \
+                 противоречили бы ему, не найдено.",
+            ),
+            (
+                "uk",
+                "Твердження підтверджують незалежні джерела (2): a.example [1] та b.example [2]. Джерел, які б йому \
+                 суперечили, не знайдено.",
+            ),
+            (
+                "pt-BR",
+                "2 fontes independentes confirmam a afirmação: a.example [1] e b.example [2]. Nenhuma fonte encontrada a \
+                 contradiz.",
+            ),
+        ] {
+            assert_eq!(justify(&assessment, &two, &[], Some(language)), told);
+        }
+        assert_eq!(justify(&assessment, &two, &[], Some("de")), justify(&assessment, &two, &[], None));
+    }
+
     proptest! {
         #[test]
         fn every_citation_exists(passages in any_passages(), reviews in any_reviews(), degraded: bool) {
             let context = ClaimContext { degraded, ..context() };
-            let text = justified(&context, &passages, &reviews);
-            prop_assert!(!text.is_empty());
-            for part in text.split('[').skip(1) {
-                let n: usize = part.split(']').next().unwrap().parse().unwrap();
-                prop_assert!((1..=passages.len()).contains(&n), "{text}");
+            let assessment = assess(&context, &passages, &reviews);
+            let cited = |language| {
+                let text = justify(&assessment, &passages, &reviews, Some(language));
+                assert!(!text.is_empty());
+                let marks = text.split('[').skip(1).map(|part| part.split(']').next().unwrap().parse::<usize>().unwrap());
+                marks.collect::<Vec<usize>>()
+            };
+            let english = cited("en");
+            for n in &english {
+                prop_assert!((1..=passages.len()).contains(n), "{n}");
+            }
+            for language in ["ru", "uk", "pt"] {
+                prop_assert_eq!(&cited(language), &english);
             }
         }
     }

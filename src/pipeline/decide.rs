@@ -73,6 +73,7 @@ pub(super) fn decide(
                 source: claim.source,
                 judge: seen.judge(),
                 only_fact_checks: phase == Phase::One,
+                language: normal.language.as_deref(),
                 auto_correct: request.item.options.auto_correct(),
                 passages: &seen.passages,
                 checks: &seen.checks,
@@ -113,6 +114,8 @@ pub(super) struct Told<'a> {
     pub(super) judge: String,
     /// No source was searched: phase 1.
     pub(super) only_fact_checks: bool,
+    /// The item's, in which a reader is told why.
+    pub(super) language: Option<&'a str>,
     pub(super) auto_correct: bool,
     pub(super) passages: &'a [JudgedPassage],
     /// Parallel to `passages`.
@@ -166,8 +169,8 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown
 /// Why the verdict is what it is; of what was not checked, why not.
 fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPassage]) -> String {
     match Unchecked::of(told.kind, told.text) {
-        Some(unchecked @ (Unchecked::Opinion | Unchecked::Ambiguous)) => explain(unchecked, None),
-        _ => justification::justify(assessment, passages, told.reviews),
+        Some(unchecked @ (Unchecked::Opinion | Unchecked::Ambiguous)) => explain(unchecked, told.language),
+        _ => justification::justify(assessment, passages, told.reviews, told.language),
     }
 }
 

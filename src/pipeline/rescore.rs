@@ -127,6 +127,7 @@ impl<'a> Again<'a> {
             source: before.source,
             judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
             only_fact_checks: before.notes.contains(&Note::Phase1Only),
+            language,
             auto_correct: false,
             passages: &passages,
             checks: &[],

@@ -65,6 +65,7 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         source: 0,
         judge: "rules".into(),
         only_fact_checks: false,
+        language: Some("en"),
         auto_correct: true,
         passages: &passages,
         checks: &checks,

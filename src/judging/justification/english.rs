@@ -1,0 +1,73 @@
+//! In English.
+
+use super::sayings::Saying;
+
+pub(super) fn say(saying: Saying<'_>) -> String {
+    match saying {
+        Saying::Opinion => "This is an opinion, or too vague to be checked, so it was not held against any source.".into(),
+        Saying::RelatedListed => "A published fact-check of a related claim is listed; it does not decide this one.".into(),
+        Saying::SocialOnly => "Only social media posts speak of it, and posts count as context, not as agreement.".into(),
+        Saying::NotDecisive => "The evidence is not strong enough to call this decisive.".into(),
+        Saying::Degraded => "Some sources could not be asked or read, so what is missing here may exist.".into(),
+        Saying::Rated { who, rating, url, opposite } => {
+            let who = if who.is_empty() { "A fact-checker" } else { who };
+            let what = if opposite { "the opposite claim" } else { "this claim" };
+            format!("{who} rated {what} “{rating}” ({url}).")
+        }
+        Saying::CheckersDisagree => "The fact-checkers disagree.".into(),
+        Saying::PassagesSupport(sources) => format!("Passages that support it: {sources}."),
+        Saying::PassagesContradict(sources) => format!("Passages that contradict it: {sources}."),
+        Saying::Supported { groups, sources } => format!("{} the claim: {sources}.", independent(groups, "support")),
+        Saying::Uncontradicted => "No source found contradicts it.".into(),
+        Saying::WeaklyContradicted => "A weak contradiction was found as well.".into(),
+        Saying::OutOfContext { groups, sources } => format!(
+            "{} the fact out, but at another time or place than the claim says: {sources}.",
+            independent(groups, "bear")
+        ),
+        Saying::Refuted(sources) => format!("The claim is contradicted by {sources}."),
+        Saying::FigureDisagrees => "A figure or date in the claim disagrees with the source.".into(),
+        Saying::NobodySupports => "No source was found that supports it.".into(),
+        Saying::SupportedLess { groups } => format!("{} it, less strongly.", independent(groups, "support")),
+        Saying::NewerSayOtherwise { older, newer } => {
+            format!("It was reported so earlier ({older}); newer reports say otherwise: {newer}.")
+        }
+        Saying::NewerFigure(newer) => format!("Newer reports give another figure than the claim: {newer}."),
+        Saying::Contested { one_source, supporting, contradicting } => {
+            let who = if one_source { "One source says both" } else { "Sources disagree" };
+            let (supports, contradicts) = (ending(supporting, "support"), ending(contradicting, "contradict"));
+            format!("{who}: {supporting} {supports} the claim, {contradicting} {contradicts} it.")
+        }
+        Saying::NeitherClear { supporting, contradicting } => {
+            let (supports, speaks) = (ending(supporting, "support"), ending(contradicting, "speak"));
+            format!("{supporting} {supports} the claim and {contradicting} {speaks} against it; neither side is clear.")
+        }
+        Saying::SpokenAgainst { groups, sources } => {
+            format!("{} the claim ({sources}), but another passage speaks against it.", independent(groups, "support"))
+        }
+        Saying::SingleSource(sources) => {
+            format!("One source supports the claim: {sources}. A second, independent one was not found.")
+        }
+        Saying::SupportUnclear(sources) => format!("Support was found, but not clearly enough: {sources}."),
+        Saying::AgainstUnclear(sources) => {
+            format!("{sources} {} against the claim, but not clearly enough to refute it.", ending(sources, "speak"))
+        }
+        Saying::NotSearched => {
+            "Only published fact-checks were looked up, if any could be; no source was searched for this claim.".into()
+        }
+        Saying::NobodyCouldBeAsked => "Not every source could be asked or read, and what could be brought nothing: this says nothing of who reports it.".into(),
+        Saying::NothingFound => "No source that speaks of this was found.".into(),
+        Saying::OffSubject(1) => "1 passage was found, none of them on this subject.".into(),
+        Saying::OffSubject(count) => format!("{count} passages were found, none of them on this subject."),
+        Saying::NeitherSide => "The passages found neither support nor contradict the claim.".into(),
+        Saying::Follows(sources) => format!("This follows from {}.", sources.unwrap_or("the passages found")),
+    }
+}
+
+fn independent(groups: u32, verb: &str) -> String {
+    if groups == 1 { format!("One source {verb}s") } else { format!("{groups} independent sources {verb}") }
+}
+
+/// The verb as it goes with the sources listed: one or several.
+fn ending(sources: &str, verb: &str) -> String {
+    if sources.matches('[').count() == 1 { format!("{verb}s") } else { verb.to_owned() }
+}

@@ -1,0 +1,71 @@
+//! In Russian. Counts stand in brackets, so that no word bends to them.
+
+use super::sayings::Saying;
+
+pub(super) fn say(saying: Saying<'_>) -> String {
+    match saying {
+        Saying::Opinion => "Это мнение или слишком расплывчатое утверждение, поэтому с источниками оно не сверялось.".into(),
+        Saying::RelatedListed => "Приведена опубликованная проверка близкого утверждения; это утверждение она не решает.".into(),
+        Saying::SocialOnly => "Об этом говорят только посты в соцсетях: они служат контекстом, но не подтверждением.".into(),
+        Saying::NotDecisive => "Этих данных мало, чтобы считать вывод окончательным.".into(),
+        Saying::Degraded => "Часть источников не удалось опросить или прочитать: того, чего здесь нет, это не исключает.".into(),
+        Saying::Rated { who, rating, url, opposite } => {
+            let what = if opposite { "противоположного утверждения" } else { "этого утверждения" };
+            let who = if who.is_empty() { "проверка фактов" } else { who };
+            format!("Оценка {what}: «{rating}» — {who} ({url}).")
+        }
+        Saying::CheckersDisagree => "Проверяющие факты расходятся в оценке.".into(),
+        Saying::PassagesSupport(sources) => format!("Фрагменты в подтверждение: {sources}."),
+        Saying::PassagesContradict(sources) => format!("Фрагменты, которые противоречат: {sources}."),
+        Saying::Supported { groups, sources } => format!("{}: {sources}.", supports(groups)),
+        Saying::Uncontradicted => "Источников, которые противоречили бы ему, не найдено.".into(),
+        Saying::WeaklyContradicted => "Найдено и слабое противоречие.".into(),
+        Saying::OutOfContext { sources, .. } => {
+            format!("Сам факт подтверждается, но для другого времени или места, чем в утверждении: {sources}.")
+        }
+        Saying::Refuted(sources) => format!("Утверждению противоречит: {sources}."),
+        Saying::FigureDisagrees => "Число или дата в утверждении расходится с источником.".into(),
+        Saying::NobodySupports => "Источников, которые подтверждали бы его, не найдено.".into(),
+        Saying::SupportedLess { groups } => format!("Есть и менее уверенное подтверждение (независимых источников: {groups})."),
+        Saying::NewerSayOtherwise { older, newer } => {
+            format!("Раньше об этом так и сообщалось ({older}); в более новых сообщениях иначе: {newer}.")
+        }
+        Saying::NewerFigure(newer) => format!("В более новых сообщениях другое число, чем в утверждении: {newer}."),
+        Saying::Contested { one_source, supporting, contradicting } => {
+            let who = if one_source { "Один источник говорит и то и другое" } else { "Источники расходятся" };
+            format!("{who}: подтверждение — {supporting}, противоречие — {contradicting}.")
+        }
+        Saying::NeitherClear { supporting, contradicting } => {
+            format!("За утверждение — {supporting}, против — {contradicting}; ни одна сторона не однозначна.")
+        }
+        Saying::SpokenAgainst { groups, sources } => {
+            format!("{} ({sources}), но другой фрагмент говорит против.", supports(groups))
+        }
+        Saying::SingleSource(sources) => {
+            format!("Утверждение подтверждает один источник: {sources}. Второго, независимого, не найдено.")
+        }
+        Saying::SupportUnclear(sources) => format!("Подтверждение найдено, но недостаточно однозначное: {sources}."),
+        Saying::AgainstUnclear(sources) => {
+            format!("Против утверждения — {sources}, но недостаточно однозначно, чтобы его опровергнуть.")
+        }
+        Saying::NotSearched => {
+            "Искались только опубликованные проверки фактов, если их можно было спросить; источники по этому утверждению не искались.".into()
+        }
+        Saying::NobodyCouldBeAsked => {
+            "Не все источники удалось опросить или прочитать, а остальные ничего не дали: о том, кто об этом сообщает, это не говорит ничего.".into()
+        }
+        Saying::NothingFound => "Источников, которые говорят об этом, не найдено.".into(),
+        Saying::OffSubject(count) => format!("Найдены фрагменты ({count}), но ни один не относится к этой теме."),
+        Saying::NeitherSide => "Найденные фрагменты не подтверждают утверждения и не противоречат ему.".into(),
+        Saying::Follows(Some(sources)) => format!("Основание: {sources}."),
+        Saying::Follows(None) => "Основание — найденные фрагменты.".into(),
+    }
+}
+
+fn supports(groups: u32) -> String {
+    if groups == 1 {
+        "Утверждение подтверждает один источник".into()
+    } else {
+        format!("Утверждение подтверждают независимые источники ({groups})")
+    }
+}

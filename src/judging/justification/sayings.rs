@@ -1,0 +1,84 @@
+//! The sentences a justification is made of, in the languages that readers are told in.
+
+use super::{english, portuguese, russian, ukrainian};
+
+/// A language of justifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tongue {
+    English,
+    Russian,
+    Ukrainian,
+    Portuguese,
+}
+
+impl Tongue {
+    /// By ISO 639-1 code, a region may follow; English for any other.
+    pub(super) fn of(language: Option<&str>) -> Self {
+        match language.and_then(|code| code.split(['-', '_']).next()).unwrap_or_default().to_lowercase().as_str() {
+            "ru" => Self::Russian,
+            "uk" => Self::Ukrainian,
+            "pt" => Self::Portuguese,
+            _ => Self::English,
+        }
+    }
+
+    pub(super) fn say(self, saying: Saying<'_>) -> String {
+        match self {
+            Self::English => english::say(saying),
+            Self::Russian => russian::say(saying),
+            Self::Ukrainian => ukrainian::say(saying),
+            Self::Portuguese => portuguese::say(saying),
+        }
+    }
+
+    /// "a, b and c".
+    pub(super) fn list(self, items: &[String]) -> Option<String> {
+        let and = match self {
+            Self::English => "and",
+            Self::Russian => "и",
+            Self::Ukrainian => "та",
+            Self::Portuguese => "e",
+        };
+        match items {
+            [] => None,
+            [one] => Some(one.clone()),
+            [first @ .., last] => Some(format!("{} {and} {last}", first.join(", "))),
+        }
+    }
+}
+
+/// One sentence. Sources are "domain \[N\]", listed; `groups` are independent ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Saying<'a> {
+    Opinion,
+    RelatedListed,
+    SocialOnly,
+    NotDecisive,
+    Degraded,
+    Rated { who: &'a str, rating: &'a str, url: &'a str, opposite: bool },
+    CheckersDisagree,
+    PassagesSupport(&'a str),
+    PassagesContradict(&'a str),
+    Supported { groups: u32, sources: &'a str },
+    Uncontradicted,
+    WeaklyContradicted,
+    OutOfContext { groups: u32, sources: &'a str },
+    Refuted(&'a str),
+    FigureDisagrees,
+    NobodySupports,
+    SupportedLess { groups: u32 },
+    NewerSayOtherwise { older: &'a str, newer: &'a str },
+    NewerFigure(&'a str),
+    Contested { one_source: bool, supporting: &'a str, contradicting: &'a str },
+    NeitherClear { supporting: &'a str, contradicting: &'a str },
+    SpokenAgainst { groups: u32, sources: &'a str },
+    SingleSource(&'a str),
+    SupportUnclear(&'a str),
+    AgainstUnclear(&'a str),
+    NotSearched,
+    NobodyCouldBeAsked,
+    NothingFound,
+    OffSubject(usize),
+    NeitherSide,
+    Follows(Option<&'a str>),
+}
