@@ -121,7 +121,8 @@ fn beside(arguments: &Arguments, python: &Path) -> anyhow::Result<Vec<Beside>> {
     let mut command = Command::new(python);
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/training/bench.py"));
     command.arg(&arguments.folder).arg(&arguments.texts).arg("--json").arg(&rows);
-    command.args(["--repeat", &arguments.repeat.max(1).to_string(), "--threads", &threads.to_string()]);
+    // As often as ours, which is measured twice.
+    command.args(["--repeat", &(2 * arguments.repeat.max(1)).to_string(), "--threads", &threads.to_string()]);
     if let Some(original) = &arguments.original {
         command.arg("--original").arg(original);
     }

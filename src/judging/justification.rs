@@ -209,16 +209,16 @@ mod tests {
             (
                 "ru",
                 "Утверждение подтверждают независимые источники (2): a.example [1] и b.example [2]. Источников, которые \
-                 противоречили бы ему, не найдено.",
+                 противоречили бы утверждению, не найдено.",
             ),
             (
                 "uk",
-                "Твердження підтверджують незалежні джерела (2): a.example [1] та b.example [2]. Джерел, які б йому \
-                 суперечили, не знайдено.",
+                "Твердження підтверджують незалежні джерела (2): a.example [1] та b.example [2]. Джерел, які б \
+                 суперечили твердженню, не знайдено.",
             ),
             (
                 "pt-BR",
-                "2 fontes independentes confirmam a afirmação: a.example [1] e b.example [2]. Nenhuma fonte encontrada a \
+                "2 fontes independentes apoiam a afirmação: a.example [1] e b.example [2]. Nenhuma fonte encontrada a \
                  contradiz.",
             ),
         ] {

@@ -20,7 +20,7 @@ use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
 pub(crate) use eras::{Mark, mark};
 pub(crate) use told::{follows_circa, is_circa};
-pub use written::{with_written, without_written};
+pub use written::{with_written, without_written, written_on};
 
 /// A date or a period that a text states.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::{cut, is_cyrillic, is_emoji, stopwords};
 
 /// Abbreviations after which a sentence goes on, without their last dot, lower case.
 static ABBREVIATIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    "mr mrs ms dr prof sr jr st rev gen gov sen rep lt col capt sgt maj hon pres amb vs etc e.g i.e eg ie cf ca al approx est fig \
+    "mr mrs ms dr prof sr jr st rev gen gov sen rep lt col capt sgt maj hon pres amb vs etc e.g i.e eg ie cf al approx est fig \
      no nos vol pp ed eds inc ltd co corp dept univ jan feb mar apr jun jul aug sep sept oct nov dec mt ft sq u.s u.k u.n e.u \
      u.s.a p.m a.m ph.d m.d d.c b.c a.d st ave blvd vs op messrs \
      г гг ул д кв стр корп обл р-н пос пгт дер с им просп пр пер пл наб бул ш т.е т.д т.п т.к т.н т.ч т.о т др проч пр см ср напр \
@@ -17,6 +17,9 @@ static ABBREVIATIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
         .split_whitespace()
         .collect()
 });
+
+/// How far before a letter with a dot its bracket is looked for. Characters.
+const NEAR_BRACKET: usize = 100;
 
 /// Words that open a sentence and are hardly ever capitalised inside one, beside the function words.
 static OPENERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
@@ -162,10 +165,7 @@ fn dot_ends(before: &str, rest: &str) -> bool {
         return before.trim().len() > word.len();
     }
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-    // "(c. July 1787 – 1828)", "(b. Paris)", "built c. 1500".
-    let in_brackets = before.rfind('(') > before.rfind(')');
-    let dated = word == "c" && next.starts_with(|c: char| c.is_ascii_digit());
-    if dated || (in_brackets && letters == 1 && word.chars().all(|c| c.is_ascii_lowercase())) {
+    if goes_on_behind(word, &next, before) {
         return false;
     }
     let initial = letters == 1 && word.chars().next_back().is_some_and(char::is_uppercase);
@@ -174,6 +174,18 @@ fn dot_ends(before: &str, rest: &str) -> bool {
         return opener && (initial || is_acronym(word) || year || ends_clause(word));
     }
     true
+}
+
+/// "(c. July 1787 – 1828)", "(b. Paris)", "built c. 1500", "ca. 1500"; CA is California.
+fn goes_on_behind(word: &str, next: &str, before: &str) -> bool {
+    let is_year = || (3..=4).contains(&next.len()) && next.chars().all(|c| c.is_ascii_digit());
+    let is_letter = word.len() == 1 && word.chars().all(|c| c.is_ascii_lowercase());
+    // A bracket farther back is not looked for: a text of dots would be read over and over.
+    let in_brackets = || {
+        let near = before.chars().rev().take(NEAR_BRACKET).find(|c| matches!(c, '(' | ')'));
+        near == Some('(')
+    };
+    word == "ca" || (word == "c" && is_year()) || (is_letter && in_brackets())
 }
 
 /// Abbreviations that often close a sentence: "etc.", "и др.", "Inc.".
@@ -274,8 +286,8 @@ mod tests {
             ["Он родился в 1952 г.", "Он президент.", "Власти молчат.", "«Так!»", "Конец"]
         );
         assert_eq!(
-            sentences("They took vitamin c. The rest (of 12) took plan b. Nobody died."),
-            ["They took vitamin c.", "The rest (of 12) took plan b.", "Nobody died."]
+            sentences("They took vitamin c. 12 (of 20) took plan b. Nobody died in Fresno, CA. The fire burned."),
+            ["They took vitamin c.", "12 (of 20) took plan b.", "Nobody died in Fresno, CA.", "The fire burned."]
         );
         assert_eq!(
             sentences("She said \"no.\" Then it ended. \"Why?\" asked Ann. 12 people died. 5 were hurt."),

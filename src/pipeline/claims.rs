@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use chrono::{DateTime, Utc};
 
 use super::normalise::Normal;
-use super::{Journal, PipelineError, Request, Services};
-use crate::domain::ids;
+use super::{Journal, PipelineError, Services};
 use crate::domain::verdict::ClaimKind;
+use crate::domain::{Item, ids};
 use crate::judging::profile::TextProfile;
 use crate::language::{dates, statements};
 
@@ -53,14 +53,11 @@ pub(crate) fn main_claim(claims: &[Claim]) -> Option<usize> {
 
 pub(super) async fn claims(
     services: &Services,
-    request: &Request,
+    item: &Item,
     normal: &Normal,
     journal: &Journal,
 ) -> Result<Vec<Claim>, PipelineError> {
-    let item = &request.item;
     let language = normal.language.as_deref();
-    // When a queue's item without a date was written nobody knows; what a person asks is asked today.
-    let written = item.published_at.or_else(|| request.personal.then_some(normal.reference));
     let most = services.settings.claims_per_item;
     let mut found: Vec<(usize, statements::Statement)> = Vec::new();
     for (source, text) in &normal.texts {
@@ -86,7 +83,8 @@ pub(super) async fn claims(
             check_worthiness: statement.check_worthiness,
             profile: Arc::new(profile),
             by_words: OnceLock::new(),
-            shown: written.map_or_else(
+            // Only the item's own text is known to be of its date.
+            shown: item.published_at.filter(|_| source == 0).map_or_else(
                 || statement.text.clone(),
                 |written| dates::with_written(&statement.text, language, written),
             ),

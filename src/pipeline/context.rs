@@ -7,6 +7,7 @@ use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
 use crate::judging::explanations::{Unchecked, explain};
+use crate::language::dates;
 
 /// Channels named in a digest (seed 4: three keep the line short).
 const MAX_CHANNELS_SHOWN: usize = 3;
@@ -120,7 +121,7 @@ fn fact_checks(claims: &[ClaimResult], reviews: &Reviews) -> Vec<FactCheck> {
 fn explanation(decided: &[Decided], language: Option<&str>) -> Option<String> {
     let unchecked = match main_result(decided) {
         None => Some(Unchecked::NoClaim),
-        Some(main) => Unchecked::of(main.kind, &main.text),
+        Some(main) => Unchecked::of(main.kind, dates::without_written(&main.text)),
     };
     unchecked.map(|unchecked| explain(unchecked, language))
 }
@@ -161,8 +162,9 @@ fn lines(
     if !deciding.is_empty() {
         let sources: std::collections::HashSet<&str> =
             deciding.iter().map(|row| row.independent_group.as_str()).collect();
+        let agree_only = deciding.iter().all(|row| row.stance == Stance::Supports);
         // Of an item with several claims fewer are shown than agree.
-        let count = sources.len().max(main.features.agree_dom as usize);
+        let count = sources.len().max(if agree_only { main.features.agree_dom as usize } else { 0 });
         let word = if count == 1 { "source" } else { "sources" };
         let mut line = format!("Evidence: {count} {word}, confidence: {}", tier_word(main.tier));
         let says = |stance: Stance| deciding.iter().any(|row| row.stance == stance);

@@ -84,7 +84,7 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
     item.published_at = given.date;
     let request = Request::personal(item);
     let normal = normalise(services, &request.item, &journal).await?;
-    let claims = claims(services, &request, &normal, &journal).await?;
+    let claims = claims(services, &request.item, &normal, &journal).await?;
     let Some(main) = main_claim(&claims) else { return Ok(None) };
     let pages = Pages {
         read: given

@@ -256,7 +256,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         journal.degrade(Degradation::Overload);
     }
     let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
-    let claims = timed("claims", claims::claims(services, request, &normal, &journal)).await?;
+    let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
     let (reviews, also_reported_by) = tokio::join!(
         timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),

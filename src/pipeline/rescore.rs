@@ -154,7 +154,9 @@ fn checks(
     language: Option<&str>,
 ) -> Vec<NumberCheck> {
     let text = dates::without_written(&claim.text);
-    let claim = TextProfile::new(text, language, stored.claim_date, &[]);
+    // What counts from the day it was written counts from that day, and not from the date it means.
+    let reference = dates::written_on(&claim.text).or(stored.claim_date);
+    let claim = TextProfile::new(text, language, reference, &[]);
     let check = |passage: &JudgedPassage| {
         let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);
         numbers::compare(&claim, &profile)

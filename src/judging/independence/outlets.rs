@@ -6,6 +6,8 @@ use std::sync::{LazyLock, OnceLock};
 use regex::{Regex, RegexSet};
 
 use super::origin::{owner_of_domain, publisher_key, wire_of_site};
+use crate::language::dates::names as calendar;
+use crate::language::{is_cyrillic, stopwords};
 
 /// Who is often retold: the site, further domains of the same newsroom, and its name as a pattern. Names that are common
 /// words stand with what makes them a name.
@@ -21,7 +23,7 @@ const OUTLETS: &[(&str, &[&str], &str)] = &[
     ("newyorker.com", &[], "New Yorker"),
     ("propublica.org", &[], "ProPublica"),
     ("theintercept.com", &[], "The Intercept"),
-    ("politico.com", &["politico.eu"], r"(?i:politico)"),
+    ("politico.com", &["politico.eu"], "(?:Politico|POLITICO)"),
     ("axios.com", &[], "Axios"),
     ("newsweek.com", &[], "Newsweek"),
     ("forbes.com", &[], r"(?:Forbes|Форбс)"),
@@ -103,7 +105,7 @@ const FRAMES: &[&str] = &[
     r"N[»”\x22]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|узнал[аио]?|выяснил[аио]?)\b",
     r"(?i:за (?:даними|повідомленням|інформацією)|згідно з|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|розпов\p{L}+|в інтерв['’]ю|джерело\s*:)\s+(?i:(?:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+)?[«“„\x22]?(?:The |Der |Le )?N",
     r"N[»”\x22]?\s+(?i:повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|дізна\p{L}+|з['’]ясува\p{L}+)\b",
-    r"(?i:segundo|de acordo com|según(?: informa| publica)?|de acuerdo con|selon|d['’]après|secondo|laut|nach (?:angaben|informationen) (?:von|der|des)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |el |l['’]|il |le |der |die |das |dem )?(?i:jornal |periódico |diario |quotidien |zeitung |magazin )?[„“«»\x22]?N",
+    r"(?i:segundo|de acordo com|según(?: informa| publica)?|de acuerdo con|selon|d['’]après|secondo|laut|nach (?:angaben|informationen) (?:von|der|des)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |el |l['’]|il |le |der |die |das |dem )?(?i:jornal |periódico |diario |quotidien |zeitung |magazin )?[„“«»\x22]?(?:The )?N",
     r"(?i:berichtet(?:e|en)?|schreibt)\s+(?i:der |die |das )?[„“»\x22]?N",
     r"(?i:wie)\s+(?i:der |die |das )?[„“»\x22]?N[“”«\x22]?\s+(?i:berichtet|schreibt|meldet)",
 ];
@@ -149,9 +151,29 @@ const PLATFORMS: &[&str] = &[
 
 /// What may stand before a name without being a part of it.
 const ARTICLES: &[&str] = &["The", "Der", "Die", "Das", "Le", "La", "El", "Il", "O", "A"];
+/// How words begin that stand before a name with a capital and are no part of it.
+const BEFORE: &[&str] = &[
+    "earlier",
+    "later",
+    "meanwhile",
+    "newspaper",
+    "ранее",
+    "позже",
+    "раніше",
+    "пізніше",
+    "газет",
+    "издани",
+    "телеканал",
+    "журнал",
+    "портал",
+    "радиостанци",
+    "радіостанці",
+    "сайт",
+    "видан",
+];
 /// A capital behind a name that does not make it another's.
 const BEHIND: &[&str] =
-    &["News", "Magazine", "Newspaper", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+    &["News", "Magazine", "Newspaper", "Radio", "Digital", "Channel", "TV", "Online", "Asia", "Russian", "Service"];
 
 /// An origin is stated at the head or the foot of a story; what stands between is quotation. Characters.
 const HEAD: usize = 500;
@@ -167,12 +189,14 @@ static STATED: LazyLock<Vec<OnceLock<Option<Regex>>>> =
 static OTHERS: LazyLock<Option<Regex>> =
     LazyLock::new(|| framed(&OTHER_FRAMES, &format!(r"(?:\p{{Lu}}[\p{{L}}'’.-]+ ){{1,3}}{KINDS}")));
 
+static IS_KIND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("^{KINDS}$")).ok());
+
 static IN_QUOTES: LazyLock<Option<Regex>> =
     LazyLock::new(|| alternatives(QUOTED.iter().map(|frame| (*frame).to_owned())));
 
 /// Sites named by their address: "сообщает NEWSru.com".
 static SITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let site = r"(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|ee|lv|lt|md|ge|am|az|tv|io)";
+    let site = r"(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|au|br|ee|lv|lt|md|ge|am|az|tv|io)(?:\.[a-z]{2})?";
     let frames = SITE_FRAMES.iter().filter_map(|index| FRAMES.get(*index));
     alternatives(frames.map(|frame| frame.replace('N', &format!(r"(?:https?://)?({site})\b"))))
 });
@@ -220,13 +244,14 @@ fn stated(part: &str, domain: &str) -> Option<Vec<String>> {
         // Of two names at one place the longer is meant.
         Some(((found.place.start, usize::MAX - found.name.len()), vec![key(site)]))
     });
-    let others =
+    let papers =
         OTHERS.as_ref().into_iter().flat_map(|others| names(others, part)).filter(|found| found.is_whole(part));
-    let others = others.map(|found| Found { name: found.name.rsplit("The ").next().unwrap_or(found.name), ..found });
     let quoted = IN_QUOTES.as_ref().into_iter().flat_map(|quoted| names(quoted, part));
-    let others = others.chain(quoted).filter_map(|found| {
+    let others = papers.chain(quoted).map(Found::without_article).filter_map(|found| {
         let key = publisher_key(found.name);
-        (!key.is_empty()).then(|| ((found.place.start, usize::MAX), vec![format!("publisher:{key}")]))
+        // "The Times" may be of any town.
+        let names_one = !key.is_empty() && !IS_KIND.as_ref().is_some_and(|kind| kind.is_match(found.name));
+        names_one.then(|| ((found.place.start, usize::MAX), vec![format!("publisher:{key}")]))
     });
     let sites = SITES.as_ref().into_iter().flat_map(|sites| names(sites, part));
     let sites = sites.filter_map(|found| Some(((found.place.start, usize::MAX), of_site(found.name, domain)?)));
@@ -257,24 +282,52 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// From behind its last "The": "But The Calgary Herald".
+    fn without_article(mut self) -> Self {
+        let from = self.name.rfind("The ").map_or(0, |at| at + "The ".len());
+        self.name = self.name.get(from..).unwrap_or(self.name);
+        self.place.start += from;
+        self
+    }
+
     /// Whether the name is no part of a longer one: "Evan Spiegel wrote", "told the Guardian Council", "пишет РБК-Украина".
     fn is_whole(&self, part: &str) -> bool {
         let before = part.get(..self.place.start).unwrap_or_default();
         let word = before.strip_suffix(' ').and_then(|before| before.rsplit(char::is_whitespace).next());
-        let in_a_name = word.is_some_and(|word| {
-            word.starts_with(char::is_uppercase) && word.ends_with(char::is_alphanumeric) && !ARTICLES.contains(&word)
-        });
+        let in_a_name = word.is_some_and(is_of_a_name);
         let behind = part.get(self.place.end..).unwrap_or_default();
         let joined = behind.strip_prefix(['-', '–']).is_some_and(|rest| rest.starts_with(char::is_uppercase));
-        let next = behind.strip_prefix(' ').and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
-        let goes_on = next.is_some_and(|next| {
-            next == "affiliate" || next == "of" || (next.starts_with(char::is_uppercase) && !BEHIND.contains(&next))
-        });
+        let mut next = behind.strip_prefix(' ').into_iter().flat_map(|rest| rest.split(|c: char| !c.is_alphanumeric()));
+        let goes_on = match next.next() {
+            Some("affiliate") => true,
+            Some("of") => next.next().is_some_and(|word| word.starts_with(char::is_uppercase)),
+            // A Cyrillic capital is whoever told it: "рассказал РБК Дмитрий Песков".
+            Some(word) => {
+                word.starts_with(|c: char| c.is_uppercase() && !is_cyrillic(c))
+                    && !BEHIND.contains(&word)
+                    && !calendar::is_calendar_word(&word.to_lowercase())
+            }
+            None => false,
+        };
         // The frame stands on the other side.
         let begins = self.place.start == self.frame.start;
         let ends = self.place.end == self.frame.end;
         !(begins && in_a_name || joined || ends && goes_on)
     }
+}
+
+/// Whether a word before a name makes it another's: "Evan Spiegel", "Belfast Telegraph", "Mr. Spiegel"; not "As CNN",
+/// "Газета РБК", "Ранее РБК".
+fn is_of_a_name(word: &str) -> bool {
+    let bare = word.trim_end_matches('.');
+    let lower = bare.to_lowercase();
+    let titled = word.ends_with('.') && bare.chars().count() <= 3;
+    word.starts_with(char::is_uppercase)
+        && (titled || word.ends_with(char::is_alphanumeric))
+        && !ARTICLES.contains(&word)
+        && !stopwords::is_stop_word(&lower, None)
+        && !calendar::is_calendar_word(&lower)
+        && !BEFORE.iter().any(|start| lower.starts_with(start))
 }
 
 /// The names that a pattern captures.

@@ -20,17 +20,17 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::Supported { groups, sources } => format!("{}: {sources}.", supports(groups)),
         Saying::Uncontradicted => "Nenhuma fonte encontrada a contradiz.".into(),
         Saying::WeaklyContradicted => "Também foi encontrada uma contradição fraca.".into(),
-        Saying::OutOfContext { sources, .. } => {
-            format!("O fato se confirma, mas em outro momento ou lugar do que diz a afirmação: {sources}.")
+        Saying::OutOfContext { groups, sources } => {
+            format!("Segundo fontes independentes ({groups}) isso ocorreu, mas em momento ou lugar diferente: {sources}.")
         }
         Saying::Refuted(sources) => format!("A afirmação é contradita por {sources}."),
         Saying::FigureDisagrees => "Um número ou uma data da afirmação não bate com a fonte.".into(),
-        Saying::NobodySupports => "Não foi encontrada nenhuma fonte que a confirme.".into(),
+        Saying::NobodySupports => "Não foi encontrada nenhuma fonte que apoie a afirmação.".into(),
         Saying::SupportedLess { groups } => format!("Há também confirmação menos clara (fontes independentes: {groups})."),
         Saying::NewerSayOtherwise { older, newer } => {
             format!("Antes foi noticiado assim ({older}); notícias mais recentes dizem outra coisa: {newer}.")
         }
-        Saying::NewerFigure(newer) => format!("Notícias mais recentes dão outro número que a afirmação: {newer}."),
+        Saying::NewerFigure(newer) => format!("Notícias mais recentes dão um número diferente do da afirmação: {newer}."),
         Saying::Contested { one_source, supporting, contradicting } => {
             let who = if one_source { "Uma mesma fonte diz as duas coisas" } else { "As fontes divergem" };
             format!("{who}: a favor, {supporting}; contra, {contradicting}.")
@@ -40,7 +40,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         }
         Saying::SpokenAgainst { groups, sources } => format!("{} ({sources}), mas outro trecho fala contra.", supports(groups)),
         Saying::SingleSource(sources) => {
-            format!("Uma fonte confirma a afirmação: {sources}. Não foi encontrada uma segunda, independente.")
+            format!("Uma fonte apoia a afirmação: {sources}. Não foi encontrada uma segunda, independente.")
         }
         Saying::SupportUnclear(sources) => format!("Há confirmação, mas não clara o bastante: {sources}."),
         Saying::AgainstUnclear(sources) => {
@@ -62,8 +62,8 @@ pub(super) fn say(saying: Saying<'_>) -> String {
 
 fn supports(groups: u32) -> String {
     if groups == 1 {
-        "Uma fonte confirma a afirmação".into()
+        "Uma fonte apoia a afirmação".into()
     } else {
-        format!("{groups} fontes independentes confirmam a afirmação")
+        format!("{groups} fontes independentes apoiam a afirmação")
     }
 }

@@ -5,27 +5,30 @@ use super::sayings::Saying;
 pub(super) fn say(saying: Saying<'_>) -> String {
     match saying {
         Saying::Opinion => "Это мнение или слишком расплывчатое утверждение, поэтому с источниками оно не сверялось.".into(),
-        Saying::RelatedListed => "Приведена опубликованная проверка близкого утверждения; это утверждение она не решает.".into(),
+        Saying::RelatedListed => "Приведена опубликованная проверка близкого утверждения; вердикта по этому утверждению она не определяет.".into(),
         Saying::SocialOnly => "Об этом говорят только посты в соцсетях: они служат контекстом, но не подтверждением.".into(),
         Saying::NotDecisive => "Этих данных мало, чтобы считать вывод окончательным.".into(),
-        Saying::Degraded => "Часть источников не удалось опросить или прочитать: того, чего здесь нет, это не исключает.".into(),
+        Saying::Degraded => "Часть источников не удалось опросить или прочитать: то, чего здесь нет, может существовать.".into(),
         Saying::Rated { who, rating, url, opposite } => {
             let what = if opposite { "противоположного утверждения" } else { "этого утверждения" };
             let who = if who.is_empty() { "проверка фактов" } else { who };
             format!("Оценка {what}: «{rating}» — {who} ({url}).")
         }
-        Saying::CheckersDisagree => "Проверяющие факты расходятся в оценке.".into(),
+        Saying::CheckersDisagree => "Фактчекеры расходятся в оценке.".into(),
         Saying::PassagesSupport(sources) => format!("Фрагменты в подтверждение: {sources}."),
         Saying::PassagesContradict(sources) => format!("Фрагменты, которые противоречат: {sources}."),
         Saying::Supported { groups, sources } => format!("{}: {sources}.", supports(groups)),
-        Saying::Uncontradicted => "Источников, которые противоречили бы ему, не найдено.".into(),
+        Saying::Uncontradicted => "Источников, которые противоречили бы утверждению, не найдено.".into(),
         Saying::WeaklyContradicted => "Найдено и слабое противоречие.".into(),
-        Saying::OutOfContext { sources, .. } => {
-            format!("Сам факт подтверждается, но для другого времени или места, чем в утверждении: {sources}.")
+        Saying::OutOfContext { groups, sources } => {
+            format!("По независимым источникам ({groups}) это было, но в другое время или в другом месте: {sources}.")
         }
-        Saying::Refuted(sources) => format!("Утверждению противоречит: {sources}."),
+        Saying::Refuted(sources) => {
+            let contradict = if sources.matches('[').count() == 1 { "противоречит" } else { "противоречат" };
+            format!("Утверждению {contradict}: {sources}.")
+        },
         Saying::FigureDisagrees => "Число или дата в утверждении расходится с источником.".into(),
-        Saying::NobodySupports => "Источников, которые подтверждали бы его, не найдено.".into(),
+        Saying::NobodySupports => "Источников, которые подтверждали бы утверждение, не найдено.".into(),
         Saying::SupportedLess { groups } => format!("Есть и менее уверенное подтверждение (независимых источников: {groups})."),
         Saying::NewerSayOtherwise { older, newer } => {
             format!("Раньше об этом так и сообщалось ({older}); в более новых сообщениях иначе: {newer}.")
@@ -49,7 +52,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             format!("Против утверждения — {sources}, но недостаточно однозначно, чтобы его опровергнуть.")
         }
         Saying::NotSearched => {
-            "Искались только опубликованные проверки фактов, если их можно было спросить; источники по этому утверждению не искались.".into()
+            "Искались только опубликованные проверки фактов, если они были доступны; источники по этому утверждению не искались.".into()
         }
         Saying::NobodyCouldBeAsked => {
             "Не все источники удалось опросить или прочитать, а остальные ничего не дали: о том, кто об этом сообщает, это не говорит ничего.".into()

@@ -5,10 +5,10 @@ use super::sayings::Saying;
 pub(super) fn say(saying: Saying<'_>) -> String {
     match saying {
         Saying::Opinion => "Це думка або надто розмите твердження, тому з джерелами його не звіряли.".into(),
-        Saying::RelatedListed => "Наведено опубліковану перевірку близького твердження; цього твердження вона не вирішує.".into(),
+        Saying::RelatedListed => "Наведено опубліковану перевірку близького твердження; вердикту щодо цього твердження вона не визначає.".into(),
         Saying::SocialOnly => "Про це говорять лише дописи в соцмережах: вони є контекстом, але не підтвердженням.".into(),
         Saying::NotDecisive => "Цих даних замало, щоб вважати висновок остаточним.".into(),
-        Saying::Degraded => "Частину джерел не вдалося опитати або прочитати: того, чого тут немає, це не виключає.".into(),
+        Saying::Degraded => "Частину джерел не вдалося опитати або прочитати: те, чого тут немає, може існувати.".into(),
         Saying::Rated { who, rating, url, opposite } => {
             let what = if opposite { "протилежного твердження" } else { "цього твердження" };
             let who = if who.is_empty() { "перевірка фактів" } else { who };
@@ -18,14 +18,17 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::PassagesSupport(sources) => format!("Уривки на підтвердження: {sources}."),
         Saying::PassagesContradict(sources) => format!("Уривки, що суперечать: {sources}."),
         Saying::Supported { groups, sources } => format!("{}: {sources}.", supports(groups)),
-        Saying::Uncontradicted => "Джерел, які б йому суперечили, не знайдено.".into(),
+        Saying::Uncontradicted => "Джерел, які б суперечили твердженню, не знайдено.".into(),
         Saying::WeaklyContradicted => "Знайдено й слабке заперечення.".into(),
-        Saying::OutOfContext { sources, .. } => {
-            format!("Сам факт підтверджується, але для іншого часу чи місця, ніж у твердженні: {sources}.")
+        Saying::OutOfContext { groups, sources } => {
+            format!("За незалежними джерелами ({groups}) це було, але в інший час або в іншому місці: {sources}.")
         }
-        Saying::Refuted(sources) => format!("Твердженню суперечить: {sources}."),
+        Saying::Refuted(sources) => {
+            let contradict = if sources.matches('[').count() == 1 { "суперечить" } else { "суперечать" };
+            format!("Твердженню {contradict}: {sources}.")
+        },
         Saying::FigureDisagrees => "Число або дата у твердженні розходиться з джерелом.".into(),
-        Saying::NobodySupports => "Джерел, які б його підтверджували, не знайдено.".into(),
+        Saying::NobodySupports => "Джерел, які підтверджували б твердження, не знайдено.".into(),
         Saying::SupportedLess { groups } => format!("Є й менш певне підтвердження (незалежних джерел: {groups})."),
         Saying::NewerSayOtherwise { older, newer } => {
             format!("Раніше про це так і повідомляли ({older}); у новіших повідомленнях інакше: {newer}.")
@@ -49,7 +52,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             format!("Проти твердження — {sources}, але недостатньо однозначно, щоб його спростувати.")
         }
         Saying::NotSearched => {
-            "Шукали лише опубліковані перевірки фактів, якщо їх можна було запитати; джерел щодо цього твердження не шукали.".into()
+            "Шукали лише опубліковані перевірки фактів, якщо вони були доступні; джерел щодо цього твердження не шукали.".into()
         }
         Saying::NobodyCouldBeAsked => {
             "Не всі джерела вдалося опитати або прочитати, а решта нічого не дала: про те, хто про це повідомляє, це не говорить нічого.".into()

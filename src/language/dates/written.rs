@@ -51,7 +51,7 @@ const UKRAINIAN: [&str; 12] = [
 ];
 
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r" \((?:written on|написано) (?:\d{1,2} \p{L}+ \d{4}(?: года| року)?|\d{4}-\d\d-\d\d)\)$").ok()
+    Regex::new(r" \((?:written on|написано) (\d{1,2} \p{L}+ \d{4}|\d{4}-\d\d-\d\d)(?: года| року)?\)$").ok()
 });
 
 /// The statement with the day it was written behind it, where it has a date that counts from that day: "The court met on
@@ -68,6 +68,13 @@ pub fn with_written(statement: &str, language: Option<&str>, written: DateTime<U
 pub fn without_written(statement: &str) -> &str {
     let at = MARK.as_ref().and_then(|mark| mark.find(statement)).map_or(statement.len(), |found| found.start());
     statement.get(..at).unwrap_or(statement)
+}
+
+/// The day that [`with_written`] put behind a statement.
+pub fn written_on(statement: &str) -> Option<DateTime<Utc>> {
+    let day = MARK.as_ref()?.captures(statement)?.get(1)?;
+    let day = dates(day.as_str(), None).into_iter().next()?.start;
+    Some(day.and_hms_opt(0, 0, 0)?.and_utc())
 }
 
 fn told(language: Option<&str>, day: NaiveDate) -> String {

@@ -23,6 +23,8 @@ fn a_statement_that_counts_from_its_day_says_that_day() {
         let told = with_written(text, language, tuesday());
         assert_eq!(told, format!("{text}{day}"));
         assert_eq!(without_written(&told), text);
+        let day = written_on(&told).map(|day| day.date_naive());
+        assert_eq!(day, (told != text).then(|| tuesday().date_naive()), "{told}");
         assert_eq!(with_written(&told, language, tuesday()), told, "told again");
     }
     assert_eq!(without_written("He left (written on the wall)"), "He left (written on the wall)");
