@@ -42,7 +42,9 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
         };
         text.push_str(&one_claim(claim, verdict, output));
     }
-    if let Some(explanation) = &result.explanation {
+    // Of an opinion alone the claim has said it already.
+    let said = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
+    if let Some(explanation) = result.explanation.as_ref().filter(|explanation| !said(explanation)) {
         let _infallible = writeln!(text, "   {}", plain(explanation));
     }
     if result.claims.len() > 1
@@ -204,7 +206,7 @@ pub(super) mod tests {
     fn nothing_that_others_wrote_reaches_the_terminal_as_a_command() {
         let evil = "a\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}b\u{2066}c\u{200f}\rd\ne\u{0}";
         let mut one = with_claim(Verdict::Refuted, evil);
-        one.explanation = Some(evil.to_owned());
+        one.explanation = Some(format!("Why: {evil}"));
         one.degraded = vec![evil.to_owned()];
         one.context.digest_lines = vec![evil.to_owned()];
         one.fact_checks = vec![
@@ -227,6 +229,16 @@ pub(super) mod tests {
         let one = with_claim(Verdict::Refuted, "A b.");
         assert!(super::result(&one, Vocabulary::Loop, PLAIN).contains("   CONTRADICTED · tier low · decisive"));
         assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   Refuted · tier low"));
+    }
+
+    #[test]
+    fn an_explanation_that_a_claim_gives_is_not_repeated() {
+        let mut one = with_claim(Verdict::NotVerifiable, "It is an opinion.");
+        let without = super::result(&one, Vocabulary::Ours, PLAIN);
+        one.explanation = Some("It is an opinion.".into());
+        assert_eq!(super::result(&one, Vocabulary::Ours, PLAIN), without);
+        one.explanation = Some("It is a question.".into());
+        assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   It is a question.\n"));
     }
 
     #[test]
