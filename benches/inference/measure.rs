@@ -28,7 +28,7 @@ struct Arguments {
     /// How often the texts are worked through; the best counts.
     #[arg(long, default_value_t = 3)]
     repeat: usize,
-    /// A Python with the packages of training/requirements.txt: measures ONNX Runtime on the same file and texts in this run.
+    /// A Python with the packages of training/requirements.txt: measures ONNX Runtime on the same file and texts.
     #[arg(long)]
     python: Option<PathBuf>,
     /// The f32 weights the folder was made from, to measure sentence-transformers too.
@@ -130,9 +130,9 @@ fn beside(arguments: &Arguments, python: &Path) -> anyhow::Result<Vec<Beside>> {
     if !ended.success() {
         bail!("training/bench.py ended with {ended}: has {} what training/requirements.txt names?", python.display());
     }
-    let text = fs::read_to_string(&rows)?;
+    let text = fs::read_to_string(&rows).with_context(|| format!("training/bench.py left no {}", rows.display()))?;
     fs::remove_file(&rows)?;
-    Ok(serde_json::from_str(&text)?)
+    serde_json::from_str(&text).context("training/bench.py wrote other rows than this bench reads")
 }
 
 #[tokio::main]

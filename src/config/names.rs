@@ -268,7 +268,7 @@ fn enrichment_keys() -> Vec<Key> {
             "enrichment.evidence_max_per_item",
             "ENRICHMENT_EVIDENCE_MAX_PER_ITEM",
             count(1, 1000),
-            "evidence shown per item",
+            "evidence shown per item, its claims together",
         ),
         Key::named("enrichment.daily_budget_usd", "ENRICHMENT_DAILY_BUDGET_USD", MONEY, "dollars a day, warns"),
         Key::named(

@@ -34,6 +34,6 @@ pub mod vocabularies;
 #[cfg(test)]
 mod measured;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 #[cfg(test)]
 mod worked_examples;

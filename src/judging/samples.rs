@@ -9,7 +9,7 @@ use super::scoring::Scoring;
 use super::verdicts::ClaimContext;
 
 /// A factual claim without a date that was searched for everywhere, under the settings as they come.
-pub(super) fn context() -> ClaimContext {
+pub(crate) fn context() -> ClaimContext {
     ClaimContext {
         kind: ClaimKind::Factual,
         claim_date: None,
@@ -21,7 +21,7 @@ pub(super) fn context() -> ClaimContext {
 }
 
 /// A credible (0.85), on-topic passage of a group of its own, found at `<id>.example`.
-pub(super) fn passage(id: &str, entail: f64, contradict: f64) -> JudgedPassage {
+pub(crate) fn passage(id: &str, entail: f64, contradict: f64) -> JudgedPassage {
     JudgedPassage {
         evidence_id: format!("ev_{id}"),
         url: format!("https://{id}.example/page"),

@@ -41,9 +41,10 @@ pub(super) fn decide(
     let empty = JudgedClaim::default();
     let seen = |position: usize| judged.claims.get(position).unwrap_or(&empty);
     let reviews = |position: usize| -> &[MatchedReview] { reviews.get(position).map_or(&[], Vec::as_slice) };
+    let date = |claim: &Claim| claim.date.or(Some(normal.reference));
     let context = |claim: &Claim| ClaimContext {
         kind: claim.kind,
-        claim_date: claim.date.or(Some(normal.reference)),
+        claim_date: date(claim),
         confidence_threshold: request.item.options.confidence_threshold(),
         degraded: !journal.degraded().is_empty(),
         searched: judged.searched,
@@ -92,7 +93,7 @@ pub(super) fn decide(
         ));
         decided.push(Decided {
             result,
-            claim_date: context(claim).claim_date,
+            claim_date: date(claim),
             check_worthiness: claim.check_worthiness,
             checkable: claim.checkable(),
         });

@@ -40,8 +40,9 @@ pub struct ItemText<'a> {
 /// One group id per source, in the order given. Sources share an id when their texts are near-identical, they state
 /// the same wire or origin, share a canonical address or a page they are based on, or belong to the same owner.
 ///
-/// The id says why (`wire:tass`, `outlet:ft.com`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a reference work), so
-/// that evidence stored at another time falls into the same group. The order of the sources changes nothing.
+/// The id says why (`wire:tass`, `outlet:ft.com`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a
+/// reference work), so that evidence stored at another time falls into the same group. The order of the sources changes
+/// nothing.
 pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
     groups_beside(sources, &[])
 }

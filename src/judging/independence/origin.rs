@@ -91,6 +91,12 @@ const DATELINES: &[(&str, &str)] = &[("upi", "UPI"), ("pti", "PTI")];
 const HEAD: usize = 700;
 const FOOT: usize = 300;
 
+/// The first `head` characters of a story and its last ones: where it states whom it is from.
+pub(super) fn ends(text: &str, head: usize) -> [String; 2] {
+    let foot = head.max(text.chars().count().saturating_sub(FOOT));
+    [text.chars().take(head).collect(), text.chars().skip(foot).collect()]
+}
+
 /// One pattern per agency, in the order of [`WIRES`].
 static STATED: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| WIRES.iter().map(|wire| Regex::new(&pattern(wire)).ok()).collect());
@@ -123,11 +129,7 @@ pub(super) fn wire_of(domain: &str, text: &str) -> Option<&'static str> {
     if let Some(wire) = WIRES.iter().find(|wire| wire.domains.contains(&domain)) {
         return Some(wire.key);
     }
-    let count = text.chars().count();
-    let head: String = text.chars().take(HEAD).collect();
-    let foot: String =
-        if count > HEAD { text.chars().skip(HEAD.max(count - FOOT.min(count))).collect() } else { String::new() };
-    [head, foot].iter().find_map(|part| first_stated(part))
+    ends(text, HEAD).iter().find_map(|part| first_stated(part))
 }
 
 /// The agency whose site it is, by a test of a domain.

@@ -7,20 +7,6 @@ use regex::Regex;
 
 use super::dates;
 
-const ENGLISH: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 const RUSSIAN: [&str; 12] = [
     "января",
     "февраля",
@@ -85,7 +71,7 @@ fn told(language: Option<&str>, day: NaiveDate) -> String {
     match language {
         Some("ru") => format!("написано {} года", in_words(&RUSSIAN)),
         Some("uk") => format!("написано {} року", in_words(&UKRAINIAN)),
-        Some("en") => format!("written on {}", in_words(&ENGLISH)),
+        Some("en") => format!("written on {}", day.format("%-d %B %Y")),
         _ => format!("written on {}", day.format("%Y-%m-%d")),
     }
 }
