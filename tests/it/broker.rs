@@ -16,6 +16,7 @@ use corroborate::domain::{Clock, SystemClock};
 use lapin::types::{AMQPValue, FieldTable};
 
 use self::bed::{Bed, PATIENCE};
+use crate::support::daemon::free_address;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_topology_is_the_contracts() {
@@ -202,15 +203,14 @@ async fn a_refusal_says_what_to_change_and_never_the_password() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_that_is_not_there_is_waited_for_and_then_named() {
     let Some(bed) = Bed::new("unreachable").await else { return };
-    // Bound and never listened on: nobody can answer, and nobody else can take it.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("amqp://guest:secret-word@127.0.0.1:{port}/%2f");
+    let nobody = free_address();
+    let url = format!("amqp://guest:secret-word@{nobody}/%2f");
     let settings = AmqpSettings { url: url.into(), start_patience: Duration::from_millis(600), ..bed.settings() };
     let since = Instant::now();
     let error = bed.try_connect(settings).await.unwrap_err();
     assert!(matches!(&error, QueueError::Unreachable { .. }), "{error:?}");
     let said = error.to_string();
-    assert!(said.contains(&format!("127.0.0.1:{port}")) && !said.contains("secret-word"), "{said}");
+    assert!(said.contains(&nobody.to_string()) && !said.contains("secret-word"), "{said}");
     assert!(since.elapsed() >= Duration::from_millis(200), "it was tried once only");
     bed.clear().await;
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,9 +49,15 @@ impl Answer {
     }
 }
 
-/// A port that was free a moment ago.
+/// An address that was free a moment ago, on a loopback address of this process's own: tests run side by side, and on the
+/// shared one another's daemon may take the port before ours does, and answer in its place.
 pub(crate) fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    // Process numbers have 22 bits at most; the bit beside them keeps clear of 127.0.0.1.
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    let own = Ipv4Addr::new(127, 64 | high & 63, middle, low);
+    // Where only 127.0.0.1 is known, that one.
+    let bound = TcpListener::bind((own, 0)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    bound.unwrap().local_addr().unwrap()
 }
 
 /// The program with a clean environment.
