@@ -29,6 +29,8 @@ const FALLBACK_WORDS: usize = 6;
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     pub text: &'a str,
+    /// The sentence it leans on, where it names nobody itself ([`super::statements::Statement::lead`]).
+    pub lead: Option<&'a str>,
     pub language: Option<&'a str>,
     pub entities: &'a [Entity],
     pub dates: &'a [DateMention],
@@ -42,9 +44,9 @@ pub struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    /// The names the claim holds; what upstream found elsewhere in the item is not in it.
+    /// The names the claim holds, or the sentence it leans on; what upstream found elsewhere in the item is not in it.
     fn names(&self) -> impl Iterator<Item = &'a Entity> {
-        let lower = self.text.to_lowercase();
+        let lower = format!("{} {}", self.lead.unwrap_or_default(), self.text).to_lowercase();
         self.entities.iter().filter(move |name| lower.contains(&name.text.to_lowercase()))
     }
 
@@ -79,9 +81,24 @@ impl<'a> About<'a> {
     }
 }
 
+/// Names of the sentence it leans on that are set before a claim: enough to tell which story it is.
+const LEAD_NAMES: usize = 2;
+
+/// The claim as it is asked first: with the sentence it leans on, or, where that is too long for a search, with its names.
+fn itself(about: &About<'_>) -> String {
+    let Some(lead) = about.lead else { return about.text.to_owned() };
+    let whole = format!("{lead} {}", about.text);
+    if whole.chars().count() <= MAX_CHARS {
+        return whole;
+    }
+    let lower = lead.to_lowercase();
+    let names = about.names().filter(|name| lower.contains(&name.text.to_lowercase())).take(LEAD_NAMES);
+    names.map(|name| name.text.as_str()).chain([about.text]).collect::<Vec<_>>().join(" ")
+}
+
 /// The claim itself first, then as many others as differ enough from it and from each other; `most` at most.
 pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
-    let mut texts: Vec<String> = vec![about.text.to_owned()];
+    let mut texts: Vec<String> = vec![itself(about)];
     // The summary says in other words what the item is about.
     let summary = about.summary.map(clean);
     texts.extend(summary.iter().flat_map(|summary| sentences(summary)).next().map(str::to_owned));
@@ -142,9 +159,9 @@ fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The entity with the verb and the object behind it, or, where it stands last, with what stands before it.
+/// The entity with the verb and the object behind it, or, where it stands last, with what stands before it. Where only the
+/// sentence that the claim leans on names it, with what the claim says.
 fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
-    let at = about.text.find(&primary.text)?;
     let words = |part: &str| -> Vec<String> {
         tokens::spans(part)
             .into_iter()
@@ -158,8 +175,12 @@ fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
             .map(str::to_owned)
             .collect()
     };
-    let behind = words(about.text.get(at + primary.text.len()..)?);
     let mut all = vec![primary.text.clone()];
+    let Some(at) = about.text.find(&primary.text) else {
+        all.extend(words(about.text).into_iter().take(ACTION_WORDS));
+        return (all.len() > 2).then(|| all.join(" "));
+    };
+    let behind = words(about.text.get(at + primary.text.len()..)?);
     if behind.len() < 2 {
         all.extend(words(about.text.get(..at)?).into_iter().take(ACTION_WORDS));
     }

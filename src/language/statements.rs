@@ -1,11 +1,16 @@
 //! What a text claims: its sentences as self-contained statements, their kinds, and how worth checking each is.
 //!
 //! Errors in a claim are kept as they are: "Water boils at 50C" is a claim, and the evidence will say what is wrong with it.
-//! To add a language: its words in `statements/kinds.rs`, its calls to subscribe in `statements/clean.rs`, its pronouns below.
+//! To add a language: its words in `statements/kinds.rs`, its calls to subscribe in `statements/clean.rs`, its pronouns in
+//! `statements/antecedents.rs`, the words that point back in `statements/leaning.rs`.
 
+mod antecedents;
 mod clean;
 mod frames;
 mod kinds;
+mod leaning;
+mod scraps;
+mod verbs;
 mod worth;
 
 use std::collections::HashSet;
@@ -15,9 +20,8 @@ use regex::Regex;
 
 pub use clean::clean;
 
-use super::entities::{Entity, EntityKind, entities};
 use super::sentences::sentences;
-use super::{has_cyrillic, tokens};
+use super::tokens;
 use crate::domain::ClaimKind;
 
 /// One claim of a text.
@@ -25,11 +29,26 @@ use crate::domain::ClaimKind;
 pub struct Statement {
     /// Self-contained and cleaned: what is checked and shown.
     pub text: String,
+    /// The sentence that `text` begins with where what is claimed cannot be checked without it: of "A bus crashed in Peru. Five
+    /// people died." the first.
+    pub lead: Option<String>,
     pub kind: ClaimKind,
     /// 0–1: how much a check of it would tell.
     pub check_worthiness: f64,
     /// The sentence it was taken from, cleaned and otherwise as written.
     pub original: String,
+}
+
+impl Statement {
+    /// What it claims, without the sentence it leans on.
+    pub fn own(&self) -> &str {
+        own(&self.text, self.lead.as_deref())
+    }
+}
+
+/// A claim without its lead.
+pub fn own<'a>(text: &'a str, lead: Option<&str>) -> &'a str {
+    lead.and_then(|lead| text.strip_prefix(lead)).map_or(text, str::trim_start)
 }
 
 /// A sentence longer than this is a list or a page without stops; it would match nothing. Characters.
@@ -59,16 +78,22 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
     let title = title.map(clean).filter(|title| !title.is_empty());
     let all = sentences(&text);
     let alone = all.len() == 1;
-    let mut context: Vec<String> = title.iter().cloned().collect();
+    let title = title.map(|title| one_line(&title));
+    let mut before = Before { title: title.as_deref(), sentences: Vec::new() };
     let mut found: Vec<Candidate> = Vec::new();
     for sentence in all.into_iter().take(MOST_SENTENCES) {
         let sentence = one_line(sentence);
-        if let Some(candidate) = candidate(&sentence, &context, language, alone) {
+        let bare = scraps::without_dateline(&sentence);
+        let found_here = candidate(bare, &before, language, alone);
+        // What a pronoun stands for is known to the sentences behind it as well.
+        let told = found_here.as_ref().map_or(bare, |candidate| candidate.statement.own()).to_owned();
+        if let Some(candidate) = found_here {
             insert(&mut found, candidate, false);
         }
-        context.push(sentence);
+        before.sentences.push(told);
     }
-    if let Some(candidate) = title.and_then(|title| candidate(&one_line(&title), &[], language, found.is_empty())) {
+    let alone = found.is_empty();
+    if let Some(candidate) = title.as_deref().and_then(|title| candidate(title, &Before::default(), language, alone)) {
         insert(&mut found, candidate, true);
     }
     best(found, max)
@@ -78,14 +103,22 @@ fn one_line(sentence: &str) -> String {
     sentence.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn candidate(sentence: &str, context: &[String], language: Option<&str>, alone: bool) -> Option<Candidate> {
+/// What stands before a sentence.
+#[derive(Default)]
+struct Before<'a> {
+    title: Option<&'a str>,
+    /// In order, pronouns replaced where that was possible.
+    sentences: Vec<String>,
+}
+
+fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone: bool) -> Option<Candidate> {
     if is_question(sentence) || GREETING.is_match(sentence) || sentence.chars().count() > LONGEST {
         return None;
     }
     let framed = frames::unframed(sentence);
     let bare = framed.as_deref().unwrap_or(sentence);
     let bare = if alone { bare.to_owned() } else { without_list_number(bare).to_owned() };
-    let resolved = resolve(&bare, context, language);
+    let resolved = antecedents::resolve(&bare, &before.with_title(), language);
     let is_resolved = resolved.is_some();
     let text = resolved.unwrap_or(bare);
     let judged = kinds::judge(&text, language, is_resolved);
@@ -97,13 +130,27 @@ fn candidate(sentence: &str, context: &[String], language: Option<&str>, alone: 
     if !alone && (stems.len() < 2 || (judged.kind == ClaimKind::Ambiguous && stems.len() < 3)) {
         return None;
     }
+    let checkable = matches!(judged.kind, ClaimKind::Factual | ClaimKind::Mixed);
+    if !alone && checkable && scraps::is_scrap(&text) {
+        return None;
+    }
     let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), judged.kind, language);
-    let statement = Statement { text, kind: judged.kind, check_worthiness, original: sentence.to_owned() };
+    let leaning = checkable && !leaning::is_cut_quotation(&text);
+    let lead = if leaning { leaning::lead(&text, before.title, &before.sentences, language) } else { None };
+    let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
+    let statement = Statement { text, lead, kind: judged.kind, check_worthiness, original: sentence.to_owned() };
     Some(Candidate { statement, stems })
 }
 
+impl Before<'_> {
+    /// All of it, the title first.
+    fn with_title(&self) -> Vec<String> {
+        self.title.iter().map(|title| (*title).to_owned()).chain(self.sentences.iter().cloned()).collect()
+    }
+}
+
 fn is_question(sentence: &str) -> bool {
-    sentence.trim_end_matches(['"', '»', '”', ')', ' ', '!']).ends_with(['?', '？', '؟'])
+    sentence.trim_end_matches(['"', '»', '”', '’', ')', ' ', '!']).ends_with(['?', '？', '؟'])
 }
 
 /// "1) First" → "First"; a figure that is the sentence's own ("12 people") stays.
@@ -121,112 +168,6 @@ fn capitalised(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Replaces a leading pronoun by the one name it can mean. `None` where there is no such pronoun, or more than one name.
-fn resolve(sentence: &str, context: &[String], language: Option<&str>) -> Option<String> {
-    let (first, rest) = sentence.split_once(' ')?;
-    let word = tokens::normalise_word(first.trim_end_matches(','));
-    let (kinds, possessive): (&[EntityKind], bool) = match word.as_str() {
-        "he" | "she" | "он" | "она" | "він" | "вона" => (&[EntityKind::Person], false),
-        "his" | "her" => (&[EntityKind::Person], true),
-        "it" => (&[EntityKind::Org, EntityKind::Misc, EntityKind::Loc], false),
-        "its" => (&[EntityKind::Org, EntityKind::Misc, EntityKind::Loc], true),
-        "they" | "они" | "вони" => (&[EntityKind::Org], false),
-        _ => return None,
-    };
-    if word == "it" && is_expletive(rest) {
-        return None;
-    }
-    let name = antecedent(context, kinds, language)?;
-    // A Russian or Ukrainian name found in an oblique case cannot be the subject as it stands.
-    if has_cyrillic(&name.text) && (possessive || oblique(&name.text))
-        || has_cyrillic(sentence) != has_cyrillic(&name.text)
-    {
-        return None;
-    }
-    let own = if possessive { "'s" } else { "" };
-    let resolved = format!("{}{own} {rest}", name.text);
-    (tokens::tokens(&resolved, language).len() > 1).then_some(resolved)
-}
-
-/// "It is known that", "It rained": no thing is meant.
-fn is_expletive(rest: &str) -> bool {
-    let words: Vec<String> = rest.split_whitespace().take(3).map(tokens::normalise_word).collect();
-    let first = words.first().map(String::as_str).unwrap_or_default();
-    let second = words.get(1).map(String::as_str).unwrap_or_default();
-    matches!(first, "rained" | "snowed" | "seems" | "appears" | "turns" | "turned" | "takes" | "took")
-        || (matches!(first, "is" | "was" | "has" | "will" | "would")
-            && matches!(
-                second,
-                "known"
-                    | "true"
-                    | "clear"
-                    | "possible"
-                    | "impossible"
-                    | "likely"
-                    | "unlikely"
-                    | "important"
-                    | "not"
-                    | "been"
-                    | "raining"
-                    | "said"
-                    | "claimed"
-                    | "unclear"
-            ))
-}
-
-/// The one name of those kinds in the nearest of the three sentences before that names any; `None` where it names several.
-fn antecedent(context: &[String], kinds: &[EntityKind], language: Option<&str>) -> Option<Entity> {
-    let fitting = |sentence: &String| -> Vec<Entity> {
-        entities(sentence, language, &[]).into_iter().filter(|name| kinds.contains(&name.kind)).collect()
-    };
-    let mut nearest = context.iter().rev().take(3).map(fitting).find(|names| !names.is_empty())?;
-    if nearest.len() == 1 { nearest.pop() } else { None }
-}
-
-/// Endings that a Russian or Ukrainian name has in other cases.
-fn oblique(name: &str) -> bool {
-    let last = name.split_whitespace().last().unwrap_or_default().to_lowercase();
-    ["ого", "ому", "ым", "им", "ом", "ем", "ою", "ей", "у", "ю", "ові", "еві"]
-        .iter()
-        .any(|ending| last.ends_with(ending))
-        && !["ым", "им"].contains(&last.as_str())
-        || ["ова", "ева", "ина", "ына"].iter().any(|ending| last.ends_with(ending))
-            && name.split_whitespace().count() > 1
-            && male_genitive(name)
-}
-
-/// "Владимира Путина": both words in the genitive.
-fn male_genitive(name: &str) -> bool {
-    let first = name.split_whitespace().next().unwrap_or_default().to_lowercase();
-    ["ра", "на", "ла", "са", "та", "да", "ма", "ея", "ия", "ія", "ана", "ора"]
-        .iter()
-        .any(|ending| first.ends_with(ending))
-        && !matches!(
-            first.as_str(),
-            "анна"
-                | "елена"
-                | "олена"
-                | "ирина"
-                | "ірина"
-                | "татьяна"
-                | "светлана"
-                | "екатерина"
-                | "людмила"
-                | "галина"
-                | "оксана"
-                | "никита"
-                | "микита"
-                | "юлия"
-                | "юлія"
-                | "мария"
-                | "марія"
-                | "анастасия"
-                | "наталия"
-                | "наталія"
-                | "илья"
-        )
-}
-
 /// Adds a statement unless one already says it; the longer of two that do stays, at the earlier place.
 fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
     let share = |a: &HashSet<String>, b: &HashSet<String>| {
@@ -240,7 +181,7 @@ fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
         numbers
     };
     // Two statements with different figures are two, however alike their words; and so are a denial and what it denies.
-    let denials = |statement: &Statement| super::negation::negations(&statement.text, None) % 2;
+    let denials = |statement: &Statement| super::negation::negations(statement.own(), None) % 2;
     let twin = found.iter_mut().find(|present| {
         let small = present.stems.len().min(candidate.stems.len()) >= 3 || present.stems == candidate.stems;
         small

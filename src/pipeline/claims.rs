@@ -17,6 +17,8 @@ pub(crate) struct Claim {
     pub(crate) id: String,
     /// As it is looked up and judged.
     pub(crate) text: String,
+    /// The sentence before it that `text` begins with, where the claim says nothing without it.
+    pub(crate) lead: Option<String>,
     /// As it is stored and shown: where it says "yesterday", with the day it was written.
     pub(crate) shown: String,
     pub(crate) kind: ClaimKind,
@@ -30,6 +32,11 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
+    /// What it claims, without the sentence it leans on.
+    pub(crate) fn own(&self) -> &str {
+        statements::own(&self.text, self.lead.as_deref())
+    }
+
     /// Opinions and ambiguities are not looked up: no passage could settle them.
     pub(crate) fn checkable(&self) -> bool {
         matches!(self.kind, ClaimKind::Factual | ClaimKind::Mixed)
@@ -88,6 +95,7 @@ pub(super) async fn claims(
                 || statement.text.clone(),
                 |written| dates::with_written(&statement.text, language, written),
             ),
+            lead: statement.lead,
             text: statement.text,
         });
     }

@@ -36,7 +36,8 @@ pub(crate) fn queries(
     limit: usize,
 ) -> Vec<Query> {
     let about = About {
-        text: &claim.text,
+        text: claim.own(),
+        lead: claim.lead.as_deref(),
         language: normal.language.as_deref(),
         entities: &claim.profile.entities,
         dates: &claim.profile.dates,
@@ -59,6 +60,7 @@ pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item,
     let profile = TextProfile::new(text, Some(language), item.published_at, &[]);
     let about = About {
         text,
+        lead: None,
         language: Some(language),
         entities: &profile.entities,
         dates: &profile.dates,

@@ -11,6 +11,7 @@ fn asked(text: &str, language: &str, tags: &str, channel: Option<&str>) -> Vec<S
     let (names, dates, tags) = (entities(text, None, &[]), dates(text, Some(moment)), identifying_tags(tags));
     let about = About {
         text,
+        lead: None,
         language: Some(language),
         entities: &names,
         dates: &dates,
@@ -113,7 +114,7 @@ proptest! {
     fn any_text_gives_few_and_short_queries(text in "[A-Za-zа-яІіЇї0-9 .,\"#@-]{1,300}", most in 1usize..5) {
         let names = entities(&text, None, &[]);
         let about = About {
-            text: &text, language: None, entities: &names, dates: &[], tags: &[], published: None, summary: Some(&text),
+            text: &text, lead: Some("Ann met Bob."), language: None, entities: &names, dates: &[], tags: &[], published: None, summary: Some(&text),
             channel: Some("@c"),
         };
         let found = wordings(&about, most);

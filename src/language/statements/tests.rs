@@ -210,3 +210,44 @@ proptest! {
         prop_assert_eq!(once.trim(), once.as_str());
     }
 }
+
+#[test]
+fn what_cannot_be_checked_alone_comes_with_the_sentence_it_leans_on() {
+    for (text, title, expected) in [
+        (
+            "A bus crashed in Peru on Monday. Five people died.",
+            None,
+            "A bus crashed in Peru on Monday. Five people died.",
+        ),
+        (
+            "Private companies did not pay for Anwar Ibrahim’s travels, minister Fahmi Fadzil said today. He said the government still covered the cost of the delegation while companies paid for their own portion.",
+            None,
+            "Private companies did not pay for Anwar Ibrahim’s travels, minister Fahmi Fadzil said today. He said the government still covered the cost of the delegation while companies paid for their own portion.",
+        ),
+        (
+            "Reporters heard explosions in Kyiv. The attack included 600 drones and 90 missiles.",
+            Some("Russia attacks Kyiv with missiles"),
+            "Russia attacks Kyiv with missiles. The attack included 600 drones and 90 missiles.",
+        ),
+        (
+            "Лофнер предстал перед судом в Тусоне. Были ранены еще 13 человек.",
+            None,
+            "Лофнер предстал перед судом в Тусоне. Были ранены еще 13 человек.",
+        ),
+        (
+            "Spain said its stand \"rests with the UN\" It did so after the vote in the parliament.",
+            None,
+            "Spain said its stand \"rests with the UN\" It did so after the vote in the parliament.",
+        ),
+    ] {
+        let found = statements(text, title, None, 10);
+        let last = found.last().unwrap();
+        assert_eq!(last.text, expected);
+    }
+    let found = statements("A bus crashed in Peru on Monday. Five people died.", None, None, 10);
+    assert_eq!((found[0].lead.as_deref(), found[1].own()), (None, "Five people died."));
+    assert_eq!(found.len(), 2, "the second holds the words of the first and is not the same");
+    // Nothing before it stands by itself; what always holds needs nobody.
+    assert_eq!(texts("It rained all day long. Five people died there.")[1], "Five people died there.");
+    assert_eq!(texts("Ann Lee spoke in Texas. Vaccines cause autism.")[1], "Vaccines cause autism.");
+}
