@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::judging::profile::EmbeddingSpace;
-use crate::judging::stance::{beside, rule_stance};
+use crate::judging::stance::{beside, reserved, rule_stance};
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;
@@ -123,7 +123,8 @@ impl StanceModel for RoutedStance {
             let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
             let mut judged = if asked.is_empty() { Vec::new() } else { self.model.judge(&asked).await? };
             for (judgement, pair) in judged.iter_mut().zip(&asked) {
-                judgement.probabilities = beside(judgement.probabilities, self.by_rule(pair));
+                let both = beside(judgement.probabilities, self.by_rule(pair));
+                judgement.probabilities = reserved(&pair.claim, &pair.passage, both);
             }
             let by_rule = self.rules.judge(&others).await?;
             merged(pairs.len(), [(read, judged), (rest, by_rule)]).ok_or_else(|| miscounted(self.model.name()))

@@ -28,9 +28,10 @@ impl StanceModel for RuleStance {
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
             let judge: Arc<str> = Arc::from(self.name());
-            let judged = |pair: &Pair| Judgement {
-                probabilities: stance::rule_stance(&pair.claim, &pair.passage, self.min_agreement),
-                judge: Arc::clone(&judge),
+            let judged = |pair: &Pair| {
+                let given = stance::rule_stance(&pair.claim, &pair.passage, self.min_agreement);
+                let probabilities = stance::reserved(&pair.claim, &pair.passage, given);
+                Judgement { probabilities, judge: Arc::clone(&judge) }
             };
             Ok(counted("stance", pairs.len(), || pairs.iter().map(judged).collect()))
         })

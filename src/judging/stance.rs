@@ -13,6 +13,7 @@ mod beside;
 pub mod leaning;
 mod lexicon;
 mod names;
+mod reserve;
 mod structure;
 
 use crate::domain::evidence::StanceProbabilities;
@@ -23,6 +24,7 @@ use super::profile::{SentenceProfile, TextProfile, Word};
 
 pub use beside::beside;
 pub use names::{Names, differing_names, has_name, same_names};
+pub use reserve::reserved;
 pub use structure::{antonym_between, negated, swapped_roles};
 
 use lexicon::{debunked, hedged, partial, widened};

@@ -1,0 +1,295 @@
+//! Sentences that repeat a claim and do not state it: denials, debunks, rumours, questions, films, plans.
+//!
+//! A judge of words sees the claim there, word for word, and a small model too. What keeps the sentence from stating it is
+//! mostly one word outside the claim's: where that stands, no judge takes a side on this sentence's account. Only words that
+//! leave no doubt are listed: "suggests" and "may" are how studies speak.
+
+use crate::domain::evidence::StanceProbabilities;
+use crate::judging::profile::{SentenceProfile, TextProfile};
+use crate::language::cut;
+use crate::language::entities::EntityKind;
+
+use super::beside::UNDECIDED;
+use super::{Names, sentence_coverage};
+
+/// Share of the claim's words from which a sentence repeats it.
+const REPEATS: f64 = 0.5;
+/// Sentences that hold nearly as many of its words as the best one could be what a judge goes by as well.
+const NEARLY: f64 = 0.85;
+/// A verdict beside a repeated claim is a short sentence: "Rating: False." Words.
+const SHORT: usize = 7;
+
+/// Which sides a passage's own words keep a judge from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Reserve {
+    /// It repeats the claim without stating it.
+    entail: bool,
+    /// It tells that somebody denies the claim, or speaks of another place.
+    contradict: bool,
+}
+
+/// The probabilities as far as the passage's own words allow: a side that they forbid stays under the 0.6 from which a passage
+/// takes one.
+pub fn reserved(claim: &TextProfile, passage: &TextProfile, given: StanceProbabilities) -> StanceProbabilities {
+    let reserve = reserve(claim, passage);
+    let cap = |share: f64, is_kept: bool| if is_kept { share.min(UNDECIDED) } else { share };
+    let (entail, contradict) = (cap(given.entail, reserve.entail), cap(given.contradict, reserve.contradict));
+    if (entail, contradict) == (given.entail, given.contradict) {
+        return given;
+    }
+    StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) }
+}
+
+fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
+    let coverage: Vec<f64> = passage.sentences.iter().map(|sentence| sentence_coverage(claim, sentence)).collect();
+    let best = coverage.iter().copied().fold(0.0, f64::max);
+    let elsewhere = elsewhere(claim, passage);
+    if best < REPEATS {
+        return Reserve { entail: false, contradict: elsewhere };
+    }
+    let repeating: Vec<usize> =
+        coverage.iter().enumerate().filter(|(_, share)| **share >= NEARLY * best).map(|(at, _)| at).collect();
+    let all = |keeps: &dyn Fn(usize) -> bool| repeating.iter().all(|at| keeps(*at));
+    Reserve {
+        entail: all(&|at| !states(claim, passage, at)),
+        contradict: elsewhere || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own))),
+    }
+}
+
+/// Whether the sentence at a place states what it repeats, as far as words outside the claim tell.
+fn states(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
+    let Some(sentence) = passage.sentences.get(at) else { return true };
+    let asked = sentence.question && claim.sentences.iter().all(|own| !own.question);
+    let verdict = |other: Option<&SentenceProfile>| other.is_some_and(|other| is_verdict(claim, other));
+    let beside_verdict =
+        verdict(at.checked_sub(1).and_then(|at| passage.sentences.get(at))) || verdict(passage.sentences.get(at + 1));
+    !(asked
+        || beside_verdict
+        || has_frame(claim, passage, sentence)
+        || tells_denial(claim, sentence)
+        || is_denied_clause(claim, sentence)
+        || is_not_confirmed(claim, sentence)
+        || is_yet_to_be(claim, sentence))
+}
+
+fn says(claim: &TextProfile, beginning: &str) -> bool {
+    claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| word.text.starts_with(beginning))
+}
+
+/// Whether a sentence has a word that begins so, which the claim has not.
+fn begins(claim: &TextProfile, sentence: &SentenceProfile, beginnings: &str) -> bool {
+    beginnings
+        .split_whitespace()
+        .any(|beginning| sentence.spoken.iter().any(|word| word.text.starts_with(beginning)) && !says(claim, beginning))
+}
+
+/// Beginnings of words that call untrue, or tell of rumours, jokes, inventions, charges and refusals, what stands beside them.
+const FRAMES: &str = "hoax fake debunk misinform disinform satir parod spoof fabricat baseless unfounded conspirac rumor rumour alleg falsely falsehood untrue \
+    imagine accus refus claimed claims claiming \
+    неверн дезинформ ложь ложью лжи ложн фейк вброс неправд выдум вымыс пароди сатир шутк шутил недостоверн ипсо врут врёт врет лгут лжёт лжет \
+    представим представьте якобы слух обвин отказ пропаганд маловероятн утвержд \
+    дезінформ хибн невірн маніпул манипул брехн брешут вигад пародій жарт недостовірн іпсо уявімо уявіть нібито чутк звинувач відмов малоймовірн стверджу";
+
+/// The same as phrases, small letters.
+const PHRASES: &[&str] = &[
+    "no evidence",
+    "no proof",
+    "without evidence",
+    "is false",
+    "was false",
+    "are false",
+    "is a lie",
+    "a myth",
+    "in the film",
+    "in the movie",
+    "in the novel",
+    "in the series",
+    "in the episode",
+    "нет доказательств",
+    "без доказательств",
+    "нет подтвержд",
+    "в фильме",
+    "в сериале",
+    "в романе",
+    "немає доказів",
+    "без доказів",
+    "немає підтвердж",
+    "у фільмі",
+    "у серіалі",
+];
+
+fn has_frame(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let text = cut(&passage.text, sentence.start, sentence.end).to_lowercase();
+    let own = claim.text.to_lowercase();
+    begins(claim, sentence, FRAMES) || PHRASES.iter().any(|phrase| text.contains(phrase) && !own.contains(phrase))
+}
+
+/// Beginnings of words by which somebody says that it is not so.
+const DENIALS: &str = "denied denies denying denial deny отрица опроверг опроверж отверг спростов спростув запереч";
+
+/// Whether the sentence tells that somebody denies it: that settles it for neither side.
+fn tells_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    begins(claim, sentence, DENIALS)
+}
+
+/// Words of a verdict on a claim that stands beside it.
+const VERDICTS: &str = "false fake hoax untrue misleading debunked фейк неправда ложь ложно манипуляция дезинформация выдумка \
+    брехня маніпуляція дезінформація вигадка";
+
+fn is_verdict(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    sentence.spoken.len() <= SHORT && begins(claim, sentence, VERDICTS)
+}
+
+const CONJUNCTIONS: &[&str] = &["that", "что", "будто", "що", "ніби", "начебто"];
+const NEGATIONS: &[&str] = &[
+    "not",
+    "no",
+    "never",
+    "nobody",
+    "none",
+    "neither",
+    "не",
+    "ни",
+    "нет",
+    "никто",
+    "ні",
+    "немає",
+    "нема",
+    "ніхто",
+    "жоден",
+    "жодне",
+];
+
+/// "The ministry did not confirm that X", "Ни один источник не сообщил, что X": a denial before the clause that holds the claim.
+fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let spoken = &sentence.spoken;
+    let Some(joint) = spoken.iter().position(|word| CONJUNCTIONS.contains(&word.text.as_str())) else { return false };
+    let (before, behind) = spoken.split_at(joint);
+    let denies = before.iter().any(|word| NEGATIONS.contains(&word.text.as_str()) || word.text.ends_with("n't"));
+    let shared = |words: &[crate::judging::profile::Spoken]| {
+        words.iter().filter(|word| word.content && claim.has_stem(&word.stem)).count()
+    };
+    let claim_denies = claim.sentences.iter().any(|own| !own.denials.is_empty());
+    denies && !claim_denies && shared(behind) > shared(before)
+}
+
+/// "… не соответствует действительности", "… was not confirmed".
+fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    const HOLDS: [&str; 5] = ["соответств", "подтвер", "підтвер", "відповіда", "confirm"];
+    HOLDS.iter().any(|beginning| {
+        let at = sentence.spoken.iter().position(|word| word.text.starts_with(beginning));
+        let before = at.and_then(|at| sentence.spoken.get(at.saturating_sub(2)..at)).unwrap_or_default();
+        before.iter().any(|word| NEGATIONS.contains(&word.text.as_str()) || word.text.ends_with("n't"))
+            && !says(claim, beginning)
+    })
+}
+
+/// Whether the claim tells as done what the sentence says will be, or is to be: "signed" and "will sign", "получила" and "получит".
+fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let done = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content && is_past(&word.text));
+    done.into_iter().any(|word| {
+        let mut same = sentence.spoken.iter().enumerate().filter(|(_, other)| other.stem == word.stem).peekable();
+        same.peek().is_some() && same.all(|(at, other)| is_ahead(sentence, at, &other.text))
+    })
+}
+
+fn is_past(word: &str) -> bool {
+    const CYRILLIC: [&str; 12] = ["ал", "ял", "ил", "ел", "ла", "ло", "ли", "лся", "лась", "лись", "ив", "ав"];
+    let long = word.chars().count() > 3;
+    long && (word.ends_with("ed") || CYRILLIC.iter().any(|ending| word.ends_with(ending)))
+}
+
+fn is_ahead(sentence: &SentenceProfile, at: usize, word: &str) -> bool {
+    const ENDINGS: [&str; 13] =
+        ["ит", "ет", "ёт", "ят", "ут", "ют", "ить", "ать", "еть", "уть", "ится", "ется", "иться"];
+    const LEADING: &[&str] = &["will", "to", "would", "could", "may", "might", "shall", "won't"];
+    if !word.is_ascii() {
+        return ENDINGS.iter().any(|ending| word.ends_with(ending));
+    }
+    let before = sentence.spoken.get(at.saturating_sub(2)..at).unwrap_or_default();
+    !word.ends_with("ed") && before.iter().any(|word| LEADING.contains(&word.text.as_str()))
+}
+
+/// Whether a claim that names places and nobody is held against a passage that names others only: another fire is no reason to
+/// say that this one was not.
+fn elsewhere(claim: &TextProfile, passage: &TextProfile) -> bool {
+    let may_be_place = |kind: EntityKind| matches!(kind, EntityKind::Loc | EntityKind::Misc);
+    !claim.entities.is_empty()
+        && claim.entities.iter().all(|name| may_be_place(name.kind))
+        && passage.entities.iter().any(|name| may_be_place(name.kind))
+        && Names::new(claim, passage).found() <= 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SURE: StanceProbabilities = StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 };
+    const AGAINST: StanceProbabilities = StanceProbabilities { entail: 0.05, contradict: 0.9, neutral: 0.05 };
+
+    fn after(claim: &str, passage: &str, given: StanceProbabilities) -> StanceProbabilities {
+        let language = if crate::language::has_cyrillic(claim) { "ru" } else { "en" };
+        let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
+        reserved(&profile(claim), &profile(passage), given)
+    }
+
+    #[test]
+    fn what_only_repeats_a_claim_does_not_bear_it_out() {
+        let left = "Украинские войска оставили Покровск.";
+        let cross = "Ukrainian troops left Pokrovsk.";
+        for (claim, passage) in [
+            (left, "Генштаб не подтвердил, что украинские войска оставили Покровск."),
+            (left, "Информация о том, что украинские войска оставили Покровск, не соответствует действительности."),
+            (left, "Неверно, что украинские войска оставили Покровск."),
+            (left, "Это дезинформация: украинские войска оставили Покровск."),
+            (left, "Песков назвал ложью сообщения, что украинские войска оставили Покровск."),
+            (left, "Ни один источник не сообщил, что украинские войска оставили Покровск."),
+            (left, "Нет доказательств того, что украинские войска оставили Покровск."),
+            (left, "Российская пропаганда пишет, что украинские войска оставили Покровск."),
+            ("Украина получила самолёты F-16.", "Украина получит самолёты F-16 летом."),
+            ("Суд арестовал мэра Одессы.", "Суд отказался арестовать мэра Одессы."),
+            (cross, "Rating: False. Ukrainian troops left Pokrovsk."),
+            (cross, "The ministry called reports that Ukrainian troops left Pokrovsk a hoax."),
+            (cross, "There is no evidence that Ukrainian troops left Pokrovsk."),
+            (cross, "Is it true that Ukrainian troops left Pokrovsk?"),
+            (cross, "In the film Ukrainian troops left Pokrovsk."),
+            ("Russia signed the treaty with Iran.", "Russia will sign the treaty with Iran in May."),
+            ("Russia signed the treaty with Iran.", "Russia is due to sign the treaty with Iran."),
+        ] {
+            assert!(after(claim, passage, SURE).entail < 0.6, "{passage}");
+        }
+    }
+
+    #[test]
+    fn what_states_it_keeps_its_side() {
+        for (claim, passage) in [
+            ("Украинские войска оставили Покровск.", "Генштаб подтвердил, что украинские войска оставили Покровск."),
+            (
+                "Украинские войска оставили Покровск.",
+                "Украинские войска оставили Покровск, сообщил Генштаб. Слухи об этом шли давно.",
+            ),
+            ("Russia signed the treaty with Iran.", "Russia signed the treaty with Iran, which it will ratify in May."),
+            ("The report that Iraq had weapons was a hoax.", "The report that Iraq had weapons was a hoax."),
+            ("Smoking causes cancer.", "Studies suggest that smoking causes cancer and may cause strokes."),
+            ("Armenia did not confirm the deal.", "Officials said that Armenia did not confirm the deal."),
+        ] {
+            assert_eq!(after(claim, passage, SURE), SURE, "{passage}");
+        }
+    }
+
+    #[test]
+    fn a_denial_and_another_place_refute_nothing() {
+        for (claim, passage) in [
+            ("Lance Armstrong used banned drugs.", "Lance Armstrong denied that he used banned drugs."),
+            ("A mosque was set on fire in Birmingham.", "In Malmö in Sweden police said that no mosque was on fire."),
+        ] {
+            assert!(after(claim, passage, AGAINST).contradict < 0.6, "{passage}");
+        }
+        for (claim, passage) in [
+            ("Barack Obama was born in Kenya.", "Barack Obama was born in Hawaii."),
+            ("A mosque was set on fire in Birmingham.", "No mosque was set on fire in Birmingham, police said."),
+        ] {
+            assert_eq!(after(claim, passage, AGAINST), AGAINST, "{passage}");
+        }
+    }
+}
