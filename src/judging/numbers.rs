@@ -7,10 +7,11 @@ mod counted;
 mod dated;
 mod moving;
 mod periods;
+mod roles;
 mod standing;
 mod subject;
 
-use chrono::Datelike;
+use chrono::{Datelike, TimeDelta};
 
 use crate::domain::evidence::StanceProbabilities;
 use crate::language::dates::DateMention;
@@ -24,6 +25,7 @@ use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_le
 use dated::date;
 use moving::{has_moved, is_running};
 use periods::{Dated, periods};
+use roles::role;
 use subject::Subject;
 
 pub use standing::{Standing, standing};
@@ -56,6 +58,9 @@ const SAME_UNIT: f64 = 0.6;
 const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
+
+/// A claim without a date speaks of about now; what a passage dates longer ago than this is of another time.
+const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
 
 /// What comparing the figures of a claim with those of a passage found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -160,7 +165,10 @@ fn quantity<'a>(
     for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit && is_a_figure(theirs)) {
         let closeness = aligned(ours, theirs, claim, passage);
         let Some(sentence) = sentence_at(passage, theirs.start).filter(|_| closeness > 0.0) else { continue };
-        if !subject.is_of(sentence) || is_step_and_level(ours, claim, theirs, passage) {
+        if !subject.is_of(sentence)
+            || is_step_and_level(ours, claim, theirs, passage)
+            || role(passage, theirs) != role(claim, ours)
+        {
             continue;
         }
         match agree(ours, theirs) {
@@ -180,10 +188,17 @@ fn quantity<'a>(
     if adds_up(ours, passage) {
         return None;
     }
-    let newer = claim.reference.zip(passage.reference).is_some_and(|(claimed, published)| published > claimed);
-    let larger = theirs.low > ours.high;
-    if newer && larger && ours.unit == Unit::None && is_running(claim, ours, theirs) {
-        return Some(Found::Total(&theirs.text));
+    let times = claim.reference.zip(passage.reference);
+    let newer = times.is_some_and(|(claimed, published)| published > claimed);
+    let older = times.is_some_and(|(claimed, published)| published < claimed);
+    if ours.unit == Unit::None && is_running(claim, ours, theirs) {
+        if newer && theirs.low > ours.high {
+            return Some(Found::Total(&theirs.text));
+        }
+        // What had been counted by then says nothing of what was counted since.
+        if older && theirs.high < ours.low {
+            return None;
+        }
     }
     // The rate of May is not refuted by that of October.
     if has_moved(claim, ours, passage, theirs) {
@@ -210,12 +225,33 @@ fn may_disagree(
         (_, true) => DISAGREE_UNNAMED,
         _ => DISAGREE_UNIT,
     };
-    // A figure of another year is another figure.
+    stance::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(claim, passage, sentence)
+}
+
+/// Whether a passage's sentence tells of another time than the claim, by its dates: a figure of another year is another figure,
+/// and so is that of a month beside a year's, and one of long before where the claim speaks of now.
+fn is_of_another_time(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let mut dates = passage.dates.iter().filter(|date| within(passage, sentence, &date.text)).peekable();
-    let other_time = !claim.dates.is_empty()
-        && dates.peek().is_some()
-        && !dates.any(|theirs| claim.dates.iter().any(|ours| dates_meet(ours, theirs)));
-    stance::sentence_coverage(claim, sentence) >= enough && !other_time
+    if dates.peek().is_none() {
+        return false;
+    }
+    if claim.dates.is_empty() {
+        let Some(now) = claim.reference.map(|moment| moment.date_naive()) else { return false };
+        let latest = passage.reference.map_or(now, |published| published.date_naive().max(now));
+        return dates.all(|date| now.signed_duration_since(date.end) > LONG_BEFORE || date.start > latest);
+    }
+    !dates.any(|theirs| {
+        claim.dates.iter().any(|ours| dates_meet(ours, theirs) && length_class(ours) == length_class(theirs))
+    })
+}
+
+/// A day, a month, or longer.
+fn length_class(date: &DateMention) -> u8 {
+    match date.end.signed_duration_since(date.start).num_days() {
+        0..=6 => 0,
+        7..=92 => 1,
+        _ => 2,
+    }
 }
 
 /// Whether a figure is what its sentence says of something ("the port is 4711", "port: 4711"), not part of a name.
@@ -331,6 +367,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
             agree(ours, theirs) == Some(true)
                 && !counts_otherwise(ours, theirs, passage)
                 && !is_step_and_level(ours, claim, theirs, passage)
+                && role(passage, theirs) == role(claim, ours)
                 && (ours.unit == Unit::Identifier
                     || sentence_at(passage, theirs.start)
                         .is_some_and(|sentence| subject.is_borne_in(sentence, passage)))

@@ -123,7 +123,12 @@ fn number_end(characters: &[(usize, char)], start: usize, spaced_groups: bool) -
                 }
             }
             Some('\u{A0}' | '\u{202F}' | '\u{2009}' | '\'' | '’') if first_group && group => index += 4,
-            Some(' ') if first_group && group && spaced_groups => index += 4,
+            // "5 300" may be a day and a number in English; "25 000" is one number everywhere.
+            Some(' ')
+                if first_group && group && (spaced_groups || (1..=3).all(|step| at(index + step) == Some('0'))) =>
+            {
+                index += 4;
+            }
             _ => return index,
         }
         first_group &= index > start;
@@ -141,6 +146,7 @@ mod tests {
     #[test]
     fn numbers_keep_their_separators() {
         assert_eq!(texts("1,234.5 — 1 234,5 км", true), ["1,234.5", "—", "1 234,5", "км"]);
+        assert_eq!(texts("25 000 cases, 5 300 more", false), ["25 000", "cases", ",", "5", "300", "more"]);
         assert_eq!(texts("in 2020 100 people", false), ["in", "2020", "100", "people"]);
         assert_eq!(texts("в 2020 100 человек", true), ["в", "2020", "100", "человек"]);
         assert_eq!(texts("12 345 678", true), ["12 345 678"]);

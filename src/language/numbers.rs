@@ -16,6 +16,7 @@ mod money;
 mod passed_over;
 mod ranges;
 mod ranks;
+mod shared_nouns;
 mod shares;
 mod units;
 mod words;
@@ -104,7 +105,9 @@ pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
         ukrainian: language.map_or_else(|| text.contains(['і', 'ї', 'є', 'ґ']), |language| language == "uk"),
         dot_groups: matches!(language, Some("de" | "es" | "pt" | "it" | "nl" | "tr" | "id" | "da" | "el" | "ro")),
     };
-    reader.read(&dates::ranges(text))
+    let mut found = reader.read(&dates::ranges(text));
+    shared_nouns::share(text, &mut found);
+    found
 }
 
 struct Reader<'a> {

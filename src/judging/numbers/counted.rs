@@ -1,13 +1,27 @@
 //! Which two figures answer each other: what each counts, and whether another figure stands between them.
 
+use super::roles::role;
 use super::subject::REPORTING;
 use super::{agree, sentence_at};
 use crate::judging::profile::TextProfile;
 use crate::language::numbers::Quantity;
 
 /// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
-pub(super) const PEOPLE: &[&str] =
-    &["people", "peopl", "person", "civilian", "resid", "человек", "людей", "люд", "жител", "осіб", "особ", "pessoa"];
+pub(super) const PEOPLE: &[&str] = &[
+    "people",
+    "peopl",
+    "person",
+    "civilian",
+    "resid",
+    "человек",
+    "людей",
+    "люд",
+    "людин",
+    "жител",
+    "осіб",
+    "особ",
+    "pessoa",
+];
 
 /// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
 pub(super) fn thing(quantity: &Quantity) -> Option<&String> {
@@ -44,8 +58,10 @@ pub(super) fn alone_here(ours: &Quantity, theirs: &Quantity, claim: &TextProfile
 /// "50 missiles and 100 drones" is not borne out by "100 missiles and 50 drones".
 pub(super) fn counts_otherwise(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
     let Some(mine) = thing(ours).filter(|_| !same_counted(ours, theirs)) else { return false };
-    let mut named =
-        passage.quantities.iter().filter(|other| other.unit == ours.unit && thing(other) == Some(mine)).peekable();
+    let answers = |other: &&Quantity| {
+        other.unit == ours.unit && thing(other) == Some(mine) && role(passage, other) == role(passage, theirs)
+    };
+    let mut named = passage.quantities.iter().filter(answers).peekable();
     named.peek().is_some() && named.all(|other| agree(ours, other) == Some(false))
 }
 
@@ -74,6 +90,7 @@ pub(super) fn alone_there(ours: &Quantity, theirs: &Quantity, passage: &TextProf
     let by_name = same_counted(ours, theirs);
     let rival = |other: &&Quantity| {
         other.start != theirs.start
+            && role(passage, other) == role(passage, theirs)
             && (sentence.start..sentence.end).contains(&other.start)
             && other.unit == theirs.unit
             && (!by_name || same_counted(ours, other))

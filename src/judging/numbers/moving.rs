@@ -9,14 +9,14 @@ use crate::language::numbers::Quantity;
 
 /// Stems of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted. A star ends a
 /// beginning; the others are whole, since a diesel does not die.
-const RUNNING: &str = "dead death die kill victim casualt* injur wound miss infect case vote ballot arrest detain evacu \
+const RUNNING: &str = "dead death die kill victim casualt* injur wound miss infect case vote ballot arrest detain evacu lost lose loss \
     погиб погибл погибш умер умерл умерш жертв убит ранен ран пострада* пропа пропавш зараз заражен заболе* случа голос задержа задержан \
-    загиб* загин* помер* вбит поран* постражд* зникл захвор* випадк випадок затрима затриман \
+    загиб* загин* помер* вбит поран* постражд* зникл захвор* випадк випадок затрима затриман потеря* втрат* втрач* \
     mort morto ferid* caso voto fallec* herid*";
 
 /// The same of what has another level every month.
-const LEVELS: &str = "rate price inflat unemploy exchang \
-    курс ставк ставок стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
+const LEVELS: &str = "rate price inflat unemploy exchang cost \
+    курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
     inflaç* preço desemprego";
 
 /// Central banks and statistics offices report monthly at most; a week is more than a day's noise.

@@ -1,6 +1,6 @@
 //! When a text says that something was: on a day, in a year, before it, after it, since then.
 
-use chrono::NaiveDate;
+use chrono::{Datelike, Months, NaiveDate};
 
 use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::language::dates::DateMention;
@@ -39,7 +39,24 @@ pub(super) struct Period {
     to: Option<NaiveDate>,
     side: Side,
     stated: (NaiveDate, NaiveDate),
+    /// The whole stretch of which this is one end: "from 2005 to 2021".
+    stretch: Option<(NaiveDate, NaiveDate)>,
+    /// Known from the day of the text alone ("on Monday"), or, of a day and a month, its year.
+    known_by: KnownBy,
 }
+
+/// How a date was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KnownBy {
+    Itself,
+    /// "9 May".
+    ItsDay,
+    /// "Yesterday", "on Monday".
+    TheDayOfTheText,
+}
+
+/// A text of midnight has one day here and another there, and "on Monday" may be the last one or the next.
+const SLACK_DAYS: i64 = 8;
 
 impl Period {
     fn new(date: &DateMention, side: Side) -> Self {
@@ -50,12 +67,45 @@ impl Period {
             Side::After => (date.end.succ_opt(), None),
             Side::Since => (Some(date.start), None),
         };
-        Self { from, to, side, stated: (date.start, date.end) }
+        let known_by = match date.is_relative {
+            false => KnownBy::Itself,
+            true if date.text.contains(|c: char| c.is_ascii_digit()) => KnownBy::ItsDay,
+            true => KnownBy::TheDayOfTheText,
+        };
+        Self { from, to, side, stated: (date.start, date.end), stretch: None, known_by }
+    }
+
+    /// Whether two days that differ may be one, by how they are known.
+    fn may_be(&self, other: &Self) -> bool {
+        let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
+        let by = |known: KnownBy| self.known_by == known || other.known_by == known;
+        let moved = |months: i32| {
+            let shift = |day: NaiveDate| match u32::try_from(months) {
+                Ok(months) => day.checked_add_months(Months::new(months)),
+                Err(_) => day.checked_sub_months(Months::new(months.unsigned_abs())),
+            };
+            shift(self.stated.0).zip(shift(self.stated.1))
+        };
+        let apart = (self.stated.0 - other.stated.1).max(other.stated.0 - self.stated.1).num_days();
+        by(KnownBy::TheDayOfTheText) && apart <= SLACK_DAYS
+            || by(KnownBy::ItsDay) && [-12, 12].into_iter().filter_map(moved).any(|stated| meet(stated, other.stated))
     }
 
     /// Whether the other time bears this one out: `None` where it leaves both open.
     pub(super) fn borne_out_by(&self, other: &Self) -> Option<bool> {
+        self.held_against(other).filter(|is_same| *is_same || !self.may_be(other))
+    }
+
+    fn held_against(&self, other: &Self) -> Option<bool> {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
+        match (self.stretch, other.stretch) {
+            // What lasted from then to then was so in between.
+            (None, Some(whole)) if self.side == Side::On => return Some(meet(self.stated, whole)),
+            (Some(whole), None) if other.side == Side::On && meet(whole, other.stated) => {
+                return meet(self.stated, other.stated).then_some(true);
+            }
+            _ => {}
+        }
         if self.side == other.side {
             return Some(meet(self.stated, other.stated));
         }
@@ -99,21 +149,47 @@ impl Dated<'_> {
 /// The dates of a text with the times they mean, in order.
 pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
     let mut from = 0;
-    let mut found: Vec<(&DateMention, Side)> = Vec::new();
-    for date in &text.dates {
-        let at = date.offset;
-        let mut side = side_of(text.text.get(from..at).unwrap_or_default());
-        from = at + date.text.len();
-        // "From 1990 to 1995", "с 1990 до 1995": two ends of one stretch, each meant as it stands.
-        if let Some((_, earlier)) = found.last_mut()
-            && *earlier == Side::Since
-            && matches!(side, Side::Before | Side::By | Side::On)
+    let mut found: Vec<Dated<'_>> = Vec::new();
+    for mention in &text.dates {
+        let between = text.text.get(from..mention.offset).unwrap_or_default();
+        let mut side = side_of(between);
+        from = mention.offset + mention.text.len();
+        let mut stretch = listed(between, mention);
+        // "From 1990 to 1995", "с 1990 до 1995", "between 2014 and 2020": two ends of one stretch, each meant as it stands.
+        if let Some(earlier) = found.last_mut()
+            && (earlier.period.side == Side::Since && matches!(side, Side::Before | Side::By | Side::On)
+                || is_between(text, earlier.mention) && AND.contains(&between.trim()))
+            && earlier.mention.start <= mention.end
         {
-            (*earlier, side) = (Side::On, Side::On);
+            let whole = Some((earlier.mention.start, mention.end));
+            earlier.period = Period { stretch: whole, ..Period::new(earlier.mention, Side::On) };
+            (side, stretch) = (Side::On, whole);
         }
-        found.push((date, side));
+        found.push(Dated { mention, period: Period { stretch, ..Period::new(mention, side) } });
     }
-    found.into_iter().map(|(mention, side)| Dated { mention, period: Period::new(mention, side) }).collect()
+    found
+}
+
+const AND: &[&str] = &["and", "и", "і", "та"];
+
+fn is_between(text: &TextProfile, date: &DateMention) -> bool {
+    let before = text.text.get(..date.offset).unwrap_or_default().to_lowercase();
+    matches!(before.split_whitespace().next_back(), Some("between" | "между" | "між"))
+}
+
+/// "On 9, 10 and 12 May", "between 9 and 12 May": the days from the first that is told before the one with the month.
+fn listed(before: &str, date: &DateMention) -> Option<(NaiveDate, NaiveDate)> {
+    let mut words = before.split_whitespace().rev();
+    if date.start != date.end || !words.next().is_some_and(|word| AND.contains(&word) || word == "&") {
+        return None;
+    }
+    let days = words.map_while(|word| {
+        let digits = word.trim_end_matches(',');
+        digits.parse::<u32>().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
+    });
+    let first = days.min()?;
+    let start = date.start.with_day(first)?;
+    (start < date.start).then_some((start, date.end))
 }
 
 fn side_of(before: &str) -> Side {

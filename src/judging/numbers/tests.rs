@@ -301,3 +301,72 @@ fn identifiers_are_exact_and_counts_keep_their_tolerance() {
         assert!(all_found(&claim, &claim, &Names::new(&claim, &claim)), "{}", claim.text);
     }
 }
+
+/// Both texts of 21 May 2024.
+#[test]
+fn texts_that_may_both_be_true_do_not_disagree() {
+    for (claim, passage, language) in [
+        (
+            "Unemployment in Greece rose to 12 percent.",
+            "Unemployment in Greece rose from 9 percent to 12 percent.",
+            "en",
+        ),
+        ("НБУ снизил ставку до 13 %.", "НБУ снизил ставку с 14,5 до 13 %.", "ru"),
+        ("The death toll in Turkey rose to 500.", "The death toll in Turkey rose from 300 to 500.", "en"),
+        ("Merkel governed Germany in 2010.", "Merkel governed Germany from 2005 to 2021.", "en"),
+        ("Меркель правила Германией в 2010 году.", "Меркель правила Германией с 2005 по 2021 год.", "ru"),
+        ("The lab in Bonn worked in 2016.", "The lab in Bonn worked between 2014 and 2020.", "en"),
+        ("The concert in Lviv took place on 9 May 2024.", "The concert in Lviv took place on 9 and 12 May 2024.", "en"),
+        ("The forum in Davos was held on 10 May 2024.", "The forum in Davos was held between 9 and 12 May 2024.", "en"),
+        (
+            "The summit in Bern will be held on 15 December.",
+            "The summit in Bern will be held on 15 December 2024.",
+            "en",
+        ),
+        ("The vote in Georgia will be held on Saturday.", "The vote in Georgia will be held on 25 May 2024.", "en"),
+        ("The mayor of Odesa resigned on Monday.", "The mayor of Odesa resigned on 19 May 2024.", "en"),
+        (
+            "The unemployment rate in Spain is 12 percent.",
+            "In 2013 the unemployment rate in Spain was 26 percent.",
+            "en",
+        ),
+        ("Apple earned $97 billion in 2023.", "In the first quarter of 2023 Apple earned $24 billion.", "en"),
+        ("Floods in Brazil killed 170 people in 2024.", "Floods in Brazil killed 10 people on 30 April 2024.", "en"),
+        ("The attack on Kharkiv wounded 30 people.", "The attack on Kharkiv wounded another 13 people.", "en"),
+        ("При атаке на Харьков пострадали 30 человек.", "При атаке на Харьков пострадали ещё 13 человек.", "ru"),
+        (
+            "The bridge in Genoa cost 200 million euros.",
+            "The bridge in Genoa cost 20 million euros more than planned.",
+            "en",
+        ),
+        ("Mozambique reported 25 000 cases of cholera.", "Mozambique reported 25,000 cases of cholera.", "en"),
+        ("The police in Rome arrested 12 of 20 suspects.", "The police in Rome arrested 12 suspects.", "en"),
+    ] {
+        let at = |text: &str| TextProfile::new(text, Some(language), "2024-05-21T12:00:00Z".parse().ok(), &[]);
+        let check = compare(&at(claim), &at(passage));
+        assert_ne!(check.num_ok, Some(false), "{claim} / {passage}: {check:?}");
+    }
+}
+
+#[test]
+fn what_was_left_and_what_was_come_to_are_two_figures() {
+    let check = |claim: &str, passage: &str| {
+        let at = |text: &str| TextProfile::new(text, Some("en"), Some(on(1)), &[]);
+        compare(&at(claim), &at(passage)).num_ok
+    };
+    let rose = "Unemployment in Greece rose from 9 percent to 12 percent.";
+    assert_eq!(check("Unemployment in Greece rose to 12 percent.", rose), Some(true));
+    assert_ne!(check("Unemployment in Greece rose to 9 percent.", rose), Some(true));
+    assert_eq!(check(rose, rose), Some(true));
+    assert_ne!(check("Ukraine shot down 12 missiles.", "Ukraine shot down 9 of 12 missiles."), Some(true));
+}
+
+#[test]
+fn what_had_been_counted_before_refutes_no_later_toll() {
+    let at = |text: &str, day| TextProfile::new(text, Some("en"), Some(on(day)), &[]);
+    let check = compare(
+        &at("The earthquake in Kandahar killed 2,040 people.", 11),
+        &at("The earthquake in Kandahar killed 120 people.", 7),
+    );
+    assert_eq!(check.num_ok, None);
+}
