@@ -266,12 +266,17 @@ pub(super) fn from_article(
 
 pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
     let language = source.language.clone();
+    let origin = Origin::parse(&source.origin).unwrap_or(Origin::Web);
+    // A page was stored with one line a paragraph ([`Article::text`]); what is one's own keeps its lines.
+    let between = match origin {
+        Origin::Corpus | Origin::Api | Origin::Database => "\n\n",
+        Origin::Web | Origin::Kb | Origin::FactCheck => "\n",
+    };
     let article = Article {
         title: source.title.clone(),
-        paragraphs: source.raw_text.split("\n\n").map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
+        paragraphs: source.raw_text.split(between).map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
         ..Article::default()
     };
-    let origin = Origin::parse(&source.origin).unwrap_or(Origin::Web);
     let pieces = match origin {
         Origin::Corpus | Origin::Api | Origin::Database => own_passages(&article),
         Origin::Web | Origin::Kb | Origin::FactCheck => passages(&article),

@@ -116,7 +116,7 @@ static BOT_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static NOT_FOUND_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)(?:^|[^\d/])404(?:[^\d/]|$)|^\W*(?:error 404|page (?:not found|no longer available|does ?n.t exist)|not found|nothing found|",
+        r"(?i)^\W*404\s*(?:$|[\]|:–—.!()-]|error|not |page|страниц|сторінк|ошибк|помилк|nicht|introuvable)|(?:error|http|ошибка|помилка|fehler|erreur|код|code)\W{0,3}404(?:[^\d/]|$)|[\[|:–—(-]\s*404\W*$|404 \(|^\W*(?:error 404|page (?:not found|no longer available|does ?n.t exist)|not found|nothing found|",
         r"(?:the |this )?(?:page|article|content|story) (?:you|could|can|was|is|has) .{0,40}(?:not|n't|no longer|removed|unavailable)|content not found|oops)|",
         r"(?:страница|статья|запись|материал) (?:не найден[ао]?|удал[её]н[ао]?|не существует)|(?:сторінк[уа]|статт[яю]) не (?:знайдено|існує)|нет такой страницы|",
         r"seite (?:wurde )?nicht gefunden|page (?:introuvable|non trouvée)|página no (?:encontrada|existe)|página não encontrada|pagina (?:non trovata|niet gevonden)|nie znaleziono strony|strona nie (?:istnieje|została znaleziona)|stránka (?:nebyla nalezena|neexistuje)|sidan (?:kunde inte hittas|hittades inte)|contenido no (?:encontrado|disponible)|artikel nicht (?:gefunden|mehr verfügbar)|cet article n'(?:existe|est) plus|матеріал (?:не знайдено|видалено)|новост[ьи] не найден[аы]"

@@ -33,7 +33,7 @@ pub(super) struct Metadata {
 /// Puts together what the walk and the JSON-LD nodes say.
 pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Metadata {
     let canonical = canonical(page, url);
-    let article = article_node(nodes, url, canonical.as_ref());
+    let article = article_node(page, nodes, url, canonical.as_ref());
     let of_article = |key: &str| article.and_then(|node| string(node, key));
     let site_name = page
         .meta(&["og:site_name", "application-name", "al:android:app_name"])
@@ -87,8 +87,24 @@ fn is_article(node: &Map<String, Value>) -> bool {
         .any(|name| name.ends_with("Article") || name.ends_with("Posting") || ARTICLE_TYPES.contains(name))
 }
 
-/// The node that describes this page's article: the one that names this address, else the one that says most.
+/// Letters of a headline by which it is known again.
+const HEADLINE_LETTERS: usize = 24;
+
+/// Whether a node's headline stands in the title or a heading of the page. One without a headline may be of any page.
+fn is_titled_here(page: &Page, node: &Map<String, Value>) -> bool {
+    let letters =
+        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    let Some(headline) = string(node, "headline").or_else(|| string(node, "name")) else { return true };
+    let known: String = letters(&headline).chars().take(HEADLINE_LETTERS).collect();
+    let stated = ["og:title", "twitter:title"].into_iter().filter_map(|tag| page.meta(&[tag]));
+    let mut titles = stated.chain(page.title.as_deref()).chain(page.headings.iter().map(String::as_str));
+    titles.any(|title| letters(title).contains(&known))
+}
+
+/// The node that describes this page's article: the one that names this address, else the one that says most. One that names
+/// another address, and whose headline the page does not show, is a teaser's.
 fn article_node<'a>(
+    page: &Page,
     nodes: &'a [Map<String, Value>],
     url: &Url,
     canonical: Option<&Url>,
@@ -113,8 +129,16 @@ fn article_node<'a>(
             .count();
         usize::from(named) * 8 + usize::from(strong) * 4 + said
     };
+    let is_teaser = |node: &Map<String, Value>| {
+        let stated = || ["url", "mainEntityOfPage"].iter().filter_map(|key| node.get(*key)).flat_map(addresses);
+        let is_page =
+            |address: &str| url.join(address).is_ok_and(|stated| stated.path().trim_end_matches('/').len() > 1);
+        stated().any(|address| is_page(&address))
+            && !stated().any(|address| here(&address))
+            && !is_titled_here(page, node)
+    };
     // The first of equals: page order puts the page's own article before its teasers.
-    nodes.iter().filter(|node| is_article(node)).rev().max_by_key(|node| weight(node))
+    nodes.iter().filter(|node| is_article(node) && !is_teaser(node)).rev().max_by_key(|node| weight(node))
 }
 
 fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {

@@ -92,20 +92,23 @@ pub(super) fn read(
     url: &Url,
 ) -> Publication {
     let of_node = |node: &Map<String, Value>, key: &str| string(node, key).and_then(|text| dates::parse_dated(&text));
-    let in_nodes = |key: &str| {
-        article.and_then(|node| of_node(node, key)).or_else(|| {
-            let pages = nodes
-                .iter()
-                .filter(|node| types(node).iter().any(|name| matches!(*name, "WebPage" | "VideoObject" | "ItemPage")));
-            pages.into_iter().find_map(|node| of_node(node, key))
-        })
+    let in_article = |key: &str| article.and_then(|node| of_node(node, key));
+    // A template's, or a video's in the text: said of the article by nothing but standing on its page.
+    let in_pages = |key: &str| {
+        let is_page = |node: &&Map<String, Value>| {
+            types(node).iter().any(|name| matches!(*name, "WebPage" | "VideoObject" | "ItemPage"))
+        };
+        nodes.iter().filter(is_page).find_map(|node| of_node(node, key))
     };
+    let in_nodes = |key: &str| in_article(key).or_else(|| in_pages(key));
     let in_tags = |tags: &[&str]| tags.iter().find_map(|tag| page.meta(&[tag]).and_then(dates::parse_dated));
     let marked = |kind: DateKind| first(page.dates.iter().filter(|mark| mark.kind == kind && !mark.of_another));
     let modified = in_nodes("dateModified").or_else(|| in_tags(&MODIFIED_TAGS)).or_else(|| marked(DateKind::Modified));
-    let stated = in_nodes("datePublished")
-        .or_else(|| in_nodes("uploadDate"))
+    let stated = in_article("datePublished")
+        .or_else(|| in_article("uploadDate"))
         .or_else(|| in_tags(&PUBLISHED_TAGS))
+        .or_else(|| in_pages("datePublished"))
+        .or_else(|| in_pages("uploadDate"))
         .or_else(|| marked(DateKind::Published))
         .or_else(|| in_nodes("dateCreated"));
     // What is told to come after the last change is what the page is about: a concert, a deadline.

@@ -72,13 +72,18 @@ const FRAMES: &[&str] = &[
     r"(?m:^\s*(?i:by|por|par|von|автор\s*:|com informações d[aeo])\s+(?i:the |a |o )?N\s*$)",
     // "according to Reuters", "Reuters reported", "as Reuters reports".
     r"(?i:according to|citing|cited by|reported by|source\s*:|via|with reference to)\s+(?i:the )?(?i:news agency |agency )?N\b",
-    r"N\b(?i: news agency)?(?i:,? (?:reports|reported|said|has learned|writes))\b",
+    r"N\b(?i: news)?(?i: agency)?(?i:,? (?:has |had )?(?:reports|reported|said|learned|writes|quotes|quoted))\b",
+    // "a witness told Reuters", "in an interview with AFP", "Reuters contributed to this report", "© The Associated Press".
+    r"(?i:told|telling|interview (?:with|to)|statement to|spoke to|speaking to|with input from|©(?: \d{4})?)\s+(?i:the )?(?i:news agency )?N\b",
+    r"N\b(?i: news)?(?i: agency)?(?i:,? contributed to this)",
     // "по данным ТАСС", "сообщает РИА Новости", "ТАСС сообщает", "со ссылкой на …", "передаёт …".
     r"(?i:по (?:данным|сообщению|информации)|согласно (?:данным|сообщению|информации)|со ссылкой на|сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|источник\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:информ)?агентств\p{L}+ )?[«]?N",
-    r"[«]?N[»]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пишет)",
+    r"[«]?N[»]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|рассказал[аио]?|узнал[аио]?|выяснил[аио]?)",
+    r"(?i:рассказал[аи]?|сказал[аи]?|заявил[аи]?|отмеча\p{L}+|уточня\p{L}+|пишут|переда[её]т корреспондент)\s+(?i:агентств\p{L}+ )?[«\x22]?N",
     // Ukrainian.
     r"(?i:за (?:даними|повідомленням|інформацією)|згідно з (?:даними|повідомленням)|з посиланням на|повідомля[єю]\p{L}*|повідоми(?:в|ла|ло|ли)|переда[єю]\p{L}*|пише|джерело\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:інформ)?аген[тц]\p{L}+ )?[«]?N",
-    r"[«]?N[»]?\s+(?i:повідомля[єю]|повідоми(?:в|ла|ло|ли)|переда[єю]|пише)",
+    r"[«]?N[»]?\s+(?i:повідомля[єю]|повідоми(?:в|ла|ло|ли)|переда[єю]|пише|розпові\p{L}+|дізна\p{L}+)",
+    r"(?i:розпові\p{L}+|сказа\p{L}+|заяви\p{L}+|зазнача\p{L}+|інформу\p{L}+|переда[єю] кореспондент)\s+(?i:агентств\p{L}+ )?[«\x22]?N",
     // Portuguese, Spanish, French, German.
     r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d['’]après|laut|nach angaben (?:von|der)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |l'|der |die )?(?i:agência |agencia |agence |nachrichtenagentur )?N\b",
 ];
@@ -143,7 +148,8 @@ fn first_stated(part: &str) -> Option<&'static str> {
     named
         .iter()
         .filter_map(|index| {
-            let start = STATED.get(index)?.as_ref()?.find(part)?.start();
+            let mut stated = STATED.get(index)?.as_ref()?.find_iter(part);
+            let start = stated.find(|found| !is_in_passing(part, found.start()))?.start();
             Some((start, index))
         })
         .min()
@@ -151,10 +157,35 @@ fn first_stated(part: &str) -> Option<&'static str> {
         .map(|wire| wire.key)
 }
 
+/// What another story of theirs said: "once told Reuters", "unlike what the BBC reported last week", "Reuters reported in 2016".
+static IN_PASSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:once|unlike|contrary to|previously|earlier (?:this|in)|last (?:week|month|year|summer|winter|spring|autumn|fall)|in (?:19|20)\d\d|years? ago|months? ago|прежде|в прошлом (?:году|месяце)|на прошлой неделе|в отличие от|вопреки|лет назад|торік|минулого (?:року|місяця|тижня)|на відміну від|всупереч|років тому)\b",
+    )
+    .ok()
+});
+
+/// Whether the sentence around a place of a text tells of an earlier report.
+pub(super) fn is_in_passing(text: &str, at: usize) -> bool {
+    let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
+    let ends = [". ", "! ", "? ", "\n"];
+    let from = ends.iter().filter_map(|end| before.rfind(end)).max().map_or(0, |end| end + 1);
+    let to = ends.iter().filter_map(|end| behind.find(end)).min().unwrap_or(behind.len());
+    let sentence = format!("{}{}", before.get(from..).unwrap_or_default(), behind.get(..to).unwrap_or_default());
+    IN_PASSING.as_ref().is_some_and(|passing| passing.is_match(&sentence))
+}
+
 /// Sites of one owner under several domains: public facts from the owners' own imprints. Agencies are in [`WIRES`].
 const OWNERS: &[(&str, &[&str])] = &[
     ("bbc", &["bbc.com", "bbc.co.uk"]),
-    ("rossiya-segodnya", &["ria.ru", "sputniknews.com", "sputnikglobe.com", "inosmi.ru", "rsport.ru", "1prime.ru"]),
+    ("rambler", &["lenta.ru", "gazeta.ru", "rambler.ru", "championat.com"]),
+    ("vgtrk", &["vesti.ru", "smotrim.ru", "vesti.fm"]),
+    ("national-media-group", &["iz.ru", "ren.tv", "5-tv.ru", "78.ru"]),
+    ("1plus1", &["tsn.ua", "unian.net", "unian.ua", "unian.info", "1plus1.ua"]),
+    (
+        "rossiya-segodnya",
+        &["ria.ru", "ukraina.ru", "sputniknews.com", "sputnikglobe.com", "inosmi.ru", "rsport.ru", "1prime.ru"],
+    ),
     ("rt", &["rt.com", "russian.rt.com", "ruptly.tv"]),
     ("rfe-rl", &["rferl.org", "svoboda.org", "radiosvoboda.org", "currenttime.tv", "krymr.com", "azattyq.org"]),
     (
@@ -274,6 +305,13 @@ mod tests {
             ("PTI said that its leader was in prison.", None),
             ("According to PTI, the vote was rigged.", None),
             ("Photo: AFP", None),
+            ("The boat sank, a witness told Reuters by telephone.", Some("reuters")),
+            ("The boat sank. The Associated Press contributed to this report.", Some("ap")),
+            ("The boat sank, the minister said in an interview with AFP.", Some("afp")),
+            ("Лодка затонула, рассказал ТАСС капитан.", Some("tass")),
+            ("Човен затонув, розповів Укрінформу капітан.", Some("ukrinform")),
+            ("Its captain once told Reuters in 2016 that he loved storms.", None),
+            ("Unlike what Reuters reported last week, the talks go on.", None),
             ("The map shows it.", None),
             ("", None),
         ];

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexSet};
 
-use super::origin::{ends, owner_of_domain, publisher_key, wire_of_site};
+use super::origin::{ends, is_in_passing, owner_of_domain, publisher_key, wire_of_site};
 use crate::language::dates::names as calendar;
 use crate::language::{is_cyrillic, stopwords};
 
@@ -341,6 +341,9 @@ fn is_of_a_name(word: &str) -> bool {
 fn names<'a>(pattern: &'a Regex, part: &'a str) -> impl Iterator<Item = Found<'a>> {
     pattern.captures_iter(part).filter_map(|captured| {
         let name = captured.iter().skip(1).flatten().next()?;
+        if is_in_passing(part, name.start()) {
+            return None;
+        }
         Some(Found { name: name.as_str(), place: name.range(), frame: captured.get(0)?.range() })
     })
 }
