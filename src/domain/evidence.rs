@@ -68,7 +68,12 @@ impl JudgedPassage {
         }
     }
 
-    /// Social posts are context: they never count as agreement.
+    /// Social posts and satire are context: they never count as agreement.
+    pub fn is_context(&self) -> bool {
+        matches!(self.source_type, SourceType::Social | SourceType::Satire)
+    }
+
+    /// A post.
     pub fn is_social(&self) -> bool {
         self.source_type == SourceType::Social
     }

@@ -139,6 +139,7 @@ words! {
         Academic => "academic",
         Reference => "reference",
         Social => "social",
+        Satire => "satire",
         Blog => "blog",
         LinkFarm => "link_farm",
         Unknown => "unknown",

@@ -52,7 +52,9 @@ fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64) -> 
     let mut of_side: Vec<(usize, &JudgedPassage)> = passages
         .iter()
         .enumerate()
-        .filter(|(_, passage)| passage.relevance >= relevance_floor && !passage.is_social() && passage.stance() == side)
+        .filter(|(_, passage)| {
+            passage.relevance >= relevance_floor && !passage.is_context() && passage.stance() == side
+        })
         .collect();
     let step = |passage: &JudgedPassage| {
         let strength = if side == Stance::Contradicts { passage.contradict } else { passage.entail };
@@ -111,7 +113,7 @@ mod tests {
             let heard = |index: &usize| (passages[*index].stance().as_str(), &passages[*index].independent_group);
             let groups: BTreeSet<_> = cited.iter().map(heard).collect();
             prop_assert_eq!(groups.len(), cited.len());
-            prop_assert!(cited.iter().all(|index| passages[*index].relevance >= 0.3 && !passages[*index].is_social()));
+            prop_assert!(cited.iter().all(|index| passages[*index].relevance >= 0.3 && !passages[*index].is_context()));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::scoring::{FeatureWeights, ScoreCurve, Scoring};
 /// best rank first. Ties are broken by content, so that the order they arrive in changes nothing.
 pub fn deciding(passages: &[JudgedPassage], relevance_floor: f64) -> Vec<&JudgedPassage> {
     let mut chosen: Vec<&JudgedPassage> =
-        passages.iter().filter(|passage| passage.relevance >= relevance_floor && !passage.is_social()).collect();
+        passages.iter().filter(|passage| passage.relevance >= relevance_floor && !passage.is_context()).collect();
     chosen.sort_by(|a, b| by_rank(a, b));
     chosen
 }

@@ -22,6 +22,7 @@ pub mod features;
 pub mod independence;
 pub mod justification;
 pub mod numbers;
+pub mod out_of_context;
 pub mod profile;
 pub mod quality;
 pub mod ratings;

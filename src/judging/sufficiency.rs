@@ -118,7 +118,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     let limits = &wanted.limits;
     let on_topic: Vec<&KnownPassage<'_>> = known
         .iter()
-        .filter(|passage| passage.judged.relevance >= wanted.relevance_floor && !passage.judged.is_social())
+        .filter(|passage| passage.judged.relevance >= wanted.relevance_floor && !passage.judged.is_context())
         .collect();
     if on_topic.is_empty() {
         return Sufficiency::Lacking(Lack::Nothing);

@@ -302,7 +302,8 @@ fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
             note(tier.as_str(), found.tier == *tier);
         }
         note("decisive", found.decisive);
-        let of = |stance| passages.iter().filter(move |p| p.relevance >= 0.3 && !p.is_social() && p.stance() == stance);
+        let of =
+            |stance| passages.iter().filter(move |p| p.relevance >= 0.3 && !p.is_context() && p.stance() == stance);
         note("both sides", of(Stance::Supports).next().is_some() && of(Stance::Contradicts).next().is_some());
         let groups = |stance| of(stance).map(|p| &p.independent_group).collect::<std::collections::BTreeSet<_>>().len();
         note("copies that support", of(Stance::Supports).count() > groups(Stance::Supports).max(1));
@@ -331,7 +332,7 @@ proptest! {
         let found = assess(&context, &passages, &reviews);
         if found.verdict.needs_evidence() {
             let matched = reviews.iter().any(|r| matches!(r.relation, Relation::Same | Relation::Opposite));
-            let of_stance = |stance| passages.iter().any(|p| p.relevance >= 0.3 && !p.is_social() && p.stance() == stance);
+            let of_stance = |stance| passages.iter().any(|p| p.relevance >= 0.3 && !p.is_context() && p.stance() == stance);
             let behind = match found.verdict {
                 Verdict::Contested => of_stance(Stance::Supports) || of_stance(Stance::Contradicts),
                 verdict => of_stance(side(verdict)),

@@ -15,6 +15,7 @@ use crate::inference::Pair;
 use crate::inference::rules::RULES;
 use crate::judging::agreement::agreement;
 use crate::judging::numbers::{self, NumberCheck};
+use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
 use crate::judging::stance::sentence_coverage;
@@ -215,7 +216,7 @@ fn figures(
         },
         provider: entry.read.provider.to_owned(),
         rank,
-        out_of_context: false,
+        out_of_context: is_of_an_older_time(&claim.profile, page.published_at),
     }
 }
 

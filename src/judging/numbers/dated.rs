@@ -1,5 +1,6 @@
 //! The dates of a claim against those of a passage, where both date the same event.
 
+use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::judging::stance;
 use crate::language::tokens;
@@ -25,6 +26,8 @@ pub(super) fn date<'a>(
     subject: &Subject<'_>,
 ) -> Option<Found<'a>> {
     let mut differing = None;
+    // "On Monday" of a page from years before is no other day of this event: the event is another one.
+    let is_old = is_of_an_older_time(claim, passage.reference);
     let event = if claim.dates.len() == 1 { event(ours, claim) } else { None };
     for sentence in &passage.sentences {
         let inside: Vec<&Dated<'a>> = theirs.iter().filter(|date| date.is_in(sentence)).collect();
@@ -37,6 +40,7 @@ pub(super) fn date<'a>(
         if let Some(event) = &event
             && let Some(date) = date_of(event, &inside, sentence, passage)
             && ours.period.borne_out_by(&date.period) == Some(false)
+            && !is_old
             && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
             differing = differing.or(Some(Found::Differs(date.mention.text.as_str())));

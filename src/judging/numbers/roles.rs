@@ -15,6 +15,9 @@ pub(super) enum Role {
     Added,
 }
 
+/// Words of what came on top, right before a figure.
+const ADDED: &[&str] = &["another", "additional", "extra", "further", "ещё", "еще", "ще", "дополнительно", "додатково"];
+
 pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let before = text.text.get(..figure.start).unwrap_or_default().to_lowercase();
     let end = figure.start + figure.text.len();
@@ -44,8 +47,6 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     if part_before {
         return Role::Whole;
     }
-    const ADDED: &[&str] =
-        &["another", "additional", "extra", "further", "ещё", "еще", "ще", "дополнительно", "додатково"];
     let is_added = ADDED.contains(&last)
         || (matches!(last, "an" | "of" | "about" | "at" | "около" | "близько") && ADDED.contains(&earlier))
         || matches!(first, "more" | "additional")
