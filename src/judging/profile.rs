@@ -13,6 +13,8 @@ use crate::language::{negation, sentences, tokens};
 pub struct TextProfile {
     /// The text as it stands.
     pub text: String,
+    /// The text without "yesterday" and "on Monday", where it has such days.
+    pub undated: Option<String>,
     /// ISO 639-1, where known.
     pub language: Option<String>,
     /// Unit-length embedding; empty until the embedder has run.
@@ -251,6 +253,11 @@ fn clauses(sentence: &str) -> Vec<&str> {
 }
 
 impl TextProfile {
+    /// What a model is asked about a claim: without days that only the day of the text tells, which are compared by rule.
+    pub fn without_days(&self) -> &str {
+        self.undated.as_deref().unwrap_or(&self.text)
+    }
+
     /// Analyses a text. `reference` is the date relative dates are counted from; `hints` are names upstream found.
     pub fn new(text: &str, language: Option<&str>, reference: Option<DateTime<Utc>>, hints: &[EntityHint]) -> Self {
         let mut words: Vec<Word> = Vec::new();
@@ -272,6 +279,7 @@ impl TextProfile {
             let held = entities.iter().enumerate().filter(|(_, name)| own.contains(&name.text));
             sentence.names = held.map(|(position, _)| position).collect();
         }
+        let dates = dates::dates(text, reference);
         let name_stems = entities.iter().map(|name| name_stems(&name.text, &profiles, language)).collect();
         Self {
             text: text.to_owned(),
@@ -283,7 +291,8 @@ impl TextProfile {
             entities,
             name_stems,
             quantities: numbers::quantities(text, language),
-            dates: dates::dates(text, reference),
+            undated: dates::without_days(text, &dates),
+            dates,
             negations: negation::negations(text, language),
             sentences: profiles,
         }

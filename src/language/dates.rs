@@ -10,6 +10,7 @@ pub(crate) mod names;
 mod relative;
 mod spans;
 mod told;
+mod undated;
 mod written;
 
 use std::ops::Range;
@@ -20,6 +21,7 @@ use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
 pub(crate) use eras::{Mark, mark};
 pub(crate) use told::{follows_circa, is_circa};
+pub use undated::without_days;
 pub use written::{with_written, without_written, written_on};
 
 /// A date or a period that a text states.
