@@ -30,7 +30,7 @@ const SIDES: &[(Side, &str)] = &[
 ];
 
 /// Words that may stand between such a word and the date.
-const BETWEEN: &[&str] = &["the", "year", "end", "of"];
+const BETWEEN: &[&str] = &["the", "year", "end", "of", "on", "midnight", "конца", "кінця"];
 
 /// A stated time: the days it leaves open, `None` where there is no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

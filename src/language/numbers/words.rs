@@ -87,6 +87,22 @@ pub(super) fn cardinal(word: &str) -> Option<f64> {
 
 /// Beginnings of verbs after which "до" names what was come to, not a limit.
 const CHANGES: &[&str] = &[
+    "подорож",
+    "подешев",
+    "дешев",
+    "рухнул",
+    "обвал",
+    "укреп",
+    "ослаб",
+    "опуст",
+    "усили",
+    "посил",
+    "зміцн",
+    "послаб",
+    "опуск",
+    "приговор",
+    "засуд",
+    "осуд",
     "вырос",
     "возрос",
     "увелич",
