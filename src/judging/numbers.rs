@@ -225,12 +225,12 @@ fn may_disagree(
         (_, true) => DISAGREE_UNNAMED,
         _ => DISAGREE_UNIT,
     };
-    stance::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(claim, passage, sentence)
+    stance::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
 }
 
 /// Whether a passage's sentence tells of another time than the claim, by its dates: a figure of another year is another figure,
 /// and so is that of a month beside a year's, and one of long before where the claim speaks of now.
-fn is_of_another_time(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+fn is_of_another_time(ours: &Quantity, claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let mut dates = passage.dates.iter().filter(|date| within(passage, sentence, &date.text)).peekable();
     if dates.peek().is_none() {
         return false;
@@ -240,8 +240,10 @@ fn is_of_another_time(claim: &TextProfile, passage: &TextProfile, sentence: &Sen
         let latest = passage.reference.map_or(now, |published| published.date_naive().max(now));
         return dates.all(|date| now.signed_duration_since(date.end) > LONG_BEFORE || date.start > latest);
     }
+    // A year's profit is not its quarter's; but the ship that sank in April sank on the 15th.
+    let adds = matches!(ours.unit, Unit::Percent | Unit::Currency(_));
     !dates.any(|theirs| {
-        claim.dates.iter().any(|ours| dates_meet(ours, theirs) && length_class(ours) == length_class(theirs))
+        claim.dates.iter().any(|ours| dates_meet(ours, theirs) && (!adds || length_class(ours) == length_class(theirs)))
     })
 }
 

@@ -20,6 +20,8 @@ use regex::Regex;
 
 pub use clean::clean;
 
+use super::entities::{Entity, EntityKind, entities};
+use super::names::same_key;
 use super::sentences::sentences;
 use super::tokens;
 use crate::domain::ClaimKind;
@@ -74,9 +76,13 @@ struct Candidate {
 /// statement of its own where no sentence says the same. A text of one sentence always gives one statement, unless it asks
 /// or greets.
 pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: usize) -> Vec<Statement> {
+    // Of a list every point is a story of its own.
+    let listed = is_list(text);
     let text = clean(text);
+    // Agencies end it with a stop: "МОСКВА, 18 ноя — РИА Новости."
+    let text = scraps::without_dateline(&text);
     let title = title.map(clean).filter(|title| !title.is_empty());
-    let all = sentences(&text);
+    let all = sentences(text);
     let alone = all.len() == 1;
     let title = title.map(|title| one_line(&title));
     let mut before = Before { title: title.as_deref(), sentences: Vec::new() };
@@ -86,11 +92,18 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
         let bare = scraps::without_dateline(&sentence);
         let found_here = candidate(bare, &before, language, alone);
         // What a pronoun stands for is known to the sentences behind it as well.
-        let told = found_here.as_ref().map_or(bare, |candidate| candidate.statement.own()).to_owned();
+        // Behind "X is being shared as Y", "it" is X.
+        let framed = frames::unframed(bare).is_some();
+        let told =
+            found_here.as_ref().filter(|_| !framed).map_or(bare, |candidate| candidate.statement.own()).to_owned();
         if let Some(candidate) = found_here {
             insert(&mut found, candidate, false);
         }
-        before.sentences.push(told);
+        if listed {
+            before.sentences.clear();
+        } else {
+            before.sentences.push(told);
+        }
     }
     let alone = found.is_empty();
     if let Some(candidate) = title.as_deref().and_then(|title| candidate(title, &Before::default(), language, alone)) {
@@ -126,19 +139,24 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let weighed = if judged.kind == ClaimKind::Mixed { Some(text.clone()) } else { None };
     let text = judged.factual_part.unwrap_or(text);
     let stems: HashSet<String> = tokens::content_stems(&text, language).into_iter().collect();
+    let cut = leaning::is_cut_quotation(&text);
+    let find_lead = || leaning::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
+    // "He died in custody on Friday" says something behind the sentence that says who.
+    let told = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
+    let told = told.filter(|lead| people(lead, language) <= 1);
+    let kind = if told.is_some() { ClaimKind::Factual } else { judged.kind };
     // A heading or a scrap among sentences claims nothing.
-    if !alone && (stems.len() < 2 || (judged.kind == ClaimKind::Ambiguous && stems.len() < 3)) {
+    if !alone && (stems.len() < 2 || (kind == ClaimKind::Ambiguous && stems.len() < 3)) {
         return None;
     }
-    let checkable = matches!(judged.kind, ClaimKind::Factual | ClaimKind::Mixed);
-    if !alone && checkable && scraps::is_scrap(&text) {
+    let checkable = matches!(kind, ClaimKind::Factual | ClaimKind::Mixed);
+    if !alone && checkable && (scraps::is_scrap(&text) || cut && is_nobodys(&text, language)) {
         return None;
     }
-    let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), judged.kind, language);
-    let leaning = checkable && !leaning::is_cut_quotation(&text);
-    let lead = if leaning { leaning::lead(&text, before.title, &before.sentences, language) } else { None };
+    let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), kind, language);
+    let lead = if checkable { told.or_else(find_lead) } else { None };
     let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
-    let statement = Statement { text, lead, kind: judged.kind, check_worthiness, original: sentence.to_owned() };
+    let statement = Statement { text, lead, kind, check_worthiness, original: sentence.to_owned() };
     Some(Candidate { statement, stems })
 }
 
@@ -147,6 +165,27 @@ impl Before<'_> {
     fn with_title(&self) -> Vec<String> {
         self.title.iter().map(|title| (*title).to_owned()).chain(self.sentences.iter().cloned()).collect()
     }
+}
+
+/// People named: of two nobody can tell which one "he" is.
+fn people(sentence: &str, language: Option<&str>) -> usize {
+    entities(sentence, language, &[]).iter().filter(|name| name.kind == EntityKind::Person).count()
+}
+
+/// Half of a quotation that names nobody.
+fn is_nobodys(sentence: &str, language: Option<&str>) -> bool {
+    entities(sentence, language, &[]).is_empty()
+}
+
+/// Lines that begin with a bullet from which a text is a list.
+const FEWEST_POINTS: usize = 3;
+
+fn is_list(text: &str) -> bool {
+    let is_point = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with(['•', '▪', '◦', '·', '*', '—', '–', '✔', '►', '‣']) || line.starts_with("- ")
+    };
+    text.lines().filter(is_point).count() >= FEWEST_POINTS
 }
 
 fn is_question(sentence: &str) -> bool {
@@ -182,12 +221,20 @@ fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
     };
     // Two statements with different figures are two, however alike their words; and so are a denial and what it denies.
     let denials = |statement: &Statement| super::negation::negations(statement.own(), None) % 2;
+    // "Russia accused Ukraine" is no "Ukraine accused Russia".
+    let names = entities(candidate.statement.own(), None, &[]);
+    let in_order = |present: &Statement| {
+        let others = entities(present.own(), None, &[]);
+        let places = names.iter().filter_map(|name| place(&others, name));
+        places.is_sorted()
+    };
     let twin = found.iter_mut().find(|present| {
         let small = present.stems.len().min(candidate.stems.len()) >= 3 || present.stems == candidate.stems;
         small
             && share(&present.stems, &candidate.stems) >= if first { 0.6 } else { SAME }
             && (first || numbers(&present.stems) == numbers(&candidate.stems))
             && denials(&present.statement) == denials(&candidate.statement)
+            && (first || in_order(&present.statement))
     });
     match twin {
         Some(present) if !first && candidate.stems.len() > present.stems.len() => *present = candidate,
@@ -195,6 +242,11 @@ fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
         None if first => found.insert(0, candidate),
         None => found.push(candidate),
     }
+}
+
+/// Where a name stands among others.
+fn place(names: &[Entity], name: &Entity) -> Option<usize> {
+    names.iter().position(|other| same_key(&other.key, &name.key))
 }
 
 /// At most `max`, the most check-worthy, in the order of the text.

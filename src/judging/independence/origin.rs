@@ -1,5 +1,6 @@
 //! Where a story says it comes from, and who owns the site it stands on.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
@@ -73,8 +74,8 @@ const FRAMES: &[&str] = &[
     // "according to Reuters", "Reuters reported", "as Reuters reports".
     r"(?i:according to|citing|cited by|reported by|source\s*:|via|with reference to)\s+(?i:the )?(?i:news agency |agency )?N\b",
     r"N\b(?i: news)?(?i: agency)?(?i:,? (?:has |had )?(?:reports|reported|said|learned|writes|quotes|quoted))\b",
-    // "a witness told Reuters", "in an interview with AFP", "Reuters contributed to this report", "© The Associated Press".
-    r"(?i:told|telling|interview (?:with|to)|statement to|spoke to|speaking to|with input from|©(?: \d{4})?)\s+(?i:the )?(?i:news agency )?N\b",
+    // "a witness told Reuters", "in an interview with AFP", "Reuters contributed to this report".
+    r"(?i:told|telling|interview (?:with|to)|statement to|with input from)\s+(?i:the )?(?i:news agency )?N\b",
     r"N\b(?i: news)?(?i: agency)?(?i:,? contributed to this)",
     // "по данным ТАСС", "сообщает РИА Новости", "ТАСС сообщает", "со ссылкой на …", "передаёт …".
     r"(?i:по (?:данным|сообщению|информации)|согласно (?:данным|сообщению|информации)|со ссылкой на|сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|источник\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:информ)?агентств\p{L}+ )?[«]?N",
@@ -149,7 +150,7 @@ fn first_stated(part: &str) -> Option<&'static str> {
         .iter()
         .filter_map(|index| {
             let mut stated = STATED.get(index)?.as_ref()?.find_iter(part);
-            let start = stated.find(|found| !is_in_passing(part, found.start()))?.start();
+            let start = stated.find(|found| !is_in_passing(part, &found.range()))?.start();
             Some((start, index))
         })
         .min()
@@ -157,22 +158,23 @@ fn first_stated(part: &str) -> Option<&'static str> {
         .map(|wire| wire.key)
 }
 
-/// What another story of theirs said: "once told Reuters", "unlike what the BBC reported last week", "Reuters reported in 2016".
-static IN_PASSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// What stands before the name where another story of theirs is meant: "once told Reuters", "unlike what the BBC reported".
+static UNLIKE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:once (?:told )?|unlike (?:what )?|contrary to (?:what )?|в отличие от |вопреки |на відміну від |всупереч )(?:\p{L}+ ){0,2}$").ok()
+});
+/// And behind it: "reported last week", "told Reuters in 2016".
+static BACK_THEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:once|unlike|contrary to|previously|earlier (?:this|in)|last (?:week|month|year|summer|winter|spring|autumn|fall)|in (?:19|20)\d\d|years? ago|months? ago|прежде|в прошлом (?:году|месяце)|на прошлой неделе|в отличие от|вопреки|лет назад|торік|минулого (?:року|місяця|тижня)|на відміну від|всупереч|років тому)\b",
+        r"(?i)^(?:[\p{L}’']+ ){0,2}(?:last (?:week|month|year|summer|winter)|in (?:19|20)\d\d|(?:\p{L}+ )?(?:years?|months?) ago|в прошлом (?:году|месяце)|на прошлой неделе|лет назад|торік|минулого (?:року|місяця|тижня)|років тому)",
     )
     .ok()
 });
 
-/// Whether the sentence around a place of a text tells of an earlier report.
-pub(super) fn is_in_passing(text: &str, at: usize) -> bool {
-    let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
-    let ends = [". ", "! ", "? ", "\n"];
-    let from = ends.iter().filter_map(|end| before.rfind(end)).max().map_or(0, |end| end + 1);
-    let to = ends.iter().filter_map(|end| behind.find(end)).min().unwrap_or(behind.len());
-    let sentence = format!("{}{}", before.get(from..).unwrap_or_default(), behind.get(..to).unwrap_or_default());
-    IN_PASSING.as_ref().is_some_and(|passing| passing.is_match(&sentence))
+/// Whether what is stated at a place of a text is of an earlier report.
+pub(super) fn is_in_passing(text: &str, place: &Range<usize>) -> bool {
+    let (before, behind) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
+    let is_match = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
+    is_match(&UNLIKE, before) || is_match(&BACK_THEN, behind.trim_start())
 }
 
 /// Sites of one owner under several domains: public facts from the owners' own imprints. Agencies are in [`WIRES`].
@@ -310,6 +312,8 @@ mod tests {
             ("The boat sank, the minister said in an interview with AFP.", Some("afp")),
             ("Лодка затонула, рассказал ТАСС капитан.", Some("tass")),
             ("Човен затонув, розповів Укрінформу капітан.", Some("ukrinform")),
+            ("The profit fell last year, Reuters reported.", Some("reuters")),
+            ("The mayor resigned.\n© AFP", None),
             ("Its captain once told Reuters in 2016 that he loved storms.", None),
             ("Unlike what Reuters reported last week, the talks go on.", None),
             ("The map shows it.", None),

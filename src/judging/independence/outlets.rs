@@ -341,7 +341,7 @@ fn is_of_a_name(word: &str) -> bool {
 fn names<'a>(pattern: &'a Regex, part: &'a str) -> impl Iterator<Item = Found<'a>> {
     pattern.captures_iter(part).filter_map(|captured| {
         let name = captured.iter().skip(1).flatten().next()?;
-        if is_in_passing(part, name.start()) {
+        if is_in_passing(part, &captured.get(0)?.range()) {
             return None;
         }
         Some(Found { name: name.as_str(), place: name.range(), frame: captured.get(0)?.range() })

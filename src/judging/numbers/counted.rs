@@ -49,7 +49,7 @@ pub(super) fn alone_here(ours: &Quantity, theirs: &Quantity, claim: &TextProfile
                 || other.counted.is_empty()
                 || other.counted.iter().any(|word| ours.counted.contains(word))
         };
-        other.start != ours.start && other.unit == ours.unit && alike
+        other.start != ours.start && other.unit == ours.unit && alike && role(claim, other) == role(claim, ours)
     };
     !claim.quantities.iter().any(|other| rival(&other))
 }

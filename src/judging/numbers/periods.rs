@@ -55,7 +55,11 @@ enum KnownBy {
     TheDayOfTheText,
 }
 
-/// A text of midnight has one day here and another there, and "on Monday" may be the last one or the next.
+/// "8 September" in a text of the 9th is of that year; farther off it may be of another. Days.
+const SURE_OF_THE_YEAR: i64 = 90;
+
+/// A text of midnight has one day here and another there, and "on Monday" may be the last one or the next: a day apart, or a
+/// week, give or take that day.
 const SLACK_DAYS: i64 = 8;
 
 impl Period {
@@ -67,12 +71,18 @@ impl Period {
             Side::After => (date.end.succ_opt(), None),
             Side::Since => (Some(date.start), None),
         };
+        Self { from, to, side, stated: (date.start, date.end), stretch: None, known_by: KnownBy::Itself }
+    }
+
+    /// The same with how the date is known in a text of that day.
+    fn in_text_of(self, date: &DateMention, text: Option<NaiveDate>) -> Self {
+        let is_far = text.is_none_or(|text| (date.start - text).num_days().abs() > SURE_OF_THE_YEAR);
         let known_by = match date.is_relative {
-            false => KnownBy::Itself,
-            true if date.text.contains(|c: char| c.is_ascii_digit()) => KnownBy::ItsDay,
-            true => KnownBy::TheDayOfTheText,
+            true if !date.text.contains(|c: char| c.is_ascii_digit()) => KnownBy::TheDayOfTheText,
+            true if is_far => KnownBy::ItsDay,
+            _ => KnownBy::Itself,
         };
-        Self { from, to, side, stated: (date.start, date.end), stretch: None, known_by }
+        Self { known_by, ..self }
     }
 
     /// Whether two days that differ may be one, by how they are known.
@@ -87,7 +97,8 @@ impl Period {
             shift(self.stated.0).zip(shift(self.stated.1))
         };
         let apart = (self.stated.0 - other.stated.1).max(other.stated.0 - self.stated.1).num_days();
-        by(KnownBy::TheDayOfTheText) && apart <= SLACK_DAYS
+        let is_near = apart <= 1 || apart <= SLACK_DAYS && [0, 1, 6].contains(&(apart % 7));
+        by(KnownBy::TheDayOfTheText) && is_near
             || by(KnownBy::ItsDay) && [-12, 12].into_iter().filter_map(moved).any(|stated| meet(stated, other.stated))
     }
 
@@ -100,7 +111,10 @@ impl Period {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
         match (self.stretch, other.stretch) {
             // What lasted from then to then was so in between.
-            (None, Some(whole)) if self.side == Side::On => return Some(meet(self.stated, whole)),
+            // It may as well have begun or ended there, which is another thing.
+            (None, Some(whole)) if self.side == Side::On && meet(self.stated, whole) => {
+                return meet(self.stated, other.stated).then_some(true);
+            }
             (Some(whole), None) if other.side == Side::On && meet(whole, other.stated) => {
                 return meet(self.stated, other.stated).then_some(true);
             }
@@ -149,6 +163,7 @@ impl Dated<'_> {
 /// The dates of a text with the times they mean, in order.
 pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
     let mut from = 0;
+    let of = text.reference.map(|moment| moment.date_naive());
     let mut found: Vec<Dated<'_>> = Vec::new();
     for mention in &text.dates {
         let between = text.text.get(from..mention.offset).unwrap_or_default();
@@ -162,10 +177,11 @@ pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
             && earlier.mention.start <= mention.end
         {
             let whole = Some((earlier.mention.start, mention.end));
-            earlier.period = Period { stretch: whole, ..Period::new(earlier.mention, Side::On) };
+            earlier.period =
+                Period { stretch: whole, ..Period::new(earlier.mention, Side::On).in_text_of(earlier.mention, of) };
             (side, stretch) = (Side::On, whole);
         }
-        found.push(Dated { mention, period: Period { stretch, ..Period::new(mention, side) } });
+        found.push(Dated { mention, period: Period { stretch, ..Period::new(mention, side).in_text_of(mention, of) } });
     }
     found
 }

@@ -9,7 +9,9 @@ pub(super) enum Role {
     Plain,
     /// "From 9 to 12 percent", "against 48 percent a year ago": what it was before.
     Left,
-    /// "12 of 20 suspects": the 20.
+    /// "12 of 20 suspects": the 12.
+    Part,
+    /// And the 20.
     Whole,
     /// "Another 13", "20 million more": what came on top.
     Added,
@@ -17,6 +19,9 @@ pub(super) enum Role {
 
 /// Words of what came on top, right before a figure.
 const ADDED: &[&str] = &["another", "additional", "extra", "further", "ещё", "еще", "ще", "дополнительно", "додатково"];
+
+/// Between a part and its whole.
+const OF: &[&str] = &["of", "of the", "of its", "of their", "out of", "из", "з", "із"];
 
 pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let before = text.text.get(..figure.start).unwrap_or_default().to_lowercase();
@@ -41,15 +46,21 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let part_before = text.quantities.iter().any(|other| {
         let ended = other.start + other.text.len();
         let between = text.text.get(ended..figure.start).unwrap_or_default().trim().to_lowercase();
-        ended < figure.start
-            && matches!(between.as_str(), "of" | "of the" | "of its" | "of their" | "out of" | "из" | "з" | "із")
+        ended < figure.start && OF.contains(&between.as_str())
     });
     if part_before {
         return Role::Whole;
     }
+    let whole_behind = text.quantities.iter().any(|other| {
+        let between = text.text.get(end..other.start).unwrap_or_default().trim().to_lowercase();
+        other.start > end && OF.contains(&between.as_str())
+    });
+    if whole_behind {
+        return Role::Part;
+    }
     let is_added = ADDED.contains(&last)
         || (matches!(last, "an" | "of" | "about" | "at" | "около" | "близько") && ADDED.contains(&earlier))
-        || matches!(first, "more" | "additional")
+        || (matches!(first, "more" | "additional") && second != "or")
         || (matches!(
             second,
             "more"

@@ -38,6 +38,9 @@ fn a_pronoun_stays_where_its_name_is_not_sure() {
         // More than one.
         ("Joe Biden met Donald Trump.", "He won the election."),
         ("The company lost money.", "They fired workers."),
+        ("Brazil and Argentina fans clashed in Rio.", "They injured 20 officers."),
+        ("In Brazil and Argentina, farmers protested.", "They blocked 20 roads."),
+        ("Kate Middleton met Joe Biden's wife.", "They visited a school."),
         ("Зеленский встретился с Макроном.", "Они подписали договор."),
         ("Chelsea have beaten Tottenham.", "They dominated."),
     ] {

@@ -2,7 +2,8 @@
 //!
 //! Where it is not sure, a pronoun stays: a claim about the wrong person is worse than one that needs its context.
 
-use super::verbs;
+use super::{is_question, verbs};
+use crate::language::dates::names::is_calendar_word;
 use crate::language::entities::{Entity, EntityKind, entities};
 use crate::language::{cut, has_cyrillic, tokens};
 
@@ -91,7 +92,11 @@ fn antecedent(context: &[String], pronoun: &Pronoun, language: Option<&str>) -> 
     let fitting = |sentence: &String| -> Vec<Entity> {
         entities(sentence, language, &[]).into_iter().filter(|name| pronoun.kinds.contains(&name.kind)).collect()
     };
-    let near = context.iter().rev().take(NEAR).map(|sentence| (sentence, fitting(sentence)));
+    // "Партия проиграла. Она набрала 22 %": in Russian and Ukrainian a thing is "she" as well, so that no sentence may stand between.
+    let is_cyrillic = context.last().is_some_and(|last| has_cyrillic(last));
+    let most = if is_cyrillic { 1 } else { NEAR };
+    let told = context.iter().rev().filter(|sentence| !is_question(sentence));
+    let near = told.take(most).map(|sentence| (sentence, fitting(sentence)));
     let (sentence, mut names) = near.into_iter().find(|(_, names)| !names.is_empty())?;
     if names.len() > 1 {
         return None;
@@ -127,6 +132,9 @@ fn is_preposition(word: &str) -> bool {
     WORDS.split_whitespace().any(|preposition| preposition == word)
 }
 
+const TITLES: &[&str] =
+    &["President", "Presidents", "Prime Minister", "Prime Ministers", "Chancellor", "Ministers", "Leaders"];
+
 /// Those who met: "They" behind it are both.
 const MEETING: &[&str] = &[
     "and",
@@ -161,7 +169,15 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     let cyrillic = has_cyrillic(sentence);
     let and = if cyrillic { ["и", "та", "і", "й"].contains(&between) } else { between == "and" };
     let meet = !cyrillic && first.kind == EntityKind::Person && MEETING.contains(&between);
-    let head = cut(sentence, 0, start).split_whitespace().all(|word| word.starts_with(char::is_uppercase));
+    let head = start == 0 || TITLES.contains(&cut(sentence, 0, start).trim());
+    // "Brazil and Argentina fans clashed", "met Joe Biden's wife": neither of the two.
+    let behind = cut(sentence, next + second.text.len(), sentence.len());
+    let follows = verbs::words(behind).into_iter().next().unwrap_or_default();
+    let is_whole = behind.starts_with([' ', '.', ',']) || behind.is_empty();
+    let goes_on = follows.is_empty() || behind.starts_with(['.', ',']);
+    let acts = if cyrillic { verbs::is_past_cyrillic(&follows) } else { verbs::is_finite(&follows) };
+    let is_theirs =
+        is_whole && (goes_on || if and { acts } else { is_preposition(&follows) || is_calendar_word(&follows) });
     // A surname alone may be nobody's that the rules know.
     let both_people = first.kind == EntityKind::Person && (meet || and) && second.kind == EntityKind::Misc;
     let alike = both_people
@@ -170,7 +186,7 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
             && names.iter().filter(|name| name.kind == first.kind && name.kind != EntityKind::Loc).count() <= 2;
     let upright = !cyrillic || !(oblique(&first.text) || oblique(&second.text));
     let joint = if cyrillic { between } else { "and" };
-    (head && alike && upright && (and || meet)).then(|| format!("{} {joint} {}", first.text, second.text))
+    (head && alike && upright && is_theirs && (and || meet)).then(|| format!("{} {joint} {}", first.text, second.text))
 }
 
 /// Given names of women and of men by which "she" or "he" is no other. What is not here may be either.
@@ -226,10 +242,13 @@ fn gender(name: &str) -> Option<Gender> {
 /// Endings that a Russian or Ukrainian name has in other cases.
 fn oblique(name: &str) -> bool {
     let last = name.split_whitespace().last().unwrap_or_default().to_lowercase();
-    ["ого", "ому", "ым", "им", "ом", "ем", "ою", "ей", "у", "ю", "ові", "еві"]
-        .iter()
-        .any(|ending| last.ends_with(ending))
-        && !["ым", "им"].contains(&last.as_str())
+    let is_accusative =
+        name.split_whitespace().next().is_some_and(|first| first != name && first.ends_with(['у', 'ю']));
+    is_accusative
+        || ["ого", "ому", "ым", "им", "ом", "ем", "ою", "ей", "у", "ю", "ові", "еві"]
+            .iter()
+            .any(|ending| last.ends_with(ending))
+            && !["ым", "им"].contains(&last.as_str())
         || ["ова", "ева", "ина", "ына"].iter().any(|ending| last.ends_with(ending))
             && name.split_whitespace().count() > 1
             && male_genitive(name)

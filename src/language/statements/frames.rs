@@ -132,10 +132,21 @@ fn inside(sentence: &str) -> Option<String> {
     }
     let framed = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()));
     let claim = framed.or_else(|| claimed(sentence))?;
-    let claim = unquoted(claim.trim());
+    let claim = without_denial(unquoted(claim.trim()));
     let claim = without_picture(claim);
     // "… shared as a photo" leaves a noun, not a claim.
     (claim.split_whitespace().count() >= 3).then(|| capitalised(claim))
+}
+
+/// ", but this is fake", ", но это неправда": what the sentence says of the claim is no part of it.
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i),? (?:but|however|но|однако|але|проте) (?:(?:it|this|that|the claim|это|эта информация|це)(?:['’]s| is| was)? ?[^,.]{0,20}?(?:false|fake|untrue|not true|a hoax|a lie|фейк|неправда|ложь|выдумка|брехня|вигадка)|[^,.]{0,60} (?:denied|опроверг\p{L}*|отрица\p{L}+|спростув\p{L}+|запереч\p{L}+))[^.]*",
+    )
+});
+
+fn without_denial(claim: &str) -> &str {
+    DENIED.find(claim).and_then(|found| claim.get(..found.start())).unwrap_or(claim)
 }
 
 /// What a post claims without "that".

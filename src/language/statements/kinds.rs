@@ -32,6 +32,13 @@ static OUGHT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// "The worst attack since 1994", "худший результат с 2014 года": what is the best or worst of a stretch of time is counted.
+static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:best|worst|greatest|лучш|худш|наихудш|наилучш|найкращ|найгірш)(?s:.){0,90}?(?:(?-u:\b)since (?:at least )?\d|in (?:more than |over |nearly |at least )?[\w-]+ (?:years|decades|months)|(?:^|\s)(?:с|з|із) \d{4}|за (?:последн|останн|всю историю|всю історію|\d))",
+    )
+});
+
 /// Words that judge. Superlatives of size, age and number measure and are not among them.
 const JUDGING: &str = "best worst greatest awesome amazing awful terrible horrible wonderful fantastic brilliant beautiful ugly boring interesting stupid \
     disgrace shame nonsense dumb smart great good bad nice lovely pathetic disgusting disgraceful shameful evil incredible magnificent ridiculous silly funny cool \
@@ -121,7 +128,7 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
     if let Some(split) = two_clauses(sentence, language) {
         return split;
     }
-    if let Some(position) = judging_position(&all) {
+    if let Some(position) = judging_position(&all).filter(|_| !MEASURED.is_match(sentence)) {
         if let Some(factual) = without_judgement(sentence, &all, position) {
             return Judged { kind: ClaimKind::Mixed, factual_part: Some(factual) };
         }

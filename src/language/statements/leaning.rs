@@ -1,9 +1,13 @@
 //! Sentences that say nothing by themselves: "Five people died" is true somewhere every day. Such a claim is given the
 //! sentence it leans on, or any page with five dead would bear it out.
 
+use std::collections::HashSet;
+
 use super::{antecedents, is_question, kinds, scraps, verbs};
+use crate::domain::ClaimKind;
 use crate::language::entities::{EntityKind, entities};
-use crate::language::has_cyrillic;
+use crate::language::names::same_key;
+use crate::language::{has_cyrillic, tokens};
 
 /// Sentences before it among which one to lean on is looked for.
 const NEAR: usize = 5;
@@ -20,19 +24,33 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
     if !known || !leans(claim, language) {
         return None;
     }
+    let title = title.filter(|title| is_of_text(title, context, language));
     let stands = |text: &str| {
         text.chars().count() <= LONGEST_LEAD
             && !is_question(text)
             && has_cyrillic(text) == has_cyrillic(claim)
-            && names_someone(text, language)
+            && names_anyone(text, language)
             && !leans(text, language)
             && !is_cut_quotation(text)
             && !scraps::is_scrap(text)
+            && !text.contains("declined to comment")
+            && kinds::judge(text, language, true).kind == ClaimKind::Factual
     };
-    let points_back = verbs::words(claim).first().is_some_and(|first| refers(first));
-    let near = || context.iter().rev().take(NEAR).map(String::as_str);
-    let (first, then) = if points_back { (None, title) } else { (title, None) };
-    let lead = first.into_iter().chain(near()).chain(then).find(|text| stands(text))?;
+    let first = verbs::words(claim).into_iter().next().unwrap_or_default();
+    let lead = if refers(&first) {
+        // "He" farther on is somebody who is named, and not whatever stands nearest.
+        let is_person = PEOPLE.contains(&first.as_str());
+        let near = context.iter().rev().take(NEAR).map(String::as_str).enumerate();
+        let fits =
+            |(at, text): &(usize, &str)| stands(text) && (!is_person || *at == 0 || names_a_person(text, language));
+        near.chain(title.map(|title| (0, title))).find(fits).map(|(_, text)| text)?
+    } else {
+        // What names nobody goes with what was told last, or with the title, which is shorter, where that is of the same.
+        let nearest = context.iter().rev().take(NEAR).map(String::as_str).find(|text| stands(text));
+        let of_nearest =
+            |title: &&str| nearest.is_none_or(|nearest| is_of_text(title, &[nearest.to_owned()], language));
+        title.filter(|title| stands(title)).filter(of_nearest).or(nearest)?
+    };
     let bare = lead.trim_end_matches(['.', ' ', ',', ':', ';']);
     let inside = bare.trim_end_matches(['"', '”', '»', '’']);
     let is_ended = bare.ends_with(['!', '…']) || inside != bare && inside.ends_with(['.', '!', '…']);
@@ -56,7 +74,7 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
         return is_definite(sentence, &words);
     }
     let happened = words.iter().any(|word| verbs::is_finite(word) && !is_timeless(word)) || has_figure(sentence);
-    happened && !names_anyone(sentence, language)
+    happened && !has_year(sentence) && !names_anyone(sentence, language)
 }
 
 /// "Is", "can", "may": what always holds is told in them too.
@@ -68,6 +86,12 @@ fn is_timeless(word: &str) -> bool {
 
 fn has_figure(sentence: &str) -> bool {
     sentence.contains(|c: char| c.is_ascii_digit())
+}
+
+/// "Smoking killed 8 million people in 2019": what a year is told of is mostly told of the world.
+fn has_year(sentence: &str) -> bool {
+    let is_year = |word: &str| word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
+    verbs::words(sentence).iter().any(|word| is_year(word) && word.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// Words that point back, at the head of a sentence.
@@ -96,18 +120,33 @@ fn is_definite(sentence: &str, words: &[String]) -> bool {
     let verb = words.iter().skip(2).take(SUBJECT - 1).position(|word| verbs::is_finite(word));
     let end = verb.map_or(SUBJECT + 1, |at| at + 2);
     let subject = spelt.get(1..end.min(spelt.len())).unwrap_or_default();
-    !subject.iter().any(|word| {
-        let bare = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        bare.starts_with(char::is_uppercase) || bare.starts_with(|c: char| c.is_ascii_digit())
-    })
+    let bare = |word: &&str| word.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let is_dated = subject.first().is_some_and(|word| bare(word).starts_with(|c: char| c.is_ascii_digit()));
+    !is_dated && !subject.iter().any(|word| bare(word).starts_with(char::is_uppercase))
 }
 
 fn names_anyone(sentence: &str, language: Option<&str>) -> bool {
     !entities(sentence, language, &[]).is_empty()
 }
 
-fn names_someone(sentence: &str, language: Option<&str>) -> bool {
-    entities(sentence, language, &[]).iter().any(|name| name.kind != EntityKind::Misc)
+fn names_a_person(sentence: &str, language: Option<&str>) -> bool {
+    entities(sentence, language, &[]).iter().any(|name| name.kind == EntityKind::Person)
+}
+
+const PEOPLE: &[&str] = &["he", "she", "his", "her", "он", "она", "він", "вона"];
+
+/// Words of a title that says something.
+const LEAST_TITLE: usize = 4;
+
+/// Whether a title is of its text: it shares a name with it, or two words. The site's name and another story's headline do not.
+fn is_of_text(title: &str, context: &[String], language: Option<&str>) -> bool {
+    let text = context.join(" ");
+    let stems = |text: &str| tokens::content_stems(text, language).into_iter().collect::<HashSet<String>>();
+    let names = entities(&text, language, &[]);
+    let shares_a_name =
+        entities(title, language, &[]).iter().any(|name| names.iter().any(|other| same_key(&other.key, &name.key)));
+    title.split_whitespace().count() >= LEAST_TITLE
+        && (shares_a_name || stems(title).intersection(&stems(&text)).count() >= 2)
 }
 
 /// A quotation that begins or ends outside it.

@@ -251,3 +251,55 @@ fn what_cannot_be_checked_alone_comes_with_the_sentence_it_leans_on() {
     assert_eq!(texts("It rained all day long. Five people died there.")[1], "Five people died there.");
     assert_eq!(texts("Ann Lee spoke in Texas. Vaccines cause autism.")[1], "Vaccines cause autism.");
 }
+
+#[test]
+fn nobody_is_given_what_is_another_things() {
+    // "She" is the party, "he" the treaty, "it" the video.
+    for (text, wrong) in [
+        (
+            "Ангела Меркель осудила Россию. Партия ХДС проиграла выборы. Она набрала 22% голосов.",
+            "Ангела Меркель набрала",
+        ),
+        (
+            "Дмитрий Медведев раскритиковал договор. Документ подписали в Хельсинки. Он вступит в силу в 2027 году.",
+            "Дмитрий Медведев вступит",
+        ),
+        (
+            "A viral video is being shared as footage of Israeli strikes on Tehran. It was filmed in Beirut in 2020.",
+            "in 2020. It",
+        ),
+        (
+            "• Умер актёр Владимир Симонов\n• Ставка снижена до 16,5%\n• Пострадали 12 человек при взрыве газа",
+            "Симонов. ",
+        ),
+        ("Viral posts claim that Zelensky bought a villa in London, but this is fake.", "fake"),
+    ] {
+        let found = texts(text);
+        assert!(found.iter().all(|claim| !claim.contains(wrong)), "{found:#?}");
+    }
+    let filmed = texts(
+        "A viral video is being shared as footage of Israeli strikes on Tehran. It was filmed in Beirut in 2020.",
+    );
+    assert!(filmed[1].starts_with("A viral video is being shared"), "{filmed:#?}");
+    // A title of something else says nothing of it.
+    let about =
+        |title: &str| statements("A bus fell into a ravine in Peru on Sunday. Nine people died.", Some(title), None, 9);
+    let last = |title: &str| about(title).last().unwrap().text.clone();
+    assert_eq!(last("Putin lands in Delhi for talks"), "A bus fell into a ravine in Peru on Sunday. Nine people died.");
+    assert_eq!(last("Deadly bus accident in Peru ravine"), "Deadly bus accident in Peru ravine. Nine people died.");
+}
+
+#[test]
+fn what_differs_in_who_did_it_is_kept_and_what_has_a_speaker_too() {
+    assert_eq!(texts("Israel said Hezbollah violated the truce. Hezbollah said Israel violated the truce.").len(), 2);
+    assert!(texts("We can confirm that the head of Rosneft Igor Sechin left Russia. It rained.")[0].contains("Sechin"));
+    assert_eq!(one("It was the worst attack on a Jewish target in Britain since 1994.").kind, ClaimKind::Factual);
+    assert_eq!(
+        texts("A 40-year-old man was arrested in Leeds on Thursday. He died in custody on Friday.")[1],
+        "A 40-year-old man was arrested in Leeds on Thursday. He died in custody on Friday."
+    );
+    assert_eq!(
+        texts("МОСКВА, 18 ноя — РИА Новости. Правительство России внесло проект бюджета в Думу."),
+        ["Правительство России внесло проект бюджета в Думу."]
+    );
+}

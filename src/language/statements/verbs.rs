@@ -37,9 +37,9 @@ pub(super) fn says(word: &str) -> bool {
 /// Whether a Russian or Ukrainian word, in small letters, has an ending of the past: "погибли", "були", "ранены", "вбито". Nouns share
 /// some of them.
 pub(super) fn is_past_cyrillic(word: &str) -> bool {
-    const ENDINGS: [&str; 22] = [
+    const ENDINGS: [&str; 28] = [
         "ал", "ял", "ил", "ел", "ул", "ла", "ло", "ли", "лся", "лась", "лось", "лись", "ены", "аны", "яты", "ено",
-        "ано", "ято", "ився", "ався", "ив", "ав",
+        "ано", "ято", "ився", "ався", "ив", "ав", "ув", "ер", "иб", "ік", "ён", "ёк",
     ];
     word.chars().count() > 3 && ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
