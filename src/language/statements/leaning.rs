@@ -33,6 +33,8 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
             && !leans(text, language)
             && !is_cut_quotation(text)
             && !scraps::is_scrap(text)
+            && (names_a_person(text, language)
+                || !verbs::words(text).iter().any(|word| SOMEBODY.contains(&word.as_str())))
             && !text.contains("declined to comment")
             && kinds::judge(text, language, true).kind == ClaimKind::Factual
     };
@@ -132,6 +134,12 @@ fn names_anyone(sentence: &str, language: Option<&str>) -> bool {
 fn names_a_person(sentence: &str, language: Option<&str>) -> bool {
     entities(sentence, language, &[]).iter().any(|name| name.kind == EntityKind::Person)
 }
+
+/// People who are told of before the sentence that has these and no person's name.
+const SOMEBODY: &[&str] = &[
+    "he", "him", "his", "she", "her", "hers", "он", "его", "ему", "она", "её", "ее", "ей", "він", "його", "йому",
+    "вона", "її", "їй",
+];
 
 const PEOPLE: &[&str] = &["he", "she", "his", "her", "он", "она", "він", "вона"];
 
