@@ -5,10 +5,11 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::claims::Claim;
+use super::judge::Judged;
 use super::{Journal, Request, Services};
 use crate::domain::Degradation;
 use crate::domain::evidence::{MatchedReview, Review};
-use crate::domain::verdict::Relation;
+use crate::domain::verdict::{Relation, SourceType};
 use crate::judging::profile::TextProfile;
 use crate::judging::{fact_checks, ratings};
 use crate::providers::{Provider, Query};
@@ -40,6 +41,35 @@ fn wanted(request: &Request) -> bool {
     use crate::domain::item::SourceKind;
     let kinds = &request.item.source_types;
     kinds.is_empty() || kinds.contains(&SourceKind::Factcheck)
+}
+
+/// The reviews that fact-checkers' own pages carry, beside those that were looked up. Anybody can write such markup: it counts on
+/// the site of a fact-checker alone.
+pub(super) fn of_pages(
+    services: &Services,
+    request: &Request,
+    claims: &[Claim],
+    judged: &Judged,
+    mut reviews: Reviews,
+) -> Reviews {
+    if !wanted(request) {
+        return reviews;
+    }
+    let rules = services.rules.current();
+    let checkers = judged.pages.iter().filter(|page| page.source_type(&rules) == SourceType::FactChecker);
+    let told: Vec<Review> = checkers.flat_map(|page| page.claim_reviews.iter().cloned()).collect();
+    for (claim, known) in claims.iter().zip(&mut reviews).filter(|(claim, _)| claim.checkable()) {
+        let new: Vec<Review> = told
+            .iter()
+            .filter(|review| {
+                !known.iter().any(|known| known.review.url == review.url && known.review.rating == review.rating)
+            })
+            .cloned()
+            .collect();
+        known.extend(match_reviews(claim, &new));
+        known.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
+    }
+    reviews
 }
 
 async fn one(

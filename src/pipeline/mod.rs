@@ -23,6 +23,7 @@ mod models;
 mod normalise;
 mod page;
 mod page_failure;
+mod page_reviews;
 mod queries;
 mod rank;
 mod read;
@@ -275,6 +276,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     } else {
         judge::Judged::nothing(claims.len())
     };
+    let reviews = fact_check::of_pages(services, request, &claims, &judged, reviews);
     let decided = timed("decide", async {
         decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal)
     })

@@ -8,7 +8,9 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::page_failure::PageFailure;
+use super::page_reviews;
 use super::retrieve::Candidate;
+use crate::domain::evidence::Review;
 use crate::domain::ids;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, SourceType};
@@ -34,6 +36,8 @@ pub struct PreparedPage {
     pub(crate) text: String,
     pub(crate) canonical: Option<String>,
     pub(crate) based_on: Vec<String>,
+    /// The reviews in its markup that say how they rate, by whoever made the page.
+    pub(crate) claim_reviews: Vec<Review>,
     pub(crate) publisher: Option<String>,
     /// Why there is no text; such a page is stored and shown, and decides nothing.
     pub(crate) failure: Option<String>,
@@ -120,6 +124,7 @@ impl PreparedPage {
             canonical: self.canonical.clone(),
             final_url: (self.final_url != self.url).then(|| self.final_url.to_string()),
             based_on: self.based_on.clone(),
+            claim_reviews: self.claim_reviews.clone(),
             publisher: self.publisher.clone(),
             extraction_failed: self.failure.is_some(),
             failure: self.failure.clone(),
@@ -205,6 +210,7 @@ pub(super) fn empty_page(
         text: String::new(),
         canonical: None,
         based_on: Vec::new(),
+        claim_reviews: Vec::new(),
         publisher: None,
         failure: Some(why.as_str().to_owned()),
         passages: Vec::new(),
@@ -237,6 +243,7 @@ pub(super) fn from_article(
     let own = article.published_at.filter(|_| !article.date_is_guess);
     let published = own.or(told.published_at);
     let published = published.filter(|date| *date <= now);
+    let claim_reviews = page_reviews::reviews(&article, final_url);
     // A redirect to another site is evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
     PreparedPage {
@@ -247,6 +254,7 @@ pub(super) fn from_article(
         title: article.title.or(told.title),
         published_at: published,
         canonical: article.canonical.map(|url| url.to_string()),
+        claim_reviews,
         based_on: article.based_on,
         publisher: article.publisher.or(article.site_name),
         failure: None,
@@ -291,6 +299,7 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         text: source.raw_text.clone(),
         canonical: source.canonical.clone(),
         based_on: source.based_on.clone(),
+        claim_reviews: source.claim_reviews.clone(),
         publisher: source.publisher.clone(),
         failure: source.failure.clone().filter(|_| source.extraction_failed),
         passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
@@ -340,6 +349,7 @@ pub(super) fn from_content(
         published_at: told.published_at.filter(|date| *date <= now),
         canonical: None,
         based_on: Vec::new(),
+        claim_reviews: Vec::new(),
         publisher: content.publisher.clone(),
         failure: None,
         passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),

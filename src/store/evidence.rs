@@ -2,8 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
+use sqlx::types::Json;
 
 use super::{Store, StoreError, vector_text};
+use crate::domain::evidence::Review;
 
 /// A stored page; its age decides whether it is used as it is.
 #[derive(Debug, Clone)]
@@ -20,6 +22,7 @@ pub struct StoredSource {
     pub final_url: Option<String>,
     pub expires_at: DateTime<Utc>,
     pub based_on: Vec<String>,
+    pub claim_reviews: Vec<Review>,
     pub publisher: Option<String>,
     pub extraction_failed: bool,
     pub failure: Option<String>,
@@ -46,7 +49,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let rows = sqlx::query(
-            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, publisher,
+            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, claim_reviews, publisher,
                  extraction_failed, failure, etag, last_modified, fetched_at, origin
              FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2",
         )
@@ -68,6 +71,7 @@ impl Store {
                 final_url: row.try_get("final_url")?,
                 expires_at: row.try_get("expires_at")?,
                 based_on: row.try_get("based_on")?,
+                claim_reviews: row.try_get::<Json<Vec<Review>>, _>("claim_reviews")?.0,
                 publisher: row.try_get("publisher")?,
                 extraction_failed: row.try_get("extraction_failed")?,
                 failure: row.try_get("failure")?,

@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 
 use super::StoreError;
 use super::commit::rows;
+use crate::domain::evidence::Review;
 
 /// A page as stored.
 #[derive(Debug, Clone, Serialize)]
@@ -25,6 +26,8 @@ pub struct SourceRow {
     /// After redirects, when that is another address.
     pub final_url: Option<String>,
     pub based_on: Vec<String>,
+    /// The reviews in its markup.
+    pub claim_reviews: Vec<Review>,
     pub publisher: Option<String>,
     pub extraction_failed: bool,
     /// Why there is no text, e.g. `paywall`.
@@ -48,14 +51,14 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
     // moment can meet on the other one, where the second would fail instead of waiting for the first.
     let inserted = sqlx::query(
         "INSERT INTO evidence_sources (id, url, domain, title, published_at, language, raw_text, source_type,
-             content_hash, independent_group, canonical, final_url, based_on, publisher, extraction_failed, failure, etag, last_modified,
+             content_hash, independent_group, canonical, final_url, based_on, claim_reviews, publisher, extraction_failed, failure, etag, last_modified,
              fetched_at, expires_at, origin)
          SELECT id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
-             independent_group, canonical, final_url, ARRAY(SELECT jsonb_array_elements_text(based_on)), publisher,
+             independent_group, canonical, final_url, ARRAY(SELECT jsonb_array_elements_text(based_on)), claim_reviews, publisher,
              extraction_failed, failure, etag, last_modified, fetched_at, expires_at, origin
          FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text,
              published_at timestamptz, language text, raw_text text, source_type text, content_hash text,
-             independent_group text, canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean,
+             independent_group text, canonical text, final_url text, based_on jsonb, claim_reviews jsonb, publisher text, extraction_failed boolean,
              failure text, etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz, origin text)
          ORDER BY id
          ON CONFLICT DO NOTHING",
@@ -70,7 +73,7 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
         "WITH given AS (
              SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, title text, published_at timestamptz,
                  language text, raw_text text, source_type text, content_hash text, independent_group text,
-                 canonical text, final_url text, based_on jsonb, publisher text, extraction_failed boolean, failure text,
+                 canonical text, final_url text, based_on jsonb, claim_reviews jsonb, publisher text, extraction_failed boolean, failure text,
                  etag text, last_modified text, fetched_at timestamptz, expires_at timestamptz, origin text)),
          -- Locked in one order everywhere, or two items with the same pages could wait for each other.
          known AS (
@@ -85,7 +88,7 @@ pub(super) async fn write(connection: &mut PgConnection, sources: &[SourceRow]) 
              language = given.language, raw_text = given.raw_text, source_type = given.source_type,
              content_hash = given.content_hash, independent_group = given.independent_group,
              canonical = given.canonical, final_url = given.final_url, based_on = ARRAY(SELECT jsonb_array_elements_text(given.based_on)),
-             publisher = given.publisher, extraction_failed = given.extraction_failed, failure = given.failure,
+             claim_reviews = given.claim_reviews, publisher = given.publisher, extraction_failed = given.extraction_failed, failure = given.failure,
              etag = given.etag, last_modified = given.last_modified, fetched_at = given.fetched_at, expires_at = given.expires_at,
              origin = given.origin
          FROM given JOIN known USING (id)

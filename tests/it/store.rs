@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use chrono::{DateTime, TimeDelta, Utc};
 use corroborate::broker::{DeadSelection, Queue as _, QueueName, Settle};
 use corroborate::domain::clock::FixedClock;
-use corroborate::domain::evidence::JudgedPassage;
+use corroborate::domain::evidence::{JudgedPassage, Review};
 use corroborate::domain::result::{ClaimResult, Context, Cost, Features, ItemResult};
 use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
@@ -43,6 +43,16 @@ fn source(url: &str, now: DateTime<Utc>) -> SourceRow {
         canonical: None,
         final_url: None,
         based_on: vec![],
+        claim_reviews: vec![Review {
+            claim: "The bridge opened.".to_owned(),
+            claimant: None,
+            url: url.to_owned(),
+            publisher: "Checkers".to_owned(),
+            title: None,
+            rating: "True".to_owned(),
+            language: Some("en".to_owned()),
+            review_date: Some(now),
+        }],
         publisher: None,
         extraction_failed: false,
         failure: None,
@@ -233,6 +243,7 @@ async fn a_result_comes_back_as_it_was_written(store: &Store) {
     let done = store.done_phases("tg:a:1").await.unwrap();
     assert_eq!((done.len(), done[0].message_id.as_deref()), (1, Some("m1")));
     let sources = store.sources_by_url(&[URL.to_owned()], day(1)).await.unwrap();
+    assert_eq!(sources[0].claim_reviews[0].rating, "True", "a page keeps the reviews of its markup");
     assert_eq!(sources[0].raw_text, "The bridge opened. Twice.", "NUL cannot be stored and is dropped");
     assert!(
         store.sources_by_url(&[URL.to_owned()], day(40)).await.unwrap().is_empty(),
