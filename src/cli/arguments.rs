@@ -233,7 +233,7 @@ pub enum DomainsAction {
         /// How far it is believed, 0 to 1; an allowed domain has at least 0.7.
         #[arg(long)]
         credibility: Option<f64>,
-        /// `news`, `fact_checker`, `government`, `academic`, `reference`, `social`, `blog` or `link_farm`.
+        /// `news`, `fact_checker`, `government`, `academic`, `reference`, `social`, `satire`, `blog` or `link_farm`.
         #[arg(long)]
         source_type: Option<String>,
         /// The reason, for the record of changes.

@@ -8,7 +8,7 @@ use super::claims::Claim;
 use super::judge::Judged;
 use super::{Journal, Request, Services};
 use crate::domain::Degradation;
-use crate::domain::evidence::{MatchedReview, Review};
+use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
 use crate::domain::verdict::{Relation, SourceType};
 use crate::judging::profile::TextProfile;
 use crate::judging::{fact_checks, ratings};
@@ -43,33 +43,51 @@ fn wanted(request: &Request) -> bool {
     kinds.is_empty() || kinds.contains(&SourceKind::Factcheck)
 }
 
-/// The reviews that fact-checkers' own pages carry, beside those that were looked up. Anybody can write such markup: it counts on
-/// the site of a fact-checker alone.
+/// Adds the reviews that fact-checkers' own pages carry to those that were looked up. Anybody can write such markup: it counts
+/// on the site of a fact-checker alone. A page whose review decides a claim speaks by that, and no more by the sentences in
+/// which it repeats the claim.
 pub(super) fn of_pages(
     services: &Services,
     request: &Request,
     claims: &[Claim],
-    judged: &Judged,
-    mut reviews: Reviews,
-) -> Reviews {
+    judged: &mut Judged,
+    reviews: &mut Reviews,
+) {
     if !wanted(request) {
-        return reviews;
+        return;
     }
     let rules = services.rules.current();
-    let checkers = judged.pages.iter().filter(|page| page.source_type(&rules) == SourceType::FactChecker);
-    let told: Vec<Review> = checkers.flat_map(|page| page.claim_reviews.iter().cloned()).collect();
-    for (claim, known) in claims.iter().zip(&mut reviews).filter(|(claim, _)| claim.checkable()) {
-        let new: Vec<Review> = told
-            .iter()
-            .filter(|review| {
-                !known.iter().any(|known| known.review.url == review.url && known.review.rating == review.rating)
-            })
-            .cloned()
-            .collect();
-        known.extend(match_reviews(claim, &new));
+    let checkers: Vec<_> = judged
+        .pages
+        .iter()
+        .filter(|page| page.source_type(&rules) == SourceType::FactChecker)
+        .map(Arc::clone)
+        .collect();
+    for ((claim, known), seen) in claims.iter().zip(reviews).zip(&mut judged.claims) {
+        for page in checkers.iter().filter(|_| claim.checkable()) {
+            let told = match_reviews(claim, &page.claim_reviews);
+            if told.iter().any(decides) {
+                seen.passages.iter_mut().filter(|passage| passage.evidence_id == page.id).for_each(takes_no_side);
+            }
+            let is_new = |review: &MatchedReview| {
+                !known.iter().any(|known| {
+                    (&known.review.url, &known.review.rating) == (&review.review.url, &review.review.rating)
+                })
+            };
+            let new: Vec<MatchedReview> = told.into_iter().filter(is_new).collect();
+            known.extend(new);
+        }
         known.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
     }
-    reviews
+}
+
+/// Under the 0.6 from which a passage takes a side.
+const UNDECIDED: f64 = 0.55;
+
+fn takes_no_side(passage: &mut JudgedPassage) {
+    (passage.entail, passage.contradict) = (passage.entail.min(UNDECIDED), passage.contradict.min(UNDECIDED));
+    // Adding zero turns a negative zero into a plain one.
+    passage.neutral = (1.0 - passage.entail - passage.contradict).max(0.0) + 0.0;
 }
 
 async fn one(

@@ -258,7 +258,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     }
     let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
     let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
-    let (reviews, also_reported_by) = tokio::join!(
+    let (mut reviews, also_reported_by) = tokio::join!(
         timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
@@ -268,7 +268,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         // Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
         journal.degrade(Degradation::NoProvider);
     }
-    let judged = if phase == Phase::Two {
+    let mut judged = if phase == Phase::Two {
         let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await?;
         let pages = timed("read", read::read(services, item, &found, &journal)).await?;
         let candidates = timed("rank", rank::rank(services, &claims, &pages, &journal)).await?;
@@ -276,7 +276,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     } else {
         judge::Judged::nothing(claims.len())
     };
-    let reviews = fact_check::of_pages(services, request, &claims, &judged, reviews);
+    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews);
     let decided = timed("decide", async {
         decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal)
     })
