@@ -17,7 +17,7 @@ pub struct SourceRow {
     pub title: Option<String>,
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
-    /// Paragraphs, separated by blank lines.
+    /// The main text, one line a paragraph; what is one's own as it was given.
     pub raw_text: String,
     pub source_type: String,
     pub content_hash: Option<String>,
