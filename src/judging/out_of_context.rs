@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::profile::TextProfile;
 use crate::language::dates::DateMention;
+use crate::language::verbs;
 
 /// A claim that says "yesterday" or "on Monday" speaks of the last days.
 const RECENT: TimeDelta = TimeDelta::days(14);
@@ -32,10 +33,10 @@ pub fn is_of_an_older_time(claim: &TextProfile, published: Option<DateTime<Utc>>
 fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     const DAYS: &[&str] = &["yesterday", "last night", "вчера", "вчора", "учора"];
     const BEFORE: &[&str] = &["on", "last", "в", "во", "у"];
-    let lower = date.text.to_lowercase();
-    if !date.is_relative || lower.contains(|c: char| c.is_ascii_digit()) {
+    if !date.is_told_by_the_day() {
         return false;
     }
+    let lower = date.text.to_lowercase();
     let before = claim.text.get(..date.offset).unwrap_or_default();
     let behind = claim.text.get(date.offset + date.text.len()..).unwrap_or_default();
     let next = behind.split_whitespace().next().unwrap_or_default();
@@ -47,15 +48,9 @@ fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     is_day || is_prepared && !is_in_a_name
 }
 
-/// Whether it has a verb of the past, as far as endings and a short list tell.
+/// Whether it has a verb of the past.
 fn tells_what_happened(claim: &TextProfile) -> bool {
-    const PAST: &str = "was were had fell struck hit won lost met left found broke shot sank said told blew caught burnt began ended rose went came took";
-    const CYRILLIC: [&str; 10] = ["ал", "ял", "ил", "ел", "ла", "ло", "ли", "лся", "ив", "ав"];
-    claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| {
-        word.text.ends_with("ed")
-            || PAST.split_whitespace().any(|verb| verb == word.text)
-            || word.text.chars().count() > 3 && CYRILLIC.iter().any(|ending| word.text.ends_with(ending))
-    })
+    claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| verbs::is_past(&word.text))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use super::agreement;
 use super::numbers;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
-pub use beside::beside;
+pub use beside::{UNDECIDED, beside};
 pub use names::{Names, differing_names, has_name, same_names};
 pub use reserve::reserved;
 pub use structure::{antonym_between, negated, swapped_roles};

@@ -38,6 +38,13 @@ pub struct DateMention {
     pub is_relative: bool,
 }
 
+impl DateMention {
+    /// "Yesterday", "on Monday": nothing but the day of the text tells it. Of "3 May" that tells the year alone.
+    pub fn is_told_by_the_day(&self) -> bool {
+        self.is_relative && !self.text.contains(|c: char| c.is_ascii_digit())
+    }
+}
+
 /// What a pattern found: the period and how many lexemes it takes.
 type Found = (NaiveDate, NaiveDate, usize);
 

@@ -29,6 +29,7 @@ pub mod stemming;
 pub mod stopwords;
 pub mod tokens;
 pub mod transliterate;
+pub(crate) mod verbs;
 
 pub mod names;
 

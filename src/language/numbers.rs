@@ -91,6 +91,7 @@ pub(crate) fn is_unit_or_scale(word: &str) -> bool {
     units::is_unit(word) || words::scale(word).is_some()
 }
 
+pub(crate) use shared_nouns::PART_OF;
 pub(crate) use words::is_a_rough_scale;
 
 /// The quantities of a text, in order.

@@ -91,9 +91,14 @@ fn itself(about: &About<'_>) -> String {
     if whole.chars().count() <= MAX_CHARS {
         return whole;
     }
+    behind_names(about.text, lead, about.entities)
+}
+
+/// A claim behind the names of the sentence it leans on: for whoever looks for one sentence.
+pub fn behind_names(own: &str, lead: &str, entities: &[Entity]) -> String {
     let lower = lead.to_lowercase();
-    let names = about.names().filter(|name| lower.contains(&name.text.to_lowercase())).take(LEAD_NAMES);
-    names.map(|name| name.text.as_str()).chain([about.text]).collect::<Vec<_>>().join(" ")
+    let names = entities.iter().filter(|name| lower.contains(&name.text.to_lowercase())).take(LEAD_NAMES);
+    names.map(|name| name.text.as_str()).chain([own]).collect::<Vec<_>>().join(" ")
 }
 
 /// The claim itself first, then as many others as differ enough from it and from each other; `most` at most.

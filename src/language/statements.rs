@@ -10,7 +10,6 @@ mod frames;
 mod kinds;
 mod leaning;
 mod scraps;
-mod verbs;
 mod worth;
 
 use std::collections::HashSet;
@@ -70,6 +69,8 @@ static GREETING: LazyLock<Regex> = LazyLock::new(|| {
 struct Candidate {
     statement: Statement,
     stems: HashSet<String>,
+    /// It stood in a frame that only passes it on.
+    framed: bool,
 }
 
 /// The statements of a text, in its order; where there are more than `max`, the most check-worthy ones. A title counts as a
@@ -93,9 +94,8 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
         let found_here = candidate(bare, &before, language, alone);
         // What a pronoun stands for is known to the sentences behind it as well.
         // Behind "X is being shared as Y", "it" is X.
-        let framed = frames::unframed(bare).is_some();
-        let told =
-            found_here.as_ref().filter(|_| !framed).map_or(bare, |candidate| candidate.statement.own()).to_owned();
+        let plain = found_here.as_ref().filter(|candidate| !candidate.framed);
+        let told = plain.map_or(bare, |candidate| candidate.statement.own()).to_owned();
         if let Some(candidate) = found_here {
             insert(&mut found, candidate, false);
         }
@@ -157,7 +157,7 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let lead = if checkable { told.or_else(find_lead) } else { None };
     let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
     let statement = Statement { text, lead, kind, check_worthiness, original: sentence.to_owned() };
-    Some(Candidate { statement, stems })
+    Some(Candidate { statement, stems, framed: framed.is_some() })
 }
 
 impl Before<'_> {

@@ -11,7 +11,9 @@ use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
 use crate::domain::verdict::{Relation, SourceType};
 use crate::judging::profile::TextProfile;
+use crate::judging::stance::UNDECIDED;
 use crate::judging::{fact_checks, ratings};
+use crate::language::queries::behind_names;
 use crate::providers::{Provider, Query};
 use crate::telemetry::metrics;
 
@@ -52,6 +54,7 @@ pub(super) fn of_pages(
     claims: &[Claim],
     judged: &mut Judged,
     reviews: &mut Reviews,
+    journal: &Journal,
 ) {
     if !wanted(request) {
         return;
@@ -63,6 +66,7 @@ pub(super) fn of_pages(
         .filter(|page| page.source_type(&rules) == SourceType::FactChecker)
         .map(Arc::clone)
         .collect();
+    let mut count = 0;
     for ((claim, known), seen) in claims.iter().zip(reviews).zip(&mut judged.claims) {
         for page in checkers.iter().filter(|_| claim.checkable()) {
             let told = match_reviews(claim, &page.claim_reviews);
@@ -75,14 +79,15 @@ pub(super) fn of_pages(
                 })
             };
             let new: Vec<MatchedReview> = told.into_iter().filter(is_new).collect();
+            count += new.len();
             known.extend(new);
         }
         known.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
     }
+    if count > 0 {
+        journal.trace(format!("fact checks: {count} related review(s) carried by pages of fact-checkers"));
+    }
 }
-
-/// Under the 0.6 from which a passage takes a side.
-const UNDECIDED: f64 = 0.55;
 
 fn takes_no_side(passage: &mut JudgedPassage) {
     (passage.entail, passage.contradict) = (passage.entail.min(UNDECIDED), passage.contradict.min(UNDECIDED));
@@ -131,10 +136,13 @@ fn decides(matched: &MatchedReview) -> bool {
     matches!(matched.relation, Relation::Same | Relation::Opposite)
 }
 
-/// The query: the claim itself.
+/// The query: the claim itself. Reviewed claims are of one sentence: what leans on another is asked behind its names.
 fn query(services: &Services, claim: &Claim) -> Query {
     Query {
-        text: claim.text.clone(),
+        text: claim
+            .lead
+            .as_deref()
+            .map_or_else(|| claim.text.clone(), |lead| behind_names(claim.own(), lead, &claim.profile.entities)),
         terms: Vec::new(),
         language: None,
         domains: Vec::new(),

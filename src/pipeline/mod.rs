@@ -276,7 +276,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     } else {
         judge::Judged::nothing(claims.len())
     };
-    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews);
+    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal);
     let decided = timed("decide", async {
         decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal)
     })

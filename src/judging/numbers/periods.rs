@@ -78,7 +78,7 @@ impl Period {
     fn in_text_of(self, date: &DateMention, text: Option<NaiveDate>) -> Self {
         let is_far = text.is_none_or(|text| (date.start - text).num_days().abs() > SURE_OF_THE_YEAR);
         let known_by = match date.is_relative {
-            true if !date.text.contains(|c: char| c.is_ascii_digit()) => KnownBy::TheDayOfTheText,
+            true if date.is_told_by_the_day() => KnownBy::TheDayOfTheText,
             true if is_far => KnownBy::ItsDay,
             _ => KnownBy::Itself,
         };

@@ -2,7 +2,7 @@
 //! Only figures of one part answer each other.
 
 use crate::judging::profile::TextProfile;
-use crate::language::numbers::Quantity;
+use crate::language::numbers::{PART_OF, Quantity};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -19,9 +19,6 @@ pub(super) enum Role {
 
 /// Words of what came on top, right before a figure.
 const ADDED: &[&str] = &["another", "additional", "extra", "further", "ещё", "еще", "ще", "дополнительно", "додатково"];
-
-/// Between a part and its whole.
-const OF: &[&str] = &["of", "of the", "of its", "of their", "out of", "из", "з", "із"];
 
 pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let before = text.text.get(..figure.start).unwrap_or_default().to_lowercase();
@@ -46,14 +43,14 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let part_before = text.quantities.iter().any(|other| {
         let ended = other.start + other.text.len();
         let between = text.text.get(ended..figure.start).unwrap_or_default().trim().to_lowercase();
-        ended < figure.start && OF.contains(&between.as_str())
+        ended < figure.start && PART_OF.contains(&between.as_str())
     });
     if part_before {
         return Role::Whole;
     }
     let whole_behind = text.quantities.iter().any(|other| {
         let between = text.text.get(end..other.start).unwrap_or_default().trim().to_lowercase();
-        other.start > end && OF.contains(&between.as_str())
+        other.start > end && PART_OF.contains(&between.as_str())
     });
     if whole_behind {
         return Role::Part;

@@ -7,7 +7,7 @@
 use crate::domain::evidence::StanceProbabilities;
 
 /// The most either side keeps where rule and model contradict each other: under the 0.6 from which a passage takes a side.
-pub(super) const UNDECIDED: f64 = 0.55;
+pub const UNDECIDED: f64 = 0.55;
 
 /// From here a passage takes a side ([`crate::domain::evidence::JudgedPassage::stance`]).
 const TAKES_A_SIDE: f64 = 0.6;

@@ -6,8 +6,8 @@
 
 use crate::domain::evidence::StanceProbabilities;
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
-use crate::language::cut;
 use crate::language::entities::EntityKind;
+use crate::language::{cut, verbs};
 
 use super::beside::UNDECIDED;
 use super::{Names, sentence_coverage};
@@ -231,17 +231,12 @@ fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 
 /// Whether the claim tells as done what the sentence says will be, or is to be: "signed" and "will sign", "получила" and "получит".
 fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let done = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content && is_past(&word.text));
+    let done =
+        claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content && verbs::is_past(&word.text));
     done.into_iter().any(|word| {
         let mut same = sentence.spoken.iter().enumerate().filter(|(_, other)| other.stem == word.stem).peekable();
         same.peek().is_some() && same.all(|(at, other)| is_ahead(sentence, at, other))
     })
-}
-
-fn is_past(word: &str) -> bool {
-    const CYRILLIC: [&str; 12] = ["ал", "ял", "ил", "ел", "ла", "ло", "ли", "лся", "лась", "лись", "ив", "ав"];
-    let long = word.chars().count() > 3;
-    long && (word.ends_with("ed") || CYRILLIC.iter().any(|ending| word.ends_with(ending)))
 }
 
 fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {

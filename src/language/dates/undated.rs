@@ -10,7 +10,7 @@ use crate::language::cut;
 const FEW_DAYS: i64 = 7;
 
 /// Words before a day that go with it.
-const PREPOSITIONS: &[&str] = &["on", "early on", "late on", "в", "во", "у", "в минулий", "у минулий"];
+const PREPOSITIONS: &[&str] = &["on", "в", "во", "у"];
 /// Words by which a day begins or ends a stretch: the day is what is said.
 const BOUNDS: &[&str] = &[
     "since",
@@ -55,9 +55,7 @@ const PARTS: &[&str] = &[
 /// The text without such days; `None` where it has none, or little else.
 pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
     let is_told_by_the_day = |date: &&DateMention| {
-        date.is_relative
-            && !date.text.contains(|c: char| c.is_ascii_digit())
-            && date.end.signed_duration_since(date.start).num_days() <= FEW_DAYS
+        date.is_told_by_the_day() && date.end.signed_duration_since(date.start).num_days() <= FEW_DAYS
     };
     let (mut kept, mut from) = (String::new(), 0);
     for date in dates.iter().filter(is_told_by_the_day) {

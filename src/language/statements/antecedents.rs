@@ -2,10 +2,10 @@
 //!
 //! Where it is not sure, a pronoun stays: a claim about the wrong person is worse than one that needs its context.
 
-use super::{is_question, verbs};
+use super::is_question;
 use crate::language::dates::names::is_calendar_word;
 use crate::language::entities::{Entity, EntityKind, entities};
-use crate::language::{cut, has_cyrillic, tokens};
+use crate::language::{cut, has_cyrillic, tokens, verbs};
 
 /// Sentences before a pronoun in which its name is looked for.
 const NEAR: usize = 3;

@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::{antecedents, is_question, kinds, scraps, verbs};
+use super::{antecedents, is_question, kinds, scraps};
 use crate::domain::ClaimKind;
 use crate::language::entities::{EntityKind, entities};
 use crate::language::names::same_key;
-use crate::language::{has_cyrillic, tokens};
+use crate::language::{has_cyrillic, tokens, verbs};
 
 /// Sentences before it among which one to lean on is looked for.
 const NEAR: usize = 5;
@@ -17,14 +17,13 @@ const LONGEST_LEAD: usize = 260;
 const SUBJECT: usize = 8;
 
 /// The sentence to set before a claim that cannot be checked alone: one that stands by itself and names someone. A pronoun leans
-/// on the nearest; what names nobody on the title first, which says what the story is of. `None` where the claim stands by
+/// on the nearest, what names nobody on the nearest or on the title where that is of the same. `None` where the claim stands by
 /// itself too, or nothing before it does.
 pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], language: Option<&str>) -> Option<String> {
     let known = matches!(language, None | Some("en" | "ru" | "uk"));
     if !known || !leans(claim, language) {
         return None;
     }
-    let title = title.filter(|title| is_of_text(title, context, language));
     let stands = |text: &str| {
         text.chars().count() <= LONGEST_LEAD
             && !is_question(text)
@@ -45,12 +44,15 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
         let near = context.iter().rev().take(NEAR).map(String::as_str).enumerate();
         let fits =
             |(at, text): &(usize, &str)| stands(text) && (!is_person || *at == 0 || names_a_person(text, language));
-        near.chain(title.map(|title| (0, title))).find(fits).map(|(_, text)| text)?
+        let of_text = || title.filter(|title| stands(title) && is_of_text(title, context, language));
+        near.into_iter().find(fits).map(|(_, text)| text).or_else(of_text)?
     } else {
         // What names nobody goes with what was told last, or with the title, which is shorter, where that is of the same.
         let nearest = context.iter().rev().take(NEAR).map(String::as_str).find(|text| stands(text));
-        let of_nearest =
-            |title: &&str| nearest.is_none_or(|nearest| is_of_text(title, &[nearest.to_owned()], language));
+        let of_nearest = |title: &&str| match nearest {
+            Some(nearest) => is_of_text(title, &[nearest.to_owned()], language),
+            None => is_of_text(title, context, language),
+        };
         title.filter(|title| stands(title)).filter(of_nearest).or(nearest)?
     };
     let bare = lead.trim_end_matches(['.', ' ', ',', ':', ';']);

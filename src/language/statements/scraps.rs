@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{clean, verbs};
+use super::clean;
 use crate::language::entities::{EntityKind, entities};
-use crate::language::has_cyrillic;
+use crate::language::{has_cyrillic, verbs};
 
 /// "WASHINGTON, Nov 18 (Reuters) - ", "(AP) — ", "МОСКВА, 18 ноя — РИА Новости. ", "КИЕВ, 5 мая. /ТАСС/. ".
 static DATELINE: LazyLock<Regex> = LazyLock::new(|| {
