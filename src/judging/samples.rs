@@ -50,7 +50,7 @@ pub(crate) fn passage(id: &str, entail: f64, contradict: f64) -> JudgedPassage {
 }
 
 /// A matched review by `publisher`.
-pub(super) fn review(publisher: &str, relation: Relation, rating_class: RatingClass, similarity: f64) -> MatchedReview {
+pub(crate) fn review(publisher: &str, relation: Relation, rating_class: RatingClass, similarity: f64) -> MatchedReview {
     MatchedReview {
         review: Review {
             claim: "The reviewed claim.".into(),

@@ -10,6 +10,7 @@ use super::{Journal, Request, Services};
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
 use crate::domain::verdict::{Relation, SourceType};
+use crate::judging::fact_checks::ReviewSays;
 use crate::judging::profile::TextProfile;
 use crate::judging::stance::UNDECIDED;
 use crate::judging::{fact_checks, ratings};
@@ -70,14 +71,14 @@ pub(super) fn of_pages(
     for ((claim, known), seen) in claims.iter().zip(reviews).zip(&mut judged.claims) {
         for page in checkers.iter().filter(|_| claim.checkable()) {
             let told = match_reviews(claim, &page.claim_reviews);
-            if told.iter().any(decides) {
-                seen.passages.iter_mut().filter(|passage| passage.evidence_id == page.id).for_each(takes_no_side);
+            let own = seen.passages.iter_mut().filter(|passage| passage.evidence_id == page.id);
+            if told.iter().any(settles) {
+                own.for_each(stands_aside);
+            } else if told.iter().any(decides) {
+                own.for_each(bears_nothing_out);
             }
-            let is_new = |review: &MatchedReview| {
-                !known.iter().any(|known| {
-                    (&known.review.url, &known.review.rating) == (&review.review.url, &review.review.rating)
-                })
-            };
+            // What was looked up of the same page stands for it.
+            let is_new = |review: &MatchedReview| !known.iter().any(|known| known.review.url == review.review.url);
             let new: Vec<MatchedReview> = told.into_iter().filter(is_new).collect();
             count += new.len();
             known.extend(new);
@@ -89,8 +90,14 @@ pub(super) fn of_pages(
     }
 }
 
-fn takes_no_side(passage: &mut JudgedPassage) {
-    (passage.entail, passage.contradict) = (passage.entail.min(UNDECIDED), passage.contradict.min(UNDECIDED));
+/// Beside its own review a page's sentences count for nothing (SCORING: a matched fact-check stays out of `e_max` and `c_max`).
+fn stands_aside(passage: &mut JudgedPassage) {
+    (passage.entail, passage.contradict, passage.neutral) = (0.0, 0.0, 1.0);
+}
+
+/// A page that rates the claim in words that say nothing ("unproven") tells of it, and may still deny it in plain words.
+fn bears_nothing_out(passage: &mut JudgedPassage) {
+    passage.entail = passage.entail.min(UNDECIDED);
     // Adding zero turns a negative zero into a plain one.
     passage.neutral = (1.0 - passage.entail - passage.contradict).max(0.0) + 0.0;
 }
@@ -136,6 +143,11 @@ fn decides(matched: &MatchedReview) -> bool {
     matches!(matched.relation, Relation::Same | Relation::Opposite)
 }
 
+/// Whether its rating says something, too.
+fn settles(matched: &MatchedReview) -> bool {
+    fact_checks::says(std::slice::from_ref(matched)) != ReviewSays::Nothing
+}
+
 /// The query: the claim itself. Reviewed claims are of one sentence: what leans on another is asked behind its names.
 fn query(services: &Services, claim: &Claim) -> Query {
     Query {
@@ -169,5 +181,45 @@ fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
         .filter(|matched| matched.relation != Relation::Other)
         .collect();
     matched.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
-    matched
+    once_each(&matched)
+}
+
+/// One review of one claim by one page. A page that rates the same claim in two ways says nothing of it.
+fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
+    let same = |a: &MatchedReview, b: &MatchedReview| a.review.url == b.review.url && a.review.claim == b.review.claim;
+    let says = |one: &MatchedReview| fact_checks::says(std::slice::from_ref(one));
+    let is_at_odds = |one: &MatchedReview| matched.iter().any(|other| same(one, other) && says(one) != says(other));
+    let mut kept: Vec<MatchedReview> = Vec::with_capacity(matched.len());
+    for one in matched {
+        if !is_at_odds(one) && !kept.iter().any(|known| same(known, one)) {
+            kept.push(one.clone());
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::verdict::RatingClass;
+    use crate::judging::samples::review;
+
+    #[test]
+    fn one_page_reviews_a_claim_once_or_says_nothing() {
+        let of = |url: &str, claim: &str, class| {
+            let mut one = review("checker", Relation::Same, class, 0.9);
+            (one.review.url, one.review.claim) = (url.to_owned(), claim.to_owned());
+            one
+        };
+        let kept = once_each(&[
+            of("https://a.example/1", "A", RatingClass::False),
+            of("https://a.example/1", "A", RatingClass::False),
+            of("https://a.example/1", "B", RatingClass::True),
+            of("https://b.example/1", "A", RatingClass::True),
+            of("https://b.example/1", "A", RatingClass::False),
+        ]);
+        let left: Vec<(&str, &str)> =
+            kept.iter().map(|one| (one.review.url.as_str(), one.review.claim.as_str())).collect();
+        assert_eq!(left, [("https://a.example/1", "A"), ("https://a.example/1", "B")]);
+    }
 }
