@@ -220,6 +220,7 @@ mod tests {
             mixed: language.is_none(),
             texts: vec![(0, text.to_owned())],
             url: None,
+            channel: None,
             tags: identifying_tags(text),
             embedding: Vec::new(),
             embedder: String::new(),

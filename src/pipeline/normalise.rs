@@ -20,6 +20,8 @@ pub(crate) struct Normal {
     pub(crate) texts: Vec<(usize, String)>,
     /// Where the item stands.
     pub(crate) url: Option<String>,
+    /// The channel that published it.
+    pub(crate) channel: Option<String>,
     /// Names that stand in the item's hashtags: often the only place that is named.
     pub(crate) tags: Vec<Entity>,
     pub(crate) embedding: Vec<f32>,
@@ -67,6 +69,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         mixed,
         texts,
         url: item.url.clone(),
+        channel: item.channel.clone(),
         tags: item.texts().flat_map(|(_, text)| identifying_tags(text)).collect(),
         embedding,
         embedder,

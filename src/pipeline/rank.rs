@@ -42,8 +42,11 @@ pub(super) async fn rank(
     journal: &Journal,
 ) -> Result<Vec<Vec<Ranked>>, PipelineError> {
     let settings = &services.settings;
-    let item: Vec<ItemText<'_>> =
-        pages.item_texts.iter().map(|text| ItemText { url: pages.item_url.as_deref(), text }).collect();
+    let item: Vec<ItemText<'_>> = pages
+        .item_texts
+        .iter()
+        .map(|text| ItemText { url: pages.item_url.as_deref(), channel: pages.item_channel.as_deref(), text })
+        .collect();
     let readable = pages.read.iter().filter(|read| read.page.failure.is_none()).collect();
     let shelf = Shelf::new(readable, &pages.rules, &item);
     let checkable: Vec<&Claim> = claims.iter().filter(|claim| claim.checkable()).collect();
@@ -81,7 +84,9 @@ pub(super) async fn among_known(
 }
 
 impl<'a> Shelf<'a> {
-    fn new(pages: Vec<&'a ReadPage>, rules: &'a DomainRules, item: &[ItemText<'_>]) -> Self {
+    /// In an order of their own: the one they were found in changes nothing.
+    fn new(mut pages: Vec<&'a ReadPage>, rules: &'a DomainRules, item: &[ItemText<'_>]) -> Self {
+        pages.sort_by(|a, b| a.page.id.cmp(&b.page.id));
         let groups = independent_groups(&pages, rules, item);
         Self { pages, groups, rules }
     }
@@ -136,7 +141,8 @@ async fn scored(
             let (access_count, is_known) = (entry.read.access_count, entry.read.is_known());
             entry.rank = quality::rank(entry.relevance, entry.credibility, access_count, is_known);
         }
-        entries.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.text.cmp(&b.text)));
+        let place = |entry: &Ranked| (entry.text.clone(), entry.read.page.id.clone());
+        entries.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| place(a).cmp(&place(b))));
     }
     Ok(ranked)
 }
@@ -212,19 +218,30 @@ async fn embed(
     }
 }
 
-/// The best `most`, at most `per_group` of one group, repeats left out.
+/// The best `most`, at most `per_group` of one group, repeats left out. What another page of a group says that is heard
+/// already only fills the places that are left: a copy must not push out the one that speaks against it.
 fn pick(ranked: Vec<Ranked>, most: usize, per_group: usize) -> Vec<Ranked> {
     let mut chosen: Vec<Ranked> = Vec::with_capacity(most);
+    let mut copies: Vec<Ranked> = Vec::new();
     for entry in ranked {
-        if chosen.len() >= most {
-            break;
+        let of_group = || chosen.iter().filter(|known| known.group == entry.group);
+        let is_of_page = |known: &Ranked| known.read.page.id == entry.read.page.id;
+        if chosen.len() >= most || of_group().count() >= per_group {
+            continue;
         }
-        let of_group = chosen.iter().filter(|known| known.group == entry.group).count();
-        let repeat = chosen.iter().any(|known| known.text == entry.text && known.read.page.id == entry.read.page.id);
-        if of_group < per_group && !repeat {
+        if !of_group().all(is_of_page) {
+            copies.push(entry);
+        } else if !of_group().any(|known| known.text == entry.text) {
             chosen.push(entry);
         }
     }
+    for copy in copies {
+        let of_group = chosen.iter().filter(|known| known.group == copy.group).count();
+        if chosen.len() < most && of_group < per_group {
+            chosen.push(copy);
+        }
+    }
+    chosen.sort_by(|a, b| b.rank.total_cmp(&a.rank));
     chosen
 }
 

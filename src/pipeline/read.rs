@@ -56,6 +56,7 @@ pub(crate) struct Pages {
     pub(crate) searched: bool,
     /// Where the item stands, and what it says: who repeats it has it from there.
     pub(crate) item_url: Option<String>,
+    pub(crate) item_channel: Option<String>,
     pub(crate) item_texts: Vec<String>,
 }
 
@@ -113,13 +114,13 @@ pub(super) async fn read(
     journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
     if readable == 0 && !found.candidates.is_empty() {
         journal.degrade(Degradation::NoPageRead);
-    } else if not_had > readable {
-        // What could be read is the smaller part of what could have been had: the others may say otherwise. A wall or a
+    } else if not_had >= readable && not_had > 0 {
+        // What could be read is no more than half of what could have been had: the others may say otherwise. A wall or a
         // page that is gone is no such page: nobody without a subscription reads it, today or tomorrow.
         journal.degrade(Degradation::PagesFailed);
     }
     if item.url.is_some() {
-        journal.trace("read: the item's own page is no evidence for itself");
+        journal.trace("read: the item's own page and site are no evidence for it");
     }
     pages.extend(found.known.iter().cloned());
     Ok(Pages {
@@ -127,6 +128,7 @@ pub(super) async fn read(
         rules: Arc::clone(&found.rules),
         searched: found.searched,
         item_url: item.url.clone(),
+        item_channel: item.channel.clone(),
         item_texts: item.texts().map(|(_, text)| text.to_owned()).collect(),
     })
 }

@@ -1,6 +1,7 @@
 //! Which sources are one source: reprints, copies of one wire story, pages of one owner. Agreement is counted over the
 //! groups found here, never over URLs or domains.
 
+mod channel;
 #[cfg(test)]
 mod measured;
 mod origin;
@@ -34,6 +35,8 @@ pub struct SourceText<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct ItemText<'a> {
     pub url: Option<&'a str>,
+    /// The publishing channel, e.g. `@channel1`.
+    pub channel: Option<&'a str>,
     pub text: &'a str,
 }
 
@@ -64,6 +67,13 @@ pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<S
             }
         }
     }
+    for (own, text) in (sources.len()..).zip(item) {
+        for (index, source) in sources.iter().enumerate() {
+            if channel::is_named(source.text, text.channel) {
+                union.join(index, own);
+            }
+        }
+    }
     let own = item.iter().map(|text| Sketch::of_item(text.text));
     let sketches: Vec<Sketch> = sources.iter().map(|source| Sketch::new(source.text)).chain(own).collect();
     for (index, sketch) in sketches.iter().enumerate() {
@@ -86,6 +96,11 @@ pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<S
     (0..sources.len()).map(|index| names.get(&union.root(index)).cloned().unwrap_or_default()).collect()
 }
 
+/// Whether a name alone is a news agency's.
+pub fn is_agency(name: &str) -> bool {
+    origin::wire_named(name).is_some()
+}
+
 /// Who is known to own the site of a registered domain.
 pub fn owner(domain: &str) -> Option<&'static str> {
     origin::owner_of_domain(domain)
@@ -106,7 +121,8 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
         return keys;
     }
     let domain = source.domain.trim().trim_start_matches("www.").to_lowercase();
-    match origin::wire_of(&domain, source.text) {
+    let credited = || source.publisher.and_then(|names| names.split(['/', ',', ';']).find_map(origin::wire_named));
+    match origin::wire_of(&domain, source.text).or_else(credited) {
         Some(wire) => keys.push(format!("wire:{wire}")),
         // A story has one origin: two would tie together whom it merely quotes.
         None => keys.extend(outlets::keys(&domain, source.text)),
@@ -281,6 +297,68 @@ mod tests {
     }
 
     #[test]
+    fn a_name_within_another_and_a_spelt_out_acronym_are_no_agency() {
+        let of = |text: &str| groups(&[source("1", "https://one.example/a", "one.example", text)]).remove(0);
+        for text in [
+            "GAP said sales had risen by a tenth.",
+            "Об этом сообщает РИАМО со ссылкой на мэрию.",
+            "The Australian Federal Police (AFP) arrested two men in Perth on Friday.",
+            "Michael Bloomberg said that he would not run.",
+            "Lorries wait at the border. (Reuters)",
+            "Cars queue at the bridge [Jane Doe/Reuters] as the rain goes on.",
+        ] {
+            assert_eq!(of(text), "domain:one.example", "{text}");
+        }
+        for (text, wire) in [
+            ("By Jane Doe, Associated Press\nThe bridge was closed on Friday.", "wire:ap"),
+            ("The bridge was closed on Friday.\n© 2025 The Associated Press", "wire:ap"),
+            ("The bridge was closed, according to a statement seen by AFP.", "wire:afp"),
+            ("The bridge was closed on Friday.\nWith inputs from Reuters", "wire:reuters"),
+            ("Мост закрыли, пишет \"Интерфакс\".", "wire:interfax"),
+            ("Мост закрыли, рассказал источник ТАСС в мэрии.", "wire:tass"),
+            ("Міст закрили, повідомляє кореспондент Укрінформу.", "wire:ukrinform"),
+            ("Міст закрили, посилаючись на Reuters пише видання.", "wire:reuters"),
+        ] {
+            assert_eq!(of(text), wire, "{text}");
+        }
+        let credited = SourceText {
+            publisher: Some("Reuters"),
+            ..source("1", "https://one.example/a", "one.example", "The bridge was closed on Friday.")
+        };
+        assert_eq!(groups(&[credited]), ["wire:reuters"]);
+    }
+
+    #[test]
+    fn who_names_the_items_channel_or_repeats_its_sentence_has_it_from_there() {
+        let post = "The bridge over the Dnipro was closed this morning after a truck fell through its deck.";
+        let pages = [
+            source(
+                "1",
+                "https://one.example/a",
+                "one.example",
+                "As @dnipro_now wrote, the bridge is closed to all traffic today.",
+            ),
+            source(
+                "2",
+                "https://two.example/b",
+                "two.example",
+                "Readers ask whether it is so: \u{201c}The bridge over the Dnipro was closed this \
+                morning after a truck fell through its deck.\u{201d} We asked the police.",
+            ),
+            source(
+                "3",
+                "https://three.example/c",
+                "three.example",
+                "Our reporter saw the closed bridge and the truck in the river.",
+            ),
+        ];
+        let item = [ItemText { url: None, channel: Some("@dnipro_now"), text: post }];
+        let found = groups_beside(&pages, &item);
+        assert_eq!(found[0], found[1]);
+        assert_ne!(found[0], found[2]);
+    }
+
+    #[test]
     fn owners_canonicals_and_third_pages_tie_sources_together() {
         let based = ["https://origin.example/report?utm_source=x".to_owned()];
         let mut first = source("1", "https://one.example/a", "one.example", "First text of some sort.");
@@ -315,11 +393,18 @@ mod tests {
             linking,
             source("4", "https://four.example/d", "four.example", "Our reporter saw divers near the bridge at noon."),
         ];
-        let item = [ItemText { url: Some("https://t.me/channel1/482?utm_source=x"), text: post }];
+        let item = [ItemText {
+            url: Some("https://t.me/channel1/482?utm_source=x"),
+            channel: Some("@divers_news"),
+            text: post,
+        }];
         let found = groups_beside(&sources, &item);
         assert_eq!(found, ["domain:one.example", "domain:one.example", "domain:one.example", "domain:four.example"]);
-        let claim =
-            [ItemText { url: None, text: "Our reporter saw divers near the bridge at noon on Monday morning." }];
+        let claim = [ItemText {
+            url: None,
+            channel: None,
+            text: "Our reporter saw divers near the bridge at noon on Monday morning.",
+        }];
         let apart = groups_beside(&sources, &claim);
         assert_eq!(apart[3], "domain:four.example");
         assert_ne!(apart[0], apart[3], "a sentence is too short to be quoted from anywhere");

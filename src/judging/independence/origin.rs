@@ -60,6 +60,13 @@ const WIRES: &[Wire] = &[
     Wire { key: "agencia-brasil", domains: &["ebc.com.br"], name: r"(?i:agência brasil)" },
     Wire { key: "estadao-conteudo", domains: &[], name: r"(?i:estadão conteúdo)" },
     Wire { key: "folhapress", domains: &["folhapress.com.br"], name: r"(?i:folhapress)" },
+    Wire { key: "pa-media", domains: &["pa.media"], name: r"(?:PA Media|PA news agency|Press Association)" },
+    Wire { key: "ani", domains: &["aninews.in"], name: r"ANI" },
+    Wire { key: "aap", domains: &["aap.com.au"], name: r"(?:AAP|Australian Associated Press)" },
+    Wire { key: "kcna", domains: &["kcna.kp"], name: r"(?:KCNA|ЦТАК)" },
+    Wire { key: "irna", domains: &["irna.ir"], name: r"IRNA" },
+    Wire { key: "apa", domains: &["apa.at"], name: r"(?:APA|Austria Presse Agentur)" },
+    Wire { key: "unn", domains: &["unn.ua"], name: r"УНН" },
     Wire { key: "bloomberg", domains: &["bloomberg.com"], name: r"(?i:bloomberg|блумберг\p{L}*)" },
 ];
 
@@ -67,23 +74,32 @@ const WIRES: &[Wire] = &[
 /// states none.
 const FRAMES: &[&str] = &[
     // Datelines: "LONDON (Reuters) -", "МОСКВА, 3 мая. /ТАСС/.", "КИЕВ, 3 мая - РИА Новости."
-    r"[(/\[]\s*N\s*[)/\]]",
+    // A bracket states none where it spells out an acronym ("Data Protection Act (DPA)") or credits a picture: it stands behind a place
+    // at the beginning of a line, with a dash or a full stop behind it, or ends a long one.
+    r"(?m:^[^\n]{0,60}(?:\(\s*N\s*\)|\[\s*N\s*\])\s*[-–—:])",
+    r"(?m:^[^\n]{0,60}/\s*N\s*/)",
+    r"(?m:^\p{Lu}[\p{Lu} .,'’-]{2,40}[^\n]{0,25}\(\s*N\s*\))",
+    r"(?m:^[^\n]{120,}\(\s*N\s*\)\s*$)",
+    r"(?m:^[^\n]{0,60}\.\s*N\s*[-–—])",
+    r"(?m:[.!?»”\x22]\s*[-–—]\s*N\s*\.?\s*$)",
     r"(?m:^[\p{Lu}][^\n.!?]{0,60}[-–—]\s*N\s*[.,:;-])",
     // A byline: a line that is "By The Associated Press", "Por Agência Brasil", "Von dpa" and nothing else.
     r"(?m:^\s*(?i:by|por|par|von|автор\s*:|com informações d[aeo])\s+(?i:the |a |o )?N\s*$)",
+    r"(?m:^\s*(?i:by)\s+[\p{L} .,’'-]{3,60}[,|/–—-]\s*(?i:the )?N\s*$)",
+    r"(?i:©|\(c\)|copyright)\s*\d{4}\s+(?i:the )?N",
     // "according to Reuters", "Reuters reported", "as Reuters reports".
     r"(?i:according to|citing|cited by|reported by|source\s*:|via|with reference to)\s+(?i:the )?(?i:news agency |agency )?N\b",
     r"N\b(?i: news)?(?i: agency)?(?i:,? (?:has |had )?(?:reports|reported|said|learned|writes|quotes|quoted))\b",
     // "a witness told Reuters", "in an interview with AFP", "Reuters contributed to this report".
-    r"(?i:told|telling|interview (?:with|to)|statement to|with input from)\s+(?i:the )?(?i:news agency )?N\b",
+    r"(?i:told|telling|interview (?:with|to)|statement to|seen by|obtained by|quoted by|with (?:inputs?|files|reporting|material|contributions?) from)\s+(?i:the )?(?i:news agency )?N\b",
     r"N\b(?i: news)?(?i: agency)?(?i:,? contributed to this)",
     // "по данным ТАСС", "сообщает РИА Новости", "ТАСС сообщает", "со ссылкой на …", "передаёт …".
-    r"(?i:по (?:данным|сообщению|информации)|согласно (?:данным|сообщению|информации)|со ссылкой на|сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|источник\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:информ)?агентств\p{L}+ )?[«]?N",
-    r"[«]?N[»]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|рассказал[аио]?|узнал[аио]?|выяснил[аио]?)",
+    r"(?i:по (?:данным|сообщению|информации|сведениям)|согласно (?:данным|сообщению|информации)|со ссылкой на|ссылаясь на|в беседе с|источник|сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|источник\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:информ)?агентств\p{L}+ )?[«“„\x22]?N",
+    r"[«“„\x22]?N[»”\x22]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пишет|рассказал[аио]?|узнал[аио]?|выяснил[аио]?)",
     r"(?i:рассказал[аи]?|сказал[аи]?|заявил[аи]?|отмеча\p{L}+|уточня\p{L}+|пишут|переда[её]т корреспондент)\s+(?i:агентств\p{L}+ )?[«\x22]?N",
     // Ukrainian.
-    r"(?i:за (?:даними|повідомленням|інформацією)|згідно з (?:даними|повідомленням)|з посиланням на|повідомля[єю]\p{L}*|повідоми(?:в|ла|ло|ли)|переда[єю]\p{L}*|пише|джерело\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:інформ)?аген[тц]\p{L}+ )?[«]?N",
-    r"[«]?N[»]?\s+(?i:повідомля[єю]|повідоми(?:в|ла|ло|ли)|переда[єю]|пише|розпові\p{L}+|дізна\p{L}+)",
+    r"(?i:за (?:даними|повідомленням|інформацією)|згідно з (?:даними|повідомленням)|з посиланням на|посилаючись на|джерел[оаі]|у розмові з|повідомля[єю]\p{L}*(?: кореспондент)?|повідоми(?:в|ла|ло|ли)|переда[єю]\p{L}*|пише|джерело\s*:)\s+(?i:(?:\p{L}+ ){0,2}(?:інформ)?аген[тц]\p{L}+ )?[«“„\x22]?N",
+    r"[«“„\x22]?N[»”\x22]?\s+(?i:повідомля[єю]|повідоми(?:в|ла|ло|ли)|переда[єю]|пише|розпові\p{L}+|дізна\p{L}+)",
     r"(?i:розпові\p{L}+|сказа\p{L}+|заяви\p{L}+|зазнача\p{L}+|інформу\p{L}+|переда[єю] кореспондент)\s+(?i:агентств\p{L}+ )?[«\x22]?N",
     // Portuguese, Spanish, French, German.
     r"(?i:segundo|de acordo com|según|de acuerdo con|selon|d['’]après|laut|nach angaben (?:von|der)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |l'|der |die )?(?i:agência |agencia |agence |nachrichtenagentur )?N\b",
@@ -96,11 +112,22 @@ const DATELINES: &[(&str, &str)] = &[("upi", "UPI"), ("pti", "PTI")];
 /// An origin is stated at the head or the foot of a story; what stands between is quotation. Characters.
 const HEAD: usize = 700;
 const FOOT: usize = 300;
+/// What is left of a sentence that the head would cut. Characters.
+const TAIL: usize = 250;
 
 /// The first `head` characters of a story and its last ones: where it states whom it is from.
 pub(super) fn ends(text: &str, head: usize) -> [String; 2] {
     let foot = head.max(text.chars().count().saturating_sub(FOOT));
     [text.chars().take(head).collect(), text.chars().skip(foot).collect()]
+}
+
+/// The same for agencies, which are named in set phrases: a phrase that crosses the border would be cut in two, so the head goes on
+/// to the end of its sentence, within bounds, and a short story is one part.
+fn agency_ends(text: &str) -> [String; 2] {
+    let length = text.chars().count();
+    let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n');
+    let more = text.chars().skip(HEAD).take(TAIL).position(is_end).map_or(0, |at| at + 1);
+    ends(text, if length <= HEAD + FOOT { length } else { HEAD + more })
 }
 
 /// One pattern per agency, in the order of [`WIRES`].
@@ -126,7 +153,9 @@ fn pattern(wire: &Wire) -> String {
             r"(?m:^(?:\p{{Lu}}[\p{{L}} .]{{1,40}}, \p{{Lu}}\p{{L}}{{2,8}}\.? \d{{1,2}} \({acronym}\)|\p{{Lu}}[\p{{Lu}} .,]{{2,40}}\({acronym}\)\s*[-–—:]))"
         )
     });
-    let frames = FRAMES.iter().map(|frame| format!("(?:{})", frame.replace('N', wire.name)));
+    // "GAP said" is not the AP's, nor РИАМО's story of РИА.
+    let whole = format!(r"\b{}\b", wire.name);
+    let frames = FRAMES.iter().map(|frame| format!("(?:{})", frame.replace('N', &whole)));
     frames.chain(dateline).collect::<Vec<_>>().join("|")
 }
 
@@ -135,7 +164,7 @@ pub(super) fn wire_of(domain: &str, text: &str) -> Option<&'static str> {
     if let Some(wire) = WIRES.iter().find(|wire| wire.domains.contains(&domain)) {
         return Some(wire.key);
     }
-    ends(text, HEAD).iter().find_map(|part| first_stated(part))
+    agency_ends(text).iter().find_map(|part| first_stated(part))
 }
 
 /// The agency whose site it is, by a test of a domain.
@@ -150,7 +179,9 @@ fn first_stated(part: &str) -> Option<&'static str> {
         .iter()
         .filter_map(|index| {
             let mut stated = STATED.get(index)?.as_ref()?.find_iter(part);
-            let start = stated.find(|found| !is_in_passing(part, &found.range()))?.start();
+            let start = stated
+                .find(|found| !is_in_passing(part, &found.range()) && !is_a_persons(part, found.start()))?
+                .start();
             Some((start, index))
         })
         .min()
@@ -169,6 +200,23 @@ static BACK_THEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
+
+/// "Michael Bloomberg said".
+fn is_a_persons(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default().split_whitespace().next_back().unwrap_or_default();
+    matches!(before, "Michael" | "Mike" | "Mayor" | "Майкл" | "Майкла" | "Майклу")
+}
+
+/// The agency that is meant by a name alone, as a byline or a publisher has it.
+pub(super) fn wire_named(name: &str) -> Option<&'static str> {
+    static WHOLE: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+        let whole = |wire: &Wire| Regex::new(&format!(r"^(?i:the )?(?:{})(?i: news| staff| agency)*$", wire.name)).ok();
+        WIRES.iter().map(whole).collect()
+    });
+    let name = name.trim();
+    let at = WHOLE.iter().position(|pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(name)))?;
+    WIRES.get(at).map(|wire| wire.key)
+}
 
 /// Whether what is stated at a place of a text is of an earlier report.
 pub(super) fn is_in_passing(text: &str, place: &Range<usize>) -> bool {

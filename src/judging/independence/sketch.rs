@@ -13,8 +13,10 @@ const FEWEST: usize = 6;
 /// Fewer words than this may be the same by chance ("Rain in Kyiv").
 const FEWEST_WORDS: usize = 4;
 
-/// The same of an item: what it says in a sentence others may well say in its words.
+/// The same of an item: what it says in a sentence others may well say in its words. One of fewer shingles is repeated only
+/// where every word of it stands in that order, and under eight (a dozen words) not even then.
 const FEWEST_OF_ITEM: usize = 20;
+const FEWEST_OF_SHORT_ITEM: usize = 8;
 
 /// Share of the shorter text found in the longer from which the two are one. Half: of real reprints (`tests/data/reports.tsv`)
 /// an edited one keeps a little more than that, while real reports of one event share a seventh at most.
@@ -31,6 +33,8 @@ pub(super) struct Sketch {
     hashes: Vec<u64>,
     /// Of all its words in order, where they are enough to be one text with another of the same.
     whole: Option<u64>,
+    /// An item's sentence, which another text repeats wholly or not at all.
+    is_sentence: bool,
 }
 
 impl Sketch {
@@ -47,13 +51,17 @@ impl Sketch {
         hashes.sort_unstable();
         hashes.dedup();
         let whole = (words.len() >= FEWEST_WORDS).then(|| shingle(&words));
-        Self { hashes, whole }
+        Self { hashes, whole, is_sentence: false }
     }
 
     /// Of a text that is to be corroborated: one that is too short to be quoted is like no other.
     pub(super) fn of_item(text: &str) -> Self {
         let sketch = Self::new(text);
-        if sketch.hashes.len() < FEWEST_OF_ITEM { Self { hashes: Vec::new(), whole: None } } else { sketch }
+        match sketch.hashes.len() {
+            FEWEST_OF_ITEM.. => sketch,
+            FEWEST_OF_SHORT_ITEM.. => Self { whole: None, is_sentence: true, ..sketch },
+            _ => Self { hashes: Vec::new(), whole: None, is_sentence: true },
+        }
     }
 
     /// True if one text repeats the other, wholly or as an excerpt.
@@ -67,6 +75,11 @@ impl Sketch {
         let (shorter, longer) = if shorter_first { (self, other) } else { (other, self) };
         if shorter.hashes.len() < FEWEST {
             return false;
+        }
+        let sentence = [self, other].into_iter().find(|sketch| sketch.is_sentence);
+        if let Some(sentence) = sentence {
+            return std::ptr::eq(sentence, shorter)
+                && sentence.hashes.iter().all(|hash| longer.hashes.binary_search(hash).is_ok());
         }
         let drawn = shorter.hashes.get(..DRAWN).unwrap_or(&shorter.hashes);
         let found = drawn.iter().filter(|hash| longer.hashes.binary_search(hash).is_ok()).count();

@@ -16,6 +16,7 @@ use url::Url;
 
 use super::Candidate;
 use super::choose::{enough, is_about};
+use super::own::OwnSite;
 use super::stages::{Serve, Stage};
 use crate::cache::{Question, SearchCache};
 use crate::domain::Degradation;
@@ -51,8 +52,8 @@ pub(super) struct Round<'a> {
     pub(super) cache: &'a SearchCache<Answer>,
     pub(super) latencies: &'a Latencies,
     pub(super) rules: &'a DomainRules,
-    /// The item's own page, which is no evidence for itself.
-    pub(super) own_page: Option<Url>,
+    /// The item's own page and site, which are no evidence for it.
+    pub(super) own: OwnSite,
     pub(super) wanted: usize,
     /// Searching ends here; the rest of the item's time is for reading and judging.
     pub(super) until: Instant,
@@ -363,7 +364,7 @@ impl<'r> Round<'r> {
             return None;
         }
         let canonical = canonical_url(&url);
-        (self.own_page.as_ref() != Some(&canonical)).then(|| Candidate {
+        (!self.own.holds(&canonical)).then(|| Candidate {
             domain: registered_domain(&host),
             url: canonical,
             hit: hit.clone(),

@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use tokio::time::Instant;
 use url::Url;
 
+use super::own::OwnSite;
 use super::stages::selects;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
@@ -43,7 +44,7 @@ pub(super) async fn look_up(
     kinds: &[SourceKind],
     normal: &Normal,
     claim: &Claim,
-    own_page: Option<&Url>,
+    own: &OwnSite,
     rules: &DomainRules,
     until: Instant,
     journal: &Journal,
@@ -74,7 +75,7 @@ pub(super) async fn look_up(
     journal.checked(provider.name());
     // The address is a stored page's key as it stands.
     let parsed = answer.hits.iter().filter_map(|hit| Some((Url::parse(&hit.url).ok()?, hit)));
-    let hits: Vec<(Url, &Hit)> = parsed.filter(|(url, _)| own_page != Some(url)).collect();
+    let hits: Vec<(Url, &Hit)> = parsed.filter(|(url, _)| !own.holds(url)).collect();
     let urls: Vec<Url> = hits.iter().map(|(url, _)| url.clone()).collect();
     let mut pages = if urls.is_empty() { Vec::new() } else { read::known(services, &urls, rules, journal).await? };
     pages.retain(|read| hits.iter().any(|(url, hit)| *url == read.page.url && speaks_of(claim, hit, &read.page)));
@@ -171,8 +172,11 @@ async fn gate(
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<(Sufficiency, Vec<JudgedPassage>), PipelineError> {
-    let item: Vec<ItemText<'_>> =
-        normal.texts.iter().map(|(_, text)| ItemText { url: normal.url.as_deref(), text }).collect();
+    let item: Vec<ItemText<'_>> = normal
+        .texts
+        .iter()
+        .map(|(_, text)| ItemText { url: normal.url.as_deref(), channel: normal.channel.as_deref(), text })
+        .collect();
     let ranked = rank::among_known(services, claim, pages, &item, rules, journal).await?;
     let beside: Vec<(bool, Arc<PreparedPage>)> = ranked
         .iter()

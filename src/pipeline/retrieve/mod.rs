@@ -15,6 +15,7 @@ mod asking;
 mod choose;
 mod known;
 mod latency;
+mod own;
 #[cfg(test)]
 pub(crate) mod samples;
 mod stages;
@@ -30,6 +31,7 @@ use url::Url;
 use self::asking::{Finds, Round};
 use self::choose::share_out;
 use self::known::Known;
+use self::own::OwnSite;
 use self::stages::{Plan, selects};
 use super::claims::{Claim, main_claim};
 use super::languages::{Wanted, in_other_languages, languages_of};
@@ -41,7 +43,6 @@ use crate::domain::Degradation;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::providers::Hit;
-use crate::reading::canonical_url;
 
 pub use latency::Latencies;
 
@@ -100,13 +101,12 @@ pub(super) async fn retrieve(
     let only_known = kinds.iter().all(|kind| matches!(kind, SourceKind::Knowledge | SourceKind::Factcheck));
     let wanted = services.max_sources(&request.item);
     let now = Instant::now();
-    let own_page = request.item.url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| canonical_url(&url));
     let round = Round {
         journal,
         cache: &services.search_cache,
         latencies: &services.latencies,
         rules: &rules,
-        own_page,
+        own: OwnSite::of(request.item.url.as_deref(), &rules),
         wanted,
         until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),
         failed: Mutex::new(BTreeMap::new()),
@@ -146,10 +146,9 @@ async fn one<'r>(
     if !claim.checkable() {
         return Ok((Known::default(), Finds::default()));
     }
-    let own_page = round.own_page.as_ref();
     let journal = round.journal;
     let known =
-        known::look_up(services, plan.kinds, normal, claim, own_page, round.rules, round.until, journal).await?;
+        known::look_up(services, plan.kinds, normal, claim, &round.own, round.rules, round.until, journal).await?;
     let mut finds = Finds::of(&claim.profile);
     if !known.suffices {
         finds.own_failures.extend(known.failure.clone());

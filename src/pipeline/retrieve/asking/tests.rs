@@ -41,7 +41,7 @@ impl Bench {
             cache: &self.cache,
             latencies: &self.latencies,
             rules: &self.rules,
-            own_page: None,
+            own: OwnSite::default(),
             wanted: 3,
             until: Instant::now() + self.time,
             failed: Mutex::default(),
@@ -74,7 +74,8 @@ impl Bench {
         let queries: Vec<Query> = (0..queries).map(|number| query(&format!("query {number}"))).collect();
         // The finds outlive the providers' borrow, so the round is searched in a shorter life.
         let mut finds = Finds::default();
-        let shorter = Round { failed: Mutex::new(round.failed.lock().unwrap().clone()), own_page: None, ..*round };
+        let shorter =
+            Round { failed: Mutex::new(round.failed.lock().unwrap().clone()), own: OwnSite::default(), ..*round };
         shorter.search(plan.stages(&queries, others), &mut finds).await;
         *round.failed.lock().unwrap() = shorter.failed.lock().unwrap().clone();
         finds
@@ -269,7 +270,7 @@ async fn the_operators_material_is_asked_at_once_and_replaces_no_page() {
 #[test]
 fn pages_of_other_schemes_denied_hosts_and_the_items_own_are_no_candidates() {
     let bench = Bench::new(NOW);
-    let round = Round { own_page: Some(Url::parse("https://own.example/story").unwrap()), ..bench.round() };
+    let round = Round { own: OwnSite::of(Some("https://own.example/story"), &bench.rules), ..bench.round() };
     let keeps = |url: &str| round.candidate(&hit("searxng", url, "", None)).is_some();
     assert!(keeps("https://a.example/1"));
     for url in [
@@ -277,6 +278,7 @@ fn pages_of_other_schemes_denied_hosts_and_the_items_own_are_no_candidates() {
         "mailto:a@b.c",
         "data:text/plain,x",
         "https://own.example/story?utm_source=x",
+        "https://news.own.example/another",
         "nonsense",
     ] {
         assert!(!keeps(url), "{url}");

@@ -1,0 +1,59 @@
+//! The item's own site: what else it publishes says nothing for or against the item.
+
+use url::Url;
+
+use crate::domain::rules::DomainRules;
+use crate::domain::verdict::SourceType;
+use crate::judging::{credibility, independence};
+use crate::reading::{canonical_url, registered_domain};
+
+/// Where the item stands.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OwnSite {
+    page: Option<Url>,
+    /// The registered domain, where one publisher speaks on it.
+    domain: Option<String>,
+}
+
+impl OwnSite {
+    /// Of an item's address. On a social platform and in a reference work every page has authors of its own.
+    pub(super) fn of(address: Option<&str>, rules: &DomainRules) -> Self {
+        let page = address.and_then(|address| Url::parse(address).ok()).map(|url| canonical_url(&url));
+        let host = page.as_ref().and_then(Url::host_str).unwrap_or_default();
+        let (_, kind) = credibility::credibility(host, rules);
+        let is_one_publisher = !host.is_empty() && !matches!(kind, SourceType::Social | SourceType::Reference);
+        Self { domain: is_one_publisher.then(|| registered_domain(host)), page }
+    }
+
+    /// Whether a page, by its canonical address, is the item's own or stands on its publisher's site.
+    pub(super) fn holds(&self, url: &Url) -> bool {
+        let is_of_site = |own: &String| {
+            let domain = registered_domain(url.host_str().unwrap_or_default());
+            let owner = independence::owner(own);
+            *own == domain || owner.is_some() && owner == independence::owner(&domain)
+        };
+        self.page.as_ref() == Some(url) || self.domain.as_ref().is_some_and(is_of_site)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(item: &str, page: &str) -> bool {
+        OwnSite::of(Some(item), &DomainRules::default()).holds(&Url::parse(page).unwrap())
+    }
+
+    #[test]
+    fn a_publishers_other_pages_do_not_bear_it_out() {
+        assert!(holds("https://www.own.example/story?utm_source=x", "https://own.example/story"));
+        assert!(holds("https://own.example/story", "https://m.own.example/follow-up"));
+        assert!(holds("https://www.bbc.com/news/1", "https://www.bbc.co.uk/news/2"), "one owner");
+        assert!(!holds("https://own.example/story", "https://other.example/story"));
+        assert!(!holds("https://t.me/channel1/482", "https://t.me/channel2/17"), "another channel");
+        assert!(holds("https://t.me/channel1/482", "https://t.me/channel1/482"));
+        assert!(!holds("https://en.wikipedia.org/wiki/Kyiv", "https://en.wikipedia.org/wiki/Dnipro"));
+        let nowhere = OwnSite::of(None, &DomainRules::default());
+        assert!(!nowhere.holds(&Url::parse("corpus://notes/1").unwrap()));
+    }
+}
