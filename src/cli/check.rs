@@ -14,7 +14,7 @@ use crate::app::Purpose;
 use crate::config::Config;
 use crate::domain::ItemResult;
 use crate::http::check_item;
-use crate::judging::vocabularies::{Vocabulary, word};
+use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::outbound::Method;
 use crate::pipeline::{self, Outcome, Request};
 
@@ -116,6 +116,9 @@ fn show(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> Result<(
         for (row, claim) in claims.iter_mut().zip(&result.claims) {
             if let Some(row) = row.as_object_mut() {
                 row.insert("verdict".to_owned(), word(vocabulary, claim.verdict, claim.decisive).into());
+                if matches!(vocabulary, Vocabulary::Module) {
+                    row.insert("features".to_owned(), serde_json::to_value(ModuleFeatures::from(&claim.features))?);
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::output::{Colour, Output};
 use crate::domain::result::{ClaimResult, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{CorrectionType, Stance, Tier, Verdict};
-use crate::judging::vocabularies::{Vocabulary, label, word};
+use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, label, word};
 
 /// Other people's text in one line: breaks become spaces, other control characters and those that change the direction of
 /// writing are shown by their code.
@@ -41,6 +41,9 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
             other => word(other, claim.verdict, claim.decisive),
         };
         text.push_str(&one_claim(claim, verdict, output));
+        if matches!(vocabulary, Vocabulary::Module) {
+            let _infallible = writeln!(text, "   {}", features(&ModuleFeatures::from(&claim.features)));
+        }
     }
     // Of an opinion alone the claim has said it already.
     let said = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
@@ -71,6 +74,25 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
         let _infallible = writeln!(text, "   digest: {}", plain(line));
     }
     text
+}
+
+/// The features in a line, under the names the module vocabulary gives them.
+fn features(of: &ModuleFeatures) -> String {
+    let figures = match of.num_ok {
+        Some(true) => "agree",
+        Some(false) => "disagree",
+        None => "none to compare",
+    };
+    format!(
+        "entail_max {:.2} · entail_mean3 {:.2} · contradict_max {:.2} · agree_domain_count {} · relevance_score_avg {:.2} · \
+         recency_weight_max {:.2} · figures {figures}",
+        of.entail_max,
+        of.entail_mean3,
+        of.contradict_max,
+        of.agree_domain_count,
+        of.relevance_score_avg,
+        of.recency_weight_max,
+    )
 }
 
 fn one_claim(claim: &ClaimResult, verdict: &str, output: Output) -> String {

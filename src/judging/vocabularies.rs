@@ -1,5 +1,8 @@
 //! The words of five systems for one verdict, and the labels people read.
 
+use serde::Serialize;
+
+use crate::domain::result::Features;
 use crate::domain::verdict::Verdict;
 
 /// Whose words. The stored value is always [`Vocabulary::Ours`].
@@ -34,6 +37,35 @@ impl Vocabulary {
     /// The vocabulary of that name; `None` for any other text.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|vocabulary| vocabulary.as_str() == name)
+    }
+}
+
+/// The features under the names of seed 1: what the module vocabulary shows in the place of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ModuleFeatures {
+    /// 0–1, as all but the count.
+    pub entail_max: f64,
+    pub entail_mean3: f64,
+    pub contradict_max: f64,
+    /// Independent groups that support.
+    pub agree_domain_count: u32,
+    pub relevance_score_avg: f64,
+    pub recency_weight_max: f64,
+    /// Whether the figures agree; `None` with nothing to compare.
+    pub num_ok: Option<bool>,
+}
+
+impl From<&Features> for ModuleFeatures {
+    fn from(features: &Features) -> Self {
+        Self {
+            entail_max: features.e_max,
+            entail_mean3: features.e_mean3,
+            contradict_max: features.c_max,
+            agree_domain_count: features.agree_dom,
+            relevance_score_avg: features.rel_avg,
+            recency_weight_max: features.rec_max,
+            num_ok: features.num_ok,
+        }
     }
 }
 
