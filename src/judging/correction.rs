@@ -20,26 +20,31 @@ const LONGEST: usize = 400;
 
 /// The correction an assessment calls for: refuted → replace, outdated → update, contested, misleading and what is not
 /// decisive → clarify (a number that differs is replaced all the same, since it says exactly what). `checks` are
-/// parallel to `passages`. `None` where nothing contradicts, or nothing found says how the claim should read.
+/// parallel to `passages`; passages under the relevance `floor` count for nothing. `None` where nothing contradicts, or nothing found says how the claim should read.
 pub fn correct(
     claim: &str,
     assessment: &Assessment,
     passages: &[JudgedPassage],
     checks: &[NumberCheck],
     reviews: &[MatchedReview],
+    floor: f64,
 ) -> Option<Correction> {
     let kind = kind_of(assessment)?;
     let against = contradicting(assessment, passages);
     if against.is_empty() {
         return from_review(claim, assessment, kind, reviews);
     }
-    let mean_quality =
-        super::features::mean(against.iter().filter_map(|index| passages.get(*index)).map(|p| p.quality));
+    let all = passages.iter().filter(|p| p.relevance >= floor && !p.is_context() && speaks_against(assessment, p));
+    let mean_quality = super::features::mean(all.map(|p| p.quality));
     let confidence = assessment.confidence.min(mean_quality).clamp(0.0, 1.0);
     let built = against.iter().find_map(|index| number_swapped(claim, passages.get(*index)?, checks.get(*index)?));
     let (kind, corrected, note, source) = if let Some((corrected, note, source)) = built {
-        let exact = kind == CorrectionType::Clarify && assessment.verdict == Verdict::Refuted;
-        (if exact { CorrectionType::Replace } else { kind }, corrected, note, source)
+        let exact = match assessment.verdict {
+            Verdict::Refuted => CorrectionType::Replace,
+            Verdict::Outdated => CorrectionType::Update,
+            _ => kind,
+        };
+        (exact, corrected, note, source)
     } else {
         let best = passages.get(*against.first()?)?;
         let (corrected, note) = name_swapped(claim, best).or_else(|| sentence_of(claim, best))?;
@@ -70,8 +75,10 @@ pub fn correct(
 fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
     match assessment.verdict {
         Verdict::Refuted if assessment.decisive => Some(CorrectionType::Replace),
-        Verdict::Outdated => Some(CorrectionType::Update),
-        Verdict::Refuted | Verdict::Contested | Verdict::Misleading => Some(CorrectionType::Clarify),
+        Verdict::Outdated if assessment.decisive => Some(CorrectionType::Update),
+        Verdict::Refuted | Verdict::Outdated | Verdict::Contested | Verdict::Misleading => {
+            Some(CorrectionType::Clarify)
+        }
         // Support that is not decisive leaves nothing to correct, only something to wait for.
         Verdict::Supported | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => None,
     }
@@ -80,10 +87,12 @@ fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
 /// The cited passages that contradict (for "misleading", those that put the fact elsewhere), the strongest first.
 /// Citations are on topic and never social, so nothing else can correct a claim.
 fn contradicting(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<usize> {
-    let speaks = |passage: &JudgedPassage| {
-        passage.stance() == Stance::Contradicts || (assessment.verdict == Verdict::Misleading && passage.out_of_context)
-    };
-    assessment.citations.iter().copied().filter(|index| passages.get(*index).is_some_and(speaks)).collect()
+    let speaks = |index: &usize| passages.get(*index).is_some_and(|passage| speaks_against(assessment, passage));
+    assessment.citations.iter().copied().filter(speaks).collect()
+}
+
+fn speaks_against(assessment: &Assessment, passage: &JudgedPassage) -> bool {
+    passage.stance() == Stance::Contradicts || (assessment.verdict == Verdict::Misleading && passage.out_of_context)
 }
 
 /// The claim with the differing figure of that passage in place of its own.
@@ -193,7 +202,7 @@ mod tests {
     }
 
     fn corrected(claim: &str, passages: &[JudgedPassage], checks: &[NumberCheck]) -> Option<Correction> {
-        correct(claim, &assess(&context(), passages, &[]), passages, checks, &[])
+        correct(claim, &assess(&context(), passages, &[]), passages, checks, &[], 0.3)
     }
 
     #[test]
@@ -244,7 +253,7 @@ mod tests {
         checked.review.title = Some("No, the moon is not made of cheese".into());
         let reviews = [checked];
         let assessment = assess(&context(), &[], &reviews);
-        let found = correct("The moon is made of cheese.", &assessment, &[], &[], &reviews).unwrap();
+        let found = correct("The moon is made of cheese.", &assessment, &[], &[], &reviews, 0.3).unwrap();
         assert_eq!(found.corrected, "No, the moon is not made of cheese");
         assert_eq!((found.kind, found.apply), (CorrectionType::Replace, Apply::Review));
     }
@@ -254,7 +263,7 @@ mod tests {
         fn a_correction_is_never_surer_than_its_verdict(passages in any_passages(), reviews in any_reviews()) {
             let checks = vec![NumberCheck::default(); passages.len()];
             let assessment = assess(&context(), &passages, &reviews);
-            if let Some(found) = correct("A claim of 5 things.", &assessment, &passages, &checks, &reviews) {
+            if let Some(found) = correct("A claim of 5 things.", &assessment, &passages, &checks, &reviews, 0.3) {
                 prop_assert!(found.confidence <= assessment.confidence + 1e-12);
                 prop_assert!((found.apply == Apply::Auto) == (found.confidence > AUTO_ABOVE) || found.apply == Apply::Review);
                 prop_assert!(!found.sources.is_empty());

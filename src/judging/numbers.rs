@@ -5,6 +5,7 @@
 
 mod counted;
 mod dated;
+mod fates;
 mod moving;
 mod periods;
 mod roles;
@@ -21,13 +22,15 @@ use crate::language::{has_cyrillic, tokens};
 use super::profile::{SentenceProfile, TextProfile};
 use super::stance::{self, Names};
 
-use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, same_counted};
+use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, is_told_beside, same_counted};
 use dated::date;
-use moving::{has_moved, is_running};
+use fates::fate;
+use moving::{has_moved, is_of_one_day, is_running, lags};
 use periods::{Dated, periods};
 use roles::role;
 use subject::Subject;
 
+pub use dated::is_another_occasion;
 pub use standing::{Standing, standing};
 
 /// What a disagreeing figure does to a judgement (SCORING, numbers and dates).
@@ -168,6 +171,7 @@ fn quantity<'a>(
         if !subject.is_of(sentence)
             || is_step_and_level(ours, claim, theirs, passage)
             || role(passage, theirs) != role(claim, ours)
+            || is_of_others(ours, claim, theirs, passage)
         {
             continue;
         }
@@ -185,7 +189,7 @@ fn quantity<'a>(
         }
     }
     let (_, theirs) = differing?;
-    if adds_up(ours, passage) {
+    if adds_up(ours, passage) || is_told_beside(ours, theirs, passage) {
         return None;
     }
     let times = claim.reference.zip(passage.reference);
@@ -200,11 +204,23 @@ fn quantity<'a>(
             return None;
         }
     }
+    // What was told of one night says nothing of another, and last month's price nothing of today's.
+    if (is_of_one_day(claim, ours)
+        && times.is_some_and(|(claimed, published)| published.date_naive() != claimed.date_naive()))
+        || lags(claim, ours, passage, theirs)
+    {
+        return None;
+    }
     // The rate of May is not refuted by that of October.
     if has_moved(claim, ours, passage, theirs) {
         return Some(Found::Total(&theirs.text));
     }
     Some(Found::Differs(&theirs.text))
+}
+
+/// Whether one figure is of the dead, say, and the other of the hurt.
+fn is_of_others(ours: &Quantity, claim: &TextProfile, theirs: &Quantity, passage: &TextProfile) -> bool {
+    fate(claim, ours).zip(fate(passage, theirs)).is_some_and(|(mine, other)| mine != other)
 }
 
 /// Whether a figure that differs, in a sentence about the claim's subject, speaks of its time and counts what it counts.
@@ -321,7 +337,7 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     if ours.unit == Unit::Identifier {
         return Some(ours.text.trim_end_matches('.') == theirs.text.trim_end_matches('.'));
     }
-    let slack = if is_exact(ours) { 0.0 } else { tolerance(ours).max(theirs.last_digit.abs()) };
+    let slack = if is_exact(ours) { 0.0 } else { tolerance(ours, theirs) };
     // A hair for sums that binary fractions cannot hold: 3.5 ± 0.1 reaches 3.6.
     let hair = 1e-9 * (1.0 + ours.high.abs().max(theirs.high.abs()));
     let (low, high) = span(ours);
@@ -353,8 +369,11 @@ fn is_exact(quantity: &Quantity) -> bool {
     }
 }
 
-fn tolerance(quantity: &Quantity) -> f64 {
-    (TOLERANCE * quantity.high.abs().max(quantity.low.abs())).max(quantity.last_digit.abs())
+/// Two hundredths, or one unit of the last digit stated, whichever is wider. Of figures told to different digits one is
+/// rounded to the other's: "1.9 million" is "2 million", and "1.2 million" is not.
+fn tolerance(ours: &Quantity, theirs: &Quantity) -> f64 {
+    let (one, other) = (ours.last_digit.abs(), theirs.last_digit.abs());
+    (TOLERANCE * ours.high.abs().max(ours.low.abs())).max(one.min(other)).max(one.max(other) / 2.0)
 }
 
 /// Whether every figure of the claim is borne out by a sentence of the passage that speaks of the same thing, identifiers
@@ -370,6 +389,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
                 && !counts_otherwise(ours, theirs, passage)
                 && !is_step_and_level(ours, claim, theirs, passage)
                 && role(passage, theirs) == role(claim, ours)
+                && !is_of_others(ours, claim, theirs, passage)
                 && (ours.unit == Unit::Identifier
                     || sentence_at(passage, theirs.start)
                         .is_some_and(|sentence| subject.is_borne_in(sentence, passage)))

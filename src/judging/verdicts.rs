@@ -1,7 +1,7 @@
 //! From judged passages and matched reviews to a verdict, in the order SCORING gives. Pure: `rescore` calls it on
 //! stored rows and gets the same answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
@@ -91,8 +91,11 @@ struct Weighed<'a> {
 impl<'a> Weighed<'a> {
     fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], scoring: &Scoring) -> Self {
         let deciding = features::deciding(passages, scoring.relevance_floor);
+        // A reprint without a date, or with today's, makes no news of an old story.
+        let elsewhere: BTreeSet<&str> =
+            deciding.iter().filter(|p| p.out_of_context).map(|p| p.independent_group.as_str()).collect();
         let in_context: Vec<&JudgedPassage> =
-            deciding.iter().copied().filter(|passage| !passage.out_of_context).collect();
+            deciding.iter().copied().filter(|p| !elsewhere.contains(p.independent_group.as_str())).collect();
         let review_weight = |side| fact_checks::weight_by_publisher(reviews, side) * FACT_CHECK_WEIGHT;
         Self {
             limits: scoring.limits,
@@ -182,7 +185,7 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
         return Verdict::NotEnoughEvidence;
     }
     if f.e_max >= limits.support && f.c_max >= limits.contest {
-        let outdated = only_running_totals(weighed) || is_outdated(context.claim_date, &weighed.deciding);
+        let outdated = newest_is_a_running_total(weighed) || is_outdated(context.claim_date, &weighed.deciding);
         return if outdated { Verdict::Outdated } else { Verdict::Contested };
     }
     let agreeing = groups_of(&weighed.deciding, Stance::Supports).len();
@@ -207,6 +210,15 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
 fn only_running_totals(weighed: &Weighed<'_>) -> bool {
     let mut contradicting = weighed.deciding.iter().filter(|p| p.contradict >= weighed.limits.contest).peekable();
     contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))
+}
+
+/// The same where no support is newer than those: who still tells of fewer days later has not merely been overtaken.
+fn newest_is_a_running_total(weighed: &Weighed<'_>) -> bool {
+    let newest = |stance| {
+        let dated = weighed.deciding.iter().filter(move |passage| passage.stance() == stance);
+        dated.filter_map(|passage| passage.published_at).map(|date| date.date_naive()).max()
+    };
+    only_running_totals(weighed) && newest(Stance::Supports) <= newest(Stance::Contradicts)
 }
 
 /// True if every supporting passage is older and a contradicting one newer than the claim, to the day; where the claim

@@ -77,7 +77,7 @@ fn a_number_that_disagrees_refutes_and_is_replaced() {
     let found = judged(std::slice::from_ref(&source), &[]);
     assert_eq!((found.verdict, found.tier), (Verdict::Refuted, Tier::Low));
     assert!(found.score.is_some_and(|score| score <= 30));
-    let mended = correct("The bridge is 50 metres long.", &found, &[source], &[check], &[]).unwrap();
+    let mended = correct("The bridge is 50 metres long.", &found, &[source], &[check], &[], 0.3).unwrap();
     assert_eq!((mended.kind, mended.corrected.as_str()), (CorrectionType::Replace, "The bridge is 70 metres long."));
 }
 
@@ -321,6 +321,29 @@ fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
 /// The side a decisive verdict rests on.
 fn side(verdict: Verdict) -> Stance {
     if matches!(verdict, Verdict::Supported | Verdict::Misleading) { Stance::Supports } else { Stance::Contradicts }
+}
+
+#[test]
+fn reprints_make_no_news_of_an_old_story() {
+    let old = |id: &str| JudgedPassage { out_of_context: true, ..passage(id, 0.9, 0.0) };
+    let reprint = |id: &str, of: &str| JudgedPassage {
+        independent_group: passage(of, 0.9, 0.0).independent_group,
+        ..passage(id, 0.9, 0.0)
+    };
+    assert_eq!(judged(&[old("a"), old("b")], &[]).verdict, Verdict::Misleading);
+    let found = judged(&[old("a"), old("b"), reprint("c", "a"), reprint("d", "b")], &[]);
+    assert_eq!((found.verdict, found.tier), (Verdict::Misleading, Tier::Medium), "copies of both, dated anew");
+}
+
+#[test]
+fn a_total_that_later_support_does_not_reach_is_contested() {
+    let day = |day: u32| {
+        chrono::NaiveDate::from_ymd_opt(2026, 11, day).and_then(|day| day.and_hms_opt(12, 0, 0)).map(|at| at.and_utc())
+    };
+    let total = JudgedPassage { published_at: day(3), num_ok: Some(false), ..passage("total", 0.1, 0.65) };
+    let supports = |id: &str, on: u32| JudgedPassage { published_at: day(on), ..passage(id, 0.9, 0.0) };
+    assert_eq!(judged(&[total.clone(), supports("a", 1), supports("b", 2)], &[]).verdict, Verdict::Outdated);
+    assert_eq!(judged(&[total, supports("a", 10), supports("b", 12)], &[]).verdict, Verdict::Contested);
 }
 
 proptest! {

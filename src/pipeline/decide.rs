@@ -41,10 +41,9 @@ pub(super) fn decide(
     let empty = JudgedClaim::default();
     let seen = |position: usize| judged.claims.get(position).unwrap_or(&empty);
     let reviews = |position: usize| -> &[MatchedReview] { reviews.get(position).map_or(&[], Vec::as_slice) };
-    let date = |claim: &Claim| claim.date.or(Some(normal.reference));
     let context = |claim: &Claim| ClaimContext {
         kind: claim.kind,
-        claim_date: date(claim),
+        claim_date: claim.date,
         confidence_threshold: request.item.options.confidence_threshold(),
         degraded: !journal.degraded().is_empty(),
         searched: judged.searched,
@@ -93,7 +92,7 @@ pub(super) fn decide(
         ));
         decided.push(Decided {
             result,
-            claim_date: date(claim),
+            claim_date: claim.date,
             check_worthiness: claim.check_worthiness,
             checkable: claim.checkable(),
         });
@@ -127,8 +126,8 @@ pub(super) struct Told<'a> {
 /// The assessment in words and rows: `shown` passages at most, those under the relevance `floor` only where cited.
 pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown: usize) -> ClaimResult {
     let Told { passages, checks, reviews, .. } = *told;
-    let correction =
-        told.auto_correct.then(|| correction::correct(told.text, assessment, passages, checks, reviews)).flatten();
+    let correct = || correction::correct(told.text, assessment, passages, checks, reviews, floor);
+    let correction = told.auto_correct.then(correct).flatten();
     let mut notes = assessment.notes.clone();
     if told.only_fact_checks {
         notes.push(Note::Phase1Only);

@@ -155,7 +155,7 @@ fn checks(
 ) -> Vec<NumberCheck> {
     let text = dates::without_written(&claim.text);
     // What counts from the day it was written counts from that day, and not from the date it means.
-    let reference = dates::written_on(&claim.text).or(stored.claim_date);
+    let reference = dates::written_on(&claim.text).or(stored.claim_date).or(Some(stored.evaluated_at));
     let claim = TextProfile::new(text, language, reference, &[]);
     let check = |passage: &JudgedPassage| {
         let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);

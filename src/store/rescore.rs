@@ -38,6 +38,7 @@ pub struct Judgements {
 pub struct StoredClaim {
     pub claim_id: String,
     pub claim_date: Option<DateTime<Utc>>,
+    pub evaluated_at: DateTime<Utc>,
     pub confidence_threshold: f64,
     /// Whether sources were searched; `None` where an earlier version stored it.
     pub searched: Option<bool>,
@@ -126,7 +127,8 @@ impl Store {
     ) -> Result<HashMap<String, StoredClaim>, StoreError> {
         let mut claims = HashMap::new();
         let found = sqlx::query(
-            "SELECT claim_id, claim_date, confidence_threshold, searched, auto_correct FROM claims WHERE item_id = ANY($1)",
+            "SELECT claim_id, claim_date, evaluated_at, confidence_threshold, searched, auto_correct
+             FROM claims WHERE item_id = ANY($1)",
         )
         .bind(items)
         .fetch_all(&self.pool)
@@ -136,6 +138,7 @@ impl Store {
             let claim = StoredClaim {
                 claim_id: claim_id.clone(),
                 claim_date: row.try_get("claim_date")?,
+                evaluated_at: row.try_get("evaluated_at")?,
                 confidence_threshold: row.try_get("confidence_threshold")?,
                 searched: row.try_get("searched")?,
                 auto_correct: row.try_get("auto_correct")?,

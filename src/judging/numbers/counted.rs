@@ -4,7 +4,7 @@ use super::roles::role;
 use super::subject::REPORTING;
 use super::{agree, sentence_at};
 use crate::judging::profile::TextProfile;
-use crate::language::numbers::Quantity;
+use crate::language::numbers::{Quantity, Unit};
 
 /// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
 pub(super) const PEOPLE: &[&str] = &[
@@ -62,7 +62,21 @@ pub(super) fn counts_otherwise(ours: &Quantity, theirs: &Quantity, passage: &Tex
         other.unit == ours.unit && thing(other) == Some(mine) && role(passage, other) == role(passage, theirs)
     };
     let mut named = passage.quantities.iter().filter(answers).peekable();
-    named.peek().is_some() && named.all(|other| agree(ours, other) == Some(false))
+    // "At least 11" leaves open whether they were at least 32, and does not bear it out.
+    named.peek().is_some() && named.all(|other| agree(ours, other) != Some(true))
+}
+
+/// Whether the claim's figure stands in the sentence of the one that differs, and what it counts is left to be understood: "Norway won
+/// 12 medals and Denmark 4".
+pub(super) fn is_told_beside(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
+    let Some(sentence) = sentence_at(passage, theirs.start) else { return false };
+    passage.quantities.iter().any(|other| {
+        other.start != theirs.start
+            && (sentence.start..sentence.end).contains(&other.start)
+            && (other.unit == ours.unit || other.unit == Unit::None)
+            && agree(ours, &Quantity { unit: ours.unit, ..other.clone() }) == Some(true)
+            && thing(other).is_none_or(|counted| Some(counted) == thing(ours))
+    })
 }
 
 /// "By 10 %" tells how far something went, "to 10 %" where it came to: the same figure of another thing.
@@ -76,7 +90,28 @@ pub(super) fn is_step_and_level(
         let before = text.text.get(..quantity.start).unwrap_or_default();
         before.split_whitespace().next_back().unwrap_or_default().to_lowercase()
     };
-    let is_step = |word: &str| matches!(word, "by" | "на");
+    // "Rose 5%" is a step as well.
+    let is_step = |word: &str| {
+        const MOVED: [&str; 16] = [
+            "rose",
+            "fell",
+            "grew",
+            "dropped",
+            "increased",
+            "decreased",
+            "declined",
+            "jumped",
+            "soared",
+            "climbed",
+            "slipped",
+            "sank",
+            "plunged",
+            "gained",
+            "shrank",
+            "surged",
+        ];
+        matches!(word, "by" | "на") || MOVED.contains(&word)
+    };
     let is_level = |word: &str| matches!(word, "to" | "до");
     let (mine, other) = (before(claim, ours), before(passage, theirs));
     (is_step(&mine) && is_level(&other)) || (is_level(&mine) && is_step(&other))

@@ -6,7 +6,7 @@ use crate::judging::stance;
 use crate::language::tokens;
 
 use super::Found;
-use super::periods::Dated;
+use super::periods::{Dated, periods};
 use super::subject::Subject;
 
 /// Share of the claim's words that the sentence of a date must hold before the date may be called another one. What happens
@@ -40,6 +40,7 @@ pub(super) fn date<'a>(
         if let Some(event) = &event
             && let Some(date) = date_of(event, &inside, sentence, passage)
             && ours.period.borne_out_by(&date.period) == Some(false)
+            && (happens_once(event, claim) || ours.period.may_be_of_one_occasion(&date.period))
             && !is_old
             && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
@@ -49,12 +50,50 @@ pub(super) fn date<'a>(
     differing
 }
 
+/// Whether a sentence tells of another occasion than the claim's, by its dates: what happens more than once is neither borne out nor
+/// refuted by another time.
+pub fn is_another_occasion(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let (ours, theirs) = (periods(claim), periods(passage));
+    // "Its best year since 2018" tells when nothing happened.
+    let mut inside = theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
+    let is_other = |date: &Dated<'_>| {
+        ours.iter().all(|own| {
+            own.period.borne_out_by(&date.period) == Some(false) && !own.period.may_be_of_one_occasion(&date.period)
+        })
+    };
+    let recurs = |own: &Dated<'_>| event(own, claim).is_none_or(|event| !happens_once(&event, claim));
+    !ours.is_empty() && inside.peek().is_some() && inside.all(is_other) && ours.iter().all(recurs)
+}
+
 /// What a claim dates.
 enum Event {
     /// What happens, as a stem, and the stems of the names it happens to: those on its far side from the date's clause.
     Of { word: String, names: Vec<String> },
     /// "Is a 1969 film": the date is an adjective, and can only be told otherwise by one.
     Adjective,
+}
+
+/// Beginnings of stems, or whole ones, of what happens once.
+const ONCE: &str = "born birth die dead death found establish creat invent discover complet built build construct inaugur open publish \
+    premier sank sunk sink assassin abolish independ crown canon bapti join acced patent erect demolish dissolv coloni \
+    annex legal ratif retir graduat releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
+    родил рожд умер скончал погиб основа учрежд созда изобр откры постро заверш вышел вышл опублик затон убит коронова вступ присоедин \
+    аннекс ратифиц распа провозгла казн закры независим \
+    народ помер загин заснов створ винай відкр побуд збуд вийш опубл вбит приєдн анекс ратиф розпа проголо страч закри незалеж";
+
+/// Letters of a stem that may be shorter than such a beginning.
+const SHORTEST_STEM: usize = 4;
+
+/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of what
+/// happens once. Two may have met in 2018 and in 2025, and every year has its profit.
+fn happens_once(event: &Event, claim: &TextProfile) -> bool {
+    let is_once = |stem: &str| {
+        ONCE.split_whitespace()
+            .any(|once| stem.starts_with(once) || stem.chars().count() >= SHORTEST_STEM && once.starts_with(stem))
+    };
+    let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
+    matches!(event, Event::Adjective)
+        || claim.words.iter().filter(|word| !is_name(&word.stem)).any(|word| is_once(&word.stem))
 }
 
 /// The word that says what is dated is the nearest before the date that is neither a name nor a figure, or behind a date

@@ -15,8 +15,8 @@ const RUNNING: &str = "dead death die kill victim casualt* injur wound miss infe
     mort morto ferid* caso voto fallec* herid*";
 
 /// The same of what has another level every month.
-const LEVELS: &str = "rate price inflat unemploy exchang cost \
-    курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
+const LEVELS: &str = "rate price inflat unemploy exchang cost tariff \
+    тариф курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
     inflaç* preço desemprego";
 
 /// Central banks and statistics offices report monthly at most; a week is more than a day's noise.
@@ -62,6 +62,39 @@ pub(super) fn has_moved(claim: &TextProfile, ours: &Quantity, passage: &TextProf
                     && within(passage, sentence, &date.text)
             })
         })
+}
+
+/// Whether the passage's figure is an earlier level of what the claim tells a later one of: as near, and so much older.
+pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, theirs: &Quantity) -> bool {
+    let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
+    let (less, more) = if ours.low < theirs.low { (ours.high, theirs.low) } else { (theirs.high, ours.low) };
+    claim.dates.is_empty()
+        && claimed.signed_duration_since(published) >= LEVELS_MOVE
+        && less > 0.0
+        && more <= FARTHEST_MOVE * less
+        && speaks_of(claim, ours, LEVELS)
+}
+
+/// Whether the claim's figure is of one night or day that it does not name.
+pub(super) fn is_of_one_day(claim: &TextProfile, ours: &Quantity) -> bool {
+    const DAYS: &[&str] = &[
+        "overnight",
+        "last night",
+        "past 24 hours",
+        "past day",
+        "за ночь",
+        "за сутки",
+        "за минувш",
+        "за прошедш",
+        "за ніч",
+        "за добу",
+        "минулої ночі",
+        "минувшей ночью",
+    ];
+    sentence_at(claim, ours.start).and_then(|own| claim.text.get(own.start..own.end)).is_some_and(|own| {
+        let own = own.to_lowercase();
+        DAYS.iter().any(|day| own.contains(day))
+    })
 }
 
 /// Whether the claim's sentence with that figure has one of the words.

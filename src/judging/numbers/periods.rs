@@ -62,6 +62,9 @@ const SURE_OF_THE_YEAR: i64 = 90;
 /// week, give or take that day.
 const SLACK_DAYS: i64 = 8;
 
+/// Days between two tellings of one occasion.
+const SAME_OCCASION: i64 = 14;
+
 impl Period {
     fn new(date: &DateMention, side: Side) -> Self {
         let (from, to) = match side {
@@ -76,7 +79,9 @@ impl Period {
 
     /// The same with how the date is known in a text of that day.
     fn in_text_of(self, date: &DateMention, text: Option<NaiveDate>) -> Self {
-        let is_far = text.is_none_or(|text| (date.start - text).num_days().abs() > SURE_OF_THE_YEAR);
+        // News tells of what was: "last December" of a text of September is not the coming one.
+        let is_far =
+            text.is_none_or(|text| date.start > text || (date.start - text).num_days().abs() > SURE_OF_THE_YEAR);
         let known_by = match date.is_relative {
             true if date.is_told_by_the_day() => KnownBy::TheDayOfTheText,
             true if is_far => KnownBy::ItsDay,
@@ -96,10 +101,26 @@ impl Period {
             };
             shift(self.stated.0).zip(shift(self.stated.1))
         };
-        let apart = (self.stated.0 - other.stated.1).max(other.stated.0 - self.stated.1).num_days();
+        let apart = self.days_from(other);
         let is_near = apart <= 1 || apart <= SLACK_DAYS && [0, 1, 6].contains(&(apart % 7));
         by(KnownBy::TheDayOfTheText) && is_near
             || by(KnownBy::ItsDay) && [-12, 12].into_iter().filter_map(moved).any(|stated| meet(stated, other.stated))
+    }
+
+    /// Whether it says when something was, and not before or after when.
+    pub(super) const fn is_on(&self) -> bool {
+        matches!(self.side, Side::On)
+    }
+
+    /// Whether two days are so near that one of them may be told wrongly of the other's occasion: "on Monday" and "on Wednesday".
+    pub(super) fn may_be_of_one_occasion(&self, other: &Self) -> bool {
+        let is_day = |period: &Self| (period.stated.1 - period.stated.0).num_days() < 7;
+        is_day(self) && is_day(other) && self.days_from(other) <= SAME_OCCASION
+    }
+
+    /// Days between the two as they are stated; 0 where they meet.
+    fn days_from(&self, other: &Self) -> i64 {
+        (self.stated.0 - other.stated.1).max(other.stated.0 - self.stated.1).num_days().max(0)
     }
 
     /// Whether the other time bears this one out: `None` where it leaves both open.

@@ -36,7 +36,16 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
             between.split_whitespace().count() <= 3
                 && matches!(between.split_whitespace().next_back(), Some("to" | "до"))
         });
-    let was = matches!(last, "против" | "проти") || (last == "against" && behind.contains("year"));
+    let beside = matches!(last, "против" | "проти" | "вместо" | "замість")
+        || (matches!(last, "плане" | "квоте" | "норме" | "прогнозе" | "плані" | "квоті" | "нормі" | "прогнозі")
+            && matches!(earlier, "при" | "за"));
+    // "5.2 percent a year earlier": in the next words, the figure's own unit aside.
+    let ago = behind.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+    let was = beside
+        || (last == "against" && behind.contains("year"))
+        || ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"]
+            .iter()
+            .any(|then| ago.contains(then));
     if is_left || was {
         return Role::Left;
     }

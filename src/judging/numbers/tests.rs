@@ -98,10 +98,11 @@ fn a_newer_level_of_what_moves_is_a_sign_of_outdated() {
         let at = |text: &str, day| TextProfile::new(text, Some(language), Some(on(day)), &[]);
         let check = |claimed, published| compare(&at(claim, claimed), &at(passage, published));
         assert!(check(1, 20).newer_total, "{claim} / {passage}: {:?}", check(1, 20));
-        for (claimed, published) in [(1, 1), (1, 4), (20, 1)] {
+        for (claimed, published) in [(1, 1), (1, 4)] {
             let plain = check(claimed, published);
             assert!(plain.num_ok == Some(false) && !plain.newer_total, "{claim} / {passage}: {plain:?}");
         }
+        assert_eq!(check(20, 1).num_ok, None, "an earlier level refutes no later one: {claim} / {passage}");
     }
 }
 
@@ -386,4 +387,17 @@ fn what_plainly_differs_still_does() {
     }
     let wall = check("The Berlin Wall was built in 1975.", "The Berlin Wall stood from 1961 to 1989.", "en");
     assert_ne!(wall, Some(true), "it may have been built at either end");
+}
+
+#[test]
+fn a_figure_told_to_other_digits_agrees_where_it_rounds_to_the_other() {
+    let ok = |claim: &str, passage: &str| {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        compare(&profile(claim), &profile(passage)).num_ok
+    };
+    let town = |count: &str| format!("The city of Kharkiv has {count} inhabitants.");
+    assert_eq!(ok(&town("1.9 million"), &town("2 million")), Some(true));
+    assert_eq!(ok(&town("1.2 million"), &town("2 million")), Some(false));
+    assert_eq!(ok(&town("1.9 million"), &town("1 million")), Some(false));
+    assert_eq!(ok(&town("1,421,000"), &town("1.4 million")), Some(true));
 }

@@ -328,6 +328,12 @@ const DIRECTIONS: &[&str] = &[
     "reduz",
     "proib",
     "permit",
+    "narrowly",
+    "avert",
+    "avoid",
+    "escap",
+    "declin",
+    "urg",
 ];
 
 /// Whether the sentence says it with reserve and the claim does not.

@@ -5,11 +5,15 @@
 //! leave no doubt are listed: "suggests" and "may" are how studies speak.
 
 use crate::domain::evidence::StanceProbabilities;
+use crate::judging::numbers;
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::language::entities::EntityKind;
 use crate::language::{cut, verbs};
 
 use super::beside::UNDECIDED;
+use super::narrowing::is_one_of_several;
+use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS};
+use super::takeback::is_taken_back;
 use super::{Names, sentence_coverage};
 
 /// Share of the claim's words from which a sentence repeats it.
@@ -53,6 +57,10 @@ fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
     Reserve {
         entail: all(&|at| !states(claim, passage, at)),
         contradict: elsewhere
+            || is_not_yet(claim, passage)
+            || all(&|at| {
+                passage.sentences.get(at).is_some_and(|own| numbers::is_another_occasion(claim, passage, own))
+            })
             || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own) && !denies(claim, own))),
     }
 }
@@ -66,70 +74,29 @@ fn states(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
         verdict(at.checked_sub(1).and_then(|at| passage.sentences.get(at))) || verdict(passage.sentences.get(at + 1));
     !(asked
         || beside_verdict
+        || is_taken_back(claim, passage, at)
+        || is_one_of_several(claim, passage, sentence)
         || has_frame(claim, passage, sentence)
         || tells_denial(claim, sentence)
         || is_denied_clause(claim, sentence)
         || is_not_confirmed(claim, sentence)
+        || is_wished(claim, sentence)
         || is_yet_to_be(claim, sentence))
 }
 
-fn says(claim: &TextProfile, beginning: &str) -> bool {
+pub(super) fn says(claim: &TextProfile, beginning: &str) -> bool {
     claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| word.text.starts_with(beginning))
 }
 
 /// Whether a sentence has a word that begins so, which the claim has not.
-fn begins(claim: &TextProfile, sentence: &SentenceProfile, beginnings: &str) -> bool {
+pub(super) fn begins(claim: &TextProfile, sentence: &SentenceProfile, beginnings: &str) -> bool {
     beginnings
         .split_whitespace()
         .any(|beginning| sentence.spoken.iter().any(|word| word.text.starts_with(beginning)) && !says(claim, beginning))
 }
 
-/// Beginnings of words that call untrue, or a joke, what stands with them in one sentence.
-const FRAMES: &str = "hoax fake debunk misinform disinform satir parod spoof fabricat baseless unfounded falsely falsehood untrue \
-    неверн дезинформ ложь ложью лжи ложн фейк неправд выдум вымыс пароди сатир шутк шутил недостоверн ипсо врут врёт врет лгут лжёт лжет \
-    представим представьте якобы маловероятн \
-    дезінформ хибн невірн брехн брешут вигад пародій жарт недостовірн іпсо уявімо уявіть нібито малоймовірн";
-
-/// Beginnings of words that do so for the clause they govern alone: "accused X of", "refused to". Elsewhere in the sentence they
-/// are another story's.
-const GOVERNING: &str = "accus refus claimed claims claiming alleg rumor rumour conspirac imagin propagand \
-    слух обвин отказ утвержд пропаганд манипул чутк звинувач відмов стверджу пропаганд маніпул";
-
 /// Words between a governing word and the claim's clause.
 const NEAR: usize = 4;
-
-/// Phrases, small letters, that say so of the whole sentence.
-const PHRASES: &[&str] = &[
-    "no evidence that",
-    "no proof that",
-    "is false",
-    "was false",
-    "are false",
-    "a lie",
-    "a myth",
-    "posts claim",
-    "posts say",
-    "users claim",
-    "нет доказательств того",
-    "нет доказательств, что",
-    "нет подтвержд",
-    "немає доказів того",
-    "немає доказів, що",
-    "немає підтвердж",
-];
-
-/// Beginnings of sentences that tell of a film or a book.
-const INVENTED: &[&str] = &[
-    "in the film",
-    "in the movie",
-    "in the novel",
-    "in the series",
-    "в фильме",
-    "в сериале",
-    "в романе",
-    "у фільмі",
-    "у серіалі",
-];
 
 fn has_frame(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let text = cut(&passage.text, sentence.start, sentence.end).to_lowercase();
@@ -164,9 +131,6 @@ fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     })
 }
 
-/// Beginnings of words by which somebody says that it is not so.
-const DENIALS: &str = "denied denies denying denial deny отрица опроверг опроверж отверг спростов спростув запереч";
-
 /// Whether the sentence tells that somebody denies it: that settles it for neither side.
 fn tells_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     begins(claim, sentence, DENIALS)
@@ -177,35 +141,11 @@ fn denies(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     sentence.denials.iter().any(|denial| denial.reached.iter().any(|stem| claim.has_stem(stem)))
 }
 
-/// Words of a verdict on a claim that stands beside it.
-const VERDICTS: &str = "false fake hoax untrue misleading debunked фейк неправда ложь ложно манипуляция дезинформация выдумка \
-    брехня маніпуляція дезінформація вигадка";
-
 fn is_verdict(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let verdicts = VERDICTS.split_whitespace();
     let ends = |word: &str| sentence.spoken.last().is_some_and(|last| last.text == word) && !says(claim, word);
     sentence.spoken.len() <= SHORT && !sentence.question && verdicts.into_iter().any(ends)
 }
-
-const CONJUNCTIONS: &[&str] = &["that", "что", "будто", "що", "ніби", "начебто"];
-const NEGATIONS: &[&str] = &[
-    "not",
-    "no",
-    "never",
-    "nobody",
-    "none",
-    "neither",
-    "не",
-    "ни",
-    "нет",
-    "никто",
-    "ні",
-    "немає",
-    "нема",
-    "ніхто",
-    "жоден",
-    "жодне",
-];
 
 /// "The ministry did not confirm that X", "Ни один источник не сообщил, что X": a denial before the clause that holds the claim.
 fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
@@ -216,6 +156,18 @@ fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let shared = |words: &[Spoken]| words.iter().filter(|word| word.content && claim.has_stem(&word.stem)).count();
     let claim_denies = claim.sentences.iter().any(|own| !own.denials.is_empty());
     denies && !claim_denies && shared(behind) > shared(before)
+}
+
+/// "The committee advises that the house should X", "рекомендует, чтобы Рада X": what is wished is not done.
+fn is_wished(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    const WISHES: &[&str] = &["чтобы", "чтоб", "щоб", "аби"];
+    let has = |own: &SentenceProfile| own.spoken.iter().position(|word| WISHES.contains(&word.text.as_str()));
+    let Some(joint) = has(sentence).filter(|_| claim.sentences.iter().all(|own| has(own).is_none())) else {
+        return false;
+    };
+    let (before, behind) = sentence.spoken.split_at(joint);
+    let shared = |words: &[Spoken]| words.iter().filter(|word| word.content && claim.has_stem(&word.stem)).count();
+    shared(behind) > shared(before)
 }
 
 /// "… не соответствует действительности", "… was not confirmed".
@@ -229,6 +181,28 @@ fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     })
 }
 
+/// Whether the passage is from before the day of the claim, and tells of what had not come about yet: that says nothing of what came.
+fn is_not_yet(claim: &TextProfile, passage: &TextProfile) -> bool {
+    const YET: &[&str] = &[
+        "not yet",
+        "yet to",
+        "still not",
+        "has not so far",
+        "пока не",
+        "ещё не",
+        "еще не",
+        "до сих пор не",
+        "поки не",
+        "поки що не",
+        "ще не",
+        "досі не",
+        "покищо не",
+    ];
+    let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
+    let (text, own) = (passage.text.to_lowercase(), claim.text.to_lowercase());
+    published.date_naive() < claimed.date_naive() && YET.iter().any(|yet| text.contains(yet) && !own.contains(yet))
+}
+
 /// Whether the claim tells as done what the sentence says will be, or is to be: "signed" and "will sign", "получила" and "получит".
 fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let done =
@@ -240,9 +214,13 @@ fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 }
 
 fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
-    const ENDINGS: [&str; 11] = ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться"];
-    /// The present, and nouns that end like a verb.
-    const PRESENT: [&str; 5] = ["ает", "яет", "ует", "ают", "уют"];
+    /// "Будет построен", "має бути збудований".
+    const TO_BE: &[&str] = &["будет", "будут", "буде", "будуть", "быть", "бути"];
+    const ENDINGS: [&str; 15] =
+        ["ит", "ет", "ёт", "ят", "ут", "ют", "ить", "ать", "еть", "уть", "ють", "ится", "иться", "ає", "яє"];
+    /// The present of verbs that have no other; "сделает" and "отримає" are ahead.
+    const PRESENT: [&str; 13] =
+        ["ывает", "ивает", "ывают", "ивают", "дает", "даёт", "стает", "стаёт", "ует", "уют", "ває", "вають", "ує"];
     const LEADING: &[&str] = &["will", "would", "could", "may", "might", "shall", "won't"];
     const INTENT: &[&str] = &[
         "due",
@@ -267,6 +245,10 @@ fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     let text = word.text.as_str();
     if !text.is_ascii() {
         let is_noun = word.text == word.stem;
+        let before = sentence.spoken.get(at.saturating_sub(2)..at).unwrap_or_default();
+        if before.iter().any(|word| TO_BE.contains(&word.text.as_str())) {
+            return true;
+        }
         return !is_noun
             && !PRESENT.iter().any(|ending| text.ends_with(ending))
             && ENDINGS.iter().any(|ending| text.ends_with(ending));
@@ -352,6 +334,38 @@ mod tests {
             ("Armenia did not confirm the deal.", "Officials said that Armenia did not confirm the deal."),
         ] {
             assert_eq!(after(claim, passage, SURE), SURE, "{passage}");
+        }
+    }
+
+    #[test]
+    fn another_year_refutes_only_what_happens_once() {
+        for (claim, passage) in [
+            (
+                "Vladimir Putin visited Beijing in October 2023.",
+                "Vladimir Putin visited Beijing in September 2025 for a parade.",
+            ),
+            (
+                "Boeing delivered 348 aircraft in 2024.",
+                "Boeing delivered 600 aircraft in 2025, its best year since 2018.",
+            ),
+            ("Inflation in Turkey was 44.4% in 2024.", "Inflation in Turkey was 30.9% in 2025."),
+            ("Harlow's profit was $3.1 billion in 2024.", "Harlow's profit was $4.0 billion in 2025."),
+            (
+                "Jannik Sinner won the Australian Open in January 2024.",
+                "Jannik Sinner won the Australian Open in January 2025.",
+            ),
+            ("There were 61,070 measles cases in 2023.", "There were 127,350 measles cases in 2024."),
+            ("Toyota recalled 440,000 cars in March 2025.", "Toyota recalled 394,000 cars in October 2025."),
+        ] {
+            assert!(after(claim, passage, AGAINST).contradict < 0.6, "{passage}");
+        }
+        for (claim, passage) in [
+            ("The treaty was ratified in 1958.", "The treaty was ratified in 1957."),
+            ("Marie Curie died in 1930.", "Marie Curie died in 1934."),
+            ("Macron resigned on Monday.", "Macron resigned on Wednesday."),
+            ("Putin visited Beijing in October 2023.", "Putin did not visit Beijing in October 2023."),
+        ] {
+            assert_eq!(after(claim, passage, AGAINST), AGAINST, "{passage}");
         }
     }
 
