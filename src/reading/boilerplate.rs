@@ -121,7 +121,7 @@ fn is_sentence(line: &str) -> bool {
 }
 
 /// Whether a line heads what follows an article.
-fn is_end(line: &str) -> bool {
+pub(super) fn is_end(line: &str) -> bool {
     is_match(&END, line) || is_match(&END_OR_NEWS, line) && !is_sentence(line)
 }
 
@@ -148,12 +148,12 @@ pub(super) fn is_boilerplate(line: &str) -> bool {
 }
 
 /// How many of an article's lines come before the heading of what follows it. Only in the last part of an article is such
-/// a heading its end; before, it is a line in it.
-pub(super) fn end_of(lines: &[&str]) -> usize {
+/// a heading its end; before, it is a line in it, as it is where the article `goes_on` behind it.
+pub(super) fn end_of(lines: &[&str], goes_on: impl Fn(usize) -> bool) -> usize {
     let total: usize = lines.iter().map(|line| line.len()).sum();
     let mut seen = 0;
     for (at, line) in lines.iter().enumerate() {
-        if seen * 10 > total * 7 && line.len() < 70 && is_end(line) {
+        if seen * 10 > total * 7 && line.len() < 70 && is_end(line) && !goes_on(at) {
             return at;
         }
         seen += line.len();
@@ -261,10 +261,10 @@ mod tests {
     #[test]
     fn an_article_ends_at_the_heading_of_the_next_only_near_its_end() {
         let prose = "The council voted on Tuesday to build the bridge, and work will begin in the spring.";
-        assert_eq!(end_of(&[prose, prose, prose, "Related", prose]), 3);
-        assert_eq!(end_of(&[prose, "Related", prose, prose, prose]), 5);
+        assert_eq!(end_of(&[prose, prose, prose, "Related", prose], |_| false), 3);
+        assert_eq!(end_of(&[prose, "Related", prose, prose, prose], |_| false), 5);
         for line in ["Related deaths", "Схожі випадки"] {
-            assert_eq!(end_of(&[prose, prose, prose, line, prose]), 5, "{line}");
+            assert_eq!(end_of(&[prose, prose, prose, line, prose], |_| false), 5, "{line}");
         }
     }
 }

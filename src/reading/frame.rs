@@ -108,6 +108,28 @@ fn length(lines: &[String]) -> usize {
     lines.iter().map(|line| line.chars().count()).sum()
 }
 
+/// Whether a line heads links alone, its own or those dropped behind it, and the article goes on in the element it was in.
+fn goes_on(outline: &Outline, kept: &[usize], nth: usize) -> bool {
+    let block = |nth: usize| kept.get(nth).and_then(|at| outline.blocks.get(*at));
+    let is_link = |nth: usize| block(nth).is_some_and(|block| block.linked * 3 > block.chars);
+    let Some(before) = (0..nth).rev().find(|nth| block(*nth).is_some_and(is_prose)) else { return false };
+    let mut last = nth;
+    while is_link(last) && is_link(last + 1) && block(last + 1).is_some_and(|next| boilerplate::is_end(&next.text)) {
+        last += 1;
+    }
+    let (Some(before), Some(line), Some(next)) = (kept.get(before), kept.get(last), kept.get(last + 1)) else {
+        return false;
+    };
+    let between = outline.blocks.get(line + 1..*next).unwrap_or_default();
+    let (chars, linked) = between.iter().fold((0, 0), |sum, block| (sum.0 + block.chars, sum.1 + block.linked));
+    let heads_links = if between.is_empty() { is_link(last) } else { linked * 10 > chars * 6 };
+    let is_text = block(last + 1)
+        .is_some_and(|next| is_prose(next) && next.linked * 4 < next.chars && !boilerplate::is_boilerplate(&next.text));
+    // The innermost element that holds more than the one line.
+    let home = |at: usize| outline.parts.iter().rposition(|part| part.blocks.len() > 1 && part.blocks.contains(&at));
+    heads_links && is_text && home(*before) == home(*next)
+}
+
 /// The article when only these kinds of noise are believed.
 fn lines(outline: &mut Outline, scope: Option<NodeId>, believed: &RangeInclusive<Noise>) -> Vec<String> {
     drop_noise(outline, believed);
@@ -115,14 +137,16 @@ fn lines(outline: &mut Outline, scope: Option<NodeId>, believed: &RangeInclusive
     let sums = Sums::of(&outline.blocks);
     let frame = frame(outline, &sums, scope);
     restore(outline.blocks.get_mut(frame.clone()).unwrap_or_default());
-    let mut found: Vec<&Block> = lead(&outline.blocks, &sums, &frame)
+    let is_kept = |block: &Block| block.dropped == Noise::None && block.kind != Kind::Title;
+    let mut kept: Vec<usize> = lead(&outline.blocks, &sums, &frame)
         .into_iter()
         .chain(frame)
-        .filter_map(|at| outline.blocks.get(at))
-        .filter(|block| block.dropped == Noise::None && block.kind != Kind::Title)
+        .filter(|at| outline.blocks.get(*at).is_some_and(is_kept))
         .collect();
-    let texts: Vec<&str> = found.iter().map(|block| block.text.as_str()).collect();
-    found.truncate(boilerplate::end_of(&texts));
+    let texts: Vec<&str> =
+        kept.iter().filter_map(|at| outline.blocks.get(*at)).map(|block| block.text.as_str()).collect();
+    kept.truncate(boilerplate::end_of(&texts, |nth| goes_on(outline, &kept, nth)));
+    let mut found: Vec<&Block> = kept.into_iter().filter_map(|at| outline.blocks.get(at)).collect();
     // Headings of nothing, and what they headed.
     let is_idle = |block: &&Block| {
         block.kind == Kind::Heading || block.text.ends_with(':') || boilerplate::is_boilerplate(&block.text)

@@ -238,7 +238,9 @@ pub(super) fn judge(
         {
             return Some(Junk::Login);
         }
-        if around(&PAYWALL_TEXT) || said(&SUBSCRIBER_TEXT) || stated_free == Some(false) {
+        // What states that it is free has its subscription lines in the site's head and foot.
+        let is_walled = if stated_free == Some(true) { said(&PAYWALL_TEXT) } else { around(&PAYWALL_TEXT) };
+        if is_walled || said(&SUBSCRIBER_TEXT) || stated_free == Some(false) {
             return Some(Junk::Paywall);
         }
     }

@@ -124,9 +124,7 @@ impl Names {
                 },
                 "aria-hidden" if value == "true" => names.noise = names.noise.max(Noise::Likely),
                 "hidden" => names.noise = names.noise.max(Noise::Likely),
-                "style" if value.contains("display:none") || value.contains("display: none") => {
-                    names.noise = names.noise.max(Noise::Likely);
-                }
+                "style" if is_out_of_sight(value) => names.noise = names.noise.max(Noise::Likely),
                 _ => {}
             }
         }
@@ -181,6 +179,25 @@ fn place_of(joined: &str) -> Place {
     }
 }
 
+/// Whether an element's own style keeps readers from seeing it. What only a reader of the source sees states nothing.
+fn is_out_of_sight(style: &str) -> bool {
+    let style: String = style.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect();
+    style.split(';').filter_map(|rule| rule.split_once(':')).any(|(property, value)| {
+        let value = value.trim_end_matches("!important");
+        let number = || value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%').parse::<f64>().ok();
+        match property {
+            "display" => value == "none",
+            "visibility" => matches!(value, "hidden" | "collapse"),
+            "opacity" => number() == Some(0.0),
+            "font-size" => number().is_some_and(|size| size <= 1.0 && (size <= 0.0 || value.ends_with("px"))),
+            "text-indent" | "left" | "top" | "right" | "margin-left" => number().is_some_and(|far| far <= -999.0),
+            "height" | "max-height" => number() == Some(0.0) && style.contains("overflow:hidden"),
+            "clip" => value.starts_with("rect(0"),
+            _ => false,
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use dom_query::Document;
@@ -210,6 +227,14 @@ mod tests {
             (r#"class="article-teaser""#, (Noise::Teaser, Place::Elsewhere)),
             (r#"class="post__date""#, (Noise::Line, Place::Elsewhere)),
             (r#"style="display:none""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"style="color:red; Opacity: 0""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"style="opacity:0.9""#, (Noise::None, Place::Elsewhere)),
+            (r#"style="visibility: hidden !important""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"style="font-size:0""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"style="font-size:1em""#, (Noise::None, Place::Elsewhere)),
+            (r#"style="position:absolute;left:-9999px""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"style="height:0;overflow:hidden""#, (Noise::Likely, Place::Elsewhere)),
+            (r#"style="height:0;padding-bottom:56%""#, (Noise::None, Place::Elsewhere)),
             ("role=navigation", (Noise::Certain, Place::Elsewhere)),
             // Words are compared whole, and what frames the page is not what it has beside it.
             (r#"class="authority header commentary""#, (Noise::None, Place::Elsewhere)),

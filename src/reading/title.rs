@@ -84,8 +84,9 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         .map(|title| without_site(title, &site))
         .find(|title| !is_site(title));
     let of_tag = (!tag.is_empty()).then(|| without_site(tag, &site));
-    let named = of_tag.clone().filter(|title| !is_site(title));
     let own = own_headings(page, &site, url);
+    let stated = stated.map(|title| whole(title, &own, of_tag.as_deref()));
+    let named = of_tag.clone().filter(|title| !is_site(title));
     let of_stated = stated.as_deref().map(letters);
     let compared: Vec<String> = headline.as_deref().map(letters).into_iter().chain(of_stated.clone()).collect();
     let known: Vec<String> = compared.iter().cloned().chain(of_tag.as_deref().map(letters)).collect();
@@ -121,6 +122,22 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         .or_else(|| page.meta(&SHARED).map(str::to_owned))
         .or_else(|| long_headline(article))
         .filter(|it| !it.is_empty())
+}
+
+/// A shared title that was cut for a card, as the article's heading or the title tag has it whole.
+fn whole(shared: String, own: &[&Heading], of_tag: Option<&str>) -> String {
+    let said = shared.trim_end();
+    if !(said.ends_with('…') || said.ends_with("...")) {
+        return shared;
+    }
+    let begins = letters(&shared);
+    let firsts = own.iter().filter(|heading| heading.is_first).map(|heading| heading.text.as_str());
+    let is_whole = |full: &&str| {
+        let full = letters(full);
+        begins.chars().count() >= 2 * MIN_HEADING && full.len() > begins.len() && full.starts_with(&begins)
+    };
+    let known = firsts.chain(of_tag).filter(is_whole).min_by_key(|full| full.len()).map(str::to_owned);
+    known.unwrap_or(shared)
 }
 
 /// Whether `heading` tells in other words what `shared` does, which only repeats the title tag. What stands in the heading

@@ -23,7 +23,9 @@ pub(super) fn of_binary(body: &[u8]) -> Option<&'static str> {
     if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| body.starts_with(magic)) {
         return Some(kind);
     }
-    // UTF-16 and UTF-32 with a byte order mark are full of NULs, other text has none.
-    let is_wide = body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") || body.starts_with(b"\0\0\xfe\xff");
+    // UTF-16 and UTF-32 with a byte order mark are full of NULs, and so is UTF-16 markup without one; other text has none.
+    let is_wide = [b"\xff\xfe".as_slice(), b"\xfe\xff", b"\0\0\xfe\xff", b"<\0", b"\0<"]
+        .iter()
+        .any(|mark| body.starts_with(mark));
     (!is_wide && body.iter().take(512).any(|byte| *byte == 0)).then_some("application/octet-stream")
 }
