@@ -217,7 +217,7 @@ impl Translator for LibreTranslate {
                 Some(key) => request.secret_field("api_key", key),
                 None => request,
             };
-            ask(&self.gate, Ok(request), text, "/translatedText", until).await
+            ask(&self.gate, Ok(request), text, "/translatedText", until).await.written_as(into)
         })
     }
 }
@@ -266,7 +266,7 @@ impl Translator for LanguageModelTranslator {
                 }
                 None => Ok(request),
             };
-            ask(&self.gate, request, text, "/choices/0/message/content", until).await
+            ask(&self.gate, request, text, "/choices/0/message/content", until).await.written_as(into)
         })
     }
 }
@@ -287,9 +287,11 @@ async fn ask(
         let malformed = |detail| AskError::Malformed { detail };
         let answer: Value = serde_json::from_slice(&response.body).map_err(|error| malformed(error.to_string()))?;
         let told = answer.pointer(place).ok_or_else(|| malformed(format!("the answer has no {place}")))?;
+        // A model that ran out of tokens wrote half a translation.
+        let is_cut = answer.pointer("/choices/0/finish_reason").and_then(Value::as_str) == Some("length");
         let count = |path| answer.pointer(path).and_then(Value::as_u64).unwrap_or_default();
         let tokens = (count("/usage/prompt_tokens"), count("/usage/completion_tokens"));
-        Ok((told.as_str().unwrap_or_default().to_owned(), tokens))
+        Ok((if is_cut { String::new() } else { told.as_str().unwrap_or_default().to_owned() }, tokens))
     };
     let asked = match request {
         Ok(request) => gate.ask(request, Asker { until, meter: &meter }, read).await,
@@ -301,10 +303,41 @@ async fn ask(
 
 /// What came back, if it can be a translation of the text: one line, not much longer, with all of its larger figures.
 fn faithful(text: &str, told: &str) -> Option<String> {
+    // Some models think aloud, and some answer as they were asked, in JSON.
+    let told = told.rsplit("</think>").next().unwrap_or(told).trim();
+    let parsed = serde_json::from_str::<Value>(told).ok();
+    let field = |name| parsed.as_ref().and_then(|value| value.get(name)).and_then(Value::as_str);
+    let told = ["translation", "text", "query"].into_iter().find_map(field).unwrap_or(told);
     let told = told.trim().trim_matches(['"', '“', '”', '«', '»', '`']).trim();
     let is_line = told.lines().count() == 1 && told.chars().any(char::is_alphabetic);
     let is_long = told.chars().count() > LONGER * text.chars().count() + LONGER_BY;
     (is_line && !is_long && has_figures(text, told)).then(|| told.to_owned())
+}
+
+impl Translated {
+    /// Without what is not written as that language is: a refusal in English is no Greek.
+    fn written_as(self, into: &str) -> Self {
+        Self { outcome: self.outcome.map(|told| told.filter(|told| is_written_as(into, told))), ..self }
+    }
+}
+
+/// Whether at least a third of the letters, names aside, are of the language's script.
+fn is_written_as(into: &str, told: &str) -> bool {
+    let is_own: fn(char) -> bool = match into {
+        "ru" | "uk" | "be" | "bg" | "mk" | "kk" => |c| matches!(c, '\u{400}'..='\u{52f}'),
+        "el" => |c| matches!(c, '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}'),
+        "ar" | "fa" | "ur" | "ps" => |c| matches!(c, '\u{600}'..='\u{6ff}' | '\u{750}'..='\u{77f}'),
+        "he" | "yi" => |c| matches!(c, '\u{590}'..='\u{5ff}'),
+        "ka" => |c| matches!(c, '\u{10a0}'..='\u{10ff}'),
+        "hy" => |c| matches!(c, '\u{530}'..='\u{58f}'),
+        "hi" | "mr" | "ne" => |c| matches!(c, '\u{900}'..='\u{97f}'),
+        "th" => |c| matches!(c, '\u{e00}'..='\u{e7f}'),
+        "ko" => |c| matches!(c, '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}'),
+        "zh" | "ja" => |c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'),
+        _ => return true,
+    };
+    let letters = told.chars().filter(|c| c.is_alphabetic()).count();
+    3 * told.chars().filter(|c| is_own(*c)).count() >= letters
 }
 
 /// Whether the second text has the figures of the first, in whatever script and grouping. Those of one or two digits may

@@ -157,14 +157,19 @@ fn lines(
         context.digest_lines.push(format!("Related fact-check: {}", related.url));
     }
     let Some(main) = main else { return context };
-    let deciding: Vec<&crate::domain::result::EvidenceRow> =
-        main.evidence.iter().filter(|row| row.stance != Stance::Neutral).collect();
+    // A post takes a side and counts for none: where nothing else does, nothing is said of that side.
+    let counts = |row: &&crate::domain::result::EvidenceRow| match row.stance {
+        Stance::Supports => main.features.agree_dom > 0,
+        Stance::Contradicts => main.contradiction,
+        Stance::Neutral => false,
+    };
+    let deciding: Vec<&crate::domain::result::EvidenceRow> = main.evidence.iter().filter(counts).collect();
     if !deciding.is_empty() {
         let sources: std::collections::HashSet<&str> =
             deciding.iter().map(|row| row.independent_group.as_str()).collect();
         let agree_only = deciding.iter().all(|row| row.stance == Stance::Supports);
         // Of an item with several claims fewer are shown than agree.
-        let count = sources.len().max(if agree_only { main.features.agree_dom as usize } else { 0 });
+        let count = if agree_only { main.features.agree_dom as usize } else { sources.len() };
         let word = if count == 1 { "source" } else { "sources" };
         let mut line = format!("Evidence: {count} {word}, confidence: {}", tier_word(main.tier));
         let says = |stance: Stance| deciding.iter().any(|row| row.stance == stance);

@@ -225,3 +225,21 @@ async fn who_waited_for_a_model_in_vain_does_not_pay_again() {
     assert!(both.iter().all(|translated| translated.outcome.is_err()), "{both:?}");
     assert_eq!(server.seen().len(), 1);
 }
+
+#[test]
+fn a_translation_is_in_the_script_of_its_language() {
+    assert!(is_written_as("el", "Η Κύπρος εξέλεξε πρόεδρο Christodoulides"));
+    assert!(!is_written_as("el", "I cannot help with that."));
+    assert!(!is_written_as("uk", "Cyprus elected a president"));
+    assert!(is_written_as("uk", "Кіпр обрав президента"));
+    assert!(is_written_as("pt", "Chipre elegeu um presidente"));
+}
+
+#[test]
+fn what_a_model_says_around_a_translation_is_taken_off() {
+    let greek = "Η Κύπρος εξέλεξε πρόεδρο";
+    let text = "Cyprus elected a president";
+    for told in [format!("<think>Greek, then.\nYes.</think>\n{greek}"), format!("{{\"translation\": \"{greek}\"}}")] {
+        assert_eq!(faithful(text, &told).as_deref(), Some(greek), "{told}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Takes off what posts carry and claims do not: emoji, links, mentions, tags, calls to subscribe.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -30,6 +31,15 @@ static SIGNATURE: LazyLock<Regex> =
 /// How a repeated post names whom it repeats: "RT @name: ".
 static REPEATED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*RT @\w+:?\s+"));
 
+/// Tags within a line, and those that end one.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)</?(?:a|b|i|u|s|em|strong|span|code|pre|tg-spoiler|tg-emoji|blockquote|small|mark)(?:\s[^<>]{0,300})?>",
+    )
+});
+static BREAK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)<(?:br\s?/?|/?p|/?div|/?li|/?ul|/?h[1-6])(?:\s[^<>]{0,300})?>"));
+
 /// A pattern of this file: it is right or the first test fails.
 pub(super) fn pattern(pattern: &str) -> Regex {
     #[expect(clippy::expect_used, reason = "a literal pattern, compiled by every test of this module")]
@@ -39,7 +49,8 @@ pub(super) fn pattern(pattern: &str) -> Regex {
 /// The text without emoji, links, mentions, hashtags and calls to subscribe, white space tidied; line breaks stay where
 /// something stands on both sides. A tag or mention that carries the sentence ("in #Kyiv today") keeps its word.
 pub fn clean(text: &str) -> String {
-    let without_urls = URL.replace_all(text, " ");
+    let plain = without_markup(text);
+    let without_urls = URL.replace_all(&plain, " ");
     let lines: Vec<String> = without_urls
         .lines()
         .filter_map(|line| {
@@ -58,6 +69,27 @@ pub fn clean(text: &str) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// The text that HTML marks up, as some feeds and bots send it: the tags of running text and the commonest references.
+fn without_markup(text: &str) -> Cow<'_, str> {
+    if !text.contains(['<', '&']) {
+        return Cow::Borrowed(text);
+    }
+    let plain = TAG.replace_all(text, "");
+    let mut plain = BREAK.replace_all(&plain, "\n").into_owned();
+    for (reference, letter) in [
+        ("&nbsp;", " "),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&apos;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ] {
+        plain = plain.replace(reference, letter);
+    }
+    Cow::Owned(plain)
 }
 
 /// Pointing emoji stand before calls.

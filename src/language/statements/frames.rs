@@ -145,8 +145,17 @@ static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// ", but it is actually from Porto Alegre", ", на самом деле оно снято в Бейруте".
+static REALLY: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i),? ?(?:(?:but|while|when|although) (?:it|they|the [\p{L}-]+) (?:is|are|was|were|has|had)? ?(?:actually|really|in fact)|(?:but )?(?:in reality|in fact|actually),?|(?:но |хотя |однако )?(?:на самом деле|в действительности)|(?:але |хоча |однак |проте )?насправді)(?-u:\b|\s).*$",
+    )
+});
+
 fn without_denial(claim: &str) -> &str {
-    DENIED.find(claim).and_then(|found| claim.get(..found.start())).unwrap_or(claim)
+    let before = |pattern: &Regex| pattern.find(claim).filter(|found| found.start() > 0).map(|found| found.start());
+    let end = before(&DENIED).into_iter().chain(before(&REALLY)).min();
+    end.and_then(|end| claim.get(..end)).unwrap_or(claim)
 }
 
 /// What a post claims without "that".
@@ -238,6 +247,14 @@ mod tests {
             ("BREAKING: Viral posts claim that vaccines contain microchips.", "Vaccines contain microchips."),
             ("В соцсетях распространяют видео, которое выдают за удар по Одессе 3 мая.", "Удар по Одессе 3 мая."),
             ("Старое видео взрыва в Бейруте выдают за удар по Киеву.", "Удар по Киеву."),
+            (
+                "Видео выдают за удар по Одессе 15 ноября, на самом деле оно снято в Бейруте.",
+                "Удар по Одессе 15 ноября",
+            ),
+            (
+                "A video is being shared as the flooded Dubai airport in April 2024, but it is actually from Porto Alegre in Brazil.",
+                "The flooded Dubai airport in April 2024",
+            ),
             ("Якобы в Германии запретили русский язык в школах.", "В Германии запретили русский язык в школах."),
             ("По слухам, Илон Маск купит «Манчестер Юнайтед».", "Илон Маск купит «Манчестер Юнайтед»."),
             (

@@ -303,3 +303,12 @@ fn what_differs_in_who_did_it_is_kept_and_what_has_a_speaker_too() {
         ["Правительство России внесло проект бюджета в Думу."]
     );
 }
+
+#[test]
+fn markup_that_feeds_carry_is_no_part_of_a_claim() {
+    assert_eq!(
+        clean("<b>Breaking</b>: Messi &amp; Inter<br>won <a href=\"x\">again</a>"),
+        "Breaking: Messi & Inter\nwon again"
+    );
+    assert_eq!(clean("5 < 6 & 7 > 2"), "5 < 6 & 7 > 2");
+}
