@@ -30,7 +30,7 @@ use periods::{Dated, periods};
 use roles::role;
 use subject::Subject;
 
-pub use dated::is_another_occasion;
+pub use dated::Occasions;
 pub use standing::{Standing, standing};
 
 /// What a disagreeing figure does to a judgement (SCORING, numbers and dates).
@@ -64,6 +64,9 @@ const DISAGREE_UNIT: f64 = 0.7;
 
 /// A claim without a date speaks of about now; what a passage dates longer ago than this is of another time.
 const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
+
+/// Two reports of one night are not farther apart.
+const ONE_NIGHT: TimeDelta = TimeDelta::hours(20);
 
 /// What comparing the figures of a claim with those of a passage found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -206,7 +209,7 @@ fn quantity<'a>(
     }
     // What was told of one night says nothing of another, and last month's price nothing of today's.
     if (is_of_one_day(claim, ours)
-        && times.is_some_and(|(claimed, published)| published.date_naive() != claimed.date_naive()))
+        && times.is_some_and(|(claimed, published)| published.signed_duration_since(claimed).abs() > ONE_NIGHT))
         || lags(claim, ours, passage, theirs)
     {
         return None;

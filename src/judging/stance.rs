@@ -179,18 +179,25 @@ fn speaks_of_anothers(claim: &TextProfile, passage: &TextProfile, sentence: &Sen
 
 /// Whether the passage has every score of the claim ("2:1") as it stands.
 fn scores_found(claim: &TextProfile, passage: &TextProfile) -> bool {
-    let is_score = |word: &str| {
-        let mut sides = word.split(':');
-        let digits =
-            |side: Option<&str>| side.is_some_and(|side| !side.is_empty() && side.chars().all(|c| c.is_ascii_digit()));
-        digits(sides.next()) && digits(sides.next()) && sides.next().is_none()
+    // "10:30" is a time of day, and "2-1" the same score as "2:1".
+    let score = |word: &str| -> Option<String> {
+        let word = word.replace(['-', '–'], ":");
+        let (one, other) = word.split_once(':')?;
+        let figure = |side: &str| side.chars().all(|c| c.is_ascii_digit()).then(|| side.parse::<u32>().ok()).flatten();
+        let (first, second) = (figure(one)?, figure(other)?);
+        let is_time = other.len() == 2 && first < 24 && second < 60;
+        (!is_time && first < 200 && second < 200).then(|| format!("{first}:{second}"))
     };
     let bare = |text: &str| -> Vec<String> {
         let trimmed = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_digit()));
-        trimmed.filter(|word| is_score(word)).map(str::to_owned).collect()
+        trimmed.filter_map(score).collect()
+    };
+    let ours = |text: &str| -> Vec<String> {
+        let trimmed = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_digit()));
+        trimmed.filter(|word| word.contains(':')).filter_map(score).collect()
     };
     let theirs = bare(&passage.text);
-    bare(&claim.text).iter().all(|score| theirs.contains(score))
+    ours(&claim.text).iter().all(|score| theirs.contains(score))
 }
 
 /// Undecided, leaning towards the claim by what is shared but never as far as support.

@@ -78,7 +78,10 @@ pub(super) fn of_pages(
                 own.for_each(bears_nothing_out);
             }
             // What was looked up of the same page stands for it.
-            let is_new = |review: &MatchedReview| !known.iter().any(|known| known.review.url == review.review.url);
+            let stands_for = |known: &MatchedReview, one: &MatchedReview| {
+                known.review.url == one.review.url && (settles(known) || known.review.claim == one.review.claim)
+            };
+            let is_new = |review: &MatchedReview| !known.iter().any(|known| stands_for(known, review));
             let new: Vec<MatchedReview> = told.into_iter().filter(is_new).collect();
             count += new.len();
             known.extend(new);
@@ -188,13 +191,20 @@ fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
 fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
     let same = |a: &MatchedReview, b: &MatchedReview| a.review.url == b.review.url && a.review.claim == b.review.claim;
     let says = |one: &MatchedReview| fact_checks::says(std::slice::from_ref(one));
-    let is_at_odds = |one: &MatchedReview| matched.iter().any(|other| same(one, other) && says(one) != says(other));
+    let is_at_odds = |one: &MatchedReview| {
+        matched.iter().any(|other| same(one, other) && settles(one) && settles(other) && says(one) != says(other))
+    };
+    // A rating that says something before one that does not.
+    let (telling, silent): (Vec<&MatchedReview>, Vec<&MatchedReview>) = matched.iter().partition(|one| settles(one));
     let mut kept: Vec<MatchedReview> = Vec::with_capacity(matched.len());
-    for one in matched {
-        if !is_at_odds(one) && !kept.iter().any(|known| same(known, one)) {
+    for one in telling.into_iter().chain(silent) {
+        if !matched.iter().any(|other| same(one, other) && is_at_odds(other))
+            && !kept.iter().any(|known| same(known, one))
+        {
             kept.push(one.clone());
         }
     }
+    kept.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
     kept
 }
 

@@ -14,6 +14,7 @@ mod claims;
 mod commit;
 mod context;
 mod corroborate;
+mod credit;
 mod decide;
 mod fact_check;
 pub mod given;

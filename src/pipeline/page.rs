@@ -15,7 +15,6 @@ use crate::domain::ids;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, SourceType};
 use crate::judging::credibility::{UNKNOWN_CREDIBILITY, credibility};
-use crate::judging::independence;
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 use crate::outbound::Validators;
@@ -247,7 +246,7 @@ pub(super) fn from_article(
     let claim_reviews = page_reviews::reviews(&article, final_url);
     // A redirect to another site is evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
-    let publisher = credit(article.author.as_deref(), article.publisher, article.site_name, &domain);
+    let publisher = super::credit::credit(article.author.as_deref(), article.publisher, article.site_name, &domain);
     PreparedPage {
         id: ids::evidence_id(candidate.url.as_str()),
         url: candidate.url.clone(),
@@ -272,20 +271,6 @@ pub(super) fn from_article(
         told: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
-}
-
-/// Who a page says it is by: the agency in its byline, else its publisher. A site's own name counts only where its address has it: many
-/// sites are called "News".
-fn credit(author: Option<&str>, publisher: Option<String>, site: Option<String>, domain: &str) -> Option<String> {
-    let agency =
-        author.and_then(|names| names.split([',', ';', '/']).map(str::trim).find(|name| independence::is_agency(name)));
-    let letters =
-        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
-    let named = |name: &String| {
-        let name = letters(name);
-        name.len() > 3 && letters(domain).contains(name.strip_prefix("the").unwrap_or(&name))
-    };
-    agency.map(str::to_owned).or(publisher).or_else(|| site.filter(named))
 }
 
 pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {

@@ -13,6 +13,7 @@ use crate::inference::Pair;
 use crate::judging::independence::{ItemText, SourceText, groups_beside};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
+use crate::reading;
 
 /// A passage chosen for judging.
 #[derive(Debug, Clone)]
@@ -93,13 +94,16 @@ impl<'a> Shelf<'a> {
 }
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText<'_>]) -> Vec<String> {
+    // What a page orders its reader to believe makes it no copy of anything.
+    let told: Vec<String> = pages.iter().map(|read| reading::told(&read.page.text)).collect();
     let sources: Vec<SourceText<'_>> = pages
         .iter()
-        .map(|read| SourceText {
+        .zip(&told)
+        .map(|(read, text)| SourceText {
             evidence_id: &read.page.id,
             url: read.page.url.as_str(),
             domain: &read.page.domain,
-            text: &read.page.text,
+            text,
             canonical: read.page.canonical.as_deref(),
             based_on: &read.page.based_on,
             publisher: read.page.publisher.as_deref(),

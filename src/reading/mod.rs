@@ -48,6 +48,7 @@ pub use charset::{CharsetFrom, decode, decode_for};
 pub use claim_review::MarkupReview;
 pub use dates::{ParsedDate, parse_date, parse_dated};
 pub use junk::Junk;
+pub use orders::told;
 pub use passages::{own_passages, passages};
 
 /// Bytes of a page that are read; the rest is dropped. News pages are 0.03–2 MB, and the article is never at the end.

@@ -125,6 +125,11 @@ pub(super) fn without_orders(paragraph: &str) -> Cow<'_, str> {
     if is_whole { Cow::Borrowed(paragraph) } else { Cow::Owned(plain.join(" ")) }
 }
 
+/// A page's text, a line a paragraph, without the sentences that give orders to its reader.
+pub fn told(text: &str) -> String {
+    text.lines().map(without_orders).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::judging::stance;
+use crate::language::numbers::{Quantity, Unit};
 use crate::language::tokens;
 
 use super::Found;
@@ -50,19 +51,37 @@ pub(super) fn date<'a>(
     differing
 }
 
-/// Whether a sentence tells of another occasion than the claim's, by its dates: what happens more than once is neither borne out nor
-/// refuted by another time.
-pub fn is_another_occasion(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let (ours, theirs) = (periods(claim), periods(passage));
-    // "Its best year since 2018" tells when nothing happened.
-    let mut inside = theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
-    let is_other = |date: &Dated<'_>| {
-        ours.iter().all(|own| {
-            own.period.borne_out_by(&date.period) == Some(false) && !own.period.may_be_of_one_occasion(&date.period)
-        })
-    };
-    let recurs = |own: &Dated<'_>| event(own, claim).is_none_or(|event| !happens_once(&event, claim));
-    !ours.is_empty() && inside.peek().is_some() && inside.all(is_other) && ours.iter().all(recurs)
+/// The times of a claim and a passage, to tell one occasion from another.
+#[derive(Debug)]
+pub struct Occasions<'a> {
+    ours: Vec<Dated<'a>>,
+    theirs: Vec<Dated<'a>>,
+    recurs: bool,
+}
+
+impl<'a> Occasions<'a> {
+    pub fn new(claim: &'a TextProfile, passage: &'a TextProfile) -> Self {
+        if claim.dates.is_empty() || passage.dates.is_empty() {
+            return Self { ours: Vec::new(), theirs: Vec::new(), recurs: false };
+        }
+        let ours = periods(claim);
+        let once = |own: &Dated<'_>| event(own, claim).is_some_and(|event| happens_once(&event, claim));
+        let recurs = recurs(claim) && !ours.iter().any(once);
+        Self { theirs: if recurs { periods(passage) } else { Vec::new() }, ours, recurs }
+    }
+
+    /// Whether a sentence of the passage tells of another occasion than the claim's, by its dates: what happens more than once is neither
+    /// borne out nor refuted by another time.
+    pub fn is_another(&self, sentence: &SentenceProfile) -> bool {
+        // "Its best year since 2018" tells when nothing happened.
+        let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
+        let is_other = |date: &Dated<'_>| {
+            self.ours.iter().all(|own| {
+                own.period.borne_out_by(&date.period) == Some(false) && !own.period.may_be_of_one_occasion(&date.period)
+            })
+        };
+        self.recurs && inside.peek().is_some() && inside.all(is_other)
+    }
 }
 
 /// What a claim dates.
@@ -73,7 +92,7 @@ enum Event {
     Adjective,
 }
 
-/// Beginnings of stems, or whole ones, of what happens once.
+/// Beginnings of stems, or whole ones, of what happens once, whatever figure is told with it.
 const ONCE: &str = "born birth die dead death found establish creat invent discover complet built build construct inaugur open publish \
     premier sank sunk sink assassin abolish independ crown canon bapti join acced patent erect demolish dissolv coloni \
     annex legal ratif retir graduat releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
@@ -84,16 +103,33 @@ const ONCE: &str = "born birth die dead death found establish creat invent disco
 /// Letters of a stem that may be shorter than such a beginning.
 const SHORTEST_STEM: usize = 4;
 
-/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of what
-/// happens once. Two may have met in 2018 and in 2025, and every year has its profit.
-fn happens_once(event: &Event, claim: &TextProfile) -> bool {
-    let is_once = |stem: &str| {
-        ONCE.split_whitespace()
-            .any(|once| stem.starts_with(once) || stem.chars().count() >= SHORTEST_STEM && once.starts_with(stem))
-    };
+/// The same of what happens again: two may have met in 2018 and in 2025.
+const AGAIN: &str = "visit meet met won win beat host play strike walkout protest recall erupt eruption quake earthquake flood storm attack shell struck \
+    elect vote poll award summit trip tour launch raise hike report deliver sell sold ship produc \
+    посет посещ встрет встреч выигр победи обыгра сыгра забасто протест отозва изверж землетряс наводн пожар атак обстрел удар выбор \
+    голосо саммит визит прибы прилет запуст повыс сниз подня отчит продал произв \
+    відвід зустр виграв переміг зіграв страйк відклик виверж землетрус повін пожеж обстріл вибор голосу саміт візит запуст підвищ зниз";
+
+fn has_one_of(claim: &TextProfile, beginnings: &str) -> bool {
     let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
-    matches!(event, Event::Adjective)
-        || claim.words.iter().filter(|word| !is_name(&word.stem)).any(|word| is_once(&word.stem))
+    let begins = |stem: &str| {
+        beginnings.split_whitespace().any(|beginning| {
+            stem.starts_with(beginning) || stem.chars().count() >= SHORTEST_STEM && beginning.starts_with(stem)
+        })
+    };
+    claim.words.iter().any(|word| !is_name(&word.stem) && begins(&word.stem))
+}
+
+/// Whether what the claim dates happens again: by its words, or because it gives a figure, which every year has.
+fn recurs(claim: &TextProfile) -> bool {
+    let is_figure = |quantity: &Quantity| !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier);
+    has_one_of(claim, AGAIN) || claim.quantities.iter().any(is_figure) && !has_one_of(claim, ONCE)
+}
+
+/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim does not tell of
+/// what happens again.
+fn happens_once(event: &Event, claim: &TextProfile) -> bool {
+    matches!(event, Event::Adjective) || !recurs(claim)
 }
 
 /// The word that says what is dated is the nearest before the date that is neither a name nor a figure, or behind a date

@@ -22,6 +22,9 @@ const FATES: [(Fate, &str); 4] = [
     (Fate::Held, "arrest detain captur задержа арестова затрима заареш"),
 ];
 
+/// Words that begin so by chance.
+const OTHERS: &[&str] = &["deadline", "deadlines", "deadlock", "умеренный", "умеренно", "умеренная", "умеренные"];
+
 /// What became of those a figure counts: by the word before it where the sentence begins so ("killing two and injuring 14"),
 /// else by the word behind ("two killed and 14 injured"); no other figure stands between.
 pub(super) fn fate(text: &TextProfile, figure: &Quantity) -> Option<Fate> {
@@ -50,7 +53,9 @@ fn named(stretch: &str, is_last: bool) -> Option<Fate> {
     let fate_of = |word: &str| {
         FATES
             .iter()
-            .find(|(_, beginnings)| beginnings.split(' ').any(|beginning| word.starts_with(beginning)))
+            .find(|(_, beginnings)| {
+                !OTHERS.contains(&word) && beginnings.split(' ').any(|beginning| word.starts_with(beginning))
+            })
             .map(|(fate, _)| *fate)
     };
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter_map(fate_of);

@@ -160,6 +160,7 @@ impl Period {
 }
 
 /// A date of a text with the time it means and where it stands.
+#[derive(Debug)]
 pub(super) struct Dated<'a> {
     pub(super) mention: &'a DateMention,
     pub(super) period: Period,

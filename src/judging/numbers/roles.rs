@@ -39,13 +39,12 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let beside = matches!(last, "против" | "проти" | "вместо" | "замість")
         || (matches!(last, "плане" | "квоте" | "норме" | "прогнозе" | "плані" | "квоті" | "нормі" | "прогнозі")
             && matches!(earlier, "при" | "за"));
-    // "5.2 percent a year earlier": in the next words, the figure's own unit aside.
-    let ago = behind.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
-    let was = beside
-        || (last == "against" && behind.contains("year"))
-        || ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"]
-            .iter()
-            .any(|then| ago.contains(then));
+    // "7.1 percent, and 5.2 percent a year earlier": right behind one of two.
+    let ago = ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"];
+    let near = behind.trim_start();
+    let is_earlier = ago.iter().any(|then| near.starts_with(then))
+        && text.quantities.iter().any(|other| other.unit == figure.unit && other.start < figure.start);
+    let was = beside || is_earlier || (last == "against" && behind.contains("year"));
     if is_left || was {
         return Role::Left;
     }

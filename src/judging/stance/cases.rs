@@ -11,14 +11,68 @@ pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
     if claim.entities.len() < 2 || !has_cyrillic(&claim.text) || !has_cyrillic(text) {
         return false;
     }
-    let words: Vec<&str> =
-        text.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| !word.is_empty()).collect();
+    let of = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '-')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let (ours, theirs) = (of(&claim.text), of(text));
     claim.entities.iter().any(|name| {
         let Some(own) = last_word(name) else { return false };
-        let mut alike = words.iter().filter(|word| is_form_of(own, word)).peekable();
-        alike.peek().is_some() && alike.all(|word| word.to_lowercase() != own.to_lowercase())
+        let own_at = ours.iter().position(|word| word == own);
+        let own = own.to_lowercase();
+        let mut alike = theirs
+            .iter()
+            .enumerate()
+            .map(|(at, word)| (at, word.to_lowercase()))
+            .filter(|(_, word)| is_form_of(&own, word))
+            .peekable();
+        alike.peek().is_some()
+            && !own_at.is_some_and(|at| is_joined(&ours, at))
+            && alike.all(|(at, word)| word != own && !is_joined(&theirs, at))
     })
 }
+
+/// Whether the name that ends at a word stands with a preposition or beside another ("с Эммануэлем Макроном", "Путин и Си"):
+/// its ending does not tell who did it.
+fn is_joined(words: &[String], at: usize) -> bool {
+    let is_joining = |word: &String| JOINING.contains(&word.to_lowercase().as_str());
+    let first = |word: &String| word.starts_with(char::is_uppercase) && !is_joining(word);
+    let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !first(word));
+    before.is_some_and(is_joining) || words.get(at + 1).is_some_and(is_joining)
+}
+
+/// Words beside a name that keep its ending from telling who did it.
+const JOINING: &[&str] = &[
+    "и",
+    "с",
+    "со",
+    "между",
+    "к",
+    "у",
+    "в",
+    "на",
+    "от",
+    "для",
+    "из",
+    "о",
+    "об",
+    "по",
+    "за",
+    "против",
+    "і",
+    "й",
+    "та",
+    "з",
+    "із",
+    "зі",
+    "між",
+    "до",
+    "від",
+    "про",
+    "проти",
+];
 
 /// The word of a name that is declined as the whole is.
 fn last_word(name: &Entity) -> Option<&str> {
@@ -27,8 +81,7 @@ fn last_word(name: &Entity) -> Option<&str> {
 
 /// Whether two words have one beginning and differ in an ending of two letters at most.
 fn is_form_of(own: &str, other: &str) -> bool {
-    let (own, other): (Vec<char>, Vec<char>) =
-        (own.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
+    let (own, other): (Vec<char>, Vec<char>) = (own.chars().collect(), other.chars().collect());
     let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
     shared >= 3 && own.len() - shared <= 2 && other.len() - shared <= 3
 }
@@ -53,5 +106,9 @@ mod tests {
         assert!(!differ_in("Польша передала Германии танки.", "Во вторник Польша передала Германии четыре танка."));
         assert!(!differ_in("Путин поблагодарил Лукашенко.", "Путин поблагодарил Лукашенко за помощь."));
         assert!(!differ_in("Путин прилетел.", "Путина встретили."));
+        assert!(!differ_in(
+            "Владимир Зеленский встретился с Эммануэлем Макроном.",
+            "Владимир Зеленский и Эммануэль Макрон встретились."
+        ));
     }
 }

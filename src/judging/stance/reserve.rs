@@ -5,7 +5,7 @@
 //! leave no doubt are listed: "suggests" and "may" are how studies speak.
 
 use crate::domain::evidence::StanceProbabilities;
-use crate::judging::numbers;
+use crate::judging::numbers::Occasions;
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::language::entities::EntityKind;
 use crate::language::{cut, verbs};
@@ -53,13 +53,14 @@ fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
     }
     let repeating: Vec<usize> =
         coverage.iter().enumerate().filter(|(_, share)| **share >= NEARLY * best).map(|(at, _)| at).collect();
+    let occasions = Occasions::new(claim, passage);
     let all = |keeps: &dyn Fn(usize) -> bool| repeating.iter().all(|at| keeps(*at));
     Reserve {
         entail: all(&|at| !states(claim, passage, at)),
         contradict: elsewhere
-            || is_not_yet(claim, passage)
             || all(&|at| {
-                passage.sentences.get(at).is_some_and(|own| numbers::is_another_occasion(claim, passage, own))
+                let own = passage.sentences.get(at);
+                own.is_some_and(|own| occasions.is_another(own) || is_not_yet(claim, passage, own))
             })
             || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own) && !denies(claim, own))),
     }
@@ -84,7 +85,7 @@ fn states(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
         || is_yet_to_be(claim, sentence))
 }
 
-pub(super) fn says(claim: &TextProfile, beginning: &str) -> bool {
+fn says(claim: &TextProfile, beginning: &str) -> bool {
     claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| word.text.starts_with(beginning))
 }
 
@@ -181,25 +182,25 @@ fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     })
 }
 
-/// Whether the passage is from before the day of the claim, and tells of what had not come about yet: that says nothing of what came.
-fn is_not_yet(claim: &TextProfile, passage: &TextProfile) -> bool {
+/// Whether the passage is from before the day of the claim, and the sentence tells of what had not come about yet: that says nothing of
+/// what came.
+fn is_not_yet(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     const YET: &[&str] = &[
-        "not yet",
-        "yet to",
-        "still not",
-        "has not so far",
-        "пока не",
-        "ещё не",
-        "еще не",
-        "до сих пор не",
-        "поки не",
-        "поки що не",
-        "ще не",
-        "досі не",
-        "покищо не",
+        " not yet",
+        " yet to",
+        " still not",
+        " пока не",
+        " ещё не",
+        " еще не",
+        " до сих пор не",
+        " поки не",
+        " поки що не",
+        " ще не",
+        " досі не",
     ];
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
-    let (text, own) = (passage.text.to_lowercase(), claim.text.to_lowercase());
+    let text = format!(" {}", cut(&passage.text, sentence.start, sentence.end).to_lowercase());
+    let own = claim.text.to_lowercase();
     published.date_naive() < claimed.date_naive() && YET.iter().any(|yet| text.contains(yet) && !own.contains(yet))
 }
 
@@ -216,11 +217,27 @@ fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     /// "Будет построен", "має бути збудований".
     const TO_BE: &[&str] = &["будет", "будут", "буде", "будуть", "быть", "бути"];
-    const ENDINGS: [&str; 15] =
-        ["ит", "ет", "ёт", "ят", "ут", "ют", "ить", "ать", "еть", "уть", "ють", "ится", "иться", "ає", "яє"];
-    /// The present of verbs that have no other; "сделает" and "отримає" are ahead.
-    const PRESENT: [&str; 13] =
-        ["ывает", "ивает", "ывают", "ивают", "дает", "даёт", "стает", "стаёт", "ует", "уют", "ває", "вають", "ує"];
+    const ENDINGS: [&str; 11] = ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться"];
+    /// The present, and nouns that end like a verb.
+    const PRESENT: [&str; 5] = ["ает", "яет", "ует", "ают", "уют"];
+    /// What looks like the present and is not.
+    const PERFECTIVE: &[&str] = &[
+        "сделает",
+        "сделают",
+        "сыграет",
+        "сыграют",
+        "узнает",
+        "узнают",
+        "потеряет",
+        "потеряют",
+        "отримає",
+        "отримають",
+        "зіграє",
+        "зіграють",
+        "обіграє",
+        "дізнається",
+        "дізнаються",
+    ];
     const LEADING: &[&str] = &["will", "would", "could", "may", "might", "shall", "won't"];
     const INTENT: &[&str] = &[
         "due",
@@ -246,7 +263,7 @@ fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     if !text.is_ascii() {
         let is_noun = word.text == word.stem;
         let before = sentence.spoken.get(at.saturating_sub(2)..at).unwrap_or_default();
-        if before.iter().any(|word| TO_BE.contains(&word.text.as_str())) {
+        if PERFECTIVE.contains(&text) || before.iter().any(|word| TO_BE.contains(&word.text.as_str())) {
             return true;
         }
         return !is_noun

@@ -16,12 +16,13 @@ pub(super) struct OwnSite {
 }
 
 impl OwnSite {
-    /// Of an item's address. On a social platform and in a reference work every page has authors of its own.
+    /// Of an item's address. On a social platform, among blogs and in a reference work every page has authors of its own.
     pub(super) fn of(address: Option<&str>, rules: &DomainRules) -> Self {
         let page = address.and_then(|address| Url::parse(address).ok()).map(|url| canonical_url(&url));
         let host = page.as_ref().and_then(Url::host_str).unwrap_or_default();
         let (_, kind) = credibility::credibility(host, rules);
-        let is_one_publisher = !host.is_empty() && !matches!(kind, SourceType::Social | SourceType::Reference);
+        let is_one_publisher =
+            !host.is_empty() && !matches!(kind, SourceType::Social | SourceType::Reference | SourceType::Blog);
         Self { domain: is_one_publisher.then(|| registered_domain(host)), page }
     }
 

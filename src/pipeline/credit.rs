@@ -1,0 +1,36 @@
+//! Whom a page credits.
+
+use crate::judging::independence;
+
+/// Who a page says it is by: the agency in its byline, else its publisher. A site's own name counts only where its address has it: many
+/// sites are called "News".
+pub(super) fn credit(
+    author: Option<&str>,
+    publisher: Option<String>,
+    site: Option<String>,
+    domain: &str,
+) -> Option<String> {
+    let agency =
+        author.and_then(|names| names.split([',', ';', '/']).map(str::trim).find(|name| independence::is_agency(name)));
+    let letters =
+        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let named = |name: &String| {
+        let name = letters(name);
+        name.len() > 3 && letters(domain).contains(name.strip_prefix("the").unwrap_or(&name))
+    };
+    agency.map(str::to_owned).or(publisher).or_else(|| site.filter(named))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_agency_in_the_byline_goes_before_the_publisher_and_a_name_like_any_other_says_nothing() {
+        let credit = |author: Option<&str>, publisher: Option<&str>, site: Option<&str>| {
+            super::credit(author, publisher.map(str::to_owned), site.map(str::to_owned), "dailypost.example")
+        };
+        assert_eq!(credit(Some("Jane Doe, Reuters"), Some("Daily Post"), None).as_deref(), Some("Reuters"));
+        assert_eq!(credit(Some("Jane Doe"), Some("Post Group"), Some("Daily Post")).as_deref(), Some("Post Group"));
+        assert_eq!(credit(None, None, Some("The Daily Post")).as_deref(), Some("The Daily Post"));
+        assert_eq!(credit(None, None, Some("News")), None);
+    }
+}
