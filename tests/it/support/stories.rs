@@ -33,7 +33,8 @@ pub(crate) const ONCE_PAGE: u64 = 5;
 
 /// A site's own words for it: pages that have an item's sentence word for word are one source, which has it from there.
 fn shipped(port: &str, tonnes: u32, more: &str) -> (String, Vec<String>) {
-    let fact = format!("The port of {port} shipped fully {tonnes} tonnes of grain in October 2026, the harbour master said.");
+    let fact =
+        format!("The port of {port} shipped fully {tonnes} tonnes of grain in October 2026, the harbour master said.");
     (format!("Grain leaves {port}: {more}"), vec![fact, format!("At {port} {more}.")])
 }
 
