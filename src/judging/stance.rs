@@ -15,6 +15,7 @@ pub mod leaning;
 mod lexicon;
 mod names;
 mod narrowing;
+mod order;
 mod phrases;
 mod reserve;
 mod structure;
@@ -119,7 +120,7 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
         || widened
         || undirected
         || !place.together
-        || !(place.in_order || turned)
+        || !(place.in_order || turned || order::is_only_moved(claim, sentence))
         || shared < SUPPORT_COVERAGE
         || agreed < min_agreement
         || swapped_roles_in(claim, passage, sentence) == Some(true)

@@ -4,7 +4,7 @@ use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::judging::stance;
 use crate::language::numbers::{Quantity, Unit};
-use crate::language::tokens;
+use crate::language::{cut, has_cyrillic, tokens, verbs};
 
 use super::Found;
 use super::periods::{Dated, periods};
@@ -56,23 +56,34 @@ pub(super) fn date<'a>(
 pub struct Occasions<'a> {
     ours: Vec<Dated<'a>>,
     theirs: Vec<Dated<'a>>,
-    recurs: bool,
+    is_of: Recurrence,
+}
+
+/// What is known of whether another time is another occasion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recurrence {
+    /// Every year has its profit: another year's neither bears it out nor refutes it.
+    Again,
+    /// Nothing is known: another year speaks against it and may be another occasion.
+    Unknown,
+    /// Nobody is born twice.
+    Once,
 }
 
 impl<'a> Occasions<'a> {
     pub fn new(claim: &'a TextProfile, passage: &'a TextProfile) -> Self {
         if claim.dates.is_empty() || passage.dates.is_empty() {
-            return Self { ours: Vec::new(), theirs: Vec::new(), recurs: false };
+            return Self { ours: Vec::new(), theirs: Vec::new(), is_of: Recurrence::Once };
         }
         let ours = periods(claim);
         let once = |own: &Dated<'_>| event(own, claim).is_some_and(|event| happens_once(&event, claim));
-        let recurs = recurs(claim) && !ours.iter().any(once);
-        Self { theirs: if recurs { periods(passage) } else { Vec::new() }, ours, recurs }
+        let is_of = if ours.iter().any(once) { Recurrence::Once } else { recurrence(claim) };
+        Self { theirs: if is_of == Recurrence::Once { Vec::new() } else { periods(passage) }, ours, is_of }
     }
 
-    /// Whether a sentence of the passage tells of another occasion than the claim's, by its dates: what happens more than once is neither
-    /// borne out nor refuted by another time.
-    pub fn is_another(&self, sentence: &SentenceProfile) -> bool {
+    /// Whether a sentence of the passage, by its dates, tells of another time than the claim's that is another occasion, or may be one;
+    /// `None` where it tells of the same, or of what happens once.
+    pub fn another(&self, sentence: &SentenceProfile) -> Option<Recurrence> {
         // "Its best year since 2018" tells when nothing happened.
         let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
         let is_other = |date: &Dated<'_>| {
@@ -80,7 +91,8 @@ impl<'a> Occasions<'a> {
                 own.period.borne_out_by(&date.period) == Some(false) && !own.period.may_be_of_one_occasion(&date.period)
             })
         };
-        self.recurs && inside.peek().is_some() && inside.all(is_other)
+        let is_another = self.is_of != Recurrence::Once && inside.peek().is_some() && inside.all(is_other);
+        is_another.then_some(self.is_of)
     }
 }
 
@@ -95,20 +107,20 @@ enum Event {
 /// Beginnings of stems, or whole ones, of what happens once, whatever figure is told with it.
 const ONCE: &str = "born birth die dead death found establish creat invent discover complet built build construct inaugur open publish \
     premier sank sunk sink assassin abolish independ crown canon bapti join acced patent erect demolish dissolv coloni \
-    annex legal ratif retir graduat releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
-    родил рожд умер скончал погиб основа учрежд созда изобр откры постро заверш вышел вышл опублик затон убит коронова вступ присоедин \
-    аннекс ратифиц распа провозгла казн закры независим \
-    народ помер загин заснов створ винай відкр побуд збуд вийш опубл вбит приєдн анекс ратиф розпа проголо страч закри незалеж";
+    annex legal ratif retir graduat end ended land landed releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
+    родил рожд умер скончал погиб основа учрежд созда изобр откры постро заверш законч окончил вышел вышл опублик затон убит коронова вступ присоедин \
+    аннекс написа издан ратифиц распа провозгла казн закры независим \
+    народ помер загин заснов створ винай відкр побуд збуд закінч скінч вийш опубл вбит приєдн написа надрук анекс ратиф розпа проголо страч закри незалеж";
 
 /// Letters of a stem that may be shorter than such a beginning.
 const SHORTEST_STEM: usize = 4;
 
 /// The same of what happens again: two may have met in 2018 and in 2025.
 const AGAIN: &str = "visit meet met won win beat host play strike walkout protest recall erupt eruption quake earthquake flood storm attack shell struck \
-    elect vote poll award summit trip tour launch raise hike report deliver sell sold ship produc \
+    elect vote poll award summit trip tour raise hike report deliver sell sold ship produc \
     посет посещ встрет встреч выигр победи обыгра сыгра забасто протест отозва изверж землетряс наводн пожар атак обстрел удар выбор \
-    голосо саммит визит прибы прилет запуст повыс сниз подня отчит продал произв \
-    відвід зустр виграв переміг зіграв страйк відклик виверж землетрус повін пожеж обстріл вибор голосу саміт візит запуст підвищ зниз";
+    голосо саммит визит прибы прилет повыс сниз подня отчит продал произв \
+    відвід зустр виграв переміг зіграв страйк відклик виверж землетрус повін пожеж обстріл вибор голосу саміт візит підвищ зниз";
 
 fn has_one_of(claim: &TextProfile, beginnings: &str) -> bool {
     let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
@@ -117,19 +129,44 @@ fn has_one_of(claim: &TextProfile, beginnings: &str) -> bool {
             stem.starts_with(beginning) || stem.chars().count() >= SHORTEST_STEM && beginning.starts_with(stem)
         })
     };
-    claim.words.iter().any(|word| !is_name(&word.stem) && begins(&word.stem))
+    // A Russian stem may be shorter than what tells it from others: "родился" and "родина" are both "род".
+    let mut spoken = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content);
+    spoken.any(|word| !is_name(&word.stem) && (begins(&word.stem) || has_cyrillic(&word.text) && begins(&word.text)))
 }
 
 /// Whether what the claim dates happens again: by its words, or because it gives a figure, which every year has.
-fn recurs(claim: &TextProfile) -> bool {
-    let is_figure = |quantity: &Quantity| !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier);
-    has_one_of(claim, AGAIN) || claim.quantities.iter().any(is_figure) && !has_one_of(claim, ONCE)
+fn recurrence(claim: &TextProfile) -> Recurrence {
+    let is_figure = |quantity: &Quantity| {
+        !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
+    };
+    let is_once = is_first(claim) || has_one_of(claim, ONCE);
+    if !is_first(claim) && has_one_of(claim, AGAIN) || claim.quantities.iter().any(is_figure) && !is_once {
+        Recurrence::Again
+    } else if is_once {
+        Recurrence::Once
+    } else {
+        Recurrence::Unknown
+    }
 }
 
-/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim does not tell of
-/// what happens again.
+/// "Was first elected", "впервые": what is done for the first time is done once.
+fn is_first(claim: &TextProfile) -> bool {
+    let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.spoken).map(|word| word.text.as_str()).collect();
+    spoken.windows(2).any(|pair| matches!(pair, ["first", verb] if verbs::is_past(verb)))
+        || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
+}
+
+/// "Apollo 11": a figure right behind a name is part of it.
+fn is_of_a_name(claim: &TextProfile, quantity: &Quantity) -> bool {
+    let before = cut(&claim.text, 0, quantity.start);
+    let is_before = |name: &str| name.ends_with(&quantity.text) || before.trim_end().ends_with(name);
+    quantity.text.chars().all(|c| c.is_ascii_digit()) && claim.entities.iter().any(|name| is_before(&name.text))
+}
+
+/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of
+/// what happens once.
 fn happens_once(event: &Event, claim: &TextProfile) -> bool {
-    matches!(event, Event::Adjective) || !recurs(claim)
+    matches!(event, Event::Adjective) || recurrence(claim) == Recurrence::Once
 }
 
 /// The word that says what is dated is the nearest before the date that is neither a name nor a figure, or behind a date

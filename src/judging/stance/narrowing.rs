@@ -1,7 +1,7 @@
 //! A superlative that a sentence narrows: "one of the largest", "the second largest", "the deadliest since 2023".
 
 use crate::judging::profile::{SentenceProfile, TextProfile};
-use crate::language::cut;
+use crate::language::{cut, has_cyrillic};
 
 /// Beginnings of words that leave room for one alone.
 const SUPERLATIVE: &str = "most largest biggest best worst highest lowest oldest deadliest самый самая самое самым самой лучш худш крупнейш \
@@ -52,7 +52,10 @@ pub(super) fn is_one_of_several(claim: &TextProfile, passage: &TextProfile, sent
     let is_one = |word: &str, list: &str| word.starts_with(char::is_lowercase) && begins(word, &[list]);
     let claimed: Vec<&str> = [SUPERLATIVE, FIRST]
         .into_iter()
-        .filter(|list| claim.text.split_whitespace().any(|word| is_one(word, list)))
+        .filter(|&list| {
+            claim.text.split_whitespace().any(|word| is_one(word, list))
+                || list == SUPERLATIVE && has_cyrillic(&claim.text) && begins(&claim.text, &[SUPERLATIVE])
+        })
         .collect();
     if claimed.is_empty() {
         return false;
@@ -95,7 +98,7 @@ mod tests {
     #[test]
     fn the_second_and_one_of_several_are_not_the_first() {
         let narrowed = |claim: &str, text: &str| {
-            let language = if crate::language::has_cyrillic(claim) { "uk" } else { "en" };
+            let language = if has_cyrillic(claim) { "uk" } else { "en" };
             let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
             let (claim, passage) = (profile(claim), profile(text));
             passage.sentences.iter().any(|sentence| is_one_of_several(&claim, &passage, sentence))
@@ -105,6 +108,7 @@ mod tests {
             (deadliest, "It was the deadliest fire in Greece since 2018."),
             (deadliest, "It was one of the deadliest fires in Greece."),
             (deadliest, "It was the second deadliest fire in Greece."),
+            ("Найстаріший дуб упав у Закарпатті.", "Один із найстаріших дубів упав у Закарпатті."),
             ("Львів став найбільшим містом.", "Львів став найбільшим містом після Києва."),
         ] {
             assert!(narrowed(claim, text), "{text}");

@@ -5,7 +5,7 @@
 //! leave no doubt are listed: "suggests" and "may" are how studies speak.
 
 use crate::domain::evidence::StanceProbabilities;
-use crate::judging::numbers::Occasions;
+use crate::judging::numbers::{Occasions, Recurrence};
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::language::entities::EntityKind;
 use crate::language::{cut, verbs};
@@ -20,24 +20,25 @@ use super::{Names, sentence_coverage};
 const REPEATS: f64 = 0.5;
 /// Sentences that hold nearly as many of its words as the best one could be what a judge goes by as well.
 const NEARLY: f64 = 0.85;
+/// Another year's speaks against the claim, and refutes nothing by itself where the same may have come about twice.
+const MAY_BE_ANOTHER: f64 = 0.65;
 /// A verdict beside a repeated claim is hardly more than its word: "Our rating: False.", "This is fake." Words.
 const SHORT: usize = 3;
 
 /// Which sides a passage's own words keep a judge from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Reserve {
-    /// It repeats the claim without stating it.
-    entail: bool,
-    /// It tells that somebody denies the claim, or speaks of another place.
-    contradict: bool,
+    /// The most it may support: less where it repeats the claim without stating it.
+    entail: f64,
+    /// The most it may contradict: less where it tells that somebody denies the claim, or speaks of another place or occasion.
+    contradict: f64,
 }
 
 /// The probabilities as far as the passage's own words allow: a side that they forbid stays under the 0.6 from which a passage
 /// takes one.
 pub fn reserved(claim: &TextProfile, passage: &TextProfile, given: StanceProbabilities) -> StanceProbabilities {
     let reserve = reserve(claim, passage);
-    let cap = |share: f64, is_kept: bool| if is_kept { share.min(UNDECIDED) } else { share };
-    let (entail, contradict) = (cap(given.entail, reserve.entail), cap(given.contradict, reserve.contradict));
+    let (entail, contradict) = (given.entail.min(reserve.entail), given.contradict.min(reserve.contradict));
     if (entail, contradict) == (given.entail, given.contradict) {
         return given;
     }
@@ -48,22 +49,23 @@ fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
     let coverage: Vec<f64> = passage.sentences.iter().map(|sentence| sentence_coverage(claim, sentence)).collect();
     let best = coverage.iter().copied().fold(0.0, f64::max);
     let elsewhere = elsewhere(claim, passage);
+    let kept = |is_kept: bool, most: f64| if is_kept { most } else { 1.0 };
     if best < REPEATS {
-        return Reserve { entail: false, contradict: elsewhere };
+        return Reserve { entail: 1.0, contradict: kept(elsewhere, UNDECIDED) };
     }
     let repeating: Vec<usize> =
         coverage.iter().enumerate().filter(|(_, share)| **share >= NEARLY * best).map(|(at, _)| at).collect();
     let occasions = Occasions::new(claim, passage);
     let all = |keeps: &dyn Fn(usize) -> bool| repeating.iter().all(|at| keeps(*at));
-    Reserve {
-        entail: all(&|at| !states(claim, passage, at)),
-        contradict: elsewhere
-            || all(&|at| {
-                let own = passage.sentences.get(at);
-                own.is_some_and(|own| occasions.is_another(own) || is_not_yet(claim, passage, own))
-            })
-            || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own) && !denies(claim, own))),
-    }
+    let another = |at: usize| passage.sentences.get(at).and_then(|own| occasions.another(own));
+    let is_silent = elsewhere
+        || all(&|at| {
+            let own = passage.sentences.get(at);
+            another(at) == Some(Recurrence::Again) || own.is_some_and(|own| is_not_yet(claim, passage, own))
+        })
+        || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own) && !denies(claim, own)));
+    let contradict = kept(is_silent, UNDECIDED).min(kept(all(&|at| another(at).is_some()), MAY_BE_ANOTHER));
+    Reserve { entail: kept(all(&|at| !states(claim, passage, at)), UNDECIDED), contradict }
 }
 
 /// Whether the sentence at a place states what it repeats, as far as words outside the claim tell.

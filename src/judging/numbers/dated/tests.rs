@@ -123,3 +123,24 @@ fn a_date_is_where_it_stands_and_not_where_its_digits_do() {
     let passage = "There are 11994 items. The museum in Kyiv was opened in 1994.";
     assert_eq!(agrees("The museum in Kyiv was opened in 1994.", passage), Some(true));
 }
+
+#[test]
+fn another_year_is_another_occasion_only_of_what_recurs() {
+    let another = |claim: &str, passage: &str| {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        let (claim, passage) = (profile(claim), profile(passage));
+        let occasions = Occasions::new(&claim, &passage);
+        passage.sentences.iter().find_map(|sentence| occasions.another(sentence))
+    };
+    for (claim, passage, expected) in [
+        ("Macron visited Kyiv in 2022.", "Macron visited Kyiv in 2024.", Some(Recurrence::Again)),
+        ("Siemens had 300,000 employees in 2020.", "Siemens had 300,000 employees in 2012.", Some(Recurrence::Again)),
+        ("Ofwat fined Thames Water in 2024.", "Ofwat fined Thames Water in 2025.", Some(Recurrence::Unknown)),
+        ("The euro was launched in 2001.", "The euro was launched in 1999.", Some(Recurrence::Unknown)),
+        ("Apollo 11 landed on the Moon in 1968.", "Apollo 11 landed on the Moon in 1969.", None),
+        ("Obama was first elected president in 2006.", "Obama was first elected president in 2008.", None),
+        ("World War II ended in 1944.", "World War II ended in 1945.", None),
+    ] {
+        assert_eq!(another(claim, passage), expected, "{passage}");
+    }
+}
