@@ -17,7 +17,7 @@ use crate::domain::verdict::Origin;
 use crate::domain::{Degradation, Item};
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
 use crate::providers::knowledge;
-use crate::reading;
+use crate::reading::{self, Junk};
 use crate::store::StoredSource;
 use crate::telemetry::metrics;
 
@@ -286,6 +286,9 @@ async fn prepare(services: &Services, candidate: &Candidate, fetched: FetchedPag
     metrics::page_read(fetched.body.len());
     let (expires_at, failed_until) = (expiry(services, now), failure_expiry(services, now));
     let wanted = candidate.clone();
+    if reading::led_home(&candidate.url, &fetched.final_url) {
+        return empty_page(&wanted, PageFailure::Junk(Junk::SoftNotFound), now, failed_until);
+    }
     // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
     let prepared = tokio::task::spawn_blocking(move || {
         let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);

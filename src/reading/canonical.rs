@@ -129,6 +129,19 @@ pub fn registered_domain(host: &str) -> String {
     psl::domain_str(&host).map_or_else(|| host.clone(), str::to_owned)
 }
 
+/// A shorter path may be a section's.
+const ARTICLE_PATH: usize = 12;
+
+/// Whether a request for an article was sent on to the front page of its site, as many sites do with what is gone.
+pub fn led_home(asked: &Url, came: &Url) -> bool {
+    let is_home = |url: &Url| {
+        let path = url.path().trim_matches('/');
+        url.query().is_none() && (matches!(path, "" | "index.html" | "index.php") || path.len() == 2)
+    };
+    let site = |url: &Url| url.host_str().map(registered_domain);
+    asked.path().len() >= ARTICLE_PATH && !is_home(asked) && is_home(came) && site(asked) == site(came)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -197,6 +210,23 @@ mod tests {
         fn any_host_has_a_domain_it_ends_with(host in "\\PC{0,40}") {
             let lower = host.trim().trim_end_matches('.').to_lowercase();
             prop_assert!(lower.ends_with(&registered_domain(&host)));
+        }
+    }
+
+    #[test]
+    fn who_is_sent_to_the_front_page_found_no_article() {
+        let led = |asked: &str, came: &str| led_home(&Url::parse(asked).unwrap(), &Url::parse(came).unwrap());
+        for came in ["https://www.news.example/", "https://news.example/ru/", "https://news.example/index.html"] {
+            assert!(led("https://news.example/2026/11/18/story", came), "{came}");
+        }
+        for (asked, came) in [
+            ("https://news.example/2026/11/18/story", "https://news.example/2026/11/18/story-two"),
+            ("https://news.example/2026/11/18/story", "https://news.example/?p=123"),
+            ("https://news.example/2026/11/18/story", "https://other.example/"),
+            ("https://news.example/", "https://news.example/ru/"),
+            ("https://news.example/go/1", "https://news.example/"),
+        ] {
+            assert!(!led(asked, came), "{asked} {came}");
         }
     }
 }

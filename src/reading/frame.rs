@@ -9,6 +9,7 @@ use dom_query::NodeId;
 
 use super::boilerplate;
 use super::naming::{Noise, Place};
+use super::others::others;
 use super::outline::{Block, Kind, Outline, Part};
 
 /// Under this much weight an element named like the article is none.
@@ -68,8 +69,10 @@ fn is_prose(block: &Block) -> bool {
     block.chars >= 60 && block.text.chars().any(|c| matches!(c, '.' | '!' | '?' | '…' | '。' | '।'))
 }
 
-/// The article's lines in page order, without its title. `scope` is an element that the markup calls the article's body.
-pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>) -> Vec<String> {
+/// The article's lines in page order, without its title. `scope` is an element that the markup calls the article's body,
+/// `title` the page's title.
+pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>, title: Option<&str>) -> Vec<String> {
+    let others = others(outline, title);
     let mut best: Vec<String> = Vec::new();
     let mut dropped: Vec<Noise> = Vec::new();
     // A theme may name the article itself like its surroundings, and a thread is all comments.
@@ -86,6 +89,7 @@ pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>) -> Vec<Strin
         for block in &mut outline.blocks {
             block.dropped = Noise::None;
         }
+        drop(&mut outline.blocks, others.iter().map(|range| (range.clone(), Noise::Certain)).collect());
         let found = lines(outline, scope, &believed);
         if best.is_empty() || length(&found) > length(&best) * 3 {
             best = found;
@@ -318,7 +322,7 @@ mod tests {
 
     fn read(inner: &str) -> String {
         let document = Document::from(format!("<html><body>{inner}</body></html>"));
-        article(&mut outline::read(&document), None).join("|")
+        article(&mut outline::read(&document), None, None).join("|")
     }
 
     /// `count` different paragraphs of `what`.

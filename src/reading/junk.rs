@@ -9,6 +9,7 @@ use regex::Regex;
 use url::Url;
 
 use super::page::Page;
+use super::text;
 
 /// Why a page gives no article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -186,19 +187,68 @@ static WANTS_SCRIPTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Judges a page by its title, its forms and the text that was found. `stated_free` is `isAccessibleForFree`.
+/// What a page will not find, in the words of a page that stands in for it, and where it sends its reader instead.
+static GONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:can(?:no|['’])?t|could ?n[o'’]t|unable to) find (?:that|this|the) (?:page|article|story)|",
+        r"(?:page|article|story|content) (?:that )?you(?:['’]re| are| were|['’]ve| have)? (?:looking for|requested|tried|trying)|",
+        r"(?:page|article|story) (?:has been|was|may have been|might have been) (?:removed|moved|deleted)|",
+        r"(?:запрашиваем|запрошенн)\w+ (?:вами )?(?:страниц|материал|документ)\w*|(?:такой|данной|этой) страницы .{0,30}(?:не существует|нет)|",
+        r"страниц\w+ (?:была |возможно, )?(?:удалена|перемещена|не найдена|не существует)|",
+        r"(?:такої|цієї) сторінки .{0,30}(?:немає|нема|не існує|не знайдено)|запит\w+ (?:вами )?сторінк\w+|",
+        r"сторінк\w+ (?:було |була )?(?:видален|переміщен|не знайден|не існує)\w*"
+    ))
+    .ok()
+});
+static WAY_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:our|use the|try (?:the|our|a)|site) search|(?:front|home|main) ?page|homepage|",
+        r"на главную|главн\w+ страниц|поиск\w*|на головну|головн\w+ сторінк|пошук\w*"
+    ))
+    .ok()
+});
+
+/// What a page's markup says of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stated {
+    /// `isAccessibleForFree`.
+    pub(super) is_free: Option<bool>,
+    /// It gives the article under the page's title a day.
+    pub(super) is_article: bool,
+}
+
+/// Text from which what the markup calls an article is one.
+const ARTICLE_CHARS: usize = 200;
+/// Letters of a title behind the words of a wall, under which it is the wall's.
+const TITLE_REST: usize = 20;
+
+/// Whether a title goes on behind the words of a wall: "Just a moment that changed the war".
+fn goes_on(title: &str) -> bool {
+    let Some(found) = BOT_TITLE.as_ref().and_then(|regex| regex.find(title)) else { return false };
+    let rest = title.get(found.end()..).unwrap_or_default();
+    let rest = [" | ", " - ", " — ", " – ", " · "]
+        .iter()
+        .filter_map(|mark| rest.split(mark).next())
+        .min_by_key(|part| part.len());
+    rest.is_some_and(|rest| text::letters(rest).chars().count() > TITLE_REST)
+}
+
+/// Judges a page by its title, its forms and the text that was found.
 /// `whole` gives the page's whole text, bounded: it is asked for only where little of it was taken for the article.
 pub(super) fn judge(
     page: &Page,
     paragraphs: &[String],
-    stated_free: Option<bool>,
+    stated: Stated,
     url: &Url,
     whole: impl FnOnce() -> String,
 ) -> Option<Junk> {
     let chars: usize = paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum();
     let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
     let titles = || page.title.iter().chain(&page.headings);
-    let titled = |regex: &Option<Regex>| titles().any(|title| title.chars().count() <= 120 && is_match(regex, title));
+    let is_article = stated.is_article && chars >= ARTICLE_CHARS;
+    let titled = |regex: &Option<Regex>| {
+        !is_article && titles().any(|title| title.chars().count() <= 120 && is_match(regex, title))
+    };
     let said = |regex: &Option<Regex>| paragraphs.iter().any(|paragraph| is_match(regex, paragraph));
     // What finding the main text leaves out as furniture is, on a wall, the wall.
     let whole = if chars < TEASER_CHARS / 2 { whole() } else { String::new() };
@@ -206,7 +256,8 @@ pub(super) fn judge(
     if chars < WALL_CHARS {
         // An article about captchas says these words too: a title and a text, or little more than them.
         let words = [titled(&BOT_TITLE), around(&BOT_TEXT), page.has_challenge];
-        let needed = if chars < BOT_CHARS { 1 } else { 2 };
+        let is_title_alone = words == [true, false, page.has_challenge] && titles().any(|title| goes_on(title));
+        let needed = if chars < BOT_CHARS && !is_title_alone { 1 } else { 2 };
         // Many sites keep a challenge's script on all of their pages: alone it counts where there is nothing else.
         let counted = words.into_iter().filter(|word| *word).count() - usize::from(words == [false, false, true]);
         if counted >= needed || (page.has_challenge && chars < MIN_CHARS * 3) {
@@ -224,6 +275,10 @@ pub(super) fn judge(
         if titled(&ERROR_TITLE) {
             return Some(Junk::ErrorPage);
         }
+        let says = |regex: &Option<Regex>| said(regex) || page.headings.iter().any(|head| is_match(regex, head));
+        if chars < BOT_CHARS && !stated.is_article && says(&GONE) && says(&WAY_ON) {
+            return Some(Junk::SoftNotFound);
+        }
     }
     if chars < TEASER_CHARS {
         let login_path = url.path_segments().into_iter().flatten().any(|part| {
@@ -239,8 +294,8 @@ pub(super) fn judge(
             return Some(Junk::Login);
         }
         // What states that it is free has its subscription lines in the site's head and foot.
-        let is_walled = if stated_free == Some(true) { said(&PAYWALL_TEXT) } else { around(&PAYWALL_TEXT) };
-        if is_walled || said(&SUBSCRIBER_TEXT) || stated_free == Some(false) {
+        let is_walled = if stated.is_free == Some(true) { said(&PAYWALL_TEXT) } else { around(&PAYWALL_TEXT) };
+        if is_walled || said(&SUBSCRIBER_TEXT) || stated.is_free == Some(false) {
             return Some(Junk::Paywall);
         }
     }

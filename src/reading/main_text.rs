@@ -17,11 +17,11 @@ pub(super) struct MainText {
     pub(super) method: Method,
 }
 
-/// Finds the main text. `body` is JSON-LD's `articleBody`; `scope` the element with `itemprop=articleBody`.
-pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId>) -> MainText {
+/// Finds the main text of the page with a title. `body` is JSON-LD's `articleBody`; `scope` the element with `itemprop=articleBody`.
+pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId>, title: Option<&str>) -> MainText {
     let stated = body.map(text::plain_paragraphs).unwrap_or_default();
     let mut outline = outline::read(document);
-    let mut found = MainText { paragraphs: frame::article(&mut outline, scope), method: Method::Element };
+    let mut found = MainText { paragraphs: frame::article(&mut outline, scope, title), method: Method::Element };
     if is_better(&stated, &found.paragraphs) {
         found = MainText { paragraphs: stated, method: Method::JsonLdBody };
     }
@@ -85,7 +85,7 @@ mod tests {
             "<nav><a href=/>Home</a><a href=/b>News</a></nav><article>{paragraphs}<p>Read more: Another bridge</p></article>\
              <aside><p>Subscribe to our newsletter</p></aside><footer>© 2026 Paper</footer>"
         );
-        let found = read(&page(&html), None, None);
+        let found = read(&page(&html), None, None, None);
         assert_eq!(found.method, Method::Element);
         assert_eq!(found.paragraphs.len(), 4, "{:?}", found.paragraphs);
         assert!(found.paragraphs.iter().any(|p| p == "Why now"));
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn the_stated_body_replaces_a_teaser() {
         let body = format!("<p>{}</p><p>{}</p>", SENTENCE.repeat(4), "Last words of the text, which only markup has.");
-        let found = read(&page(&format!("<article><p>{SENTENCE}</p></article>")), Some(&body), None);
+        let found = read(&page(&format!("<article><p>{SENTENCE}</p></article>")), Some(&body), None, None);
         assert_eq!(found.method, Method::JsonLdBody);
         assert_eq!(found.paragraphs.len(), 2);
     }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_stated_body_no_better_than_the_page_is_left() {
         let html = format!("<article><p>{0}</p><p>{0} And again.</p></article>", SENTENCE.repeat(3));
-        let found = read(&page(&html), Some(&SENTENCE.repeat(6)), None);
+        let found = read(&page(&html), Some(&SENTENCE.repeat(6)), None, None);
         assert_eq!(found.method, Method::Element);
     }
 
@@ -112,7 +112,7 @@ mod tests {
     fn pages_without_an_article_give_their_prose() {
         let items: String =
             (0..12).map(|n| format!("<tr><td><font>{SENTENCE}{n}</font></td></tr>")).collect::<Vec<_>>().concat();
-        let found = read(&page(&format!("<table>{items}</table>")), None, None);
+        let found = read(&page(&format!("<table>{items}</table>")), None, None, None);
         assert!(length(&found.paragraphs) > 800, "{:?}", found.method);
     }
 }

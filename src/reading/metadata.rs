@@ -26,6 +26,8 @@ pub(super) struct Metadata {
     pub(super) description: Option<String>,
     pub(super) article_type: Option<String>,
     pub(super) accessible_for_free: Option<bool>,
+    /// The markup gives the article under this heading a day: it is one, whatever its title says.
+    pub(super) is_article: bool,
     /// `articleBody` as stated, still with its escapes.
     pub(super) body: Option<String>,
 }
@@ -67,6 +69,8 @@ pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Meta
             .iter()
             .filter(|node| is_article(node))
             .find_map(|node| boolean(node, "isAccessibleForFree")),
+        is_article: page.meta(&["article:published_time", "og:article:published_time"]).is_some()
+            || article.is_some_and(|node| node.contains_key("datePublished") && is_titled_here(page, node)),
         body: article
             .and_then(|node| node.get("articleBody").or_else(|| node.get("text")))
             .and_then(Value::as_str)
@@ -92,8 +96,7 @@ const HEADLINE_LETTERS: usize = 24;
 
 /// Whether a node's headline stands in the title or a heading of the page. One without a headline may be of any page.
 fn is_titled_here(page: &Page, node: &Map<String, Value>) -> bool {
-    let letters =
-        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    let letters = super::text::letters;
     let Some(headline) = string(node, "headline").or_else(|| string(node, "name")) else { return true };
     let known: String = letters(&headline).chars().take(HEADLINE_LETTERS).collect();
     let stated = ["og:title", "twitter:title"].into_iter().filter_map(|tag| page.meta(&[tag]));

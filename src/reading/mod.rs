@@ -28,6 +28,7 @@ mod metadata;
 mod naming;
 mod nesting;
 mod orders;
+mod others;
 mod outline;
 mod page;
 mod page_data;
@@ -43,7 +44,7 @@ use chrono::{DateTime, Utc};
 use dom_query::Document;
 use url::Url;
 
-pub use canonical::{canonical_url, registered_domain};
+pub use canonical::{canonical_url, led_home, registered_domain};
 pub use charset::{CharsetFrom, decode, decode_for};
 pub use claim_review::MarkupReview;
 pub use dates::{ParsedDate, parse_date, parse_dated};
@@ -137,9 +138,10 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     let mut claim_reviews = claim_review::from_json_ld(&markup.nodes);
     claim_reviews.extend(claim_review::from_microdata(&document, &page.review_scopes));
     let claim_reviews = claim_review::without_repeats(claim_reviews);
-    let mut main = main_text::read(&document, stated.body.as_deref(), page.body_scope);
+    let mut main = main_text::read(&document, stated.body.as_deref(), page.body_scope, stated.title.as_deref());
     let judge = |paragraphs: &[String]| {
-        junk::judge(&page, paragraphs, stated.accessible_for_free, url, || page::text_of(&document))
+        let stated = junk::Stated { is_free: stated.accessible_for_free, is_article: stated.is_article };
+        junk::judge(&page, paragraphs, stated, url, || page::text_of(&document))
     };
     let mut judged = judge(&main.paragraphs);
     // What is seen decides first: a wall or an error page may carry another page's text in its data.
@@ -190,7 +192,7 @@ fn plain_text(decoded: &str, charset: &'static str, url: &Url) -> Result<Article
     let normalised = decoded.replace("\r\n", "\n");
     let paragraphs: Vec<String> =
         normalised.split("\n\n").map(text::collapse).filter(|paragraph| !paragraph.is_empty()).collect();
-    match junk::judge(&page::Page::default(), &paragraphs, None, url, String::new) {
+    match junk::judge(&page::Page::default(), &paragraphs, junk::Stated::default(), url, String::new) {
         Some(reason) => Err(reason),
         None => Ok(Article { paragraphs, charset, published_at: None, ..Article::default() }),
     }

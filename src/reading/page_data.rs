@@ -85,7 +85,7 @@ fn article(html: &str) -> Vec<String> {
     let html = format!("<html><body><article>{html}</article></body></html>");
     let document = Document::from(nesting::limit(&html).as_ref());
     document.errors.borrow_mut().clear();
-    frame::article(&mut outline::read(&document), None)
+    frame::article(&mut outline::read(&document), None, None)
 }
 
 /// The words of a title.

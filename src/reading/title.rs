@@ -37,13 +37,13 @@ impl Site {
     fn of(page: &Page, names: &[&str], url: &Url) -> Self {
         let banners = page.heads.iter().filter(|head| head.link.as_deref().is_some_and(|link| leads_home(link, url)));
         let known = |names: &mut dyn Iterator<Item = &str>, min: usize| {
-            let names = names.map(|name| letters(text::cut(name, MAX_COMPARED)));
+            let names = names.map(|name| text::letters(text::cut(name, MAX_COMPARED)));
             names.filter(|name| name.chars().count() >= min).take(4).collect()
         };
         let domain = url.host_str().map(super::registered_domain).unwrap_or_default();
         Self {
-            label: letters(domain.split('.').next().unwrap_or_default()),
-            domain: letters(&domain),
+            label: text::letters(domain.split('.').next().unwrap_or_default()),
+            domain: text::letters(&domain),
             stated: known(&mut names.iter().copied(), 1),
             banners: known(&mut banners.map(|heading| heading.text.as_str()), MIN_NAME),
         }
@@ -63,7 +63,7 @@ impl Site {
     /// the domain's label in more than a few words.
     fn is_about(&self, end: &str) -> bool {
         let is_long = |name: &str| name.chars().count() >= MIN_NAME;
-        let said = letters(end);
+        let said = text::letters(end);
         let label = Some(&self.label).filter(|_| end.split_whitespace().count() <= 3);
         let mut names = self.stated.iter().chain(label).filter(|name| is_long(name));
         is_long(&said) && names.any(|name| name.contains(&said) || said.contains(name.as_str()))
@@ -77,7 +77,7 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let tag = page.title.as_deref().unwrap_or_default();
     let headline = headline(page, article).map(|title| without_site(&title, &site));
     // Templates state the site's name where the article's title belongs. A home page has no other.
-    let is_site = |title: &str| url.path() != "/" && site.is(&letters(title));
+    let is_site = |title: &str| url.path() != "/" && site.is(&text::letters(title));
     let stated = SHARED
         .iter()
         .filter_map(|name| page.meta(&[name]))
@@ -87,18 +87,18 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let own = own_headings(page, &site, url);
     let stated = stated.map(|title| whole(title, &own, of_tag.as_deref()));
     let named = of_tag.clone().filter(|title| !is_site(title));
-    let of_stated = stated.as_deref().map(letters);
-    let compared: Vec<String> = headline.as_deref().map(letters).into_iter().chain(of_stated.clone()).collect();
-    let known: Vec<String> = compared.iter().cloned().chain(of_tag.as_deref().map(letters)).collect();
+    let of_stated = stated.as_deref().map(text::letters);
+    let compared: Vec<String> = headline.as_deref().map(text::letters).into_iter().chain(of_stated.clone()).collect();
+    let known: Vec<String> = compared.iter().cloned().chain(of_tag.as_deref().map(text::letters)).collect();
     let firsts: Vec<String> = own
         .iter()
-        .filter(|heading| heading.is_first && !letters(&heading.text).is_empty())
+        .filter(|heading| heading.is_first && !text::letters(&heading.text).is_empty())
         .map(|heading| own_words(heading, &compared))
         .collect();
     // A heading that the shared title repeats, or else the title tag, is the article's own wording. Of several, the
     // others head anything: the navigation, a widget, the next article.
     let is_repeated = |heading: &&String| match &stated {
-        Some(title) => title.contains(heading.as_str()) || of_stated.as_ref() == Some(&letters(heading)),
+        Some(title) => title.contains(heading.as_str()) || of_stated.as_ref() == Some(&text::letters(heading)),
         None => tag.contains(heading.as_str()),
     };
     let long = || firsts.iter().filter(|heading| heading.chars().count() >= MIN_HEADING);
@@ -130,10 +130,10 @@ fn whole(shared: String, own: &[&Heading], of_tag: Option<&str>) -> String {
     if !(said.ends_with('…') || said.ends_with("...")) {
         return shared;
     }
-    let begins = letters(&shared);
+    let begins = text::letters(&shared);
     let firsts = own.iter().filter(|heading| heading.is_first).map(|heading| heading.text.as_str());
     let is_whole = |full: &&str| {
-        let full = letters(full);
+        let full = text::letters(full);
         begins.chars().count() >= 2 * MIN_HEADING && full.len() > begins.len() && full.starts_with(&begins)
     };
     let known = firsts.chain(of_tag).filter(is_whole).min_by_key(|full| full.len()).map(str::to_owned);
@@ -145,7 +145,7 @@ fn whole(shared: String, own: &[&Heading], of_tag: Option<&str>) -> String {
 fn is_reworded(heading: &str, shared: &str, of_tag: Option<&str>, page: &Page) -> bool {
     of_tag.is_some_and(|tag| same_letters(tag, shared))
         && page.meta(&["twitter:title"]).is_none()
-        && !letters(heading).contains(&letters(shared))
+        && !text::letters(heading).contains(&text::letters(shared))
         && share_a_word(heading, shared)
 }
 
@@ -187,8 +187,8 @@ fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String>
     });
     // A teaser may carry one too.
     let marked = page.meta(&["headline"]).filter(|headline| {
-        let letters_of_it = letters(headline);
-        !letters_of_it.is_empty() && letters(tag).contains(&letters_of_it)
+        let letters_of_it = text::letters(headline);
+        !letters_of_it.is_empty() && text::letters(tag).contains(&letters_of_it)
     });
     of_data.or_else(|| marked.map(str::to_owned))
 }
@@ -206,7 +206,7 @@ fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> 
         .iter()
         .filter(|heading| !heading.is_aside)
         .filter(|heading| {
-            let said = letters(&heading.text);
+            let said = text::letters(&heading.text);
             said != site.domain && !site.is(&said)
         })
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
@@ -226,11 +226,11 @@ fn entry_title(
 ) -> Option<String> {
     let is_marked = |heading: &Heading| marks.contains(&heading.mark);
     let mut marked = own.iter().filter(|heading| is_marked(heading) && (heading.is_first || of_any_rank));
-    let (first, stated) = (marked.next()?, other.map(letters));
+    let (first, stated) = (marked.next()?, other.map(text::letters));
     let entry = own_words(first, stated.as_slice());
-    let said = letters(&entry);
+    let said = text::letters(&entry);
     let adds = stated.is_some_and(|title| said.contains(&title));
-    let is_told = own.iter().any(|heading| !is_marked(heading) && known.contains(&letters(&heading.text)));
+    let is_told = own.iter().any(|heading| !is_marked(heading) && known.contains(&text::letters(&heading.text)));
     let is_beside = is_told || (!first.is_first && other.is_some_and(|title| !share_a_word(&entry, title)));
     (!adds && !is_beside && !said.is_empty() && marked.all(|next| same_letters(&next.text, &entry))).then_some(entry)
 }
@@ -241,7 +241,7 @@ fn lower(own: &[&Heading], title: &str) -> Option<String> {
     let edges = edges(title);
     own.iter()
         .filter(|heading| !heading.is_first && heading.text.chars().count() >= MIN_HEADING)
-        .filter(|heading| edges.contains(&letters(&heading.text)))
+        .filter(|heading| edges.contains(&text::letters(&heading.text)))
         .max_by_key(|heading| heading.text.len())
         .map(|heading| heading.text.clone())
 }
@@ -257,20 +257,20 @@ fn edges(title: &str) -> HashSet<String> {
         (found != "-" || !is_inner).then_some([before, after])
     };
     let separators = title.match_indices(['|', '»', '«', '–', '—', '-', ':', '·', '•', '/', '_']);
-    separators.filter_map(|at| parts(&at)).take(20).flatten().chain([title]).map(letters).collect()
+    separators.filter_map(|at| parts(&at)).take(20).flatten().chain([title]).map(text::letters).collect()
 }
 
 /// What a heading says of the article, without a kicker, a date or a subtitle that is set apart in it. `stated` are the
 /// letters of the titles that the page states.
 fn own_words(heading: &Heading, stated: &[String]) -> String {
     // What is stated with all its parts is one title, written in two lines.
-    let whole = letters(&heading.text);
+    let whole = text::letters(&heading.text);
     if heading.pieces.is_empty() || stated.iter().any(|title| title.contains(&whole)) {
         return heading.text.clone();
     }
-    let of_title = heading.pieces.iter().find(|piece| stated.contains(&letters(piece)));
+    let of_title = heading.pieces.iter().find(|piece| stated.contains(&text::letters(piece)));
     let longer = if let [one, other] = heading.pieces.as_slice() {
-        Some(if letters(one).len() > letters(other).len() { one } else { other })
+        Some(if text::letters(one).len() > text::letters(other).len() { one } else { other })
     } else {
         None
     };
@@ -310,13 +310,13 @@ fn without_site(title: &str, site: &Site) -> String {
         // A name may hold the separator itself.
         let whole_name = title.match_indices(separator).take(10).find_map(|(at, _)| {
             let (head, tail) = (title.get(..at)?, title.get(at + separator.len()..)?);
-            (head.chars().count() >= MIN_HEADING && site.is(&letters(tail))).then_some(head)
+            (head.chars().count() >= MIN_HEADING && site.is(&text::letters(tail))).then_some(head)
         });
         if let Some(head) = whole_name {
             return text::collapse(head);
         }
         if let Some((head, tail)) = title.split_once(separator)
-            && site.is_said(&letters(head))
+            && site.is_said(&text::letters(head))
             && tail.chars().count() >= MIN_HEADING
         {
             return text::collapse(tail);
@@ -344,12 +344,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= MIN_WORD)
 }
 
-fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
 fn same_letters(left: &str, right: &str) -> bool {
-    letters(left) == letters(right)
+    text::letters(left) == text::letters(right)
 }
 
 #[cfg(test)]

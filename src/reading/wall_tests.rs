@@ -229,3 +229,33 @@ fn every_kind_has_a_word_of_its_own() {
     let words: std::collections::HashSet<&str> = Junk::ALL.into_iter().map(Junk::as_str).collect();
     assert_eq!(words.len(), Junk::ALL.len());
 }
+
+#[test]
+fn a_page_that_stands_in_for_another_is_known_by_what_it_says() {
+    for (title, text) in [
+        ("Daily News", "Sorry, we can't find that page. Try our search, or go back to the front page."),
+        ("Новости дня", "Запрашиваемая вами страница была удалена. Воспользуйтесь поиском или перейдите на главную."),
+        (
+            "Новини дня",
+            "Сторінку було видалено або переміщено. Скористайтеся пошуком чи перейдіть на головну сторінку.",
+        ),
+    ] {
+        assert_eq!(titled(title, &format!("{text}{MORE}")), Some(Junk::SoftNotFound), "{text}");
+    }
+    let story = "Thousands of readers searched the web on Monday after the article was removed from the paper's site.";
+    assert_eq!(titled("A story disappears", &format!("{story}{MORE}")), None);
+}
+
+#[test]
+fn an_article_whose_title_has_the_words_of_a_wall_is_one() {
+    let text =
+        "The council voted on Tuesday to build the bridge, and work will begin in the spring of next year. ".repeat(3);
+    let dated = "<meta property=article:published_time content=2026-05-01>";
+    for title in ["Page not found: how links die", "Access denied", "Service unavailable as trains stop"] {
+        let head = format!("<title>{title}</title>");
+        let body = format!("<p>{text}</p>");
+        assert!(page(&head, &body).is_some(), "{title}");
+        assert_eq!(page(&format!("{head}{dated}"), &body), None, "{title}");
+    }
+    assert_eq!(titled("Just a moment that changed the course of the war", &text), None);
+}

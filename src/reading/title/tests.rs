@@ -295,7 +295,7 @@ fn a_title_as_long_as_its_page_is_cheap() {
     // The long titles may be gone through some times, but not for each of 60 headings and their 1,800 parts. Of three
     // runs one is enough: the machine may be busy.
     let start = std::time::Instant::now();
-    assert_eq!(super::letters(&long).len(), 560_000);
+    assert_eq!(super::super::text::letters(&long).len(), 560_000);
     let limit = start.elapsed() * 100;
     let is_cheap = (0..3).any(|_| {
         let start = std::time::Instant::now();
