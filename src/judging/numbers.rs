@@ -209,7 +209,9 @@ fn quantity<'a>(
     }
     // What was told of one night says nothing of another, and last month's price nothing of today's.
     if (is_of_one_day(claim, ours)
-        && times.is_some_and(|(claimed, published)| published.signed_duration_since(claimed).abs() > ONE_NIGHT))
+        && times.is_some_and(|(claimed, published)| {
+            claimed.date_naive() != published.date_naive() && published.signed_duration_since(claimed).abs() > ONE_NIGHT
+        }))
         || lags(claim, ours, passage, theirs)
     {
         return None;

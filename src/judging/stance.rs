@@ -13,6 +13,7 @@ mod beside;
 mod cases;
 pub mod leaning;
 mod lexicon;
+mod months;
 mod names;
 mod narrowing;
 mod order;
@@ -178,27 +179,16 @@ fn speaks_of_anothers(claim: &TextProfile, passage: &TextProfile, sentence: &Sen
     is_of || claim.entities.first().is_some_and(owns)
 }
 
-/// Whether the passage has every score of the claim ("2:1") as it stands.
+/// Whether the passage has every score and every time of day of the claim ("2:1", "10:30"); it may write them with a dash or a point.
 fn scores_found(claim: &TextProfile, passage: &TextProfile) -> bool {
-    // "10:30" is a time of day, and "2-1" the same score as "2:1".
-    let score = |word: &str| -> Option<String> {
-        let word = word.replace(['-', '–'], ":");
-        let (one, other) = word.split_once(':')?;
+    let pair = |word: &str, between: &[char]| -> Option<(u32, u32)> {
+        let (one, other) = word.trim_matches(|c: char| !c.is_ascii_digit()).split_once(between)?;
         let figure = |side: &str| side.chars().all(|c| c.is_ascii_digit()).then(|| side.parse::<u32>().ok()).flatten();
-        let (first, second) = (figure(one)?, figure(other)?);
-        let is_time = other.len() == 2 && first < 24 && second < 60;
-        (!is_time && first < 200 && second < 200).then(|| format!("{first}:{second}"))
+        Some((figure(one)?, figure(other)?)).filter(|(one, other)| *one < 200 && *other < 200)
     };
-    let bare = |text: &str| -> Vec<String> {
-        let trimmed = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_digit()));
-        trimmed.filter_map(score).collect()
-    };
-    let ours = |text: &str| -> Vec<String> {
-        let trimmed = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_digit()));
-        trimmed.filter(|word| word.contains(':')).filter_map(score).collect()
-    };
-    let theirs = bare(&passage.text);
-    ours(&claim.text).iter().all(|score| theirs.contains(score))
+    let theirs: Vec<(u32, u32)> =
+        passage.text.split_whitespace().filter_map(|word| pair(word, &[':', '-', '–', '.'])).collect();
+    claim.text.split_whitespace().filter_map(|word| pair(word, &[':'])).all(|score| theirs.contains(&score))
 }
 
 /// Undecided, leaning towards the claim by what is shared but never as far as support.

@@ -1,6 +1,7 @@
 //! Whom a page credits.
 
 use crate::judging::independence;
+use crate::reading::letters;
 
 /// Who a page says it is by: the agency in its byline, else its publisher. A site's own name counts only where its address has it: many
 /// sites are called "News".
@@ -12,8 +13,6 @@ pub(super) fn credit(
 ) -> Option<String> {
     let agency =
         author.and_then(|names| names.split([',', ';', '/']).map(str::trim).find(|name| independence::is_agency(name)));
-    let letters =
-        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let named = |name: &String| {
         let name = letters(name);
         name.len() > 3 && letters(domain).contains(name.strip_prefix("the").unwrap_or(&name))

@@ -136,9 +136,13 @@ const ARTICLE_PATH: usize = 12;
 pub fn led_home(asked: &Url, came: &Url) -> bool {
     let is_home = |url: &Url| {
         let path = url.path().trim_matches('/');
-        url.query().is_none() && (matches!(path, "" | "index.html" | "index.php") || path.len() == 2)
+        let is_bare = url.query().is_none() && url.fragment().is_none();
+        is_bare && (matches!(path, "" | "index.html" | "index.php") || path.len() == 2)
     };
-    let site = |url: &Url| url.host_str().map(registered_domain);
+    let site = |url: &Url| -> Option<String> {
+        let host = url.host_str()?;
+        Some(["www.", "m."].iter().find_map(|prefix| host.strip_prefix(prefix)).unwrap_or(host).to_owned())
+    };
     asked.path().len() >= ARTICLE_PATH && !is_home(asked) && is_home(came) && site(asked) == site(came)
 }
 
@@ -223,6 +227,8 @@ mod tests {
             ("https://news.example/2026/11/18/story", "https://news.example/2026/11/18/story-two"),
             ("https://news.example/2026/11/18/story", "https://news.example/?p=123"),
             ("https://news.example/2026/11/18/story", "https://other.example/"),
+            ("https://news.example/special-projects/story", "https://special.news.example/"),
+            ("https://news.example/2026/11/18/story", "https://news.example/#/news/1"),
             ("https://news.example/", "https://news.example/ru/"),
             ("https://news.example/go/1", "https://news.example/"),
         ] {

@@ -202,8 +202,8 @@ static GONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static WAY_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)(?:our|use the|try (?:the|our|a)|site) search|(?:front|home|main) ?page|homepage|",
-        r"на главную|главн\w+ страниц|поиск\w*|на головну|головн\w+ сторінк|пошук\w*"
+        r"(?i)(?:use (?:our|the)|try (?:the|our|a)) (?:site )?search|(?:go|return|back|head|visit) (?:back )?(?:to )?(?:the|our) (?:front|home|main) ?page|",
+        r"воспользу\w+ поиском|попробу\w+ поиск|(?:на|к) главн(?:ую|ой)|скориста\w+ пошуком|спробу\w+ пошук|на головну"
     ))
     .ok()
 });
@@ -275,8 +275,16 @@ pub(super) fn judge(
         if titled(&ERROR_TITLE) {
             return Some(Junk::ErrorPage);
         }
-        let says = |regex: &Option<Regex>| said(regex) || page.headings.iter().any(|head| is_match(regex, head));
-        if chars < BOT_CHARS && !stated.is_article && says(&GONE) && says(&WAY_ON) {
+        let is_gone = page.headings.iter().any(|head| is_match(&GONE, head));
+        let is_sent_on = |at: usize| {
+            let near = paragraphs.get(at.saturating_sub(1)..(at + 2).min(paragraphs.len())).unwrap_or_default();
+            near.iter().any(|paragraph| is_match(&WAY_ON, paragraph))
+        };
+        let says_gone = |(at, paragraph): (usize, &String)| is_match(&GONE, paragraph) && is_sent_on(at);
+        if chars < BOT_CHARS
+            && !stated.is_article
+            && (is_gone && said(&WAY_ON) || paragraphs.iter().enumerate().any(says_gone))
+        {
             return Some(Junk::SoftNotFound);
         }
     }

@@ -155,9 +155,7 @@ impl std::fmt::Display for Halves {
 }
 
 fn same_words(left: &str, right: &str) -> bool {
-    let letters =
-        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
-    letters(left) == letters(right)
+    super::letters(left) == super::letters(right)
 }
 
 #[test]

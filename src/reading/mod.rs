@@ -51,6 +51,7 @@ pub use dates::{ParsedDate, parse_date, parse_dated};
 pub use junk::Junk;
 pub use orders::told;
 pub use passages::{own_passages, passages};
+pub use text::letters;
 
 /// Bytes of a page that are read; the rest is dropped. News pages are 0.03–2 MB, and the article is never at the end.
 const MAX_BYTES: usize = 4 * 1024 * 1024;

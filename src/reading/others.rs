@@ -37,13 +37,13 @@ pub(super) fn others(outline: &Outline, title: Option<&str>) -> Vec<Range<usize>
             .iter()
             .take_while(|block| is_heading(block) || !is_text(block))
             .find(|block| is_heading(block));
-        // A chapter's heading is no link.
+        // A chapter's heading is no link, and `div`s hold chapters under headings of every level.
         is_apart
             && is_alike
             && heads.is_some_and(|head| {
                 head.kind == kind
                     && text::letters(&head.text) != title
-                    && (kind == Kind::Title || head.linked * 10 > head.chars * 8)
+                    && (kind == Kind::Title && part.kind == Kind::Other || head.linked * 10 > head.chars * 8)
             })
     };
     articles().filter(is_other).map(|part| part.blocks.clone()).collect()
@@ -101,5 +101,8 @@ mod tests {
         for title in [Some(title), Some("Another title altogether"), Some("News"), None] {
             assert!(others(&outline, title).is_empty(), "{title:?}");
         }
+        let parts = format!("{own}{chapter}").replace("article", "div").replace("h2", "h1");
+        let outline = outline::read(&Document::from(format!("<html><body>{parts}</body></html>")));
+        assert!(others(&outline, Some(title)).is_empty());
     }
 }

@@ -133,24 +133,20 @@ struct Collected {
 
 impl Collected {
     fn push(&mut self, passage: String) {
-        if self.seen.insert(key(&passage)) {
+        if self.seen.insert(text::letters(&passage)) {
             self.passages.push(passage);
         }
     }
 }
 
-fn key(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
 /// Title and description as text, each only where it states something and the article does not say it again itself.
 fn lead(article: &Article) -> Option<String> {
-    let opening: String = article.paragraphs.iter().take(3).map(|paragraph| key(paragraph)).collect();
+    let opening: String = article.paragraphs.iter().take(3).map(|paragraph| text::letters(paragraph)).collect();
     let mut lead = String::new();
     let mut taken: Vec<String> = Vec::new();
     for part in [&article.title, &article.description].into_iter().flatten() {
         let part = text::collapse(&without_orders(part));
-        let letters = key(&part);
+        let letters = text::letters(&part);
         let is_said = opening.contains(&letters) || taken.iter().any(|other| other.contains(&letters));
         if !is_statement(&part) || is_said || lead.len() + part.len() > MAX_CHARS {
             continue;

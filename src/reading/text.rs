@@ -121,7 +121,7 @@ pub(super) fn cut(text: &str, max: usize) -> &str {
 }
 
 /// The letters and digits of a text, small, by which it is known again whatever stands between them.
-pub(super) fn letters(text: &str) -> String {
+pub fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

@@ -303,15 +303,18 @@ mod tests {
             "GAP said sales had risen by a tenth.",
             "Об этом сообщает РИАМО со ссылкой на мэрию.",
             "The Australian Federal Police (AFP) arrested two men in Perth on Friday.",
+            "Two men were arrested by the Australian Federal Police (AFP).",
+            "The bridge was closed on Friday. [Jane Doe/AFP]",
+            "The bridge on May 9 2026 (AFP)\nIt was closed for a week, and the mayor brought the drivers tea.",
             "Michael Bloomberg said that he would not run.",
-            "Lorries wait at the border. (Reuters)\nThe drivers said they had been there for days, and the mayor brought them tea.",
+            "Lorries wait at the border (Reuters)\nThe drivers said they had been there for days, and the mayor brought them tea.",
             "Cars queue at the bridge [Jane Doe/Reuters] as the rain goes on.",
         ] {
             assert_eq!(of(text), "domain:one.example", "{text}");
         }
         for (text, wire) in [
             ("Traffic stood for hours. The bridge was closed on Friday. (AFP).", "wire:afp"),
-            ("Мост закрыли в пятницу. (ТАСС)", "wire:tass"),
+            ("Мост закрыли в пятницу. /ТАСС/", "wire:tass"),
             ("Geneva, May 9 (Reuters) The bridge was closed on Friday.", "wire:reuters"),
             ("By Jane Doe, Associated Press\nThe bridge was closed on Friday.", "wire:ap"),
             ("The bridge was closed on Friday.\n© 2025 The Associated Press", "wire:ap"),

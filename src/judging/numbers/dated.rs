@@ -1,10 +1,10 @@
 //! The dates of a claim against those of a passage, where both date the same event.
 
 use crate::judging::out_of_context::is_of_an_older_time;
-use crate::judging::profile::{SentenceProfile, TextProfile};
+use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::judging::stance;
 use crate::language::numbers::{Quantity, Unit};
-use crate::language::{cut, has_cyrillic, tokens, verbs};
+use crate::language::{cut, has_cyrillic, stemming, tokens, verbs};
 
 use super::Found;
 use super::periods::{Dated, periods};
@@ -41,7 +41,7 @@ pub(super) fn date<'a>(
         if let Some(event) = &event
             && let Some(date) = date_of(event, &inside, sentence, passage)
             && ours.period.borne_out_by(&date.period) == Some(false)
-            && (happens_once(event, claim) || ours.period.may_be_of_one_occasion(&date.period))
+            && (is_another_telling(event, claim) || ours.period.may_be_of_one_occasion(&date.period))
             && !is_old
             && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
@@ -76,8 +76,8 @@ impl<'a> Occasions<'a> {
             return Self { ours: Vec::new(), theirs: Vec::new(), is_of: Recurrence::Once };
         }
         let ours = periods(claim);
-        let once = |own: &Dated<'_>| event(own, claim).is_some_and(|event| happens_once(&event, claim));
-        let is_of = if ours.iter().any(once) { Recurrence::Once } else { recurrence(claim) };
+        let is_adjective = |own: &Dated<'_>| matches!(event(own, claim), Some(Event::Adjective));
+        let is_of = if ours.iter().any(is_adjective) { Recurrence::Once } else { recurrence(claim) };
         Self { theirs: if is_of == Recurrence::Once { Vec::new() } else { periods(passage) }, ours, is_of }
     }
 
@@ -107,43 +107,95 @@ enum Event {
 /// Beginnings of stems, or whole ones, of what happens once, whatever figure is told with it.
 const ONCE: &str = "born birth die dead death found establish creat invent discover complet built build construct inaugur open publish \
     premier sank sunk sink assassin abolish independ crown canon bapti join acced patent erect demolish dissolv coloni \
-    annex legal ratif retir graduat end ended land landed releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
+    annex legal ratif retir graduat releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
     родил рожд умер скончал погиб основа учрежд созда изобр откры постро заверш законч окончил вышел вышл опублик затон убит коронова вступ присоедин \
-    аннекс написа издан ратифиц распа провозгла казн закры независим \
-    народ помер загин заснов створ винай відкр побуд збуд закінч скінч вийш опубл вбит приєдн написа надрук анекс ратиф розпа проголо страч закри незалеж";
+    аннекс сбили сбит убили убит расстрел сгорел взорв обанкрот освят переименова снесли снесен приземл прилун сел села полете написа издан ратифиц распа провозгла казн закры независим \
+    народ помер загин заснов створ винай відкр побуд збуд закінч скінч вийш опубл вбит приєдн збили збит вбили розстріл згорі вибух збанкрут освят перейменова знесли приземл сів полеті написа надрук анекс ратиф розпа проголо страч закри незалеж";
 
 /// Letters of a stem that may be shorter than such a beginning.
 const SHORTEST_STEM: usize = 4;
 
-/// The same of what happens again: two may have met in 2018 and in 2025.
-const AGAIN: &str = "visit meet met won win beat host play strike walkout protest recall erupt eruption quake earthquake flood storm attack shell struck \
-    elect vote poll award summit trip tour raise hike report deliver sell sold ship produc \
-    посет посещ встрет встреч выигр победи обыгра сыгра забасто протест отозва изверж землетряс наводн пожар атак обстрел удар выбор \
-    голосо саммит визит прибы прилет повыс сниз подня отчит продал произв \
-    відвід зустр виграв переміг зіграв страйк відклик виверж землетрус повін пожеж обстріл вибор голосу саміт візит підвищ зниз";
+/// Whole words of the same.
+const ONCE_WORDS: &str = "end ended ends land landed";
 
-fn has_one_of(claim: &TextProfile, beginnings: &str) -> bool {
-    let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
-    let begins = |stem: &str| {
-        beginnings.split_whitespace().any(|beginning| {
-            stem.starts_with(beginning) || stem.chars().count() >= SHORTEST_STEM && beginning.starts_with(stem)
-        })
-    };
-    // A Russian stem may be shorter than what tells it from others: "родился" and "родина" are both "род".
-    let mut spoken = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content);
-    spoken.any(|word| !is_name(&word.stem) && (begins(&word.stem) || has_cyrillic(&word.text) && begins(&word.text)))
+/// Words of what happens again, in English by their stems: two may have met in 2018 and in 2025.
+const AGAIN: &str = "visit visited meet met meeting won win wins beat host hosted play played strike walkout protest recall recalled erupt eruption \
+    quake earthquake flood flooded storm attack attacked shelled struck elect elected election vote voted poll award summit trip tour raise \
+    raised hike reported deliver delivered sell sold shipped produce produced";
+/// And in Russian and Ukrainian by their beginnings, up to [`ENDING`] letters.
+const AGAIN_CYRILLIC: &str = "посетил посещени встретил встреча встречи выиграл победил победа победу победы обыграл сыграл забастовк протест отозвал \
+    извержени землетрясени наводнени пожар атаковал атака атаки обстрел обстрелял удар выборы выборах голосовал голосовани саммит визит прибыл \
+    прилетел повысил снизил поднял продал произвел \
+    відвідав зустріл зустріч виграв переміг зіграв страйк відкликал виверженн землетрус повін пожеж атакувал обстріл вибори голосуван саміт візит \
+    прибув прибул підвищи знизи продав";
+const ENDING: usize = 3;
+
+/// The words of the claim that are no names, and what they say of recurrence.
+struct Words<'a> {
+    all: Vec<&'a Spoken>,
+    spoken: Vec<&'a Spoken>,
 }
 
-/// Whether what the claim dates happens again: by its words, or because it gives a figure, which every year has.
+impl<'a> Words<'a> {
+    fn of(claim: &'a TextProfile) -> Self {
+        let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
+        let all: Vec<&Spoken> = claim.sentences.iter().flat_map(|own| &own.spoken).collect();
+        let spoken = all.iter().copied().filter(|word| word.content && !is_name(&word.stem)).collect();
+        Self { all, spoken }
+    }
+
+    /// Whether one of them, a verb where only those are asked for, tells of what happens once. A Russian stem may be shorter than
+    /// what tells it from others: "родился" and "родина" are both "род".
+    fn are_once(&self, verbs_only: bool) -> bool {
+        let begins = |stem: &str| {
+            ONCE.split_whitespace().any(|beginning| {
+                stem.starts_with(beginning) || stem.chars().count() >= SHORTEST_STEM && beginning.starts_with(stem)
+            })
+        };
+        let is_once = |word: &&&Spoken| {
+            begins(&word.stem)
+                || has_cyrillic(&word.text) && begins(&word.text)
+                || ONCE_WORDS.split_whitespace().any(|known| known == word.text)
+        };
+        self.spoken.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
+    }
+
+    /// "A ferry sank", "opened a store": another year's may be of another.
+    fn are_of_any(&self) -> bool {
+        let is_any = |word: &str| matches!(word, "a" | "an" | "two" | "three" | "four" | "five" | "several" | "some");
+        let is_once = |word: &Spoken| ONCE.split_whitespace().any(|known| word.stem.starts_with(known));
+        self.all.first().is_some_and(|first| is_any(&first.text))
+            || self.all.windows(2).any(
+                |pair| matches!(pair, [verb, any] if verbs::is_past(&verb.text) && is_once(verb) && is_any(&any.text)),
+            )
+    }
+
+    fn recur(&self) -> bool {
+        self.spoken.iter().any(|word| {
+            if has_cyrillic(&word.text) {
+                let ending = |known: &str| word.text.strip_prefix(known).map(|ending| ending.chars().count());
+                return AGAIN_CYRILLIC.split_whitespace().any(|known| ending(known).is_some_and(|more| more <= ENDING));
+            }
+            AGAIN.split_whitespace().any(|known| known == word.text || stemming::stem(known, Some("en")) == word.stem)
+        })
+    }
+}
+
+/// Whether what the claim dates happens again: by its words, its verbs first, or because it gives a figure, which every year has.
 fn recurrence(claim: &TextProfile) -> Recurrence {
     let is_figure = |quantity: &Quantity| {
         !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
     };
-    let is_once = is_first(claim) || has_one_of(claim, ONCE);
-    if !is_first(claim) && has_one_of(claim, AGAIN) || claim.quantities.iter().any(is_figure) && !is_once {
-        Recurrence::Again
-    } else if is_once {
+    let words = Words::of(claim);
+    let is_any = words.are_of_any();
+    if !is_any && (is_first(claim) || words.are_once(true)) {
         Recurrence::Once
+    } else if words.recur() {
+        Recurrence::Again
+    } else if !is_any && words.are_once(false) {
+        Recurrence::Once
+    } else if claim.quantities.iter().any(is_figure) {
+        Recurrence::Again
     } else {
         Recurrence::Unknown
     }
@@ -152,8 +204,11 @@ fn recurrence(claim: &TextProfile) -> Recurrence {
 /// "Was first elected", "впервые": what is done for the first time is done once.
 fn is_first(claim: &TextProfile) -> bool {
     let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.spoken).map(|word| word.text.as_str()).collect();
-    spoken.windows(2).any(|pair| matches!(pair, ["first", verb] if verbs::is_past(verb)))
-        || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
+    spoken.windows(2).any(|pair| match pair {
+        ["first", verb] => verbs::is_past(verb),
+        ["his" | "her" | "its" | "their", "first"] => true,
+        _ => false,
+    }) || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
 }
 
 /// "Apollo 11": a figure right behind a name is part of it.
@@ -163,10 +218,15 @@ fn is_of_a_name(claim: &TextProfile, quantity: &Quantity) -> bool {
     quantity.text.chars().all(|c| c.is_ascii_digit()) && claim.entities.iter().any(|name| is_before(&name.text))
 }
 
-/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of
-/// what happens once.
-fn happens_once(event: &Event, claim: &TextProfile) -> bool {
-    matches!(event, Event::Adjective) || recurrence(claim) == Recurrence::Once
+/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of what
+/// happens once. In Russian and Ukrainian, which no model reads, also where nothing is known: it is kept from refuting elsewhere.
+fn is_another_telling(event: &Event, claim: &TextProfile) -> bool {
+    matches!(event, Event::Adjective)
+        || match recurrence(claim) {
+            Recurrence::Once => true,
+            Recurrence::Unknown => has_cyrillic(&claim.text),
+            Recurrence::Again => false,
+        }
 }
 
 /// The word that says what is dated is the nearest before the date that is neither a name nor a figure, or behind a date

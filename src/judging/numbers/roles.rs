@@ -42,7 +42,16 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     // "7.1 percent, and 5.2 percent a year earlier": right behind one of two.
     let ago = ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"];
     let near = behind.trim_start();
-    let is_earlier = ago.iter().any(|then| near.starts_with(then))
+    // "With 300 soldiers a year earlier": what is counted may stand between.
+    let counted = |then: &str| {
+        near.find(then).is_some_and(|at| {
+            let between = near.get(..at).unwrap_or_default();
+            between.split_whitespace().count() <= 2
+                && between.chars().all(|c| c.is_alphabetic() || c == ' ')
+                && between.split_whitespace().all(|word| before.contains(word))
+        })
+    };
+    let is_earlier = ago.iter().any(|then| counted(then))
         && text.quantities.iter().any(|other| other.unit == figure.unit && other.start < figure.start);
     let was = beside || is_earlier || (last == "against" && behind.contains("year"));
     if is_left || was {

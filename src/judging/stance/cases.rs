@@ -5,6 +5,8 @@ use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::language::entities::Entity;
 use crate::language::has_cyrillic;
 
+use super::order::PREPOSITIONS;
+
 /// Whether a name of the claim stands in another case in the sentence, where the claim has two names and either may have done it.
 pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end) else { return false };
@@ -37,42 +39,18 @@ pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
 /// Whether the name that ends at a word stands with a preposition or beside another ("с Эммануэлем Макроном", "Путин и Си"):
 /// its ending does not tell who did it.
 fn is_joined(words: &[String], at: usize) -> bool {
-    let is_joining = |word: &String| JOINING.contains(&word.to_lowercase().as_str());
-    let first = |word: &String| word.starts_with(char::is_uppercase) && !is_joining(word);
-    let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !first(word));
-    before.is_some_and(is_joining) || words.get(at + 1).is_some_and(is_joining)
+    let is_among = |word: &String, list: &str| {
+        let word = word.to_lowercase();
+        list.split_whitespace().any(|known| known == word)
+    };
+    let is_joining = |word: &&String| is_among(word, PREPOSITIONS) || is_among(word, JOINING);
+    let is_of_name = |word: &String| word.starts_with(char::is_uppercase) && !is_joining(&word);
+    let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !is_of_name(word));
+    before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, JOINING))
 }
 
-/// Words beside a name that keep its ending from telling who did it.
-const JOINING: &[&str] = &[
-    "и",
-    "с",
-    "со",
-    "между",
-    "к",
-    "у",
-    "в",
-    "на",
-    "от",
-    "для",
-    "из",
-    "о",
-    "об",
-    "по",
-    "за",
-    "против",
-    "і",
-    "й",
-    "та",
-    "з",
-    "із",
-    "зі",
-    "між",
-    "до",
-    "від",
-    "про",
-    "проти",
-];
+/// Words between a name and another that does the same.
+const JOINING: &str = "и с со і й та з із зі";
 
 /// The word of a name that is declined as the whole is.
 fn last_word(name: &Entity) -> Option<&str> {

@@ -11,6 +11,7 @@ use crate::language::entities::EntityKind;
 use crate::language::{cut, verbs};
 
 use super::beside::UNDECIDED;
+use super::months::is_of_another_month;
 use super::narrowing::is_one_of_several;
 use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS};
 use super::takeback::is_taken_back;
@@ -57,15 +58,20 @@ fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
         coverage.iter().enumerate().filter(|(_, share)| **share >= NEARLY * best).map(|(at, _)| at).collect();
     let occasions = Occasions::new(claim, passage);
     let all = |keeps: &dyn Fn(usize) -> bool| repeating.iter().all(|at| keeps(*at));
-    let another = |at: usize| passage.sentences.get(at).and_then(|own| occasions.another(own));
+    let another = |at: usize| {
+        let own = passage.sentences.get(at)?;
+        let month = || is_of_another_month(claim, passage, own).then_some(Recurrence::Unknown);
+        occasions.another(own).or_else(month)
+    };
     let is_silent = elsewhere
         || all(&|at| {
             let own = passage.sentences.get(at);
             another(at) == Some(Recurrence::Again) || own.is_some_and(|own| is_not_yet(claim, passage, own))
         })
         || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own) && !denies(claim, own)));
-    let contradict = kept(is_silent, UNDECIDED).min(kept(all(&|at| another(at).is_some()), MAY_BE_ANOTHER));
-    Reserve { entail: kept(all(&|at| !states(claim, passage, at)), UNDECIDED), contradict }
+    let is_another = all(&|at| another(at).is_some());
+    let contradict = kept(is_silent, UNDECIDED).min(kept(is_another, MAY_BE_ANOTHER));
+    Reserve { entail: kept(is_another || all(&|at| !states(claim, passage, at)), UNDECIDED), contradict }
 }
 
 /// Whether the sentence at a place states what it repeats, as far as words outside the claim tell.
@@ -219,9 +225,13 @@ fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     /// "Будет построен", "має бути збудований".
     const TO_BE: &[&str] = &["будет", "будут", "буде", "будуть", "быть", "бути"];
-    const ENDINGS: [&str; 11] = ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться"];
-    /// The present, and nouns that end like a verb.
-    const PRESENT: [&str; 5] = ["ает", "яет", "ует", "ают", "уют"];
+    const ENDINGS: [&str; 13] =
+        ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться", "ують", "ує"];
+    const PRESENT: [&str; 8] = ["ает", "яет", "ает", "ают", "вует", "вуют", "вує", "вують"];
+    /// And these, without a prefix that makes a future of them ("строят", "побудують").
+    const PRESENT_ALONE: [&str; 4] = ["ует", "уют", "ує", "ують"];
+    const PREFIXES: [&str; 16] =
+        ["по", "с", "з", "от", "від", "про", "на", "за", "вы", "ви", "раз", "роз", "под", "під", "пере", "о"];
     /// What looks like the present and is not.
     const PERFECTIVE: &[&str] = &[
         "сделает",
@@ -268,9 +278,10 @@ fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
         if PERFECTIVE.contains(&text) || before.iter().any(|word| TO_BE.contains(&word.text.as_str())) {
             return true;
         }
-        return !is_noun
-            && !PRESENT.iter().any(|ending| text.ends_with(ending))
-            && ENDINGS.iter().any(|ending| text.ends_with(ending));
+        let has_prefix = || PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+        let is_present = PRESENT.iter().any(|ending| text.ends_with(ending))
+            || PRESENT_ALONE.iter().any(|ending| text.ends_with(ending)) && !has_prefix();
+        return !is_noun && !is_present && ENDINGS.iter().any(|ending| text.ends_with(ending));
     }
     let before =
         |back: usize| at.checked_sub(back).and_then(|at| sentence.spoken.get(at)).map_or("", |word| word.text.as_str());

@@ -12,10 +12,23 @@ use super::reserve::begins;
 const POINTERS: &str = "that this these those it they это этого этому эту эти этот эта этих такая такое такой такие его её их \
     це цього цьому цю ці цей ця цих таке така такі його її їх";
 
+/// Those that belong to the noun behind them.
+const DETERMINERS: &str = "these those эту эти этот эта этих такая такое такой такие цю ці цей ця цих таке така такі";
+
 /// Words for a telling.
 const TELLINGS: &str = "claim claims report reports post posts rumor rumors rumour rumours video photo image quote statement story information \
     информация информацию сообщение сообщения слухи слухов слова новость новости заявление документ видео фото снимок запись пост публикация \
     цитата інформація інформацію повідомлення чутки чуток слова новина новину заява заяву відео світлина допис публікація";
+
+/// Beginnings of words behind which stands what it turned out to be: "это оказалось фейком".
+const PROVED: &str = "оказал назва назыв вияви turned proved";
+
+/// Words of a time before: what was denied or overturned then is not what was told now.
+const EARLIER: &str = "earlier previous previously lower prior раньше ранее прежде прежн предыдущ месяцев лет раніше попередн місяців років";
+
+/// Behind a pronoun they say something of what it stands for.
+const AUXILIARIES: &str =
+    "is isn't was wasn't were weren't are aren't has hasn't had did didn't does doesn't never not could can";
 
 /// Behind which stands what a telling tells.
 const ABOUT: &str = "about of that о об про что що";
@@ -59,7 +72,7 @@ const UNTRUE: &[&str] = &[
 /// Beginnings of words by which a neighbour calls false, or forged, what a sentence tells as told by somebody.
 const FALSE: &str = "fake hoax false fabricat debunk forged doctored untrue \
     фейк вброс вкид сфабрик подделк смонтир сплетн бредом недостоверн дезинформ выдум вымыс неправд ложн \
-    змонт підробк плітк маячн недостовірн дезінформ вигад неправдив хибн";
+    змонт підробк плітк маячн недостовірн дезінформ вигад неправдив хибн миф міф myth";
 
 /// Beginnings of words for a decision that did not last.
 const REVERSED: &str = "overturn overrul quash annul rescind retract withdrew withdrawn revok revers \
@@ -105,7 +118,9 @@ fn begins_with(list: &str, word: &str) -> bool {
 }
 
 /// Whether a word of a sentence, at one of the places, stands for what was told before.
-fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usize>) -> bool {
+///
+/// Where it is what is denied, a verb behind it begins a clause of its own: "he denied it was a campaign stop".
+fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usize>, is_denied: bool) -> bool {
     places.any(|at| {
         let Some(word) = one.spoken.get(at) else { return false };
         let next = one.spoken.get(at + 1);
@@ -115,12 +130,16 @@ fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usi
                 && !one.spoken.get(at + 2).is_some_and(|verb| REFLEXIVE.iter().any(|end| verb.text.ends_with(end)));
             return !is_of || one.spoken.iter().skip(at + 2).take(TOLD).any(|told| claim.has_stem(&told.stem));
         }
+        let is_open = |word: &Spoken, next: &Spoken| {
+            let is_said_of = is_among(AUXILIARIES, &next.text);
+            if is_denied { word.text != "that" && !is_said_of } else { is_said_of }
+        };
         let is_alone = |next: &Spoken| {
             is_among(TELLINGS, &next.text)
-                || begins_with(FRAMES, &next.text)
-                || begins_with(FALSE, &next.text)
-                || begins_with(DENIALS, &next.text)
-                || !next.content && (word.text != "that" || begins_with("is was were are not never has", &next.text))
+                || !is_among(DETERMINERS, &word.text)
+                    && [FRAMES, FALSE, DENIALS].iter().any(|list| begins_with(list, &next.text))
+                || begins_with(PROVED, &next.text)
+                || !next.content && (!word.text.is_ascii() || is_open(word, next))
         };
         is_among(POINTERS, &word.text) && next.is_none_or(is_alone)
     })
@@ -136,16 +155,25 @@ fn is_told(passage: &TextProfile, own: &SentenceProfile) -> bool {
             || own.spoken.iter().any(|word| CONJUNCTIONS.contains(&word.text.as_str())))
 }
 
+/// What follows where something else is untrue ("not the case for her deputy"), or a time is told ("не так давно").
+const OTHERWISE: [&str; 8] = [" for ", " of ", " that ", " last ", " давно", " много", " багато", " просто"];
+
 fn is_untrue(claim: &TextProfile, passage: &TextProfile, one: &SentenceProfile) -> bool {
     let text = cut(&passage.text, one.start, one.end).to_lowercase();
     let own = claim.text.to_lowercase();
-    // "Not the case for her deputy" is another case.
-    let is_said = |phrase: &str| text.contains(phrase) && !text.contains(&format!("{phrase} for "));
+    let is_said = |phrase: &str| {
+        text.contains(phrase) && OTHERWISE.iter().all(|other| !text.contains(&format!("{phrase}{other}")))
+    };
     UNTRUE.iter().any(|phrase| is_said(phrase) && !own.contains(phrase))
 }
 
+fn is_of_before(one: &SentenceProfile) -> bool {
+    one.spoken.iter().any(|word| begins_with(EARLIER, &word.text))
+}
+
 /// Beginnings of words of which a denial is part of the story: who is accused denies it.
-const ACCUSING: &str = "accus charg alleg suspect обвин звинувач подозр підозр";
+const ACCUSING: &str =
+    "accus charg alleg suspect convict sentenc jail guilty обвин осужд осуд приговор звинувач засуд подозр підозр";
 
 /// Words between what is denied and its denial, where it stands first.
 const BEFORE: usize = 2;
@@ -154,17 +182,40 @@ const BEFORE: usize = 2;
 fn denies_what_points_back(claim: &TextProfile, one: &SentenceProfile) -> bool {
     let denial = |(_, word): &(usize, &Spoken)| begins_with(DENIALS, &word.text);
     begins(claim, one, DENIALS)
+        && !is_of_before(one)
         && !claim.words.iter().any(|word| begins_with(ACCUSING, &word.stem))
         && one.spoken.iter().enumerate().filter(denial).any(|(place, word)| {
             // "Генштаб это опровергает"
             let before = if word.text.is_ascii() { place } else { place.saturating_sub(BEFORE) };
-            points_back(claim, one, before..place) || points_back(claim, one, place + 1..place + 4)
+            points_back(claim, one, before..place, true) || points_back(claim, one, place + 1..place + 4, true)
         })
 }
 
 fn denies_it(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile) -> bool {
-    let is_denied = || is_untrue(claim, passage, next) || begins(claim, next, FRAMES);
-    !next.question && (points_back(claim, next, 0..FIRST) && is_denied() || denies_what_points_back(claim, next))
+    let is_denied = || is_untrue(claim, passage, next) || begins(claim, next, FRAMES) || begins(claim, next, FALSE);
+    !next.question
+        && (points_back(claim, next, 0..FIRST, false) && is_denied()
+            || proves_false(next)
+            || denies_what_points_back(claim, next))
+}
+
+/// "Требует отменить приговор": nothing was reversed yet.
+const INFINITIVES: [&str; 2] = ["ть", "ти"];
+
+/// "Выяснилось, что сообщение было ложным."
+fn proves_false(next: &SentenceProfile) -> bool {
+    let is_false = |word: &Spoken| begins_with(FALSE, &word.text);
+    next.spoken.windows(3).any(|words| match words {
+        [telling, was, other] => {
+            is_among(TELLINGS, &telling.text)
+                && is_among(
+                    "was were is are было была был были оказалось оказалась були було була виявилося виявилась",
+                    &was.text,
+                )
+                && is_false(other)
+        }
+        _ => false,
+    })
 }
 
 /// Words between a decision and its reversal.
@@ -179,11 +230,16 @@ fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
         let is_passive = |word: &Spoken| !word.text.is_ascii() || is_among("was were been be is are being", &word.text);
         let is_undone =
             before.iter().position(is_decision).is_some_and(|place| before.iter().skip(place).any(is_passive));
+        let is_wanted = INFINITIVES.iter().any(|ending| word.text.ends_with(ending))
+            || at.checked_sub(1).and_then(|at| next.spoken.get(at)).is_some_and(|word| word.text == "to");
         begins_with(REVERSED, &word.text)
+            && !is_wanted
             && !near(at.saturating_sub(2), at + 3).iter().any(is_denied)
             && (is_undone || near(at + 1, at + 1 + APART).iter().any(is_decision))
     };
-    begins(claim, next, REVERSED) && next.spoken.iter().enumerate().any(|(at, word)| is_reversal(at, word))
+    begins(claim, next, REVERSED)
+        && !is_of_before(next)
+        && next.spoken.iter().enumerate().any(|(at, word)| is_reversal(at, word))
 }
 
 /// Words for what may be reversed.
@@ -208,7 +264,9 @@ fn is_really(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile,
     let text = cut(&passage.text, next.start, next.end).to_lowercase();
     let own = claim.text.to_lowercase();
     let is_of_it = next.spoken.iter().take(5).any(|word| is_among(OF_IT, &word.text));
-    (is_told || is_of_it) && REALLY.iter().any(|head| text.trim_start().starts_with(head) && !own.contains(head))
+    let is_counted = next.spoken.iter().any(|word| is_among("уже вже already", &word.text));
+    (is_told || is_of_it && !is_counted)
+        && REALLY.iter().any(|head| text.trim_start().starts_with(head) && !own.contains(head))
 }
 
 #[cfg(test)]
@@ -227,6 +285,9 @@ mod tests {
         for (claim, passage) in [
             (mayor, "Мэр Томска подал в отставку. Это не так."),
             (mayor, "Мэр Томска подал в отставку. Это фейк, заявили в мэрии."),
+            (mayor, "Мэр Томска подал в отставку. Это оказалось фейком."),
+            (mayor, "Мэр Томска подал в отставку. Вскоре выяснилось, что сообщение было ложным."),
+            ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. This is a myth."),
             (mayor, "Мэр Томска подал в отставку. В мэрии опровергли эту информацию."),
             (mayor, "Мэр Томска подал в отставку. На самом деле он в отпуске."),
             ("Суд оправдал врача.", "Суд оправдал врача, но позже решение отменили."),
@@ -279,6 +340,22 @@ mod tests {
                 "Police charged a man in Leeds.",
                 "Police charged a man in Leeds. They said a report that he fled is false.",
             ),
+            ("Полиция изъяла доллары.", "Полиция изъяла доллары. Такие подделки ввозят из-за рубежа."),
+            ("The dam held.", "The dam held. Authorities denied that they had ignored warnings."),
+            ("Rudd was convicted of fraud.", "Rudd was convicted of fraud. Rudd denies it."),
+            (
+                "The court acquitted the banker.",
+                "The court acquitted the banker. The earlier conviction was overturned.",
+            ),
+            ("Суд оправдал банкира.", "Суд оправдал банкира. Прежний приговор отменили."),
+            ("The trains ran on time.", "The trains ran on time. That is not true of most trains."),
+            ("Штаб подтвердил отход войск.", "Штаб подтвердил отход войск. Раньше он это отрицал."),
+            ("Клуб уволил тренера.", "Клуб уволил тренера. На самом деле это уже третья отставка за год."),
+            ("Police seized 40 dogs.", "Police seized 40 dogs. The owner denied they were mistreated."),
+            ("Macron visited Reims.", "Macron visited Reims. He denied it was a campaign stop."),
+            ("Мост открыли в Томске.", "Мост открыли в Томске. Это было не так давно."),
+            ("Суд осудил врача.", "Суд осудил врача. Адвокат требует отменить приговор."),
+            ("The court jailed Smith.", "The court jailed Smith. Judges refused to overturn the conviction."),
             ("Прокуратура обвинила мэра Иванова.", "Прокуратура обвинила мэра Иванова. Он отрицает это."),
             ("Собянин открыл парк.", "Собянин сообщил, что открыл парк. Он также опроверг слухи о платном входе."),
             ("ЦБ повысил ставку.", "ЦБ повысил ставку. В решении указано, что льготы отменены."),
