@@ -275,29 +275,14 @@ pub(super) fn judge(
         if titled(&ERROR_TITLE) {
             return Some(Junk::ErrorPage);
         }
-        let is_gone = page.headings.iter().any(|head| is_match(&GONE, head));
-        let is_sent_on = |at: usize| {
-            let near = paragraphs.get(at.saturating_sub(1)..(at + 2).min(paragraphs.len())).unwrap_or_default();
-            near.iter().any(|paragraph| is_match(&WAY_ON, paragraph))
-        };
-        let says_gone = |(at, paragraph): (usize, &String)| is_match(&GONE, paragraph) && is_sent_on(at);
-        if chars < BOT_CHARS
-            && !stated.is_article
-            && (is_gone && said(&WAY_ON) || paragraphs.iter().enumerate().any(says_gone))
-        {
+        if chars < BOT_CHARS && !stated.is_article && stands_in(page, paragraphs) {
             return Some(Junk::SoftNotFound);
         }
     }
     if chars < TEASER_CHARS {
-        let login_path = url.path_segments().into_iter().flatten().any(|part| {
-            matches!(
-                part,
-                "login" | "signin" | "sign-in" | "log-in" | "auth" | "sso" | "accounts" | "login.php" | "wp-login.php"
-            )
-        });
         if chars < TEASER_CHARS / 2
             && ((page.has_password_field && (titled(&LOGIN_TEXT) || chars < 200))
-                || (login_path && (said(&LOGIN_TEXT) || titled(&LOGIN_TEXT))))
+                || (is_login_path(url) && (said(&LOGIN_TEXT) || titled(&LOGIN_TEXT))))
         {
             return Some(Junk::Login);
         }
@@ -321,6 +306,24 @@ pub(super) fn judge(
         _ if chars < MIN_CHARS => Some(Junk::TooShort),
         _ => None,
     }
+}
+
+/// Whether the page says that an article is gone, and right there where to go instead.
+fn stands_in(page: &Page, paragraphs: &[String]) -> bool {
+    let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
+    let sends_on = |some: &[String]| some.iter().any(|paragraph| is_match(&WAY_ON, paragraph));
+    let says_gone = |(at, paragraph): (usize, &String)| {
+        let near = paragraphs.get(at.saturating_sub(1)..(at + 2).min(paragraphs.len())).unwrap_or_default();
+        is_match(&GONE, paragraph) && sends_on(near)
+    };
+    page.headings.iter().any(|head| is_match(&GONE, head)) && sends_on(paragraphs)
+        || paragraphs.iter().enumerate().any(says_gone)
+}
+
+fn is_login_path(url: &Url) -> bool {
+    const LOGINS: [&str; 9] =
+        ["login", "signin", "sign-in", "log-in", "auth", "sso", "accounts", "login.php", "wp-login.php"];
+    url.path_segments().into_iter().flatten().any(|part| LOGINS.contains(&part))
 }
 
 /// `5; url=/there`, soon: a page that reloads itself every few minutes is a live one.
