@@ -169,7 +169,7 @@ fn query(services: &Services, claim: &Claim) -> Query {
 
 /// Every review held against the claim: how it relates, and the class of its rating.
 fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
-    let mut matched: Vec<MatchedReview> = reviews
+    let matched: Vec<MatchedReview> = reviews
         .iter()
         .map(|review| {
             let reviewed = TextProfile::new(&review.claim, review.language.as_deref(), review.review_date, &[]);
@@ -183,11 +183,10 @@ fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
         })
         .filter(|matched| matched.relation != Relation::Other)
         .collect();
-    matched.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| a.review.url.cmp(&b.review.url)));
     once_each(&matched)
 }
 
-/// One review of one claim by one page. A page that rates the same claim in two ways says nothing of it.
+/// One review of one claim by one page, the likest first. A page that rates the same claim in two ways says nothing of it.
 fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
     let same = |a: &MatchedReview, b: &MatchedReview| a.review.url == b.review.url && a.review.claim == b.review.claim;
     let says = |one: &MatchedReview| fact_checks::says(std::slice::from_ref(one));
@@ -227,9 +226,12 @@ mod tests {
             of("https://a.example/1", "B", RatingClass::True),
             of("https://b.example/1", "A", RatingClass::True),
             of("https://b.example/1", "A", RatingClass::False),
+            of("https://c.example/1", "A", RatingClass::None),
+            of("https://c.example/1", "A", RatingClass::False),
         ]);
         let left: Vec<(&str, &str)> =
             kept.iter().map(|one| (one.review.url.as_str(), one.review.claim.as_str())).collect();
-        assert_eq!(left, [("https://a.example/1", "A"), ("https://a.example/1", "B")]);
+        assert_eq!(left, [("https://a.example/1", "A"), ("https://a.example/1", "B"), ("https://c.example/1", "A")]);
+        assert_eq!(kept.last().map(|one| one.rating_class), Some(RatingClass::False), "the rating that says something");
     }
 }

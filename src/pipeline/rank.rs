@@ -95,7 +95,7 @@ impl<'a> Shelf<'a> {
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText<'_>]) -> Vec<String> {
     // What a page orders its reader to believe makes it no copy of anything.
-    let told: Vec<String> = pages.iter().map(|read| reading::told(&read.page.text)).collect();
+    let told: Vec<String> = pages.iter().map(|read| reading::text_without_orders(&read.page.text)).collect();
     let sources: Vec<SourceText<'_>> = pages
         .iter()
         .zip(&told)

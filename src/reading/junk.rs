@@ -203,7 +203,7 @@ static GONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static WAY_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:use (?:our|the)|try (?:the|our|a)) (?:site )?search|(?:go|return|back|head|visit) (?:back )?(?:to )?(?:the|our) (?:front|home|main) ?page|",
-        r"воспользу\w+ поиском|попробу\w+ поиск|(?:на|к) главн(?:ую|ой)|скориста\w+ пошуком|спробу\w+ пошук|на головну"
+        r"воспользу\w+ поиском|попробу\w+ поиск|(?:на|к) главн(?:ую|ой)(?: страниц\w+)?(?:[.,;!]|$)|скориста\w+ пошуком|спробу\w+ пошук|на головну(?: сторінку)?(?:[.,;!]|$)"
     ))
     .ok()
 });
@@ -256,7 +256,7 @@ pub(super) fn judge(
     if chars < WALL_CHARS {
         // An article about captchas says these words too: a title and a text, or little more than them.
         let words = [titled(&BOT_TITLE), around(&BOT_TEXT), page.has_challenge];
-        let is_title_alone = words == [true, false, page.has_challenge] && titles().any(|title| goes_on(title));
+        let is_title_alone = matches!(words, [true, false, _]) && titles().any(|title| goes_on(title));
         let needed = if chars < BOT_CHARS && !is_title_alone { 1 } else { 2 };
         // Many sites keep a challenge's script on all of their pages: alone it counts where there is nothing else.
         let counted = words.into_iter().filter(|word| *word).count() - usize::from(words == [false, false, true]);

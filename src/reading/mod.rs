@@ -49,7 +49,7 @@ pub use charset::{CharsetFrom, decode, decode_for};
 pub use claim_review::MarkupReview;
 pub use dates::{ParsedDate, parse_date, parse_dated};
 pub use junk::Junk;
-pub use orders::told;
+pub use orders::text_without_orders;
 pub use passages::{own_passages, passages};
 pub use text::letters;
 

@@ -126,7 +126,7 @@ pub(super) fn without_orders(paragraph: &str) -> Cow<'_, str> {
 }
 
 /// A page's text, a line a paragraph, without the sentences that give orders to its reader.
-pub fn told(text: &str) -> String {
+pub fn text_without_orders(text: &str) -> String {
     text.lines().map(without_orders).collect::<Vec<_>>().join("\n")
 }
 

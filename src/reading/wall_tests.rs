@@ -245,6 +245,7 @@ fn a_page_that_stands_in_for_another_is_known_by_what_it_says() {
     for story in [
         "The story was removed from the paper's home page within an hour, and its author was let go on Monday.",
         "Поліція продовжує пошуки дівчини з Одеси. Її сторінку видалено з Instagram, кажуть рідні.",
+        "Страница чиновника была удалена в понедельник. Вечером сотни людей вышли на главную площадь города.",
         "Запрошенные документы переданы следствию, поиск улик на месте продолжается, сообщили в полиции города.",
     ] {
         assert_eq!(titled("A story disappears", &format!("{story}{MORE}")), None, "{story}");

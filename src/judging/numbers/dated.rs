@@ -1,5 +1,8 @@
 //! The dates of a claim against those of a passage, where both date the same event.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::judging::stance;
@@ -122,6 +125,8 @@ const ONCE_WORDS: &str = "end ended ends land landed";
 const AGAIN: &str = "visit visited meet met meeting won win wins beat host hosted play played strike walkout protest recall recalled erupt eruption \
     quake earthquake flood flooded storm attack attacked shelled struck elect elected election vote voted poll award summit trip tour raise \
     raised hike reported deliver delivered sell sold shipped produce produced";
+static AGAIN_STEMS: LazyLock<HashSet<String>> =
+    LazyLock::new(|| AGAIN.split_whitespace().map(|word| stemming::stem(word, Some("en"))).collect());
 /// And in Russian and Ukrainian by their beginnings, up to [`ENDING`] letters.
 const AGAIN_CYRILLIC: &str = "посетил посещени встретил встреча встречи выиграл победил победа победу победы обыграл сыграл забастовк протест отозвал \
     извержени землетрясени наводнени пожар атаковал атака атаки обстрел обстрелял удар выборы выборах голосовал голосовани саммит визит прибыл \
@@ -176,7 +181,7 @@ impl<'a> Words<'a> {
                 let ending = |known: &str| word.text.strip_prefix(known).map(|ending| ending.chars().count());
                 return AGAIN_CYRILLIC.split_whitespace().any(|known| ending(known).is_some_and(|more| more <= ENDING));
             }
-            AGAIN.split_whitespace().any(|known| known == word.text || stemming::stem(known, Some("en")) == word.stem)
+            AGAIN_STEMS.contains(&word.stem)
         })
     }
 }

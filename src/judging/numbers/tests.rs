@@ -401,3 +401,28 @@ fn a_figure_told_to_other_digits_agrees_where_it_rounds_to_the_other() {
     assert_eq!(ok(&town("1.9 million"), &town("1 million")), Some(false));
     assert_eq!(ok(&town("1,421,000"), &town("1.4 million")), Some(true));
 }
+
+#[test]
+fn the_figure_of_a_year_earlier_is_not_this_years() {
+    let check = |passage: &str| {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        compare(&profile("The army lost 300 soldiers."), &profile(passage)).num_ok
+    };
+    assert_eq!(check("The army lost 300 soldiers, compared with 350 soldiers a year earlier."), Some(true));
+    assert_ne!(check("The army lost 350 soldiers, compared with 300 soldiers a year earlier."), Some(true));
+}
+
+#[test]
+fn a_night_is_one_across_midnight_and_not_the_next() {
+    let differs = |published: &str| {
+        let at = |text: &str, day: &str| TextProfile::new(text, Some("en"), day.parse().ok(), &[]);
+        let claim = at("Russia fired 100 drones at Kyiv overnight.", "2026-05-10T22:00:00Z");
+        compare(&claim, &at("Russia fired 60 drones at Kyiv overnight.", published)).num_ok == Some(false)
+    };
+    for day in ["2026-05-10T00:00:00Z", "2026-05-11T06:00:00Z"] {
+        assert!(differs(day), "{day}");
+    }
+    for day in ["2026-05-12T06:00:00Z", "2026-05-09T06:00:00Z"] {
+        assert!(!differs(day), "{day}");
+    }
+}

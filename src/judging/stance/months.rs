@@ -1,31 +1,19 @@
 //! Months told without a year or a day ("in May", "в мае"): they are no dates, and "in March" bears nothing of May out.
 
 use crate::judging::profile::{SentenceProfile, TextProfile};
-use crate::language::cut;
-
-/// Beginnings of the names of each month, in English, Russian and Ukrainian; small letters.
-const MONTHS: [&str; 12] = [
-    "january январ січен січн",
-    "february феврал лютий лютого лютому",
-    "march март берез",
-    "april апрел квіт",
-    "may май мая мае травен травн",
-    "june июн червен червн",
-    "july июл липен липн",
-    "august август серпен серпн",
-    "september сентябр верес",
-    "october октябр жовт",
-    "november ноябр листопад",
-    "december декабр грудень грудня грудні",
-];
+use crate::language::dates::names;
+use crate::language::{cut, tokens};
 
 /// Words before a month's name that tell it from others of the same letters ("may", "march", "лютий").
 const BEFORE: &str = "in of since during last early late mid this next until by в во у за с со з із к до от від по прошлом минулого этом \
     цього начале конце середине початку кінці";
 
+/// Whole names as short as others' beginnings.
+const MAY: [&str; 3] = ["May", "June", "July"];
+
 /// A month of a text, and whether a day or a year stands beside it.
 struct Month {
-    number: usize,
+    number: u32,
     is_bare: bool,
 }
 
@@ -36,13 +24,10 @@ fn months(text: &str) -> Vec<Month> {
         at.and_then(|at| words.get(at)).is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
     };
     let month = |(at, word): (usize, &&str)| {
-        let small = word.to_lowercase();
-        let is_name = |names: &&str| {
-            names.split(' ').any(|name| if name.is_ascii() { small == name } else { small.starts_with(name) })
-        };
-        // English months are written large.
-        let is_written_so = !word.is_ascii() || word.starts_with(char::is_uppercase);
-        let number = MONTHS.iter().position(is_name).filter(|_| is_written_so)?;
+        // English months are written large, and the short ones beside a day.
+        let is_written_so =
+            !word.is_ascii() || word.starts_with(char::is_uppercase) && (word.len() > 4 || MAY.contains(word));
+        let number = names::month(&tokens::normalise_word(word)).filter(|_| is_written_so)?;
         let before = at.checked_sub(1).and_then(|at| words.get(at)).map(|word| word.to_lowercase());
         let is_led = before.is_some_and(|before| BEFORE.split_whitespace().any(|known| known == before));
         let is_bare = !digit(at.checked_sub(1)) && !digit(Some(at + 1));
@@ -85,6 +70,8 @@ mod tests {
             ("The bank raised rates in May.", "The bank raised rates in May, as it had in March."),
             ("The bank raised rates in May.", "The bank raised rates on Monday."),
             ("The bank may raise rates.", "The bank raised rates in March."),
+            ("Полиция задержала его с майором Ивановым.", "В марте полиция задержала его."),
+            ("Діти прийшли з квітами до школи.", "У вересні діти прийшли до школи."),
             ("The march in Leeds was banned.", "The rally was banned in May."),
             ("Лютий мороз ударив у Києві.", "Мороз ударив у Києві в січні."),
             ("The bank raised rates on 3 May 2026.", "The bank raised rates in March."),

@@ -7,7 +7,7 @@ use crate::language::{has_cyrillic, verbs};
 
 /// Russian and Ukrainian.
 pub(super) const PREPOSITIONS: &str = "в во на с со у к ко о об от до из за по под над при для без через между после перед около против вместо \
-    із зі від під про біля після й у з між проти до";
+    із зі з від під про біля після й між проти";
 
 /// Whether a Russian or Ukrainian sentence has every word of the claim in the claim's own form, and of them only its one verb and one
 /// phrase behind a preposition stand elsewhere: of two, each would have to stay with what it belongs to.

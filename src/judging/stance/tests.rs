@@ -119,3 +119,18 @@ fn a_claim_of_some_is_not_turned_round_by_what_holds_in_general() {
     assert_eq!(stance("Деякі мости не закриті.", "Мости закриті."), Stance::Neutral);
     assert_eq!(stance("Some schools in Odesa closed.", "No schools in Odesa closed."), Stance::Contradicts);
 }
+
+#[test]
+fn another_score_or_time_of_day_is_not_borne_out() {
+    for (claim, same, other) in [
+        (
+            "Поезд в Киев отправился в 10:30.",
+            "Поезд в Киев отправился в 10.30, сообщили в депо.",
+            "Поезд в Киев отправился в 14:45.",
+        ),
+        ("«Динамо» обыграло «Шахтёр» 2:1.", "«Динамо» обыграло «Шахтёр» 2-1.", "«Динамо» обыграло «Шахтёр» 3:1."),
+    ] {
+        assert_eq!(stance(claim, same), Stance::Supports, "{same}");
+        assert_ne!(stance(claim, other), Stance::Supports, "{other}");
+    }
+}
