@@ -35,6 +35,8 @@ pub mod vocabularies;
 #[cfg(test)]
 mod measured;
 #[cfg(test)]
+mod needed;
+#[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
 mod worked_examples;
