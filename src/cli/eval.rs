@@ -97,6 +97,9 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
         serde_json::to_writer_pretty(&mut out, &fitted)?;
         writeln!(out)?;
         out.flush()?;
+        for weak in report.reliability.weak() {
+            output.problem(&format!("{}: {weak}; label more claims before it is trusted", path.display()));
+        }
     }
     if output.json { output.value(&report.value()) } else { output.text(&report.text(output)) }?;
     if bad > 0 {

@@ -127,7 +127,8 @@ async fn curves_fitted_on_claims_are_written_and_used_where_they_are_named() {
         let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
         first["confidence"].as_f64().unwrap()
     };
-    eval(&[text(&file), "--calibration", text(&curves), "--predictions", text(&out)]).await.ok();
+    let done = eval(&[text(&file), "--calibration", text(&curves), "--predictions", text(&out)]).await;
+    assert!(done.code == 0 && done.stderr.contains("the curve of refuted rests on 1 row(s)"), "{}", done.stderr);
     let before = confidence();
     let fitted: Value = serde_json::from_str(&std::fs::read_to_string(&curves).unwrap()).unwrap();
     assert_eq!((&fitted["data"], &fitted["rows"]), (&"claims.jsonl".into(), &3.into()), "{fitted:#}");
@@ -162,6 +163,11 @@ async fn what_cannot_be_read_is_said_and_costs_only_itself() {
     assert_eq!(done.code, 1);
     assert!(done.stderr.contains("line 2:") && done.stderr.contains("\"maybe\" is none of"), "{}", done.stderr);
     assert_eq!(serde_json::from_str::<Value>(&done.stdout).unwrap()["rows"], 1);
+    let twice = "{\"id\":7,\"claim\":\"a\",\"evidence\":\"b\",\"label\":\"neutral\"}\n";
+    std::fs::write(&file, twice.repeat(2)).unwrap();
+    let done = eval(&[text(&file), "--json"]).await;
+    assert!(done.code == 0 && done.stderr.contains("line 2: the id \"7\" stands on line 1 too"), "{}", done.stderr);
+    assert_eq!(serde_json::from_str::<Value>(&done.stdout).unwrap()["rows"], 2);
     std::fs::write(&file, "\n").unwrap();
     let empty = eval(&[text(&file)]).await;
     assert!(empty.code == 1 && empty.stderr.contains("holds no labelled row"), "{}", empty.stderr);

@@ -11,6 +11,9 @@ use crate::domain::verdict::Tier;
 use crate::judging::calibration::{Calibration, FOLDS, Fitted, Labelled, Logistic, cross_validated, curves};
 use crate::judging::evaluation::{Prediction, ReliabilityBin, calibration_error, error_by_chance, reliability};
 
+/// Rows from which a curve says something: of 30 the share that holds is known to within 9 points or so.
+const FEW: usize = 30;
+
 /// What is known of a claim's result besides its verdict.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
@@ -173,6 +176,14 @@ impl Reliability {
             score_error: score.calibrated,
             score_reliability: score.bins,
         })
+    }
+
+    /// The curves that rest on few rows: a coin that fell on one side twice says nothing of the third time.
+    pub(super) fn weak(&self) -> Vec<String> {
+        let of_score = self.score.iter().map(|score| ("the score", score.rows));
+        let of_side = self.confidence.kinds.iter().map(|(side, found)| (*side, found.rows));
+        let few = of_score.chain(of_side).filter(|(_, rows)| *rows < FEW);
+        few.map(|(curve, rows)| format!("the curve of {curve} rests on {rows} row(s)")).collect()
     }
 
     pub(super) fn text(&self) -> String {

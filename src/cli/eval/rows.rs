@@ -1,5 +1,6 @@
 //! The labelled file: one JSON object a line, pairs of claim and evidence, or claims with several texts.
 
+use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
@@ -81,11 +82,12 @@ struct Passage {
     published_at: Option<String>,
 }
 
-/// The good rows, and how many lines are bad; those are named on standard error.
+/// The good rows, and how many lines are bad; those are named on standard error, and so are ids that stand twice.
 pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure> {
     let failed = |error: std::io::Error| Failure::failed(format!("{} cannot be read: {error}", file.display()));
     let opened = std::fs::File::open(file).map_err(failed)?;
     let (mut pairs, mut claims, mut bad) = (Vec::new(), Vec::new(), 0usize);
+    let mut ids = Ids::default();
     for (number, line) in BufReader::new(opened).split(b'\n').enumerate() {
         let line = line.map_err(failed)?;
         // Editors of some systems put a mark before the first line.
@@ -94,8 +96,14 @@ pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure
             continue;
         }
         match row(line, number + 1) {
-            Ok(Row::Pair(row)) => pairs.push(row),
-            Ok(Row::Claim(row)) => claims.push(row),
+            Ok(Row::Pair(row)) => {
+                ids.note(&row.id, number + 1, output);
+                pairs.push(row);
+            }
+            Ok(Row::Claim(row)) => {
+                ids.note(&row.given.id, number + 1, output);
+                claims.push(row);
+            }
             Err(why) => {
                 bad += 1;
                 if bad <= MOST_NAMED {
@@ -107,6 +115,7 @@ pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure
     if bad > MOST_NAMED {
         output.problem(&format!("{} more lines are bad", bad - MOST_NAMED));
     }
+    ids.close(output);
     match (pairs.is_empty(), claims.is_empty()) {
         (false, true) => Ok((Rows::Pairs(pairs), bad)),
         (true, false) => Ok((Rows::Claims(claims), bad)),
@@ -121,6 +130,32 @@ pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure
             "{} holds pairs (evidence is a text) and claims (evidence is a list); put them into files of their own",
             file.display()
         ))),
+    }
+}
+
+/// The line of every id. Rows of one id are each judged and counted, but nothing tells them apart afterwards.
+#[derive(Default)]
+struct Ids {
+    lines: HashMap<String, usize>,
+    repeated: usize,
+}
+
+impl Ids {
+    fn note(&mut self, id: &str, line: usize, output: Output) {
+        let Some(first) = self.lines.get(id) else {
+            self.lines.insert(id.to_owned(), line);
+            return;
+        };
+        self.repeated += 1;
+        if self.repeated <= MOST_NAMED {
+            output.problem(&format!("line {line}: the id {id:?} stands on line {first} too; both rows count"));
+        }
+    }
+
+    fn close(&self, output: Output) {
+        if self.repeated > MOST_NAMED {
+            output.problem(&format!("{} more lines repeat an id", self.repeated - MOST_NAMED));
+        }
     }
 }
 
