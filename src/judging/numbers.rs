@@ -30,7 +30,7 @@ use periods::{Dated, periods};
 use roles::role;
 use subject::Subject;
 
-pub use dated::{Occasions, Recurrence};
+pub use dated::{Occasions, Recurrence, recurrence};
 pub use standing::{Standing, standing};
 
 /// What a disagreeing figure does to a judgement (SCORING, numbers and dates).

@@ -9,8 +9,10 @@
 //! terra's hard negatives 68 %; sharing three words of five: 55 %), and 46 contradicting, 83 % rightly; 4 of
 //! 4 figures called differing differ.
 
+mod apart;
 mod beside;
 mod cases;
+mod exchanged;
 pub mod leaning;
 mod lexicon;
 mod months;
@@ -31,6 +33,7 @@ use super::agreement;
 use super::numbers;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
+pub use apart::is_of_another_group;
 pub use beside::{UNDECIDED, beside};
 pub use names::{Names, differing_names, has_name, same_names};
 pub use reserve::reserved;

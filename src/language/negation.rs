@@ -116,11 +116,11 @@ fn refutes(word: &str) -> bool {
 
 /// Opposites: the words of each side of a row, English, Russian and Ukrainian.
 const OPPOSITES: &str = "rise rises rose risen grow grows grew growth increase increased climb climbed jump jumped soar soared surge gain gained up вырос выросла \
-    выросли выросло рост растет увеличился увеличилась увеличилось увеличение повысился повысилась повысили підвищився зріс зросла зросли \
-    зросло зростання збільшився збільшилась збільшення підвищили \
+    выросли выросло рост растет увеличился увеличилась увеличилось увеличение повысился повысилась повысили повысил повысила повышен повышена повышено повышены підвищився зріс зросла зросли \
+    зросло зростання збільшився збільшилась збільшення підвищили підвищив підвищила підвищено \
     = fall falls fell fallen drop dropped decrease decreased decline declined shrink shrank plunge plunged slump lose down упал упала упали \
-    упало падение снизился снизилась снизилось снижение сократился сократилась уменьшился уменьшилась снизили впав впала впали впало \
-    падіння знизився знизилась знизилося зниження скоротився зменшився зменшилась зменшення знизили\n\
+    упало падение снизился снизилась снизилось снижение сократился сократилась уменьшился уменьшилась снизили снизил снизила снижен снижена снижено снижены впав впала впали впало \
+    падіння знизився знизилась знизилося зниження скоротився зменшився зменшилась зменшення знизили знизив знизила знижено\n\
     win wins won winner victory победил победила победили победа выиграл выиграла выиграли переміг перемогла перемогли перемога виграв виграла \
     = lose loses lost loser defeat defeated проиграл проиграла проиграли поражение програв програла програли поразка\n\
     support supports supported back backed approve approved accept accepted поддержал поддержала поддержали одобрил одобрила одобрили принял \
@@ -132,8 +132,8 @@ const OPPOSITES: &str = "rise rises rose risen grow grows grew growth increase i
     begin begins began start starts started launch launched начал начала начали начался началась почав почала почали почався \
     = end ends ended stop stops stopped finish finished cease закончил закончила закончился закончилась прекратил прекратила остановил закінчив \
     закінчився припинив припинила зупинив\n\
-    allow allows allowed permit permitted legalize legalized разрешил разрешила разрешили дозволив дозволила дозволили \
-    = ban bans banned forbid forbade prohibit prohibited outlaw запретил запретила запретили запрет заборонив заборонила заборонили заборона\n\
+    allow allows allowed permit permitted legalize legalized разрешил разрешила разрешили разрешен разрешена разрешено дозволив дозволила дозволили дозволено \
+    = ban bans banned forbid forbade prohibit prohibited outlaw запретил запретила запретили запрещен запрещена запрещено запрет заборонено заборонив заборонила заборонили заборона\n\
     alive living survive survived жив жива живы выжил выжила живий вижив вижила = dead die dies died killed мертв мертва умер умерла умерли погиб \
     погибла погибли мертвий помер померла загинув загинула загинули\n\
     true truth правда истина = false untrue lie ложь неправда брехня\n\
@@ -141,7 +141,7 @@ const OPPOSITES: &str = "rise rises rose risen grow grows grew growth increase i
     more больше більше = less fewer меньше менше\n\
     high higher highest высокий выше високий вище = low lower lowest низкий ниже низький нижче\n\
     first первый перший = last последний останній\n\
-    guilty convicted convict виновен виновна осужден винен винна засуджений = innocent acquitted acquit невиновен невиновна оправдан невинний виправданий\n\
+    guilty convicted convict виновен виновна виновным виновной осужден винен винна винним винною винуватим засуджений = innocent acquitted acquit невиновен невиновна невиновным невиновной оправдан невинним невинною невинуватим невинний виправданий\n\
     confirm confirms confirmed подтвердил подтвердила подтвердили підтвердив підтвердила підтвердили \
     = deny denies denied refute refuted опроверг опровергла опровергли отрицает спростував спростувала заперечив заперечила\n\
     enter entered join joined вступил вступила вошел вошла вступив вступила увійшов = leave leaves left quit exit withdraw withdrew вышел вышла покинул \

@@ -152,6 +152,25 @@ async fn curves_fitted_on_claims_are_written_and_used_where_they_are_named() {
     assert!(pairs.code == 2 && pairs.stderr.contains("wants claims"), "{}", pairs.stderr);
 }
 
+/// Claims that were judged wrongly once, and their harmless neighbours (`tests/data/README.md`).
+#[tokio::test]
+async fn the_written_claims_get_no_decisive_verdict_that_is_wrong() {
+    let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/verdicts.jsonl");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.jsonl");
+    let found = eval(&[text(&rows), "--json", "--predictions", text(&out)]).await.json();
+    assert_eq!(found["rows"], 186);
+    assert!(found["accuracy"].as_f64().unwrap() > 0.45, "{found:#}");
+    let lines = std::fs::read_to_string(&out).unwrap();
+    let wrong: Vec<String> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|said| said["decisive"] == true && said["predicted"] != said["label"])
+        .map(|said| format!("{} {} for {}", said["id"], said["predicted"], said["label"]))
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn what_cannot_be_read_is_said_and_costs_only_itself() {
     let folder = tempfile::tempdir().unwrap();

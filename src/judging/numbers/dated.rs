@@ -187,7 +187,7 @@ impl<'a> Words<'a> {
 }
 
 /// Whether what the claim dates happens again: by its words, its verbs first, or because it gives a figure, which every year has.
-fn recurrence(claim: &TextProfile) -> Recurrence {
+pub fn recurrence(claim: &TextProfile) -> Recurrence {
     let is_figure = |quantity: &Quantity| {
         !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
     };

@@ -105,7 +105,12 @@ impl<'a> Subject<'a> {
 
     /// Whether that sentence of the passage speaks of it.
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
-        if !self.named || !self.names.stand_in(sentence) || self.renumbered || self.leads_elsewhere(sentence) {
+        if !self.named
+            || !self.names.stand_in(sentence)
+            || self.renumbered
+            || self.leads_elsewhere(sentence)
+            || stance::is_of_another_group(self.claim, sentence)
+        {
             return false;
         }
         let (mut all, mut missing) = (0.0, 0.0);

@@ -7,15 +7,16 @@
 use crate::domain::evidence::StanceProbabilities;
 use crate::judging::numbers::{Occasions, Recurrence};
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
-use crate::language::entities::EntityKind;
 use crate::language::{cut, verbs};
 
+use super::apart::{is_counted_elsewhere, is_elsewhere, is_of_another_group, is_of_long_before};
 use super::beside::UNDECIDED;
+use super::exchanged::{is_exchanged, is_opposed};
 use super::months::is_of_another_month;
 use super::narrowing::is_one_of_several;
 use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS};
+use super::sentence_coverage;
 use super::takeback::is_taken_back;
-use super::{Names, sentence_coverage};
 
 /// Share of the claim's words from which a sentence repeats it.
 const REPEATS: f64 = 0.5;
@@ -49,11 +50,7 @@ pub fn reserved(claim: &TextProfile, passage: &TextProfile, given: StanceProbabi
 fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
     let coverage: Vec<f64> = passage.sentences.iter().map(|sentence| sentence_coverage(claim, sentence)).collect();
     let best = coverage.iter().copied().fold(0.0, f64::max);
-    let elsewhere = elsewhere(claim, passage);
     let kept = |is_kept: bool, most: f64| if is_kept { most } else { 1.0 };
-    if best < REPEATS {
-        return Reserve { entail: 1.0, contradict: kept(elsewhere, UNDECIDED) };
-    }
     let repeating: Vec<usize> =
         coverage.iter().enumerate().filter(|(_, share)| **share >= NEARLY * best).map(|(at, _)| at).collect();
     let occasions = Occasions::new(claim, passage);
@@ -63,11 +60,18 @@ fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
         let month = || is_of_another_month(claim, passage, own).then_some(Recurrence::Unknown);
         occasions.another(own).or_else(month)
     };
-    let is_silent = elsewhere
-        || all(&|at| {
-            let own = passage.sentences.get(at);
-            another(at) == Some(Recurrence::Again) || own.is_some_and(|own| is_not_yet(claim, passage, own))
-        })
+    let is_apart = |own: &SentenceProfile| {
+        is_not_yet(claim, passage, own)
+            || is_of_another_group(claim, own)
+            || is_counted_elsewhere(claim, passage, own)
+            || is_of_long_before(claim, passage, own)
+    };
+    let is_silent = is_elsewhere(claim, passage)
+        || all(&|at| another(at) == Some(Recurrence::Again) || passage.sentences.get(at).is_some_and(is_apart));
+    if best < REPEATS {
+        return Reserve { entail: 1.0, contradict: kept(is_silent, UNDECIDED) };
+    }
+    let is_silent = is_silent
         || all(&|at| passage.sentences.get(at).is_some_and(|own| tells_denial(claim, own) && !denies(claim, own)));
     let is_another = all(&|at| another(at).is_some());
     let contradict = kept(is_silent, UNDECIDED).min(kept(is_another, MAY_BE_ANOTHER));
@@ -90,6 +94,9 @@ fn states(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
         || is_denied_clause(claim, sentence)
         || is_not_confirmed(claim, sentence)
         || is_wished(claim, sentence)
+        || is_opposed(claim, sentence)
+        || is_exchanged(claim, passage, sentence)
+        || is_of_another_group(claim, sentence)
         || is_yet_to_be(claim, sentence))
 }
 
@@ -288,19 +295,6 @@ fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     let will = LEADING.contains(&before(1)) || LEADING.contains(&before(2)) && before(1) != "to";
     let to = before(1) == "to" && INTENT.contains(&before(2));
     !text.ends_with("ed") && (will || to)
-}
-
-/// Whether a claim of "a fire" somewhere is held against a passage that names other places only: another fire is no reason to
-/// say that this one was not. What is one of its kind ("the treaty", "Euro 2024") has one place.
-fn elsewhere(claim: &TextProfile, passage: &TextProfile) -> bool {
-    let may_be_place = |kind: EntityKind| matches!(kind, EntityKind::Loc | EntityKind::Misc);
-    let first = claim.sentences.first().and_then(|own| own.spoken.first()).map_or("", |word| word.text.as_str());
-    matches!(first, "a" | "an")
-        && passage.negations == 0
-        && !claim.entities.is_empty()
-        && claim.entities.iter().all(|name| may_be_place(name.kind))
-        && passage.entities.iter().any(|name| may_be_place(name.kind))
-        && Names::new(claim, passage).found() <= 0.0
 }
 
 #[cfg(test)]
