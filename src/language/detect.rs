@@ -1,8 +1,9 @@
 //! What a text is written in.
 //!
-//! Cyrillic languages are told apart by their letters and function words (trigram tables confuse them on short news
+//! Cyrillic languages are told apart by their letters, how often those stand, and function words (trigram tables confuse them on short news
 //! sentences), English is confirmed by its function words, everything else is whatlang's call.
 
+mod alphabets;
 mod letters;
 
 use std::collections::{HashMap, HashSet};
@@ -114,7 +115,8 @@ const PROFILES: &[Profile] = &[
         foreign: "ыэъўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
         words: "і й та що як це був була були не його від для або якщо він вона вони із ми ви лише вже ще коли \
             року щоб також може немає який де є тільки про з у на за до після під час більше так ж б чи того \
-            цього тепер",
+            цього тепер \
+            щось нема ось але хоча",
         endings: "ти ння ться ого ому ії ів ий ють ється",
     },
     Profile {
@@ -122,7 +124,9 @@ const PROFILES: &[Profile] = &[
         own: "ўі",
         foreign: "ищъїєґјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
         words: "і што як гэта быў была былі не яго ад для або калі ён яна яны з мы вы толькі ужо яшчэ года каб \
-            таксама можа няма які дзе пра на за да пасля гэтага цяпер",
+            таксама можа няма які дзе пра на за да пасля гэтага цяпер \
+            у ці гэты гэтая гэтай гэтым якія якая якое іх усе пры яе трэба можна нельга свае свой свайго \
+            ёсць без над паміж быць будзе мае",
         endings: "ць цца ння аў ага ыя ых",
     },
     Profile {
@@ -130,21 +134,27 @@ const PROFILES: &[Profile] = &[
         own: "ъщ",
         foreign: "ыэіїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
         words: "се да че са от за като които който която беше това също във със още ще при много си му или но е \
-            тази този обаче до след през между на и с не по я й им го",
+            тази този обаче до след през между на и с не по я й им го \
+            без няма има може към тези всички само което трябва бяха под върху чрез преди където когато бе \
+            той тя те ни ви ги ме как",
         endings: "ият ата ите ът ето ване ва яна",
     },
     Profile {
         code: "mk",
         own: "ѓќѕјљњ",
         foreign: "ыэіїєґўъщйьяюђћәғқңөұүһҷҳӣӯ",
-        words: "се да дека од во за како што беше ова исто со ќе е кој која сите на и не го ја",
+        words: "се да дека од во за како што беше ова исто со ќе е кој која сите на и не го ја \
+            ги му може нема има оваа овој треба каде според меѓу преку без по при до низ или ни би биде биле \
+            беа тој таа тие само",
         endings: "ата ите ње от ува",
     },
     Profile {
         code: "sr",
         own: "ћђјљњџ",
         foreign: "ыэіїєґўъщйьяюѓќѕәғқңөұүһҷҳӣӯ",
-        words: "је се да су од за као који која био ово такође са ће није али што у и на не",
+        words: "је се да су од за као који која био ово такође са ће није али што у и на не \
+            ни би бити може нема има ове овај када где према преко без по при до кроз већ само сви све или \
+            како сам смо били било коју којој којим овог ако",
         endings: "ња ње ти ује",
     },
     Profile {
@@ -158,7 +168,9 @@ const PROFILES: &[Profile] = &[
         code: "mn",
         own: "өү",
         foreign: "іїєґўјљњћђџѓќѕәғқңұһҷҳӣӯщ",
-        words: "байна нь ба энэ юм оны гэж болон монгол улсын байсан бол их",
+        words: "байна нь ба энэ юм оны гэж болон монгол улсын байсан бол их \
+            болно байгаа байв хийх тухай дээр уу юу гэсэн нэг хоёр эсвэл бус тул мөн ямар болох үед хүн \
+            хийсэн",
         endings: "ын ийн сан гаа",
     },
     Profile {
@@ -207,6 +219,7 @@ fn detect_cyrillic(words: &[String]) -> Detection {
     for word in words {
         add_marks(word, &mut scores);
     }
+    alphabets::add_letters(words, &mut scores);
     // Stable: on a tie the order of the profiles decides, and that begins with Russian.
     scores.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (best, code) = scores.first().copied().unwrap_or((0.0, "ru"));
@@ -219,8 +232,8 @@ fn detect_cyrillic(words: &[String]) -> Detection {
 /// Most Cyrillic items are Russian or Ukrainian; a language of telling letters that shows none of them is unlikely.
 fn prior(profile: &Profile, words: &[String]) -> f64 {
     match profile.code {
-        "ru" => 0.5,
-        "uk" => 0.3,
+        "ru" => 0.7,
+        "uk" => 0.5,
         "bg" => 0.0,
         _ if words.iter().any(|word| word.chars().any(|letter| profile.own.contains(letter))) => 0.0,
         _ => -0.5,
@@ -391,6 +404,22 @@ mod tests {
             assert_eq!(language(text).as_deref(), Some(code), "{text}");
         }
         assert_eq!(detect("12345 🙂 …"), Detection { language: None, confidence: 0.0, mixed: false });
+    }
+
+    #[test]
+    fn a_short_sentence_of_a_neighbour_is_not_russian() {
+        for (text, code) in [
+            ("Тады мы ўбачылі старую хату каля ракі", "be"),
+            ("Кожны чалавек мае права на грамадзянства", "be"),
+            ("Олон файл сонгогдож болох эсэх", "mn"),
+            ("Сонгуулийн хорооны дарга мэдэгдэл хийв", "mn"),
+            ("Манай улсын эдийн засаг сэргэж эхэлсэн", "mn"),
+            ("Пожар потушили утром", "ru"),
+            ("Власти закрыли рынок", "ru"),
+            ("Суд арестовал директора завода", "ru"),
+        ] {
+            assert_eq!(language(text).as_deref(), Some(code), "{text}");
+        }
     }
 
     #[test]

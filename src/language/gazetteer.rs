@@ -79,6 +79,12 @@ pub fn longest_match(words: &[String]) -> Option<Match> {
     GAZETTEER.single.get(first).map(|known| Match { words: 1, known: *known })
 }
 
+/// Every one-word name in every form it is known by, and the first words of the longer ones.
+#[cfg(test)]
+pub(crate) fn single_words() -> Vec<&'static str> {
+    GAZETTEER.single.keys().chain(GAZETTEER.heads.keys()).map(String::as_str).collect()
+}
+
 /// Whether a key is one of the gazetteer's.
 pub fn is_key(key: &str) -> bool {
     GAZETTEER.keys.contains(key)

@@ -30,6 +30,7 @@ pub mod stopwords;
 pub mod tokens;
 pub mod transliterate;
 pub(crate) mod verbs;
+pub mod word_list;
 
 pub mod names;
 

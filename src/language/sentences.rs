@@ -87,7 +87,7 @@ fn newline_ends(text: &str, characters: &[(usize, char)], index: usize, start: u
 }
 
 /// A line that stops in the middle: after a comma, a dash or a function word.
-fn goes_on(line: &str) -> bool {
+pub(super) fn goes_on(line: &str) -> bool {
     if line.ends_with([',', '—', '–', '-', '(']) {
         return true;
     }

@@ -1,14 +1,17 @@
 //! What a text claims: its sentences as self-contained statements, their kinds, and how worth checking each is.
 //!
 //! Errors in a claim are kept as they are: "Water boils at 50C" is a claim, and the evidence will say what is wrong with it.
-//! To add a language: its words in `statements/kinds.rs`, its calls to subscribe in `statements/clean.rs`, its pronouns in
+//! To add a language: its words in `statements/kinds.rs`, its calls to the reader in `statements/calls.rs`, its pronouns in
 //! `statements/antecedents.rs`, the words that point back in `statements/leaning.rs`.
 
 mod antecedents;
+mod calls;
 mod clean;
 mod frames;
 mod kinds;
 mod leaning;
+mod markup;
+mod points;
 mod scraps;
 mod worth;
 
@@ -73,36 +76,26 @@ struct Candidate {
     framed: bool,
 }
 
-/// The statements of a text, in its order; where there are more than `max`, the most check-worthy ones. A title counts as a
-/// statement of its own where no sentence says the same. A text of one sentence always gives one statement, unless it asks
-/// or greets.
+/// The statements of a text as it was sent, in its order; where there are more than `max`, the most check-worthy ones. A
+/// title counts as a statement of its own where no sentence says the same. A text of one sentence always gives one
+/// statement, unless it asks, greets or calls. A point of a digest is a text of its own.
 pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: usize) -> Vec<Statement> {
-    // Of a list every point is a story of its own.
-    let listed = is_list(text);
-    let text = clean(text);
-    // Agencies end it with a stop: "МОСКВА, 18 ноя — РИА Новости."
-    let text = scraps::without_dateline(&text);
-    let title = title.map(clean).filter(|title| !title.is_empty());
-    let all = sentences(text);
-    let alone = all.len() == 1;
-    let title = title.map(|title| one_line(&title));
-    let mut before = Before { title: title.as_deref(), sentences: Vec::new() };
+    let title = title.map(clean).filter(|title| !title.is_empty()).map(|title| one_line(&title));
+    let parts = points::parts(text);
+    let alone = matches!(parts.as_slice(), [part] if sentences(scraps::without_dateline(&part.text)).len() == 1);
+    let mut prose = Before { title: title.as_deref(), sentences: Vec::new() };
     let mut found: Vec<Candidate> = Vec::new();
-    for sentence in all.into_iter().take(MOST_SENTENCES) {
-        let sentence = one_line(sentence);
-        let bare = scraps::without_dateline(&sentence);
-        let found_here = candidate(bare, &before, language, alone);
-        // What a pronoun stands for is known to the sentences behind it as well.
-        // Behind "X is being shared as Y", "it" is X.
-        let plain = found_here.as_ref().filter(|candidate| !candidate.framed);
-        let told = plain.map_or(bare, |candidate| candidate.statement.own()).to_owned();
-        if let Some(candidate) = found_here {
-            insert(&mut found, candidate, false);
-        }
-        if listed {
-            before.sentences.clear();
-        } else {
-            before.sentences.push(told);
+    let mut read = 0;
+    for part in &parts {
+        let mut own = Before { title: title.as_deref(), sentences: Vec::new() };
+        let before = if part.point { &mut own } else { &mut prose };
+        // Agencies end it with a stop: "МОСКВА, 18 ноя — РИА Новости."
+        for sentence in sentences(scraps::without_dateline(&part.text)) {
+            if read < MOST_SENTENCES {
+                let sentence = one_line(sentence);
+                take(scraps::without_dateline(&sentence), part.head.as_deref(), before, language, alone, &mut found);
+            }
+            read += 1;
         }
     }
     let alone = found.is_empty();
@@ -110,6 +103,29 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
         insert(&mut found, candidate, true);
     }
     best(found, max)
+}
+
+/// Takes what one sentence states, and tells the sentences behind it what it said.
+fn take(
+    sentence: &str,
+    head: Option<&str>,
+    before: &mut Before<'_>,
+    language: Option<&str>,
+    alone: bool,
+    found: &mut Vec<Candidate>,
+) {
+    let found_here = candidate(sentence, before, language, alone);
+    // What a pronoun stands for is known to the sentences behind it as well.
+    // Behind "X is being shared as Y", "it" is X.
+    let plain = found_here.as_ref().filter(|candidate| !candidate.framed);
+    before.sentences.push(plain.map_or(sentence, |candidate| candidate.statement.own()).to_owned());
+    if let Some(mut candidate) = found_here {
+        if let (Some(head), None) = (head, &candidate.statement.lead) {
+            candidate.statement.text = format!("{head} {}", candidate.statement.text);
+            candidate.statement.lead = Some(head.to_owned());
+        }
+        insert(found, candidate, false);
+    }
 }
 
 fn one_line(sentence: &str) -> String {
@@ -125,7 +141,15 @@ struct Before<'a> {
 }
 
 fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone: bool) -> Option<Candidate> {
-    if is_question(sentence) || GREETING.is_match(sentence) || sentence.chars().count() > LONGEST {
+    if is_question(sentence)
+        || GREETING.is_match(sentence)
+        || calls::is_call(sentence)
+        || sentence.chars().count() > LONGEST
+    {
+        return None;
+    }
+    // What it introduces stands behind it.
+    if !alone && sentence.ends_with(':') {
         return None;
     }
     let framed = frames::unframed(sentence);
@@ -175,17 +199,6 @@ fn people(sentence: &str, language: Option<&str>) -> usize {
 /// Half of a quotation that names nobody.
 fn is_nobodys(sentence: &str, language: Option<&str>) -> bool {
     entities(sentence, language, &[]).is_empty()
-}
-
-/// Lines that begin with a bullet from which a text is a list.
-const FEWEST_POINTS: usize = 3;
-
-fn is_list(text: &str) -> bool {
-    let is_point = |line: &&str| {
-        let line = line.trim_start();
-        line.starts_with(['•', '▪', '◦', '·', '*', '—', '–', '✔', '►', '‣']) || line.starts_with("- ")
-    };
-    text.lines().filter(is_point).count() >= FEWEST_POINTS
 }
 
 fn is_question(sentence: &str) -> bool {
@@ -259,6 +272,9 @@ fn best(found: Vec<Candidate>, max: usize) -> Vec<Statement> {
     ranked.into_iter().map(|pair| pair.1).collect()
 }
 
+#[cfg(test)]
+#[path = "statements/digest_tests.rs"]
+mod digest_tests;
 #[cfg(test)]
 #[path = "statements/tests.rs"]
 mod tests;

@@ -1,7 +1,9 @@
-//! Stems: Snowball where it knows the language, a light suffix stripper for Ukrainian, the word itself otherwise.
+//! Stems: Snowball where it knows the language, a light suffix stripper for Ukrainian, the word itself otherwise. Frequent nouns
+//! that would meet another's stem ("міст" and "місто") have one of their own, in `stemming/apart.tsv`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -37,14 +39,37 @@ pub fn stem(word: &str, language: Option<&str>) -> String {
     })
 }
 
+/// The stems of words that would share another's: Ukrainian ones, then Russian ones.
+static APART: LazyLock<[HashMap<&'static str, &'static str>; 2]> = LazyLock::new(|| {
+    let of = |wanted: &str| {
+        let rows = include_str!("stemming/apart.tsv").lines().filter(|line| !line.starts_with('#'));
+        let mut stems = HashMap::new();
+        for row in rows {
+            let mut fields = row.split('\t');
+            if let (Some(language), Some(stem), Some(forms)) = (fields.next(), fields.next(), fields.next())
+                && language == wanted
+            {
+                stems.extend(forms.split(' ').map(|form| (form, stem)));
+            }
+        }
+        stems
+    };
+    [of("uk"), of("ru")]
+});
+
 fn computed(word: &str, language: Option<&str>) -> String {
     if super::has_cyrillic(word) {
-        let ukrainian = word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''));
-        return match language {
-            Some("uk") => ukrainian_stem(word),
-            _ if ukrainian => ukrainian_stem(word),
-            // Belarusian, Bulgarian and the others have no stemmer here; Russian endings are nearer than none.
-            _ => Stemmer::create(Algorithm::Russian).stem(word).into_owned(),
+        let ukrainian =
+            language == Some("uk") || word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''));
+        let [of_ukrainian, of_russian] = &*APART;
+        if let Some(stem) = if ukrainian { of_ukrainian } else { of_russian }.get(word) {
+            return (*stem).to_owned();
+        }
+        // Belarusian, Bulgarian and the others have no stemmer here; Russian endings are nearer than none.
+        return if ukrainian {
+            ukrainian_stem(word)
+        } else {
+            Stemmer::create(Algorithm::Russian).stem(word).into_owned()
         };
     }
     let word = word.strip_suffix("'s").unwrap_or(word);
@@ -242,12 +267,49 @@ mod tests {
             (&["выборы", "выборах", "выборам"], "ru"),
             (&["вакцина", "вакцини", "вакцину", "вакциною", "вакцинами"], "uk"),
             (&["президент", "президента", "президентом", "президентів"], "uk"),
+            // Bridges and cities, whose stems would be one.
+            (&["мосту", "мостом", "мости"], "uk"),
+            (&["місто", "міста", "містом", "містах"], "uk"),
+            (&["визит", "визита", "визитов"], "ru"),
+            (&["судья", "судьи", "судьей"], "ru"),
             (&["український", "українського", "українська", "українські"], "uk"),
         ] {
             let first = stem(forms[0], Some(language));
             for form in forms {
                 assert_eq!(stem(form, Some(language)), first, "{form}");
             }
+        }
+    }
+
+    #[test]
+    fn frequent_nouns_of_one_beginning_have_stems_of_their_own() {
+        let uk = [
+            ("міст", "місто"),
+            ("міст", "мостів"),
+            ("вибори", "вибір"),
+            ("водій", "вода"),
+            ("подія", "под"),
+            ("метро", "метр"),
+        ];
+        let ru = [
+            ("суд", "судья"),
+            ("миссия", "мисс"),
+            ("визит", "виза"),
+            ("выборы", "выбор"),
+            ("капитал", "капитан"),
+            ("залив", "зал"),
+        ];
+        for (pairs, language) in [(uk, "uk"), (ru, "ru")] {
+            for (one, other) in pairs {
+                assert_ne!(stem(one, Some(language)), stem(other, Some(language)), "{one} and {other}");
+            }
+        }
+        let rows = include_str!("stemming/apart.tsv").lines().filter(|line| !line.starts_with('#'));
+        for row in rows {
+            assert!(
+                matches!(row.split('\t').collect::<Vec<_>>()[..], ["uk" | "ru", _, forms] if !forms.is_empty()),
+                "{row}"
+            );
         }
     }
 

@@ -1,21 +1,14 @@
-//! Takes off what posts carry and claims do not: emoji, links, mentions, tags, calls to subscribe.
+//! Takes off what posts carry and claims do not: markup, emoji, links, mentions, tags, calls to subscribe.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::{calls, points};
 use crate::language::{is_emoji, stopwords, tokens};
 
 static URL: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+"));
-
-/// A line or a tail that asks something of the reader.
-static CALL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:please\s+)?(?:subscribe|follow us|follow our|join (?:us|our)|sign up|read more|click here|share this|like and share|watch (?:now|more|the full)|source:|via:|подпи(?:шись|шитесь|саться|сывай)|читать (?:далее|полностью|дальше)|читайте (?:также|нас)|подробнее|смотреть|источник:|присылайте|прислать новость|наш (?:канал|телеграм)|поделись|поделиться|ставьте лайк|підпи(?:шись|шіться|сатися|суйт)|читати (?:далі|повністю)|читайте (?:також|нас)|детальніше|джерело:|надіслати новину|наш(?:і)? канал)",
-    )
-});
 
 /// A call after a sign that sets it off, to the end of the line: "… | Подписаться на канал".
 static TAIL: LazyLock<Regex> = LazyLock::new(|| {
@@ -31,66 +24,43 @@ static SIGNATURE: LazyLock<Regex> =
 /// How a repeated post names whom it repeats: "RT @name: ".
 static REPEATED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*RT @\w+:?\s+"));
 
-/// Tags within a line, and those that end one.
-static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)</?(?:a|b|i|u|s|em|strong|span|code|pre|tg-spoiler|tg-emoji|blockquote|small|mark)(?:\s[^<>]{0,300})?>",
-    )
-});
-static BREAK: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)<(?:br\s?/?|/?p|/?div|/?li|/?ul|/?h[1-6])(?:\s[^<>]{0,300})?>"));
-
 /// A pattern of this file: it is right or the first test fails.
 pub(super) fn pattern(pattern: &str) -> Regex {
     #[expect(clippy::expect_used, reason = "a literal pattern, compiled by every test of this module")]
     Regex::new(pattern).expect("the pattern is a literal of this file")
 }
 
-/// The text without emoji, links, mentions, hashtags and calls to subscribe, white space tidied; line breaks stay where
-/// something stands on both sides. A tag or mention that carries the sentence ("in #Kyiv today") keeps its word.
+/// The text without markup, emoji, links, mentions, hashtags, calls to subscribe and signatures, white space tidied; a line
+/// break stays where something stands on both sides and the text is not merely wrapped. A tag or mention that carries the
+/// sentence ("in #Kyiv today") keeps its word.
 pub fn clean(text: &str) -> String {
-    let plain = without_markup(text);
-    let without_urls = URL.replace_all(&plain, " ");
-    let lines: Vec<String> = without_urls
-        .lines()
-        .filter_map(|line| {
-            let calls = has_call_sign(line);
-            let line = REPEATED.replace(line, "");
-            let line = SIGNATURE.replace(&line, "");
-            let plain = without_emoji(&line);
-            if CALL.is_match(plain.trim().trim_start_matches(['-', '|', '•', '—', ' ']))
-                && (calls || plain.split_whitespace().count() <= 12)
-            {
-                return None;
-            }
-            let plain = TAIL.replace(&plain, "");
-            let tidy = tidy(&without_tags(&plain));
-            tidy.chars().any(char::is_alphanumeric).then_some(tidy)
-        })
-        .collect();
-    lines.join("\n")
+    points::lines(text).into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
 }
 
-/// The text that HTML marks up, as some feeds and bots send it: the tags of running text and the commonest references.
-fn without_markup(text: &str) -> Cow<'_, str> {
-    if !text.contains(['<', '&']) {
-        return Cow::Borrowed(text);
+/// Words left of a line of links that only label them: "Full story:", "Видео —".
+const LABEL: usize = 4;
+
+/// One line, cleaned; `None` where nothing is left that says something.
+pub(super) fn clean_line(line: &str) -> Option<String> {
+    let calls = has_call_sign(line);
+    let bare = URL.replace_all(line, " ");
+    let labelled = bare.trim_end().ends_with([':', '-', '—', '–', '👉', '👇', '➡', '>', '\u{fe0f}']);
+    if bare != line && labelled && bare.split_whitespace().count() <= LABEL {
+        return None;
     }
-    let plain = TAG.replace_all(text, "");
-    let mut plain = BREAK.replace_all(&plain, "\n").into_owned();
-    for (reference, letter) in [
-        ("&nbsp;", " "),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&apos;", "'"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&amp;", "&"),
-    ] {
-        plain = plain.replace(reference, letter);
+    let line = REPEATED.replace(&bare, "");
+    let line = SIGNATURE.replace(&line, "");
+    let plain = without_emoji(&line);
+    if calls::is_call(&plain) && (calls || plain.split_whitespace().count() <= MOST_OF_A_CALL) {
+        return None;
     }
-    Cow::Owned(plain)
+    let plain = TAIL.replace(&plain, "");
+    let tidy = tidy(&without_tags(&plain));
+    tidy.chars().any(char::is_alphanumeric).then_some(tidy)
 }
+
+/// A longer line that begins with a call goes on to say something, unless a sign points at the call.
+const MOST_OF_A_CALL: usize = 12;
 
 /// Pointing emoji stand before calls.
 fn has_call_sign(line: &str) -> bool {
@@ -100,11 +70,9 @@ fn has_call_sign(line: &str) -> bool {
 fn without_emoji(line: &str) -> String {
     line.chars()
         .filter(|c| !matches!(c, '\u{200B}' | '\u{200C}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}' | '\u{200D}'))
-        // Markdown stars and a degree sign are no emoji; arrows and check marks are.
+        // A degree sign is no emoji; arrows and check marks are.
         .map(|c| if is_emoji(c) { ' ' } else { c })
         .collect::<String>()
-        .replace("**", "")
-        .replace("__", "")
 }
 
 /// Drops tags and mentions, but keeps the word of one that stands in a sentence's grammar: a small word, a preposition or a

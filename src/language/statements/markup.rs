@@ -1,0 +1,123 @@
+//! Takes off the markup that feeds and bots send: elements of HTML, references to characters, marks of Markdown.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::clean::pattern;
+
+/// Elements whose content is no text, and comments.
+static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    let elements = ["script", "style", "template", "iframe", "svg", "noscript"];
+    let elements = elements.map(|name| format!(r"<{name}(?:\s[^<>]*)?>.*?</{name}\s*>"));
+    // A post that was cut off in the middle of a script has no end of it.
+    let cut_off = r"<(?:script|style)(?:\s[^<>]*)?>.*\z";
+    pattern(&format!(r"(?is)<!--.*?-->|<!doctype[^<>]*>|<\?xml[^<>]*>|{}|{cut_off}", elements.join("|")))
+});
+
+/// Elements that begin a line of their own.
+static LINE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)</?(?:br|p|div|ul|ol|h[1-6]|tr|table|tbody|thead|section|article|blockquote|header|footer|main|aside|nav|hr|dl|dt|dd|figure|figcaption)(?:\s[^<>]*)?\s?/?>|</li>",
+    )
+});
+
+static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)<li(?:\s[^<>]*)?>"));
+
+/// Elements of running text. Only names that HTML and Telegram have: `Vec<String>` is no markup.
+static INLINE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)</?(?:a|abbr|b|big|body|button|center|cite|code|del|em|font|form|head|html|i|img|input|ins|label|link|mark|meta|picture|pre|q|s|script|small|source|span|strike|strong|style|sub|sup|td|th|time|tg-spoiler|tg-emoji|tt|u|video|wbr)(?:\s[^<>]*)?\s?/?>",
+    )
+});
+
+/// `![picture](address)`, `[words](address)`, `<address>`.
+static PICTURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"!\[[^\]\[\n]*\]\([^()\s]+[^()\n]*\)"));
+static LINK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\[([^\]\[\n]+)\]\((?:https?://|tg://|mailto:|/|www\.)[^()\s]*(?:\s[^()\n]*)?\)"));
+/// A line that is a link of a word or two: "[Full story](address)".
+static LONE_LINK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)^[^\w\n\[]*\[[^\]\[\s]+(?:[ \t][^\]\[\s]+)?\]\((?:https?://|tg://|/|www\.)[^()\s]*\)\W*$")
+});
+static AUTOLINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)<(?:https?://|mailto:)[^<>\s]*>"));
+
+/// Signs that begin a heading or a quoted line, and fences of code.
+static LINE_MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```\w*[ \t]*$)"));
+/// "*bold*", "_slanted_", where spaces or punctuation stand around it.
+static EMPHASIS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(^|[\s(«"“])(?:\*([^\s*][^*\n]*?)\*|_([^\s_][^_\n]*?)_)($|[\s).,!?:;»"”…])"#));
+
+/// The text that is marked up, on lines of its own where the markup says so; items of a list begin with "• ".
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    let text = if text.contains(['<', '&']) { Cow::Owned(without_html(text)) } else { Cow::Borrowed(text) };
+    if text.contains(['[', '#', '>', '*', '_', '~', '|', '`']) { Cow::Owned(without_markdown(&text)) } else { text }
+}
+
+fn without_html(text: &str) -> String {
+    let stripped = |text: &str| {
+        let text = NO_TEXT.replace_all(text, " ");
+        let text = AUTOLINK.replace_all(&text, " ");
+        let text = LINE.replace_all(&text, "\n");
+        let text = ITEM.replace_all(&text, "\n• ");
+        INLINE.replace_all(&text, "").into_owned()
+    };
+    let text = stripped(text);
+    if !text.contains('&') {
+        return text;
+    }
+    // Feeds often send the markup itself as references: "&lt;p&gt;".
+    let decoded = html_escape::decode_html_entities(&text).replace('\u{a0}', " ");
+    if decoded.contains('<') { stripped(&decoded) } else { decoded }
+}
+
+fn without_markdown(text: &str) -> String {
+    let text = PICTURE.replace_all(text, " ");
+    let text = LONE_LINK.replace_all(&text, "");
+    let text = LINK.replace_all(&text, "$1");
+    let text = LINE_MARK.replace_all(&text, "");
+    let text = text.replace("**", "").replace("__", "").replace("~~", "").replace("||", "");
+    // Twice, for the space between two of them belongs to both.
+    let text = EMPHASIS.replace_all(&text, "$1$2$3$4");
+    EMPHASIS.replace_all(&text, "$1$2$3$4").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn markup_goes_and_its_text_stays() {
+        for (marked, expected) in [
+            ("<script>alert('5 died')</script>Kyiv", " Kyiv"),
+            ("<style>p{color:red}</style><!-- 5 --><b>Kyiv</b>", "  Kyiv"),
+            ("<SCRIPT type='a'>x</SCRIPT >Kyiv", " Kyiv"),
+            ("Kyiv <script>alert('5 died'); if (a < b) {", "Kyiv  "),
+            ("<ul><li>One</li><li class=\"x\">Two</li></ul>", "\n\n• One\n\n• Two\n\n"),
+            ("&lt;p&gt;Kyiv &amp;amp; Lviv&lt;/p&gt;", "\nKyiv &amp; Lviv\n"),
+            ("Kyiv&nbsp;&laquo;today&raquo;", "Kyiv «today»"),
+            (
+                "[Kyiv was hit](https://a.example/x_(1)) and ![pic](https://b.example/a.png)",
+                "[Kyiv was hit](https://a.example/x_(1)) and  ",
+            ),
+            ("[Kyiv was hit](https://a.example/x) today", "Kyiv was hit today"),
+            ("## Kyiv *was* _hit_", "Kyiv was hit"),
+            ("> Kyiv ~~was~~ ||is|| hit", "Kyiv was is hit"),
+            (
+                "5 < 6 & 7 > 2, snake_case_name, 5*3*2, Vec<String>",
+                "5 < 6 & 7 > 2, snake_case_name, 5*3*2, Vec<String>",
+            ),
+        ] {
+            assert_eq!(plain(marked), expected, "{marked}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_it(text in "[<>/a-z!&;#*_\\[\\]() \n-]{0,200}") {
+            let _read = plain(&text).len();
+        }
+    }
+}
