@@ -66,6 +66,9 @@ pub mod reading;
 // Text in, structure out: sentences, names, numbers, dates, claims. Pure.
 pub mod language;
 
+// Threads for parsing what strangers sent.
+pub mod parsing;
+
 // Answers in memory and in the store, pages in memory; one asker in the whole fleet.
 pub mod cache;
 

@@ -147,14 +147,20 @@ pub(super) fn is_boilerplate(line: &str) -> bool {
         && !is_origin(line)
 }
 
+/// Headings of what follows that an article may go on behind. To find that out takes a look at the whole page.
+const MAX_ASKED: usize = 30;
+
 /// How many of an article's lines come before the heading of what follows it. Only in the last part of an article is such
 /// a heading its end; before, it is a line in it, as it is where the article `goes_on` behind it.
 pub(super) fn end_of(lines: &[&str], goes_on: impl Fn(usize) -> bool) -> usize {
     let total: usize = lines.iter().map(|line| line.len()).sum();
-    let mut seen = 0;
+    let (mut seen, mut asked) = (0, 0);
     for (at, line) in lines.iter().enumerate() {
-        if seen * 10 > total * 7 && line.len() < 70 && is_end(line) && !goes_on(at) {
-            return at;
+        if seen * 10 > total * 7 && line.len() < 70 && is_end(line) {
+            asked += 1;
+            if asked > MAX_ASKED || !goes_on(at) {
+                return at;
+            }
         }
         seen += line.len();
     }

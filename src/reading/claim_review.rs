@@ -12,6 +12,9 @@ use super::{dates, page, text};
 /// A page with more is a list of reviews; the first ones are enough to know that.
 const MAX_REVIEWS: usize = 50;
 
+/// Names of one property: each gets a copy of its value.
+const MAX_NAMES: usize = 4;
+
 /// One review as the page's markup states it. Texts are plain (entities decoded once, tags removed).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MarkupReview {
@@ -38,8 +41,8 @@ pub struct MarkupReview {
 }
 
 /// The reviews in the flattened JSON-LD nodes.
-pub(super) fn from_json_ld(nodes: &[Map<String, Value>]) -> Vec<MarkupReview> {
-    let reviews = nodes.iter().filter(|node| types(node).contains(&"ClaimReview")).filter_map(from_node);
+pub(super) fn from_json_ld(nodes: &[&Map<String, Value>]) -> Vec<MarkupReview> {
+    let reviews = nodes.iter().filter(|node| types(node).contains(&"ClaimReview")).filter_map(|node| from_node(node));
     without_repeats(reviews.collect())
 }
 
@@ -127,7 +130,7 @@ fn object_of(scope: &NodeRef<'_>, depth: usize) -> Map<String, Value> {
         if let Some(property) = node.attr("itemprop") {
             let value =
                 if is_scope && depth < 6 { Value::Object(object_of(&node, depth + 1)) } else { property_value(&node) };
-            for name in property.split_whitespace() {
+            for name in property.split_whitespace().take(MAX_NAMES) {
                 object.entry(name).or_insert_with(|| value.clone());
             }
         }
@@ -149,7 +152,7 @@ mod tests {
     use crate::reading::json_ld;
 
     fn reviews(block: &str) -> Vec<MarkupReview> {
-        from_json_ld(&json_ld::read(&[block]).nodes)
+        from_json_ld(&json_ld::read(&[block]).nodes())
     }
 
     #[test]

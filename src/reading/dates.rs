@@ -2,19 +2,34 @@
 
 use std::sync::LazyLock;
 
-use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
 use regex::{Captures, Regex};
 
 /// A date and what the text really said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedDate {
     pub at: DateTime<Utc>,
-    /// The day as it is written, whatever day it was at Greenwich.
+    /// The day as it is written, whatever day it was at Greenwich; of a page, the one that it shows beside the moment.
     pub day: NaiveDate,
+    /// The day that is written with the moment.
+    pub written: NaiveDate,
     /// False when only a day was given (`at` is then its midnight).
     pub has_time: bool,
     /// False when no zone was given (`at` then takes the time as UTC).
     pub has_zone: bool,
+}
+
+/// Hours by which a page's day may begin before Greenwich's or end after it, save where the moment is written with its zone:
+/// what is shown further off is the issue that a paper prints the next day.
+const NIGHT: i64 = 5;
+
+impl ParsedDate {
+    /// The day of the moment at the page's own place.
+    pub(super) fn local_day(&self) -> NaiveDate {
+        let first = self.day.and_time(NaiveTime::MIN).and_utc();
+        let (early, late) = (first - TimeDelta::hours(NIGHT), first + TimeDelta::hours(24 + NIGHT));
+        if !self.has_time || (early..late).contains(&self.at) { self.day } else { self.written }
+    }
 }
 
 /// Reads one date. `None` for what is ambiguous (`11/12/2026`), for what stands for no date (zero, the epoch, year 1) and for
@@ -59,7 +74,8 @@ fn digits_only(text: &str) -> Option<ParsedDate> {
 
 fn epoch(seconds: i64) -> Option<ParsedDate> {
     let at = DateTime::from_timestamp(seconds, 0)?;
-    Some(ParsedDate { at, day: at.date_naive(), has_time: true, has_zone: true })
+    let day = at.date_naive();
+    Some(ParsedDate { at, day, written: day, has_time: true, has_zone: true })
 }
 
 const TIME: &str = r"(?:[T\s,]+(?:at\s+|um\s+|в\s+|о\s+|\|\s*|-\s+)?(?P<h>\d{1,2})[:.h](?P<mi>\d{2})(?:[:.](?P<s>\d{2})(?:[.,]\d{1,9})?)?\s*(?P<ap>[AaPp]\.?[Mm]\b\.?)?)?";
@@ -152,7 +168,7 @@ fn assemble(day: NaiveDate, time: Option<NaiveTime>, zone: Option<&str>) -> Opti
         Some(offset) => offset.from_local_datetime(&naive).single()?.with_timezone(&Utc),
         None => naive.and_utc(),
     };
-    Some(ParsedDate { at, day, has_time: time.is_some(), has_zone: offset.is_some() })
+    Some(ParsedDate { at, day, written: day, has_time: time.is_some(), has_zone: offset.is_some() })
 }
 
 /// Zone names that news feeds write. An unknown word is no zone, not a wrong one.

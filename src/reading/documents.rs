@@ -1,7 +1,7 @@
 //! Cuts a document or source file into sections that can be read on their own, each with its lines.
 //!
 //! Sections follow headings and definitions; long ones are cut at blank lines. Their text is plain: paragraphs unwrapped,
-//! emphasis and comment marks taken off, code left as it is.
+//! emphasis and comment marks taken off, code left as it is. Front matter is no text.
 
 use std::sync::LazyLock;
 
@@ -87,12 +87,17 @@ pub fn sections(text: &str, format: Format) -> Vec<Section> {
         Format::Html => html_lines(text),
         _ => text.lines().enumerate().map(|(at, line)| Line { number: at + 1, text: line.to_owned() }).collect(),
     };
-    let marks = match format {
+    let matter = front_matter(text).filter(|_| !matches!(format, Format::Code | Format::Data | Format::Html));
+    let lines: Vec<Line> = lines.into_iter().skip(matter.map_or(0, |matter| matter.lines().count())).collect();
+    let mut marks = match format {
         Format::Markdown | Format::Html => markdown_marks(&lines),
         Format::Rst => rst_marks(&lines),
         Format::Code => code_marks(&lines),
         Format::Prose | Format::Data => Vec::new(),
     };
+    if marks.is_empty() && matches!(format, Format::Prose | Format::Markdown) {
+        marks.extend(title_mark(&lines));
+    }
     let mut sections = Vec::new();
     let mut path: Vec<(usize, String)> = Vec::new();
     let (mut start, mut heading) = (0, String::new());
@@ -115,6 +120,60 @@ struct Mark {
     body: usize,
     level: usize,
     heading: String,
+}
+
+/// The settings at the head of a document, their fences included: `---` of YAML, `+++` of TOML.
+pub fn front_matter(text: &str) -> Option<&str> {
+    let fence =
+        ["---", "+++"].into_iter().find(|fence| text.lines().next().is_some_and(|line| line.trim_end() == *fence))?;
+    let mut end = 0;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        end += line.len();
+        let is_setting =
+            || line.trim().is_empty() || line.contains([':', '=']) || line.starts_with([' ', '-', '#', '[', ']']);
+        match line.trim_end() {
+            closing if at > 0 && closing == fence => return text.get(..end),
+            _ if at > 0 && !is_setting() => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The title of a document without marks: its first line, where prose stands behind it. One with a figure says something
+/// that may be asked for, and stays in the text.
+fn title_mark(lines: &[Line]) -> Option<Mark> {
+    let written = |line: &Line| line.text.chars().any(char::is_alphanumeric);
+    let at = lines.iter().position(written)?;
+    let title = lines.get(at)?.text.trim();
+    let rest = lines.get(at + 1..)?;
+    let ends = |text: &str| text.trim_end_matches(['"', '»', '”', ')']).ends_with(['.', '!', '?', '…']);
+    let is_title = title.starts_with(|c: char| c.is_uppercase() || matches!(c, '«' | '"' | '“'))
+        && title.chars().count() <= LONGEST_HEADING
+        && !title.contains(|c: char| c.is_ascii_digit())
+        && !ends(title)
+        && !title.ends_with([',', ';', ':', '-', '—']);
+    let next = rest.first()?;
+    let apart = !written(next) || begins_anew(&lines.get(at)?.text, &next.text, width(lines));
+    let prose = rest.iter().any(|line| ends(line.text.trim()));
+    (is_title && apart && prose).then(|| Mark { from: at, body: at + 1, level: 1, heading: clipped(&inline(title)) })
+}
+
+/// Characters of the longest line.
+fn width(lines: &[Line]) -> usize {
+    lines.iter().map(|line| line.text.chars().count()).max().unwrap_or_default()
+}
+
+/// Columns beyond which no text is wrapped: each of its lines is a paragraph.
+const WIDEST: usize = 120;
+
+/// Whether a line of plain text begins something new: the line before it ended nothing, had room for more, and this one has
+/// a capital or a figure.
+fn begins_anew(before: &str, line: &str, width: usize) -> bool {
+    let first = line.trim_start().trim_start_matches(['«', '"', '“', '„', '(']).chars().next();
+    let open = before.trim_end().ends_with([',', ';', '-', '—', '–', '(']);
+    let room = width > WIDEST || before.trim_end().chars().count() * 10 < width * 7;
+    room && !open && first.is_some_and(|first| first.is_uppercase() || first.is_ascii_digit())
 }
 
 fn is_fence(line: &str) -> bool {
@@ -299,16 +358,19 @@ fn push(lines: &[Line], heading: &str, format: Format, out: &mut Vec<Section>) {
     let text = match format {
         Format::Code => code_text(lines),
         Format::Data => lines.iter().map(|line| line.text.trim_end()).collect::<Vec<_>>().join("\n").trim().to_owned(),
-        Format::Prose | Format::Markdown | Format::Rst | Format::Html => prose_text(lines),
+        Format::Prose => prose_text(lines, Some(width(lines))),
+        Format::Markdown | Format::Rst | Format::Html => prose_text(lines, None),
     };
     if !text.trim().is_empty() {
         out.push(Section { heading: heading.to_owned(), lines: (first.number, last.number), text });
     }
 }
 
-/// Paragraphs on one line each; items of a list, rows of a table and lines of code on lines of their own.
-fn prose_text(lines: &[Line]) -> String {
+/// Paragraphs on one line each; items of a list, rows of a table and lines of code on lines of their own. In plain text, of
+/// that width, a line break alone may begin something new.
+fn prose_text(lines: &[Line], width: Option<usize>) -> String {
     let mut paragraphs: Vec<String> = Vec::new();
+    let mut before = "";
     let (mut open, mut fenced) = (false, false);
     for line in lines {
         let trimmed = line.text.trim();
@@ -321,7 +383,9 @@ fn prose_text(lines: &[Line]) -> String {
             continue;
         }
         let item = trimmed.strip_prefix(['-', '*', '+']).filter(|rest| rest.starts_with(' ')).map(str::trim);
-        let alone = fenced || item.is_some() || trimmed.starts_with(['|', '>']);
+        let anew = width.is_some_and(|width| begins_anew(before, &line.text, width));
+        let alone = fenced || item.is_some() || anew || trimmed.starts_with(['|', '>']);
+        before = &line.text;
         let text = if fenced { trimmed.to_owned() } else { inline(item.unwrap_or(trimmed).trim_start_matches('>')) };
         match paragraphs.last_mut().filter(|_| open && !alone) {
             Some(paragraph) => {

@@ -23,6 +23,8 @@ const MAX_ENTRIES: usize = 500;
 /// Of a summary and of a content, characters: some feeds carry whole articles there.
 const MAX_SUMMARY: usize = 2000;
 const MAX_TITLE: usize = 500;
+/// Feeds that one page names: some name one for each of their topics.
+const MAX_NAMED: usize = 50;
 
 /// A feed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -59,6 +61,8 @@ pub enum NoFeed {
     Empty,
     #[error("a web page stands where the feed was")]
     WebPage,
+    #[error("it takes more work to read than a feed does")]
+    TooCostly,
     #[error("it is no feed")]
     Other,
 }
@@ -98,6 +102,7 @@ pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
 }
 
 fn text_of(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<String, NoFeed> {
+    super::work::count_marks(bytes).map_err(|_too_many| NoFeed::TooCostly)?;
     let (decoded, _, _) = super::decode_for(bytes, content_type, url.host_str());
     mended(&decoded)
 }
@@ -185,7 +190,7 @@ fn mended(text: &str) -> Result<String, NoFeed> {
 
 /// A JSON Feed with what is read of it: its reader copies all authors into every item, however many those are.
 fn json_feed(text: &str) -> Option<String> {
-    let mut feed: serde_json::Value = serde_json::from_str(text.trim()).ok()?;
+    let mut feed = super::json::Room::default().first(text)?;
     let fields = feed.as_object_mut()?;
     for name in ["author", "authors"] {
         fields.remove(name);
@@ -465,14 +470,18 @@ fn skip_hours(text: &str) -> Vec<u8> {
 
 /// The addresses of feeds that a page names.
 pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
-    static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<link\s[^>]{0,2000}>").ok());
+    static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<link\s").ok());
     static TYPE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?i)type\s*=\s*["']?application/(?:(?:rss|atom)\+xml|feed\+json)"#).ok());
     static HREF: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))"#).ok());
     let (Some(link), Some(kind), Some(href)) = (LINK.as_ref(), TYPE.as_ref(), HREF.as_ref()) else { return Vec::new() };
     let mut found: Vec<Url> = Vec::new();
-    for tag in link.find_iter(html).map(|tag| tag.as_str()).filter(|tag| kind.is_match(tag)) {
+    let tags = link.find_iter(html).filter_map(|opening| {
+        let rest = super::text::cut(html.get(opening.start()..)?, 2_000);
+        rest.split_once('>').map(|(tag, _)| tag)
+    });
+    for tag in tags.filter(|tag| kind.is_match(tag)).take(MAX_NAMED) {
         let Some(value) = href.captures(tag).and_then(|parts| parts.iter().skip(1).flatten().next()) else { continue };
         let Ok(feed) = url.join(&html_escape::decode_html_entities(value.as_str())) else { continue };
         // Feeds of comments are no news.

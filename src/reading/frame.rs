@@ -72,7 +72,8 @@ fn is_prose(block: &Block) -> bool {
 /// The article's lines in page order, without its title. `scope` is an element that the markup calls the article's body,
 /// `title` the page's title.
 pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>, title: Option<&str>) -> Vec<String> {
-    let others = others(outline, title);
+    let mut others = others(outline, title);
+    others.extend(hidden(outline));
     let mut best: Vec<String> = Vec::new();
     let mut dropped: Vec<Noise> = Vec::new();
     // A theme may name the article itself like its surroundings, and a thread is all comments.
@@ -100,6 +101,30 @@ pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>, title: Optio
         block.dropped = why;
     }
     best
+}
+
+/// What readers do not see, unless little else could be the article: some pages show theirs only by script.
+fn hidden(outline: &Outline) -> Vec<Range<usize>> {
+    let ranges: Vec<Range<usize>> =
+        outline.parts.iter().filter(|part| part.names.is_hidden).map(|part| part.blocks.clone()).collect();
+    if ranges.is_empty() {
+        return ranges;
+    }
+    // 0 for what is seen and may be the article, 1 for its surroundings, 2 for what is hidden.
+    let mut kinds = vec![0_u8; outline.blocks.len()];
+    let mut mark = |range: &Range<usize>, kind: u8| {
+        kinds.get_mut(range.clone()).unwrap_or_default().iter_mut().for_each(|held| *held = kind.max(*held));
+    };
+    outline.parts.iter().filter(|part| part.names.noise >= Noise::Likely).for_each(|part| mark(&part.blocks, 1));
+    for range in &ranges {
+        mark(range, 2);
+    }
+    let prose = |kind: u8| {
+        let blocks = outline.blocks.iter().zip(&kinds).filter(|(block, held)| **held == kind && is_prose(block));
+        blocks.map(|(block, _)| block.chars.saturating_sub(block.linked)).sum::<usize>()
+    };
+    let seen = prose(0);
+    if seen >= ENOUGH && seen * 2 >= prose(2) { ranges } else { Vec::new() }
 }
 
 /// Every line of the page that reads like prose and is in no part that [`article`] took for surroundings.
@@ -193,7 +218,7 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
             Noise::Certain | Noise::Comments if part.names.place <= Place::Story => 3,
             Noise::Comments => 9,
             Noise::Certain => 6,
-            Noise::Teaser | Noise::Likely => 5,
+            Noise::Teaser | Noise::Teasers | Noise::Likely => 5,
             Noise::Line | Noise::None => 10,
         };
         let fits = match noise {
@@ -353,6 +378,44 @@ mod tests {
             let found = read(&html);
             assert_eq!(found.matches("news").count(), 4, "{why}: {found}");
             assert!(!found.contains("odd"), "{why}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_is_not_read_unless_all_is() {
+        let text = prose("news", 6);
+        for hidden in [
+            format!("<div itemscope itemtype=http://schema.org/Article style='display:none'>{}</div>", prose("odd", 9)),
+            format!("<div hidden><div itemprop=articleBody>{}</div></div>", prose("odd", 6)),
+            format!("<section class=article-body style='display: none;'>{}</section>", prose("odd", 10)),
+        ] {
+            for html in [format!("{hidden}<div>{text}</div>"), format!("<article>{text}{hidden}</article>")] {
+                let found = read(&html);
+                assert_eq!((found.matches("news").count(), found.matches("odd").count()), (6, 0), "{html}: {found}");
+            }
+        }
+        // Shown by a script, as on many a page with a consent banner.
+        let page =
+            format!("<p>Cookies are used here, and they are many. Accept.</p><div style='display:none'>{text}</div>");
+        assert_eq!(read(&page).matches("news").count(), 6);
+    }
+
+    #[test]
+    fn lists_of_teasers_are_not_read() {
+        let text = prose("news", 8);
+        let teaser = |nth: usize, tag: &str| {
+            format!(
+                "<{tag}><h3><a href=/{nth}>An odd story of another day {nth}</a></h3><p>odd {nth}: {SENTENCE}</p></{tag}>"
+            )
+        };
+        for (list, tag) in [("ul", "li"), ("div", "div"), ("section", "article")] {
+            let teasers = (0..4).map(|nth| teaser(nth, tag)).collect::<Vec<_>>().concat();
+            let found = read(&format!("<article>{text}<{list}>{teasers}</{list}></article>"));
+            assert_eq!((found.matches("news").count(), found.matches("odd").count()), (8, 0), "{list}: {found}");
+            // A page of nothing else is a list, and a single one a reference.
+            assert_eq!(read(&format!("<main><{list}>{teasers}</{list}></main>")).matches("odd").count(), 4, "{list}");
+            let single = format!("<article>{text}<{list}>{}</{list}></article>", teaser(0, tag));
+            assert_eq!(read(&single).matches("odd 0").count(), 1, "{list}");
         }
     }
 

@@ -3,18 +3,20 @@
 
 use serde_json::{Map, Value};
 
+use super::json::Room;
 use super::text;
 
 /// A page may carry many blocks; only so much of each is worth reading.
 const MAX_BLOCK_BYTES: usize = 1024 * 1024;
 /// Related-article lists can hold thousands of nodes.
 const MAX_NODES: usize = 400;
+/// Names and addresses in one list: an article has a few.
+const MAX_LISTED: usize = 50;
 
 /// What the page's blocks said.
 #[derive(Debug, Default)]
 pub(super) struct JsonLd {
-    /// Every typed object, outermost first, without those that only describe other pages.
-    pub(super) nodes: Vec<Map<String, Value>>,
+    values: Vec<Value>,
     /// Markup was there and could not be read even leniently.
     pub(super) unreadable: bool,
 }
@@ -22,40 +24,38 @@ pub(super) struct JsonLd {
 /// Reads the blocks' texts in page order.
 pub(super) fn read<S: AsRef<str>>(blocks: &[S]) -> JsonLd {
     let mut found = JsonLd::default();
+    let room = Room::default();
     for block in blocks {
         let block = text::cut(block.as_ref(), MAX_BLOCK_BYTES);
         if block.trim().is_empty() {
             continue;
         }
-        let values = parse(block);
-        if values.is_empty() {
-            found.unreadable = true;
-        }
-        for value in values {
-            flatten(value, &mut found.nodes);
-        }
+        let values = parse(block, &room);
+        found.unreadable |= values.is_empty();
+        found.values.extend(values);
     }
     found
 }
 
-/// One block: strict, then each mend in the order of how often it is needed. Empty when nothing helped.
-fn parse(block: &str) -> Vec<Value> {
-    let bare = unwrap(block);
-    if let Ok(value) = serde_json::from_str(bare) {
-        return vec![value];
+impl JsonLd {
+    /// Every typed object, outermost first, without those that only describe other pages. What an object holds stays
+    /// readable in it too.
+    pub(super) fn nodes(&self) -> Vec<&Map<String, Value>> {
+        let mut nodes = Vec::new();
+        self.values.iter().for_each(|value| flatten(value, &mut nodes));
+        nodes
     }
-    if let Some(values) = several(bare) {
+}
+
+/// One block: as it is, then mended. Empty when nothing helped.
+fn parse(block: &str, room: &Room) -> Vec<Value> {
+    let bare = unwrap(block);
+    if let Some(values) = room.all(bare) {
         return values;
     }
     let decoded = (bare.contains("&quot;") && bare.matches('"').count() < 2)
         .then(|| html_escape::decode_html_entities(bare).into_owned());
-    several(&mend(decoded.as_deref().unwrap_or(bare))).unwrap_or_default()
-}
-
-/// One object after another without anything between.
-fn several(text: &str) -> Option<Vec<Value>> {
-    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
-    values.ok().filter(|values| !values.is_empty())
+    room.all(&mend(decoded.as_deref().unwrap_or(bare))).unwrap_or_default()
 }
 
 /// Takes off byte-order marks, comments, CDATA wrappers and a final semicolon.
@@ -201,16 +201,13 @@ const DESCENDS: [&str; 11] = [
     "mainContentOfPage",
 ];
 
-fn flatten(value: Value, nodes: &mut Vec<Map<String, Value>>) {
+fn flatten<'v>(value: &'v Value, nodes: &mut Vec<&'v Map<String, Value>>) {
     match value {
-        Value::Array(values) => values.into_iter().for_each(|value| flatten(value, nodes)),
-        Value::Object(mut map) if nodes.len() < MAX_NODES => {
-            // The graph holds everything and is moved; the rest is small and stays readable in its parent too.
-            let graph = map.remove("@graph");
-            let inner: Vec<Value> =
-                DESCENDS.iter().filter_map(|key| map.get(*key)).filter(|value| !value.is_string()).cloned().collect();
+        Value::Array(values) => values.iter().for_each(|value| flatten(value, nodes)),
+        Value::Object(map) if nodes.len() < MAX_NODES => {
             nodes.push(map);
-            graph.into_iter().chain(inner).for_each(|value| flatten(value, nodes));
+            let inner = DESCENDS.iter().filter_map(|key| map.get(*key)).filter(|value| !value.is_string());
+            map.get("@graph").into_iter().chain(inner).for_each(|value| flatten(value, nodes));
         }
         _ => {}
     }
@@ -254,7 +251,7 @@ pub(super) fn names(node: &Map<String, Value>, key: &str) -> Vec<String> {
         None => Vec::new(),
     };
     let mut names: Vec<String> = Vec::new();
-    for name in values.into_iter().filter_map(value_text) {
+    for name in values.into_iter().take(MAX_LISTED).filter_map(value_text) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -271,9 +268,10 @@ pub(super) fn addresses(value: &Value) -> Vec<String> {
             .split_whitespace()
             .map(|part| part.trim_end_matches(','))
             .filter(|part| part.starts_with("http://") || part.starts_with("https://"))
+            .take(MAX_LISTED)
             .map(str::to_owned)
             .collect(),
-        Value::Array(values) => values.iter().flat_map(addresses).collect(),
+        Value::Array(values) => values.iter().take(MAX_LISTED).flat_map(addresses).take(MAX_LISTED).collect(),
         Value::Object(map) => ["url", "@id", "sameAs"]
             .iter()
             .filter_map(|key| map.get(*key))
@@ -306,7 +304,7 @@ mod tests {
     fn first(block: &str) -> Map<String, Value> {
         let found = read(&[block]);
         assert!(!found.unreadable, "{block}");
-        found.nodes.into_iter().next().unwrap()
+        found.nodes().into_iter().next().unwrap().clone()
     }
 
     #[test]
@@ -349,7 +347,8 @@ mod tests {
             r#"{"@context":"https://schema.org","@graph":[{"@type":["WebPage","FAQPage"],"mainEntity":{"review":{"@type":"http://schema.org/ClaimReview"}}},
                 {"@type":"NewsArticle","citation":{"@type":"Article","name":"another page"}}]}"#,
         ]);
-        let all: Vec<_> = found.nodes.iter().flat_map(types).collect();
+        let nodes = found.nodes();
+        let all: Vec<_> = nodes.iter().flat_map(|node| types(node)).collect();
         assert_eq!(all, ["WebPage", "FAQPage", "ClaimReview", "NewsArticle"]);
     }
 
@@ -368,10 +367,19 @@ mod tests {
         assert_eq!(addresses(&node["based"]), ["https://a.example/1", "https://b.example/2", "https://c.example/3"]);
     }
 
+    #[test]
+    fn long_lists_are_read_to_their_first_part() {
+        let list: Vec<String> = (0..2_000).map(|nth| format!("https://a.example/{nth}")).collect();
+        let node = first(&serde_json::json!({"author": list, "url": list, "joined": list.join(" ")}).to_string());
+        assert_eq!(names(&node, "author").len(), MAX_LISTED);
+        assert_eq!(addresses(&node["url"]).len(), MAX_LISTED);
+        assert_eq!(addresses(&node["joined"]).len(), MAX_LISTED);
+    }
+
     proptest! {
         #[test]
         fn anything_is_read_without_panic(block in "[\\[\\]{}\",:\\\\ua-f0-9\n ]{0,80}") {
-            let _nodes = read(&[block]);
+            let _nodes = read(&[block]).nodes().len();
         }
 
         #[test]

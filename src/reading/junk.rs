@@ -38,11 +38,13 @@ pub enum Junk {
     ScriptOnly,
     /// A page that only sends its reader on, by markup or script.
     RedirectPage,
+    /// A page that takes more work to read than any written page: broken beyond use, or made to stop its readers.
+    TooCostly,
 }
 
 impl Junk {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Consent,
         Self::Paywall,
         Self::Login,
@@ -55,6 +57,7 @@ impl Junk {
         Self::Parked,
         Self::ScriptOnly,
         Self::RedirectPage,
+        Self::TooCostly,
     ];
 
     /// The label stored and counted.
@@ -72,6 +75,7 @@ impl Junk {
             Self::Parked => "parked",
             Self::ScriptOnly => "script_only",
             Self::RedirectPage => "redirect_page",
+            Self::TooCostly => "too_costly",
         }
     }
 }

@@ -53,8 +53,19 @@ fn is_better(stated: &[String], found: &[String]) -> bool {
     stated >= 200 && (stated * 10 > found * 12 || (stated >= 800 && stated * 10 < found * 6))
 }
 
+/// Lines and bytes of an article that are kept: the longest reports have a tenth, and who judges reads a fraction of that.
+const MAX_LINES: usize = 4_000;
+const MAX_TEXT: usize = 600_000;
+
 /// Without boilerplate lines, repeats and leftovers of one or two characters.
-fn cleaned(paragraphs: Vec<String>) -> Vec<String> {
+fn cleaned(mut paragraphs: Vec<String>) -> Vec<String> {
+    paragraphs.truncate(MAX_LINES);
+    let mut left = MAX_TEXT;
+    paragraphs.retain_mut(|paragraph| {
+        paragraph.truncate(text::cut(paragraph, left).len());
+        left -= paragraph.len();
+        !paragraph.is_empty()
+    });
     let mut seen: HashSet<String> = HashSet::new();
     let mut is_said = |paragraph: &String| {
         paragraph.chars().filter(|c| c.is_alphanumeric()).take(3).count() == 3

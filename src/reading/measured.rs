@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use url::Url;
 
-use super::{Article, Junk, parse_date, read_page};
+use super::{Article, Junk, parse_date, parse_dated, read_page};
 use crate::language::shared_data;
 
 /// How many of a set's pages are read: all of them where `CORROBORATE_MEASURE_ALL` is set, else about `sample`.
@@ -163,7 +163,7 @@ fn news_pages_of_fundus() {
     let Some(folder) = shared_data::at("fundus_news") else { return };
     let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
     let rows: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let (mut tally, mut titles) = (Tally::default(), Halves::default());
+    let (mut tally, mut titles, mut in_utc) = (Tally::default(), Halves::default(), 0);
     for (place, row) in rows.iter().enumerate().step_by(step(rows.len(), 26)) {
         let text = |key: &str| row[key].as_str().unwrap_or_default();
         let packed = folder.join("html").join(text("html"));
@@ -179,7 +179,11 @@ fn news_pages_of_fundus() {
         }
         let expected = parse_date(text("publishing_date"));
         tally.dates += usize::from(expected.map(|at| at.timestamp()) == article.published_at.map(|at| at.timestamp()));
-        if expected.map(|at| at.date_naive()) == article.published_at.map(|at| at.date_naive()) {
+        // The day as it was at the paper, which at Greenwich may have been another.
+        let day = parse_dated(text("publishing_date")).map(|date| date.day);
+        let kept = article.published_on_its_day().map(|at| at.date_naive());
+        in_utc += usize::from(day == article.published_at.map(|at| at.date_naive()));
+        if day == kept {
             tally.days += 1;
         } else {
             tally.missing.push(format!("date {:?} for {expected:?} {}", article.published_at, text("url")));
@@ -190,7 +194,7 @@ fn news_pages_of_fundus() {
         }
     }
     tally.report("fundus_news");
-    eprintln!("fundus_news titles as labelled: {titles}");
+    eprintln!("fundus_news titles as labelled: {titles}; days as labelled: {}, {in_utc} were they UTC's", tally.days);
     let pages = tally.pages as f64;
     assert!(tally.f / pages > 0.85 && tally.share(tally.titles) > 0.75 && tally.share(tally.days) > 0.85);
 }

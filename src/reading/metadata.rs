@@ -33,7 +33,7 @@ pub(super) struct Metadata {
 }
 
 /// Puts together what the walk and the JSON-LD nodes say.
-pub(super) fn read(page: &Page, nodes: &[Map<String, Value>], url: &Url) -> Metadata {
+pub(super) fn read(page: &Page, nodes: &[&Map<String, Value>], url: &Url) -> Metadata {
     let canonical = canonical(page, url);
     let article = article_node(page, nodes, url, canonical.as_ref());
     let of_article = |key: &str| article.and_then(|node| string(node, key));
@@ -108,7 +108,7 @@ fn is_titled_here(page: &Page, node: &Map<String, Value>) -> bool {
 /// another address, and whose headline the page does not show, is a teaser's.
 fn article_node<'a>(
     page: &Page,
-    nodes: &'a [Map<String, Value>],
+    nodes: &[&'a Map<String, Value>],
     url: &Url,
     canonical: Option<&Url>,
 ) -> Option<&'a Map<String, Value>> {
@@ -141,7 +141,7 @@ fn article_node<'a>(
             && !is_titled_here(page, node)
     };
     // The first of equals: page order puts the page's own article before its teasers.
-    nodes.iter().filter(|node| is_article(node) && !is_teaser(node)).rev().max_by_key(|node| weight(node))
+    nodes.iter().copied().filter(|node| is_article(node) && !is_teaser(node)).rev().max_by_key(|node| weight(node))
 }
 
 fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
@@ -162,7 +162,7 @@ fn author(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
     (!joined.is_empty() && joined.chars().count() <= 300).then_some(joined)
 }
 
-fn language(page: &Page, nodes: &[Map<String, Value>], article: Option<&Map<String, Value>>) -> Option<String> {
+fn language(page: &Page, nodes: &[&Map<String, Value>], article: Option<&Map<String, Value>>) -> Option<String> {
     let stated = article.and_then(|node| string(node, "inLanguage"));
     let of_page =
         || nodes.iter().filter(|node| types(node).contains(&"WebPage")).find_map(|node| string(node, "inLanguage"));
@@ -234,8 +234,8 @@ mod tests {
 
     fn metadata(html: &str, url: &str) -> Metadata {
         let page = page::read(&Document::from(html));
-        let nodes = json_ld::read(&page.json_ld).nodes;
-        read(&page, &nodes, &Url::parse(url).unwrap())
+        let markup = json_ld::read(&page.json_ld);
+        read(&page, &markup.nodes(), &Url::parse(url).unwrap())
     }
 
     fn day(date: Option<ParsedDate>) -> String {

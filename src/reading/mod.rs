@@ -1,6 +1,6 @@
 //! Reads a fetched page: bytes in, article out.
 //!
-//! `charset` decodes, `nesting` guards the parser, `page` walks the document once, `json_ld` and `claim_review` read the
+//! `charset` decodes, `parse` builds the document within `work`, `page` walks the document once, `json_ld` and `claim_review` read the
 //! markup, `metadata` says who and where, `title` what, `publication` when, `outline` flattens the page, `naming`,
 //! `frame` and `boilerplate` say which part of it is the article, `page_data` finds what a script would draw,
 //! `main_text` takes the best text, `junk` refuses walls and errors, `passages` cuts the text into what a model can
@@ -21,27 +21,30 @@ mod dates;
 pub mod documents;
 pub mod feeds;
 mod frame;
+mod json;
 mod json_ld;
 mod junk;
 mod main_text;
 mod metadata;
 mod naming;
-mod nesting;
 mod orders;
 mod others;
 mod outline;
 mod page;
 mod page_data;
+mod parse;
 mod passages;
 mod publication;
 mod text;
 mod title;
+mod work;
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod measured;
 
-use chrono::{DateTime, Utc};
-use dom_query::Document;
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use url::Url;
 
 pub use canonical::{canonical_url, led_home, registered_domain};
@@ -52,6 +55,7 @@ pub use junk::Junk;
 pub use orders::text_without_orders;
 pub use passages::{own_passages, passages};
 pub use text::letters;
+use work::{TooCostly, Work};
 
 /// Bytes of a page that are read; the rest is dropped. News pages are 0.03–2 MB, and the article is never at the end.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -80,6 +84,9 @@ pub struct Article {
     pub publisher: Option<String>,
     /// As stated; may lie in the future. Midnight UTC where only a day was given.
     pub published_at: Option<DateTime<Utc>>,
+    /// The day of `published_at` as the page states it, at its own place: at Greenwich it may have been the day before or
+    /// after.
+    pub published_day: Option<NaiveDate>,
     /// `published_at` is neither stated nor in the address nor beside the heading, or it stands against what is stated by
     /// its place alone: four times of five it is right.
     pub date_is_guess: bool,
@@ -111,6 +118,15 @@ impl Article {
     pub fn text(&self) -> String {
         self.paragraphs.join("\n")
     }
+
+    /// `published_at` within the day that the page states: where Greenwich had another day, the moment of the stated day
+    /// that is nearest. Whoever asks a moment for its day then gets the one that readers see.
+    pub fn published_on_its_day(&self) -> Option<DateTime<Utc>> {
+        let moment = self.published_at?;
+        let Some(day) = self.published_day else { return Some(moment) };
+        let first = day.and_time(NaiveTime::MIN).and_utc();
+        Some(moment.clamp(first, first + TimeDelta::days(1) - TimeDelta::seconds(1)))
+    }
 }
 
 /// Reads a page. `content_type` is the HTTP header's value, `url` the address after redirects.
@@ -130,13 +146,13 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     if kind == junk::Kind::Plain {
         return plain_text(&decoded, charset, url);
     }
-    let document = Document::from(nesting::limit(&decoded).as_ref());
-    // Nobody asks for the parser's complaints, and every copy of the document would carry them.
-    document.errors.borrow_mut().clear();
+    let work = Work::default();
+    let document = parse::document(&decoded, &work).map_err(|TooCostly| Junk::TooCostly)?;
     let page = page::read(&document);
     let markup = json_ld::read(&page.json_ld);
-    let stated = metadata::read(&page, &markup.nodes, url);
-    let mut claim_reviews = claim_review::from_json_ld(&markup.nodes);
+    let nodes = markup.nodes();
+    let stated = metadata::read(&page, &nodes, url);
+    let mut claim_reviews = claim_review::from_json_ld(&nodes);
     claim_reviews.extend(claim_review::from_microdata(&document, &page.review_scopes));
     let claim_reviews = claim_review::without_repeats(claim_reviews);
     let mut main = main_text::read(&document, stated.body.as_deref(), page.body_scope, stated.title.as_deref());
@@ -147,7 +163,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     let mut judged = judge(&main.paragraphs);
     // What is seen decides first: a wall or an error page may carry another page's text in its data.
     if matches!(judged, Some(Junk::Empty | Junk::TooShort | Junk::ScriptOnly))
-        && let Some(paragraphs) = page_data::read(&document, stated.title.as_deref().unwrap_or_default())
+        && let Some(paragraphs) = page_data::read(&document, stated.title.as_deref().unwrap_or_default(), &work)
     {
         main = main_text::MainText::of_data(paragraphs);
         judged = judge(&main.paragraphs);
@@ -164,6 +180,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
         author: stated.author,
         publisher: stated.publisher,
         published_at: stated.publication.published.map(|date| date.at),
+        published_day: stated.publication.published.map(|date| date.local_day()),
         date_is_guess: stated.publication.is_guess,
         modified_at: stated.publication.modified.map(|date| date.at),
         canonical: stated.canonical,
@@ -181,10 +198,10 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
 
 /// The day of publication alone and whether it is a guess, for measuring it on pages that are no articles.
 #[cfg(test)]
-fn published_of(bytes: &[u8], url: &Url) -> Option<(chrono::NaiveDate, bool)> {
+fn published_of(bytes: &[u8], url: &Url) -> Option<(NaiveDate, bool)> {
     let (decoded, _, _) = decode(bytes, None);
-    let page = page::read(&Document::from(nesting::limit(&decoded).as_ref()));
-    let found = metadata::read(&page, &json_ld::read(&page.json_ld).nodes, url).publication;
+    let page = page::read(&parse::document(&decoded, &Work::default()).ok()?);
+    let found = metadata::read(&page, &json_ld::read(&page.json_ld).nodes(), url).publication;
     found.published.map(|date| (date.day, found.is_guess))
 }
 

@@ -20,6 +20,8 @@ pub(super) enum Noise {
     Line,
     /// A summary of this article where it has no links, else of another.
     Teaser,
+    /// A list of summaries, each under a link.
+    Teasers,
     /// Named like surroundings, as articles sometimes are too.
     Likely,
     /// Named like surroundings and like nothing else.
@@ -45,6 +47,8 @@ pub(super) enum Place {
 pub(super) struct Names {
     pub(super) noise: Noise,
     pub(super) place: Place,
+    /// Its own attributes keep readers from seeing it.
+    pub(super) is_hidden: bool,
 }
 
 const LINE: &str = "date time datetime timestamp datum dateline published kicker category categories cat cats rubrik \
@@ -123,12 +127,17 @@ impl Names {
                     _ => {}
                 },
                 "aria-hidden" if value == "true" => names.noise = names.noise.max(Noise::Likely),
-                "hidden" => names.noise = names.noise.max(Noise::Likely),
-                "style" if is_out_of_sight(value) => names.noise = names.noise.max(Noise::Likely),
+                "hidden" => names.hide(),
+                "style" if is_out_of_sight(value) => names.hide(),
                 _ => {}
             }
         }
         names
+    }
+
+    fn hide(&mut self) {
+        self.noise = self.noise.max(Noise::Likely);
+        self.is_hidden = true;
     }
 
     /// Reads a list of names: `post-body`, `postBody` and `post__body` are the same two words.

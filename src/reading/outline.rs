@@ -1,6 +1,7 @@
 //! The page as a flat list of its lines of text and of the elements around them, so that finding the article is a matter
 //! of ranges and sums.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
@@ -13,6 +14,17 @@ const MAX_INLINE_NOISE: usize = 250;
 
 /// A table's cell of more characters is a paragraph, as in pages laid out by tables.
 const MAX_CELL: usize = 100;
+
+/// Lines and elements of a page that are read: what stands behind so many is dropped as what stands behind a page's bytes.
+const MAX_BLOCKS: usize = 20_000;
+const MAX_PARTS: usize = 60_000;
+
+/// Parts side by side that make a list of teasers.
+const MIN_TEASERS: usize = 3;
+/// Characters of one teaser, lines of it, and characters of its linked line at least.
+const MAX_TEASER: usize = 450;
+const MAX_TEASER_LINES: usize = 6;
+const MIN_TEASER_LINK: usize = 20;
 
 /// A line of text of its own: a paragraph, a heading, a list item, a table row.
 #[derive(Debug, Default)]
@@ -49,6 +61,8 @@ pub(super) struct Part {
     pub(super) blocks: Range<usize>,
     pub(super) names: Names,
     is_cell: bool,
+    /// The part that it lies in.
+    around: Option<usize>,
 }
 
 /// Both in page order: an element comes before what it holds.
@@ -58,6 +72,8 @@ pub(super) struct Outline {
     pub(super) blocks: Vec<Block>,
     current: Block,
     in_links: usize,
+    /// The part that is being read.
+    inmost: Option<usize>,
     /// Line breaks since the last text.
     breaks: usize,
 }
@@ -97,12 +113,49 @@ pub(super) fn read(document: &Document) -> Outline {
         }
     }
     outline.flush();
+    outline.mark_teasers();
     outline
 }
 
 impl Outline {
+    /// Names the elements that are lists of teasers: most of what they hold are parts side by side that are each a linked
+    /// line with a few words below.
+    fn mark_teasers(&mut self) {
+        let mut lists: HashMap<usize, (usize, usize)> = HashMap::new();
+        for part in self.parts.iter().filter(|part| self.is_teaser(part)) {
+            let chars = self.chars(part);
+            if let Some(around) = part.around {
+                let (count, sum) = lists.entry(around).or_default();
+                *count += 1;
+                *sum += chars;
+            }
+        }
+        for (at, (count, sum)) in lists {
+            let is_most = self.parts.get(at).is_some_and(|list| sum * 10 >= self.chars(list) * 7);
+            if let Some(list) = self.parts.get_mut(at).filter(|_| is_most && count >= MIN_TEASERS) {
+                list.names.noise = list.names.noise.max(Noise::Teasers);
+            }
+        }
+    }
+
+    fn is_teaser(&self, part: &Part) -> bool {
+        let blocks = self.blocks.get(part.blocks.clone()).unwrap_or_default();
+        // A few lines are looked at; a part of more is no teaser.
+        (2..=MAX_TEASER_LINES).contains(&blocks.len())
+            && matches!(part.kind, Kind::Other | Kind::Division)
+            && blocks.iter().map(|block| block.chars).sum::<usize>() <= MAX_TEASER
+            && blocks.iter().any(|block| block.linked * 10 > block.chars * 8 && block.chars >= MIN_TEASER_LINK)
+    }
+
+    fn chars(&self, part: &Part) -> usize {
+        self.blocks.get(part.blocks.clone()).unwrap_or_default().iter().map(|block| block.chars).sum()
+    }
+
     /// Takes note of a node; `None` when nothing in it is read.
     fn enter(&mut self, id: NodeId, data: &NodeData) -> Option<End> {
+        if self.blocks.len() >= MAX_BLOCKS || self.parts.len() >= MAX_PARTS {
+            return None;
+        }
         match data {
             NodeData::Text { contents } => {
                 let before = self.current.text.len();
@@ -165,7 +218,9 @@ impl Outline {
             self.flush();
             self.current.kind = kind;
         }
-        self.parts.push(Part { id, kind, blocks: self.blocks.len()..self.blocks.len(), names, is_cell });
+        let blocks = self.blocks.len()..self.blocks.len();
+        self.parts.push(Part { id, kind, blocks, names, is_cell, around: self.inmost });
+        self.inmost = Some(self.parts.len() - 1);
         Some(End::Part(self.parts.len() - 1))
     }
 
@@ -183,6 +238,7 @@ impl Outline {
                 let end = self.blocks.len();
                 if let Some(part) = self.parts.get_mut(at) {
                     part.blocks.end = end;
+                    self.inmost = part.around;
                 }
             }
             End::Noise { from, block } => {

@@ -15,6 +15,8 @@ const MAX_ENTRIES: usize = 300;
 /// Nodes looked at for one element's text: elements without text cost as much as others, and a page may ask about many
 /// elements that hold the same ones.
 const MAX_VISITED: usize = 2_000;
+/// And for all of a page's days and notices together: elements that hold one another are looked at again and again.
+const MAX_LOOKED: usize = 500_000;
 
 /// What the walk noted, in page order.
 #[derive(Debug, Default)]
@@ -42,6 +44,8 @@ pub(super) struct Page {
     pub(super) heads: Vec<Heading>,
     /// Characters of text walked so far, white space left out.
     walked: usize,
+    /// Nodes looked at for the text of days and notices.
+    looked: usize,
     pub(super) has_password_field: bool,
     /// Markers of bot walls and captchas in scripts and attributes.
     pub(super) has_challenge: bool,
@@ -93,7 +97,7 @@ pub(super) fn read(document: &Document) -> Page {
                 page.has_script_root |=
                     attribute("id").is_some_and(is_script_root) && bounded_text(&node, 1).is_empty();
                 if &*element.name.local == "noscript" && !page.wants_scripts {
-                    page.wants_scripts = bounded_text(&node, 400).to_lowercase().contains("javascript");
+                    page.wants_scripts = page.text_of(&node, 400).to_lowercase().contains("javascript");
                 }
             }
             _ => {}
@@ -120,6 +124,15 @@ impl Page {
         names.iter().find_map(|name| {
             self.metas.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
         })
+    }
+
+    /// As [`bounded_text`], within what may be looked at in the whole page.
+    fn text_of(&mut self, node: &NodeRef<'_>, max: usize) -> String {
+        let most = MAX_VISITED.min(MAX_LOOKED.saturating_sub(self.looked));
+        let mut visits = most;
+        let text = text_within(node, max, &mut visits);
+        self.looked += most - visits;
+        text
     }
 
     fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {

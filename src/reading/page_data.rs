@@ -12,7 +12,9 @@ use dom_query::Document;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{frame, nesting, outline};
+use super::json::Room;
+use super::work::Work;
+use super::{frame, outline, parse};
 
 /// Characters of the text that is taken, and bytes of what is looked at for it. A shorter text may be anything: a teaser, a
 /// notice, a comment.
@@ -42,12 +44,12 @@ static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w\]]\
 
 /// The paragraphs of the text in the page's data that has most of the words of `title`, half of them at least; none
 /// where there is no such text.
-pub(super) fn read(document: &Document, title: &str) -> Option<Vec<String>> {
+pub(super) fn read(document: &Document, title: &str, work: &Work) -> Option<Vec<String>> {
     let words = Words::of(title);
     if words.count() < LEAST_WORDS {
         return None;
     }
-    let mut data = Data::default();
+    let (mut data, room) = (Data::default(), Room::default());
     let mut rows = String::new();
     for script in &document.select("script:not([src])") {
         let kind = script.attr("type").unwrap_or_default().to_ascii_lowercase();
@@ -57,23 +59,23 @@ pub(super) fn read(document: &Document, title: &str) -> Option<Vec<String>> {
             continue;
         }
         if kind.contains("json") {
-            if let Ok(value) = serde_json::from_str::<Value>(&content) {
+            for value in room.all(&content).unwrap_or_default() {
                 data.collect(&value, "", MAX_DEPTH);
             }
         } else if content.contains("__next_f") {
             pushed(&content, &mut rows);
         } else if content.len() >= LEAST {
-            for value in assigned(&content) {
+            for value in assigned(&content, &room) {
                 data.collect(&value, "", MAX_DEPTH);
             }
         }
     }
-    data.rows(&rows);
+    data.rows(&rows, &room);
     data.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
     let asked = data.texts.iter().take(MAX_ASKED).map(|text| (words.held_by(text), text));
     // The first of equals is the longest.
     let (held, text) = asked.rev().max_by_key(|(held, _)| *held)?;
-    Some(article(text)).filter(|paragraphs| held * 2 >= words.count() && length(paragraphs) >= LEAST)
+    article(text, work).filter(|paragraphs| held * 2 >= words.count() && length(paragraphs) >= LEAST)
 }
 
 /// Characters in all.
@@ -81,11 +83,9 @@ fn length(paragraphs: &[String]) -> usize {
     paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum()
 }
 
-fn article(html: &str) -> Vec<String> {
-    let html = format!("<html><body><article>{html}</article></body></html>");
-    let document = Document::from(nesting::limit(&html).as_ref());
-    document.errors.borrow_mut().clear();
-    frame::article(&mut outline::read(&document), None, None)
+fn article(html: &str, work: &Work) -> Option<Vec<String>> {
+    let document = parse::document(&format!("<html><body><article>{html}</article></body></html>"), work).ok()?;
+    Some(frame::article(&mut outline::read(&document), None, None))
 }
 
 /// The words of a title.
@@ -139,24 +139,22 @@ fn stem(word: &str) -> Option<String> {
 fn pushed(script: &str, rows: &mut String) {
     let mut rest = script;
     while let Some((_, list)) = rest.split_once(".push(") {
-        let mut values = serde_json::Deserializer::from_str(list).into_iter::<Value>();
-        if let Some(Ok(value)) = values.next()
-            && value.get(0).and_then(Value::as_u64) == Some(1)
-        {
-            rows.push_str(value.get(1).and_then(Value::as_str).unwrap_or_default());
+        let mut values = serde_json::Deserializer::from_str(list).into_iter::<(u64, String)>();
+        if let Some(Ok((1, row))) = values.next() {
+            rows.push_str(&row);
         }
         rest = list.get(values.byte_offset()..).unwrap_or_default();
     }
 }
 
 /// What is assigned in a script, as far as it is JSON.
-fn assigned(script: &str) -> Vec<Value> {
-    let first = |text: &str| serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok();
+fn assigned(script: &str, room: &Room) -> Vec<Value> {
+    let first = |text: &str| room.first(text);
     let literals = ASSIGNED.iter().flat_map(|regex| regex.find_iter(script)).take(MAX_ASSIGNED);
     let plain = literals.filter_map(|found| script.get(found.end() - 1..).and_then(first));
     let quoted = script.match_indices("JSON.parse(").take(MAX_ASSIGNED).filter_map(|(at, name)| {
         let text = script.get(at + name.len()..).and_then(first)?;
-        serde_json::from_str(text.as_str()?).ok()
+        first(text.as_str()?)
     });
     plain.chain(quoted).collect()
 }
@@ -171,7 +169,7 @@ struct Data {
 
 impl Data {
     /// Rows of Next.js: the long texts first, then the data that say what they are.
-    fn rows(&mut self, rows: &str) {
+    fn rows(&mut self, rows: &str, room: &Room) {
         let mut lines = Vec::new();
         let mut rest = rows;
         for _ in 0..MAX_ROWS {
@@ -192,7 +190,7 @@ impl Data {
                 lines.push(line);
             }
         }
-        for value in lines.into_iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        for value in lines.into_iter().filter_map(|line| room.first(line)) {
             self.collect(&value, "", MAX_DEPTH);
         }
     }
@@ -304,6 +302,10 @@ fn part(item: &Value) -> Option<&str> {
 mod tests {
     use super::*;
 
+    fn read_of(document: &Document, title: &str) -> Option<Vec<String>> {
+        read(document, title, &Work::default())
+    }
+
     const SENTENCE: &str =
         "The council voted on Tuesday to build the bridge, and work will begin in the spring of next year. ";
 
@@ -316,7 +318,7 @@ mod tests {
     }
 
     fn found(scripts: &str) -> Vec<String> {
-        read(&page(scripts), "Council to build the bridge in spring | The Paper").unwrap_or_default()
+        read_of(&page(scripts), "Council to build the bridge in spring | The Paper").unwrap_or_default()
     }
 
     #[test]
@@ -365,14 +367,14 @@ mod tests {
         assert!(found(&state("relatedStory", html())).is_empty());
         let terms = "<p>Your data are processed by our partners as the law allows it, and never sold.</p>".repeat(9);
         assert!(found(&state("body", terms)).is_empty());
-        assert!(read(&page(&state("body", html())), "404").is_none());
-        assert!(read(&page(&state("body", html())), "What this will mean for those with time to spare").is_none());
+        assert!(read_of(&page(&state("body", html())), "404").is_none());
+        assert!(read_of(&page(&state("body", html())), "What this will mean for those with time to spare").is_none());
         let chinese = "<p>北京市政府周二决定，明年春天开始建设新的跨河大桥，工程预计三年完成。</p>".repeat(14);
-        assert!(read(&page(&state("body", chinese.clone())), "北京市政府决定明年春天建设跨河大桥").is_some());
-        assert!(read(&page(&state("body", chinese)), "法院宣判一名前官员有期徒刑十年").is_none());
+        assert!(read_of(&page(&state("body", chinese.clone())), "北京市政府决定明年春天建设跨河大桥").is_some());
+        assert!(read_of(&page(&state("body", chinese)), "法院宣判一名前官员有期徒刑十年").is_none());
         let vietnamese = "<p>Chính quyền thành phố quyết định xây dựng cây cầu mới vào mùa xuân năm sau.</p>".repeat(9);
         let title = "CHÍNH QUYỀN THÀNH PHỐ QUYẾT ĐỊNH xây cầu";
-        assert!(read(&page(&state("body", vietnamese)), title).is_some());
+        assert!(read_of(&page(&state("body", vietnamese)), title).is_some());
         let linked = state("body", html()).replace("application/json", "application/ld+json");
         assert!(found(&linked).is_empty());
     }
@@ -383,7 +385,7 @@ mod tests {
         let title = (0..90_000).map(|n| n.to_string()).collect::<Vec<String>>().join(" слово");
         let other = format!("<p>{0}</p><p>{0}</p>", "совсем другое ".repeat(6_000));
         let data = serde_json::json!({"a": [&other, &other, &other, &other]});
-        assert!(read(&page(&format!("<script type=application/json>{data}</script>")), &title).is_none());
+        assert!(read_of(&page(&format!("<script type=application/json>{data}</script>")), &title).is_none());
         for row in ["1:T0,", "1:T\n", "1:", ":\n", "a:T5,"] {
             let rows = row.repeat(800_000 / row.len());
             assert!(

@@ -86,7 +86,7 @@ pub(super) struct Publication {
 /// `title` is the article's, by which its heading is told from the site's.
 pub(super) fn read(
     page: &Page,
-    nodes: &[Map<String, Value>],
+    nodes: &[&Map<String, Value>],
     article: Option<&Map<String, Value>>,
     title: Option<&str>,
     url: &Url,
@@ -95,7 +95,7 @@ pub(super) fn read(
     let in_article = |key: &str| article.and_then(|node| of_node(node, key));
     // A template's, or a video's in the text: said of the article by nothing but standing on its page.
     let in_pages = |key: &str| {
-        let is_page = |node: &&Map<String, Value>| {
+        let is_page = |node: &&&Map<String, Value>| {
             types(node).iter().any(|name| matches!(*name, "WebPage" | "VideoObject" | "ItemPage"))
         };
         nodes.iter().filter(is_page).find_map(|node| of_node(node, key))
@@ -274,8 +274,9 @@ mod tests {
 
     fn read_in(html: &str, title: Option<&str>, url: &str) -> Publication {
         let page = page::read(&Document::from(html));
-        let nodes = json_ld::read(&page.json_ld).nodes;
-        read(&page, &nodes, nodes.first(), title, &Url::parse(url).unwrap())
+        let markup = json_ld::read(&page.json_ld);
+        let nodes = markup.nodes();
+        read(&page, &nodes, nodes.first().copied(), title, &Url::parse(url).unwrap())
     }
 
     fn day(date: Option<ParsedDate>) -> String {

@@ -170,7 +170,12 @@ fn by_headline(
     let cut = headline.trim_end_matches(['.', '…']);
     let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
     let is_cut = may_be_cut && headline.len() < full.len() && full.starts_with(cut);
-    if is_cut || (for_search && !same_letters(&full, &headline)) { full } else { headline }
+    // What readers see over the article and what is shared agree, and the headline for machines stands alone. A title tag that
+    // says the same as they do tells that one title was written for all three, and the headline by itself.
+    let holds = |whole: &str, title: &str| text::letters(whole).contains(&text::letters(title));
+    let is_alone = stated.is_some_and(|title| same_letters(title, &full))
+        && !of_tag.is_some_and(|tag| holds(tag, &full) || holds(tag, &headline));
+    if is_cut || ((for_search || is_alone) && !same_letters(&full, &headline)) { full } else { headline }
 }
 
 /// JSON-LD's headline of the article, else microdata's.

@@ -91,6 +91,9 @@ fn a_page_and_an_empty_body_are_no_feed() {
     assert_eq!(read("<!doctype html><html><body>Sign in</body></html>"), Err(NoFeed::WebPage));
     assert_eq!(read("  \n"), Err(NoFeed::Empty));
     assert_eq!(read("nothing here"), Err(NoFeed::Other));
+    for (head, piece) in [("<rss><channel>", "<item>"), ("<rss><channel><item><title>", "<"), ("{\"items\":[", "{},")] {
+        assert_eq!(read(&format!("{head}{}", piece.repeat(250_000))), Err(NoFeed::TooCostly), "{piece}");
+    }
     assert_eq!(read(r#"{"version":"1"}"#), Err(NoFeed::Other));
     assert!(read(&rss("")).unwrap().entries.is_empty(), "a feed without entries is a feed");
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use dom_query::{NodeData, NodeRef};
 use regex::Regex;
 
-use super::{MAX_ENTRIES, Page, bounded_text, text_within};
+use super::{MAX_ENTRIES, Page, text_within};
 use crate::reading::text;
 
 /// A date somewhere in the page and how far it can be trusted.
@@ -176,7 +176,7 @@ impl Page {
         attribute: &impl Fn(&str) -> Option<&'a str>,
     ) {
         let property = attribute("itemprop").unwrap_or_default();
-        let (class, id) = (parted(attribute("class").unwrap_or_default()), parted(attribute("id").unwrap_or_default()));
+        let (class, id) = (names(attribute("class")), names(attribute("id")));
         let (class, id) = (class.as_ref(), id.as_ref());
         let says_modified = is_match(&MODIFIED_CLASS, class) || is_match(&MODIFIED_CLASS, id);
         let kind = if property.contains("datePublished") || attribute("pubdate").is_some() || property == "dateCreated"
@@ -220,7 +220,7 @@ impl Page {
             .or_else(|| (name == "abbr").then(|| attribute("title")).flatten());
         let value = match stated.filter(|value| !value.trim().is_empty()) {
             Some(value) => value.to_owned(),
-            None => bounded_text(node, 130),
+            None => self.text_of(node, 130),
         };
         // What fills the bound is a block of text, not a date line.
         if value.len() < 130 && value.chars().any(|c| c.is_ascii_digit()) {
@@ -265,6 +265,9 @@ fn length_of(node: &NodeRef<'_>, visits: &mut usize) -> usize {
     }
 }
 
+/// Bytes of an element's names that are read: more are machine-made.
+const MAX_NAMES: usize = 1_000;
+
 /// Whether the node or one of the four elements around it belongs to other texts.
 fn is_of_another(node: &NodeRef<'_>) -> bool {
     std::iter::successors(Some(*node), NodeRef::parent).take(5).any(|above| {
@@ -272,12 +275,17 @@ fn is_of_another(node: &NodeRef<'_>) -> bool {
             matches!(&*element.name.local, "nav" | "figcaption")
                 || element.attrs.iter().any(|attribute| {
                     matches!(&*attribute.name.local, "class" | "id")
-                        && parted(&attribute.value)
+                        && parted(text::cut(&attribute.value, MAX_NAMES))
                             .split(|letter: char| !letter.is_ascii_alphanumeric())
                             .any(|word| OF_ANOTHER.iter().any(|name| word.eq_ignore_ascii_case(name)))
                 })
         })
     })
+}
+
+/// The names in an attribute, parted.
+fn names(attribute: Option<&str>) -> Cow<'_, str> {
+    parted(text::cut(attribute.unwrap_or_default(), MAX_NAMES))
 }
 
 /// `itemPostDate` as `item-Post-Date`.

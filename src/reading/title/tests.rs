@@ -10,9 +10,9 @@ fn title(html: &str) -> String {
 
 fn title_at(url: &str, html: &str) -> String {
     let page = page::read(&Document::from(html));
-    let nodes = json_ld::read(&page.json_ld).nodes;
+    let markup = json_ld::read(&page.json_ld);
     let url = Url::parse(url).unwrap();
-    metadata::read(&page, &nodes, &url).title.unwrap_or_default()
+    metadata::read(&page, &markup.nodes(), &url).title.unwrap_or_default()
 }
 
 /// JSON-LD's headline, the shared title, the title tag and the page's body.
@@ -54,6 +54,8 @@ fn headings_are_right_against_headlines_for_search_engines() {
     for (headline, shared, tag, expected) in [
         (search, own, search, own),
         (search, "Third words for it", search, own),
+        // What readers see and what is shared agree, and the title tag sides with nobody.
+        (search, own, "A third title altogether", own),
         // The publisher's own word.
         (search, own, own, search),
         (own, search, search, own),

@@ -1,0 +1,148 @@
+//! JSON that a page carries, read into no more values than a page has: an empty object takes three bytes to write and
+//! hundreds to hold.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// What the values of a page's JSON may weigh together: one for each value of about 32 bytes. It is 13 MB
+/// and more than pages of news carry.
+const WEIGHT: usize = 400_000;
+/// Values that stand one after another in a text. To see that another follows, the reader counts all lines before it.
+const MAX_SEVERAL: usize = 50;
+/// An object's first node.
+const OF_OBJECT: usize = 20;
+
+/// What may still be held of a page's values. What goes beyond is read over and left out.
+#[derive(Debug)]
+pub(super) struct Room {
+    left: Cell<usize>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { left: Cell::new(WEIGHT) }
+    }
+}
+
+impl Room {
+    /// The value that a text begins with.
+    pub(super) fn first(&self, text: &str) -> Option<Value> {
+        Seed(self).deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
+    }
+
+    /// One value after another with nothing but white space between, the first of them where they are many; `None` where
+    /// something else stands there, and where nothing does.
+    pub(super) fn all(&self, text: &str) -> Option<Vec<Value>> {
+        let mut values = Vec::new();
+        let mut reader = serde_json::Deserializer::from_str(text);
+        while values.len() < MAX_SEVERAL && reader.end().is_err() {
+            values.push(Seed(self).deserialize(&mut reader).ok()?);
+        }
+        (!values.is_empty()).then_some(values)
+    }
+
+    /// Takes room; false where there is none.
+    fn take(&self, weight: usize) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(weight));
+        left > weight
+    }
+}
+
+struct Seed<'r>(&'r Room);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("JSON")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while self.0.take(if list.is_empty() { 4 } else { 1 }) {
+            let Some(item) = items.next_element_seed(Seed(self.0))? else { return Ok(Value::Array(list)) };
+            list.push(item);
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while self.0.take(if map.is_empty() { OF_OBJECT } else { 3 }) {
+            let Some(key) = entries.next_key::<String>()? else { return Ok(Value::Object(map)) };
+            map.insert(key, entries.next_value_seed(Seed(self.0))?);
+        }
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_those_of_serde_json() {
+        let text = r#"{"a":[1,-2,3.5,true,null,"б\n"],"b":{"c":[]},"d":{}} [7]"#;
+        let expected: Vec<Value> =
+            serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().unwrap();
+        assert_eq!(Room::default().all(text).unwrap(), expected);
+        assert_eq!(Room::default().first(text).as_ref(), expected.first());
+        for broken in ["", "  ", "{", "[1] x", "{\"a\":}"] {
+            assert_eq!(Room::default().all(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_small_values_is_read_to_its_room() {
+        for (one, weight) in [("{},", 20), ("[],", 4), ("0,", 1), ("{\"a\":0},", 20)] {
+            let text = format!("[{}0]", one.repeat(1_000_000 / one.len()));
+            let room = Room::default();
+            let values = room.all(&text).unwrap();
+            let held = values.first().and_then(Value::as_array).map_or(0, Vec::len);
+            assert!(held <= WEIGHT / weight, "{one}: {held}");
+            assert_eq!(room.all(&text).unwrap(), [Value::Array(Vec::new())], "nothing is left for the next block");
+        }
+    }
+}

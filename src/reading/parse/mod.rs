@@ -1,0 +1,212 @@
+//! Builds the document of a page, in work that grows with its length and no faster. Parsers are built for pages that
+//! people write: a hostile or broken one can nest so deep, repeat formatting tags so often or carry so many attributes that
+//! time and memory grow with the square of its size.
+//!
+//! The page is handed to the tokenizer piece by piece, so that it is always known whether the next `<` begins a tag: what
+//! stands in a script, a comment or a drawing is known from the tokenizer itself and not guessed. `guard` leaves out tags
+//! and attributes, `nesting` what nests too deep, and `sink` counts what the parser does. A page that needs more steps than
+//! it has is refused.
+
+mod guard;
+mod nesting;
+mod sink;
+
+use dom_query::Document;
+use html5ever::TokenizerResult;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
+
+use self::guard::{Given, Guard};
+use super::work::{TooCostly, Work};
+
+/// The parser compares every attribute of a tag with every other. A tag with more loses all of them.
+const MAX_ATTRIBUTES: usize = 200;
+
+/// Builds the document of a page.
+///
+/// # Errors
+/// [`TooCostly`] where the page takes more steps than are left.
+pub(super) fn document(html: &str, work: &Work) -> Result<Document, TooCostly> {
+    let mut feeder = Feeder {
+        html,
+        input: StrTendril::from(html),
+        at: 0,
+        queue: BufferQueue::default(),
+        tokenizer: Tokenizer::new(Guard::new(work), TokenizerOpts::default()),
+    };
+    while feeder.at < html.len() {
+        let bracket = feeder.find('<', feeder.at);
+        feeder.feed_to(bracket.map_or(html.len(), |at| at + 1));
+        if bracket.is_some() {
+            feeder.read_bracket();
+        }
+        if work.is_spent() {
+            return Err(TooCostly);
+        }
+    }
+    feeder.tokenizer.end();
+    if work.is_spent() { Err(TooCostly) } else { Ok(feeder.tokenizer.sink.into_document()) }
+}
+
+struct Feeder<'h, 'w> {
+    html: &'h str,
+    /// The same text in the tokenizer's form, of which pieces are taken without copying.
+    input: StrTendril,
+    /// What is before is with the tokenizer.
+    at: usize,
+    queue: BufferQueue,
+    tokenizer: Tokenizer<Guard<'w>>,
+}
+
+impl Feeder<'_, '_> {
+    fn find(&self, what: char, from: usize) -> Option<usize> {
+        self.html.get(from..)?.find(what).map(|at| from + at)
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.html.as_bytes().get(at).copied()
+    }
+
+    fn given(&self) -> Given {
+        self.tokenizer.sink.given.get()
+    }
+
+    fn feed(&self, piece: StrTendril) {
+        self.tokenizer.sink.given.set(Given::Nothing);
+        self.queue.push_back(piece);
+        // It stops behind every script, so that a browser may run it.
+        while !matches!(self.tokenizer.feed(&self.queue), TokenizerResult::Done) {}
+    }
+
+    /// Hands over what is before `end`, or before the end of the letter that `end` is in.
+    fn feed_to(&mut self, end: usize) {
+        let mut end = end.min(self.html.len());
+        while !self.html.is_char_boundary(end) {
+            end += 1;
+        }
+        if let (Ok(from), Ok(length)) = (u32::try_from(self.at), u32::try_from(end.saturating_sub(self.at)))
+            && length > 0
+        {
+            self.feed(self.input.subtendril(from, length));
+        }
+        self.at = end;
+    }
+
+    /// Goes on behind a `<` that the tokenizer has, to where it is in the middle of nothing.
+    fn read_bracket(&mut self) {
+        // Every turn but the last hands over one more `<`.
+        loop {
+            let slash = usize::from(self.byte(self.at) == Some(b'/'));
+            match self.byte(self.at + slash) {
+                Some(letter) if letter.is_ascii_alphabetic() => {
+                    if !self.read_tag() {
+                        return;
+                    }
+                }
+                // `</>` is nothing in a page and text in a script.
+                Some(b'>') if slash == 1 => return self.feed_to(self.at + 2),
+                Some(next) if slash == 1 || matches!(next, b'!' | b'?') => {
+                    self.feed_to(self.at + slash + 1);
+                    match self.given() {
+                        Given::Nothing => return self.read_comment(),
+                        Given::Text if next == b'<' => {}
+                        _ => return,
+                    }
+                }
+                Some(_) => return,
+                None => return self.feed_to(self.html.len()),
+            }
+        }
+    }
+
+    /// A tag, or what would be one outside of a script; true where a `<` of a script was handed over last.
+    fn read_tag(&mut self) -> bool {
+        let rest = self.html.as_bytes().get(self.at + 1..).unwrap_or_default();
+        let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'<');
+        // A slash that opens the name is no end of it.
+        let name = rest.iter().position(is_end).map_or(self.html.len(), |at| self.at + at + 2);
+        self.feed_to(name);
+        let last = self.byte(self.at.saturating_sub(1));
+        match self.given() {
+            Given::Text => return last == Some(b'<'),
+            Given::Tag | Given::Other => return false,
+            Given::Nothing => {}
+        }
+        let inside = match last {
+            Some(b'/') => InTag::Slash,
+            Some(b'<') => InTag::Name,
+            _ => InTag::Between,
+        };
+        let tag = self.html.as_bytes().get(self.at..).unwrap_or_default();
+        let (length, attributes) = tag_end(tag, inside);
+        if attributes <= MAX_ATTRIBUTES {
+            self.feed_to(self.at + length);
+        } else {
+            self.feed(StrTendril::from(">"));
+            self.at += length;
+        }
+        if self.given() == Given::Nothing && self.at < self.html.len() {
+            // The tokenizer is elsewhere than we believe, and nothing that follows could be counted.
+            self.tokenizer.sink.work().spend_all();
+        }
+        false
+    }
+
+    /// A comment or a declaration, which the tokenizer gives whole.
+    fn read_comment(&mut self) {
+        while self.given() == Given::Nothing && self.at < self.html.len() {
+            let end = self.find('>', self.at).map_or(self.html.len(), |at| at + 1);
+            self.feed_to(end);
+        }
+    }
+}
+
+/// Where in a tag one is: the states of the HTML standard's tokenizer.
+#[derive(Clone, Copy)]
+enum InTag {
+    Name,
+    Between,
+    Slash,
+    Attribute,
+    BehindAttribute,
+    BeforeValue,
+    Value,
+    Quoted(u8),
+    BehindQuote,
+}
+
+/// Bytes to where the tag ends, its `>` included, and how many attributes it may have.
+fn tag_end(bytes: &[u8], inside: InTag) -> (usize, usize) {
+    let (mut inside, mut attributes) = (inside, 0);
+    for (at, byte) in bytes.iter().copied().enumerate() {
+        if let InTag::Quoted(quote) = inside {
+            if byte == quote {
+                inside = InTag::BehindQuote;
+            }
+            continue;
+        }
+        inside = match (inside, byte) {
+            (_, b'>') => return (at + 1, attributes),
+            (InTag::Name | InTag::Value | InTag::BehindQuote | InTag::Slash, _) if byte.is_ascii_whitespace() => {
+                InTag::Between
+            }
+            (InTag::Attribute, _) if byte.is_ascii_whitespace() => InTag::BehindAttribute,
+            (InTag::BeforeValue, b'"' | b'\'') => InTag::Quoted(byte),
+            (InTag::BeforeValue, _) if !byte.is_ascii_whitespace() => InTag::Value,
+            (InTag::Attribute | InTag::BehindAttribute, b'=') => InTag::BeforeValue,
+            (state, b'/') if !matches!(state, InTag::Value | InTag::BeforeValue) => InTag::Slash,
+            (InTag::Between | InTag::Slash | InTag::BehindAttribute | InTag::BehindQuote, _)
+                if !byte.is_ascii_whitespace() =>
+            {
+                attributes += 1;
+                InTag::Attribute
+            }
+            // A name or a value goes on, or more white space.
+            _ => inside,
+        };
+    }
+    (bytes.len(), attributes)
+}
+
+#[cfg(test)]
+mod tests;
