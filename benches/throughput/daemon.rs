@@ -56,6 +56,7 @@ impl Daemon {
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", env!("CARGO_TARGET_TMPDIR"))
             .env("RUST_LOG", "warn")
+            .env("CORROBORATE_DATABASE_MIGRATE", "true")
             .env("HTTP_BIND", &address)
             // Its readiness and its counters are asked for many times a second.
             .env("CORROBORATE_HTTP_REQUESTS_PER_MINUTE", NO_LIMIT)

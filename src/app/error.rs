@@ -10,7 +10,10 @@ pub enum AppError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Queue(#[from] QueueError),
-    #[error("{address} cannot be listened on: {source}; choose another HTTP_BIND, or stop what uses it")]
+    #[error(
+        "port {} cannot be used for HTTP ({address}: {source}); stop the program that listens there, or set HTTP_BIND to \
+         another address ({}:0 takes any free port)", .address.port(), .address.ip()
+    )]
     Bind { address: std::net::SocketAddr, source: std::io::Error },
     #[error("the data folder {path} is in use by process {pid}{}", .http.as_deref().map(|at| format!(", which serves http://{at}")).unwrap_or_default())]
     DataFolderBusy { path: String, pid: u32, http: Option<String> },
@@ -18,6 +21,8 @@ pub enum AppError {
     NoEmbedded,
     #[error("{component} could not be set up: {detail}")]
     Setup { component: &'static str, detail: String },
+    #[error("{component} did not answer within {} seconds; see whether it runs", .limit.as_secs())]
+    Silent { component: &'static str, limit: std::time::Duration },
     #[error("{task} ended unexpectedly: {detail}")]
     Crashed { task: &'static str, detail: String },
     #[error(transparent)]
@@ -30,7 +35,11 @@ impl AppError {
         match self {
             Self::Store(error) | Self::Pipeline(crate::pipeline::PipelineError::Store(error)) => store_code(error),
             Self::Queue(QueueError::BadSettings { .. }) | Self::Setup { .. } => 64,
-            Self::Queue(_) | Self::Bind { .. } | Self::DataFolderBusy { .. } | Self::NoEmbedded => 69,
+            Self::Queue(_)
+            | Self::Bind { .. }
+            | Self::DataFolderBusy { .. }
+            | Self::NoEmbedded
+            | Self::Silent { .. } => 69,
             Self::Crashed { .. } | Self::Pipeline(_) => 1,
         }
     }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
 use super::observers::OutboundObserver;
-use crate::broker::Queue;
+use crate::broker::{Published, Queue, QueueError};
 use crate::domain::rules::DomainRules;
 use crate::outbound::Follower;
 use crate::pipeline::RulesHandle;
@@ -27,6 +27,9 @@ pub(super) struct SpendLimits {
     pub(super) daily_budget: f64,
     pub(super) monthly_cap: f64,
 }
+
+/// How long the end of a process waits for what the outbox still holds. The rest goes out after the next start.
+const LAST_ROUND_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a job waits after a failure before it tries again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -49,12 +52,13 @@ pub(super) async fn relay_outbox(
     stop: CancellationToken,
 ) {
     let written = store.outbox_written();
+    let mut pace = Pace { batch, alone: 0 };
     loop {
-        let published = publish_batch(&store, &queue, batch).await;
+        let published = publish_batch(&store, &queue, &mut pace).await;
         metrics::job_run("outbox", published.is_ok());
         match published {
-            Ok(true) => continue,
-            Ok(false) => {}
+            Ok(true) if !stop.is_cancelled() => continue,
+            Ok(_) => {}
             Err(error) => {
                 tracing::warn!(error = %error, "the outbox could not be published; it is kept and tried again");
                 if pause(&stop, PAUSE).await {
@@ -65,8 +69,12 @@ pub(super) async fn relay_outbox(
         // Safe to be cancelled: nothing has been taken.
         tokio::select! {
             () = stop.cancelled() => {
-                // What the drained items wrote goes out now; what cannot goes out after the next start.
-                while matches!(publish_batch(&store, &queue, batch).await, Ok(true)) {}
+                // What the drained items wrote goes out now. What is cut off halfway is sent again after the next start,
+                // under the same message id.
+                let rest = async { while matches!(publish_batch(&store, &queue, &mut pace).await, Ok(true)) {} };
+                if tokio::time::timeout(LAST_ROUND_PATIENCE, rest).await.is_err() {
+                    tracing::info!("the outbox still holds results; they are published after the next start");
+                }
                 return;
             }
             () = written.notified() => {}
@@ -75,34 +83,55 @@ pub(super) async fn relay_outbox(
     }
 }
 
-/// True when a full batch was confirmed, so that more may wait.
-async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, batch: i64) -> Result<bool, super::AppError> {
-    let Some(taken) = store.take_outbox(batch).await? else { return Ok(false) };
+/// How many messages are sent at once.
+#[derive(Debug)]
+struct Pace {
+    batch: i64,
+    /// So many of the next ones go alone: one of those sent together may have broken the channel for all, and it is known
+    /// which only when it is by itself.
+    alone: usize,
+}
+
+/// True when a full batch was dealt with, so that more may wait.
+async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, pace: &mut Pace) -> Result<bool, super::AppError> {
+    let limit = if pace.alone > 0 { 1 } else { pace.batch };
+    let Some(taken) = store.take_outbox(limit).await? else {
+        pace.alone = 0;
+        return Ok(false);
+    };
     let offered = taken.messages.len();
-    let published = queue.publish_results(&taken.messages).await;
+    let sent = queue.publish_results(&taken.messages).await;
     // Whatever failed is given back at once, not only when its claim runs out.
-    confirm(&taken, published.as_deref().unwrap_or_default()).await?;
-    let confirmed = published?;
-    if confirmed.len() < offered {
+    let nothing = Published::default();
+    let published = sent.as_ref().unwrap_or(&nothing);
+    let parked = settle(&taken, published).await?;
+    let unclear = offered.saturating_sub(published.confirmed.len() + published.refused.len());
+    pace.alone = if unclear > 1 { unclear } else { pace.alone.saturating_sub(1) };
+    if let Some((_, reason)) = published.refused.first() {
+        metrics::outbox_refused(published.refused.len());
         tracing::warn!(
+            refused = published.refused.len(),
             offered,
-            confirmed = confirmed.len(),
-            "the broker did not take every result; the rest is tried again"
+            reason,
+            "results were refused; they are sent again later"
         );
-        return Err(crate::broker::QueueError::NotConfirmed {
-            target: "the results exchange".to_owned(),
-            detail: format!("{} of {offered} messages", offered - confirmed.len()),
-        }
-        .into());
     }
-    Ok(i64::try_from(offered).unwrap_or(0) >= batch)
+    if parked > 0 {
+        tracing::error!(parked, "results were refused for half a day; they are tried once a day from now on");
+    }
+    sent?;
+    if unclear > 0 {
+        let detail = format!("{unclear} of {offered} messages");
+        return Err(QueueError::NotConfirmed { target: "the results exchange".to_owned(), detail }.into());
+    }
+    Ok(i64::try_from(offered).unwrap_or(0) >= limit)
 }
 
 /// Tells the store, again and again while it is away: what is published and stays in the outbox is published twice.
-async fn confirm(taken: &OutboxBatch, ids: &[i64]) -> Result<(), crate::store::StoreError> {
+async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, crate::store::StoreError> {
     let mut tries = 0;
     loop {
-        match taken.confirm(ids).await {
+        match taken.settle(published).await {
             Err(error) if error.is_transient() && tries < CONFIRM_TRIES => {
                 tries += 1;
                 tracing::debug!(error = %error, tries, "published results could not be taken out of the outbox yet");
@@ -278,12 +307,12 @@ pub(super) async fn give_back(followers: &[Follower]) {
     let given = tokio::time::timeout(GIVE_BACK_PATIENCE, async {
         for follower in followers {
             if let Err(error) = follower.close().await {
-                tracing::warn!(%error, "leased turns could not be given back; they count as used");
+                tracing::warn!(%error, "reserved requests could not be given back; they count as used");
             }
         }
     });
     if given.await.is_err() {
-        tracing::warn!("leased turns could not be given back in time; they count as used");
+        tracing::warn!("reserved requests could not be given back in time; they count as used");
     }
 }
 
@@ -307,8 +336,9 @@ pub(super) async fn account(
             metrics::spend(today, this_month, limits.daily_budget, limits.monthly_cap);
             warn_of_spending(&store, today, limits.daily_budget, now).await;
         }
-        if let Ok((pending, since)) = store.outbox_pending().await {
-            metrics::outbox(pending, since.map(|since| (now - since).to_std().unwrap_or_default()));
+        if let Ok(outbox) = store.outbox_state().await {
+            let age = outbox.oldest.map(|since| (now - since).to_std().unwrap_or_default());
+            metrics::outbox(outbox.pending, age, outbox.parked);
         }
         metrics::broker_connected(queue.ready().is_ok());
         let (idle, used, max) = store.pool_state();

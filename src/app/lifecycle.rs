@@ -3,18 +3,24 @@
 //! Order of the end: stop receiving → let items finish within the grace → hand the rest back → publish the outbox → stop
 //! HTTP → write usage → close the store.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::observers::QueueObserver;
+use super::opening::folder_in_use;
+use super::shedding::FleetAllowance;
 use super::{App, AppError, embedding_anew, jobs, work};
-use crate::config::Overload;
+use crate::config::{Config, Overload};
 use crate::http::{self, HttpSettings, HttpState};
-use crate::worker::{self, OverloadLimits, OverloadPolicy, RetryPolicy, WorkerParts, WorkerSettings};
+use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings};
+
+/// Connections that wait to be accepted, as in the standard library.
+const BACKLOG: u32 = 1024;
 
 /// What `serve` runs.
 #[derive(Debug, Clone, Copy)]
@@ -24,26 +30,62 @@ pub struct ServeOptions {
     pub http: bool,
 }
 
+/// An address that is ours and does not listen yet: whoever calls is refused, as before the start.
+#[derive(Debug)]
+pub struct HttpAddress {
+    socket: TcpSocket,
+    wanted: SocketAddr,
+}
+
+impl HttpAddress {
+    /// Takes the configured address. It comes before the store, so that a port that is taken is said at once; where the
+    /// daemon that has it holds the data folder as well, that daemon is named.
+    pub fn reserve(config: &Config) -> Result<Self, AppError> {
+        let wanted = config.http.bind;
+        let reserve = || {
+            let socket = if wanted.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+            // A daemon that starts again must not wait for the connections of the one before it. An address on which
+            // somebody listens is refused all the same.
+            #[cfg(unix)]
+            socket.set_reuseaddr(true)?;
+            socket.bind(wanted)?;
+            Ok(Self { socket, wanted })
+        };
+        reserve().map_err(|source| folder_in_use(config).unwrap_or(AppError::Bind { address: wanted, source }))
+    }
+
+    fn listen(self) -> Result<(TcpListener, SocketAddr), AppError> {
+        let failed = |source| AppError::Bind { address: self.wanted, source };
+        let listener = self.socket.listen(BACKLOG).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok((listener, address))
+    }
+}
+
 impl App {
-    /// Runs the daemon until `shutdown`. `on_ready` hears the address HTTP listens on.
+    /// Runs the daemon until `shutdown` on the address that [`HttpAddress::reserve`] got. `on_ready` hears the address HTTP
+    /// listens on.
     pub async fn serve(
         mut self,
         options: ServeOptions,
+        reserved: HttpAddress,
         shutdown: CancellationToken,
-        on_ready: impl FnOnce(std::net::SocketAddr),
+        on_ready: impl FnOnce(SocketAddr),
     ) -> Result<(), AppError> {
-        let bind = self.config.http.bind;
-        let listener = TcpListener::bind(bind).await.map_err(|source| AppError::Bind { address: bind, source })?;
-        let address = listener.local_addr().map_err(|source| AppError::Bind { address: bind, source })?;
-        // Commands go through the API where there is one; without it they are told who holds the folder.
-        if options.http {
-            self.opened.announce(&address.to_string())?;
-        }
+        let (listener, address) = match self.listen(options, reserved) {
+            Ok(listening) => listening,
+            Err(error) => {
+                if let Err(closing) = self.close().await {
+                    tracing::warn!(error = %closing, "the store did not close cleanly");
+                }
+                return Err(error);
+            }
+        };
         // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
         let later = CancellationToken::new();
         let mut background = JoinSet::new();
         self.start_jobs(&mut background, &later);
-        let router = http::router(self.http_state(address, options), !options.http);
+        let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
         background.spawn(named("the HTTP server", {
             let stop = later.clone();
             async move { http::serve(listener, router, stop).await.map_err(|error| error.to_string()) }
@@ -57,6 +99,15 @@ impl App {
         }
         let closed = self.close().await;
         result.and(closed)
+    }
+
+    fn listen(&mut self, options: ServeOptions, reserved: HttpAddress) -> Result<(TcpListener, SocketAddr), AppError> {
+        let (listener, address) = reserved.listen()?;
+        // Commands go through the API where there is one; without it they are told who holds the folder.
+        if options.http {
+            self.opened.announce(&address.to_string())?;
+        }
+        Ok((listener, address))
     }
 
     /// The worker, watched together with everything in the background: whatever ends unasked ends the process.
@@ -126,6 +177,13 @@ impl App {
             queue: Arc::clone(&self.queue),
             process: work::process(Arc::clone(&self.services)),
             announce: work::announce(&self.services, Arc::clone(&self.queue)),
+            probe: work::probe(self.store.clone()),
+            allowance: if self.store.is_embedded() {
+                // Its folder has one owner: there is nobody to share with.
+                Arc::new(OwnAllowance::default())
+            } else {
+                Arc::new(FleetAllowance(self.store.clone()))
+            },
             clock: Arc::clone(&self.services.clock),
             observer: Arc::new(QueueObserver),
         }
@@ -189,11 +247,12 @@ impl App {
         ));
     }
 
-    fn http_state(&self, address: std::net::SocketAddr, options: ServeOptions) -> HttpState {
+    fn http_state(&self, address: SocketAddr, options: ServeOptions, stopping: CancellationToken) -> HttpState {
         let http = &self.config.http;
         HttpState {
             services: Arc::clone(&self.services),
             queue: Arc::clone(&self.queue),
+            stopping,
             settings: Arc::new(HttpSettings {
                 admin_token: http.admin_token.clone(),
                 loopback: address.ip().is_loopback(),

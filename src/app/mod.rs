@@ -14,14 +14,15 @@ mod jobs;
 mod lifecycle;
 mod observers;
 mod opening;
+mod shedding;
 mod work;
 
 use std::sync::Arc;
 
-pub use build::{Exchanges, Purpose, Recorded};
+pub use build::{Checkup, Exchanges, Purpose, Recorded};
 pub use error::AppError;
-pub use lifecycle::ServeOptions;
-pub use opening::OpenStore;
+pub use lifecycle::{HttpAddress, ServeOptions};
+pub use opening::{OpenStore, Upkeep};
 
 use crate::broker::Queue;
 use crate::cache::WriteBehind;
@@ -65,7 +66,7 @@ pub async fn judging(config: &Config) -> Result<Arc<Services>, AppError> {
 }
 
 impl App {
-    /// Opens the store, brings it up to date, installs the configured lists and builds every part.
+    /// Opens the store, whose schema has to fit (see [`Upkeep`]), installs the configured lists and builds every part.
     pub async fn open(config: Arc<Config>, purpose: Purpose) -> Result<Self, AppError> {
         build::open(config, purpose, Exchanges::Live).await
     }

@@ -108,10 +108,12 @@ impl crate::outbound::Observer for OutboundObserver {
 pub(super) struct QueueObserver;
 
 impl crate::broker::Observer for QueueObserver {
-    fn received(&self, _queue: QueueName, lag: Option<Duration>) {
-        if let Some(lag) = lag {
-            metrics::queue_lag(lag);
-        }
+    fn lag(&self, lag: Duration) {
+        metrics::queue_lag(lag);
+    }
+
+    fn paused(&self, paused: bool) {
+        metrics::worker_paused(paused);
     }
 
     fn in_flight(&self, items: usize) {
@@ -214,13 +216,17 @@ mod tests {
         all.extend(rejects().into_iter().map(Outcome::Rejected));
         let model = crate::inference::InferenceError::Failed { model: "m".into(), detail: "d".into() };
         let errors = store_errors().into_iter().map(PipelineError::Store).chain([PipelineError::Inference(model)]);
-        all.extend(errors.map(|error| {
+        all.extend(errors.flat_map(|error| {
             let (label, detail) = (error.label(), String::new());
-            Outcome::Failed(if error.is_transient() {
+            // Whether the store is asked in vain or answers: both happen.
+            let away = matches!(&error, PipelineError::Store(error) if error.is_away())
+                .then(|| ProcessError::Away { label, detail: String::new() });
+            let counted = if error.is_transient() {
                 ProcessError::Transient { label, detail }
             } else {
                 ProcessError::Permanent { label, detail }
-            })
+            };
+            away.into_iter().chain([counted]).map(Outcome::Failed)
         }));
         all
     }

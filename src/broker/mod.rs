@@ -74,6 +74,8 @@ pub struct Delivery {
     /// Since when it could have been delivered: when upstream says it sent it, or when its retry fell due. `None` when
     /// upstream gives no time, which makes the lag unknown.
     pub enqueued_at: Option<DateTime<Utc>>,
+    /// When it was sent, or first seen where upstream gives no time. Putting it off does not change it.
+    pub sent_at: Option<DateTime<Utc>>,
     pub receipt: Receipt,
 }
 
@@ -134,6 +136,15 @@ pub struct OutboxMessage {
     pub message_id: String,
 }
 
+/// What became of results that were sent. Those in neither list are to be sent again: nothing is known of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Published {
+    /// Safe at the broker.
+    pub confirmed: Vec<i64>,
+    /// Refused, each with the broker's reason. The broker is there and takes others; these it may take another time.
+    pub refused: Vec<(i64, String)>,
+}
+
 /// Messages that wait to be delivered. Those being worked on, and those waiting for a retry, are not among them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueDepth {
@@ -141,6 +152,8 @@ pub struct QueueDepth {
     pub factcheck: u64,
     /// Dead letters.
     pub dead: u64,
+    /// Since when the oldest message of both queues waits. `None` where the queue cannot tell (AMQP), or nothing waits.
+    pub oldest: Option<DateTime<Utc>>,
 }
 
 impl QueueDepth {
@@ -201,7 +214,7 @@ pub enum QueueError {
     #[error("the broker at {address} cannot be reached: {detail}; start it, or correct AMQP_URL")]
     Unreachable { address: String, detail: String },
     /// There is no connection at the moment; it is being rebuilt.
-    #[error("the broker is away ({detail}); it is being reconnected to")]
+    #[error("the broker is away ({detail}); reconnecting")]
     Away { detail: String },
     /// A message was sent and the broker did not say that it has it.
     #[error("a message to {target} was not confirmed: {detail}")]
@@ -252,8 +265,14 @@ pub trait Queue: Send + Sync + Debug {
     /// Puts messages into a queue; `Ok` when all of them are safe there. After `Err` some of them may be.
     fn publish_items<'a>(&'a self, queue: QueueName, items: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>>;
 
-    /// Sends results out and says which of them (`OutboxMessage::id`) are safe; the others are to be sent again.
-    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>>;
+    /// Sends results out and says what became of them, by `OutboxMessage::id`. `Err` when nothing is known of any.
+    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>>;
+
+    /// Takes no more deliveries for now, or takes them again. Where deliveries are fetched ahead, those that were not handed
+    /// out go back, and nothing counts against them. `receive` waits meanwhile; settling and publishing go on.
+    fn pause_receiving(&self, _paused: bool) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 
     /// How much is waiting.
     fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>>;
@@ -303,6 +322,7 @@ mod tests {
             correlation_id: None,
             traceparent: None,
             enqueued_at: None,
+            sent_at: None,
             receipt: Receipt::Table(1),
         };
         let shown = format!("{delivery:?}");

@@ -8,8 +8,11 @@ use super::{QueueDepth, QueueName};
 /// Hears of what happens to deliveries. Every method does nothing unless it is overridden. Implementations must be quick:
 /// they are called from the hot path.
 pub trait Observer: Send + Sync + Debug {
-    /// A delivery was taken and waited this long in the queue (`None`: unknown).
-    fn received(&self, _queue: QueueName, _lag: Option<Duration>) {}
+    /// The age of the oldest message that waits or is worked on, looked at now and then.
+    fn lag(&self, _lag: Duration) {}
+
+    /// Work is paused, because the store is away, or goes on.
+    fn paused(&self, _paused: bool) {}
 
     /// How many items are being worked on now.
     fn in_flight(&self, _items: usize) {}

@@ -103,7 +103,7 @@ pub enum Command {
         #[command(subcommand)]
         action: DomainsAction,
     },
-    /// Show whom the daemon asks for evidence, their state and what they cost; ask one again that is left alone.
+    /// Show whom the daemon asks for evidence, their state and what they cost; ask a paused one again.
     #[command(
         after_help = "Examples:\n  corroborate providers\n  corroborate providers --json\n  corroborate providers reset brave        after a bill was paid or a key was mended at its side"
     )]
@@ -181,9 +181,18 @@ pub enum Command {
         #[arg(value_enum)]
         what: SchemaChoice,
     },
-    /// Check the installation: what is configured, reachable and missing.
-    #[command(after_help = "Example:\n  corroborate doctor")]
-    Doctor,
+    /// Check the installation: what is configured, what answers when it is asked, and what is missing.
+    ///
+    /// Each part is asked once: the store, the queue, the models, the translator and every provider.
+    #[command(after_help = "Example:\n  corroborate doctor\n  corroborate doctor --offline")]
+    Doctor {
+        /// Ask no provider, translator or model server.
+        #[arg(long)]
+        offline: bool,
+        /// Ask also those that charge for every question; without it their address is tried, and not the key.
+        #[arg(long, conflicts_with = "offline")]
+        paid: bool,
+    },
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  corroborate completions bash > /etc/bash_completion.d/corroborate")]
     Completions {
@@ -264,7 +273,7 @@ pub enum DomainsAction {
 pub enum ProvidersAction {
     /// List them (as without a word).
     List,
-    /// Ask a provider again that is left alone, in every process.
+    /// Ask a paused provider again, in every process.
     #[command(
         after_help = "Example:\n  corroborate providers reset brave\n\nLimits of the configuration stay: a daily limit ends with the day."
     )]

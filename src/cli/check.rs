@@ -14,6 +14,7 @@ use crate::app::Purpose;
 use crate::config::Config;
 use crate::domain::ItemResult;
 use crate::http::check_item;
+use crate::judging::labels::{self, ReaderLanguage};
 use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::outbound::Method;
 use crate::pipeline::{self, Outcome, Request};
@@ -87,9 +88,11 @@ fn unasked(result: &ItemResult) -> Option<Failure> {
     if !result.sources_checked.iter().filter(|source| !own(source)).all(away) {
         return None;
     }
-    let causes = result.degraded.join(", ");
+    let causes: Vec<String> =
+        result.degraded.iter().map(|cause| labels::cause(cause, ReaderLanguage::English)).collect();
     Some(Failure::unavailable(format!(
-        "nothing could be asked: {causes}; see `corroborate doctor`, or try again later"
+        "nothing could be asked ({}); see `corroborate doctor`, or try again later",
+        causes.join("; ")
     )))
 }
 

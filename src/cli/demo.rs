@@ -10,6 +10,7 @@ use crate::app::demo::{self, DemoItem, DemoReport};
 use crate::app::demo_data;
 use crate::config::Config;
 use crate::domain::{Tier, Verdict};
+use crate::judging::labels::{self, ReaderLanguage};
 use crate::judging::vocabularies::Vocabulary;
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
@@ -36,7 +37,8 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
             write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
         text.push_str(&render::result(&one.result, Vocabulary::Ours, output));
         if let Some(made) = made.get(&one.item.item_id) {
-            let _infallible = writeln!(text, "   {}", output.paint(&format!("item: {made}"), Colour::Dim));
+            let _infallible =
+                writeln!(text, "   {}", output.paint(&format!("Where this item comes from: {made}"), Colour::Dim));
         }
     }
     text.push_str(&summary(&report, output));
@@ -47,7 +49,8 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
 fn said(row: &demo_data::Provenance) -> String {
     let origin = &row.origin;
     let label = origin.label.as_deref().map(|label| format!(", labelled {label} there")).unwrap_or_default();
-    format!("{} text, {} {} ({}){label}", row.made, origin.dataset, origin.id, origin.licence)
+    let made = row.made.replace('_', " ");
+    format!("{} {} ({}), {made} text{label}", origin.dataset, origin.id, origin.licence)
 }
 
 fn summary(report: &DemoReport, output: Output) -> String {
@@ -59,7 +62,7 @@ fn summary(report: &DemoReport, output: Output) -> String {
     for verdict in Verdict::ALL {
         let is = |one: &DemoItem| one.result.main_claim().is_some_and(|claim| claim.verdict == *verdict);
         let decisive = |one: &DemoItem| is(one) && one.result.main_claim().is_some_and(|claim| claim.decisive);
-        let word = verdict.as_str().replace('_', " ");
+        let word = labels::verdict(*verdict).of(ReaderLanguage::English).to_lowercase();
         let _infallible = writeln!(text, "  {word:<22}{:>3}   decisive {:>2}", count(&is), count(&decisive));
     }
     let tiers: Vec<String> =
@@ -68,7 +71,7 @@ fn summary(report: &DemoReport, output: Output) -> String {
     let fact_checked = count(&|one| !one.result.fact_checks.is_empty());
     let _infallible = write!(
         text,
-        "  tiers: {}\n  degraded: {degraded}   with a related fact-check: {fact_checked}\n",
+        "  corroboration: {}\n  not everything could be asked: {degraded}   with a related fact-check: {fact_checked}\n",
         tiers.join(", "),
     );
     let _infallible = writeln!(
@@ -89,7 +92,7 @@ fn summary(report: &DemoReport, output: Output) -> String {
          corroborate check \"<claim>\"     look one claim up (GDELT needs no key; set others by environment)\n  \
          corroborate serve               the daemon; upstream puts items on its queue\n  \
          corroborate doctor              what is configured and what is missing\n  \
-         rm -r {folder}   forget what the demo stored\n",
+         rm -r {folder}   removes what the demo stored\n",
     );
     text
 }

@@ -1,14 +1,51 @@
-//! `doctor`: one line a check, with what to do about it.
+//! `doctor`: one line a check, with what to do about it. Each part is asked once and shows its line, whatever became of
+//! the others.
 
 use std::fmt::Write as _;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
 
+use futures::future::join_all;
 use serde::Serialize;
+use tokio::time::{Instant, timeout};
 
 use super::failure::{Failure, chain};
 use super::output::{Colour, Output};
-use crate::app::{App, AppError, OpenStore, Purpose};
+use crate::app::{AppError, Checkup, OpenStore, Upkeep};
 use crate::config::{self, Config, ConfigError, Loaded};
-use crate::outbound::{GateState, GateStatus};
+use crate::outbound::local::LocalDaemon;
+use crate::outbound::{AskError, AskMeter, Asker, GateState, GateStatus, Method};
+use crate::providers::{Probed, Provider};
+use crate::store::{Store, StoreError};
+
+/// How long one part may take. Parts are asked side by side.
+const LIMIT: Duration = Duration::from_secs(10);
+/// What an answer that came in time takes to get here.
+const MOMENT: Duration = Duration::from_secs(1);
+/// A sentence for the translator, and the language that most queries are put into.
+const SENTENCE: (&str, &str) = ("Der Zug kommt heute an.", "en");
+
+/// How far the check-up goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The store and the queue, and nobody else.
+    Offline,
+    /// Whoever can be asked for free.
+    Free,
+    /// Everybody.
+    Paid,
+}
+
+impl Reach {
+    pub(super) const fn of(offline: bool, paid: bool) -> Self {
+        match (offline, paid) {
+            (true, _) => Self::Offline,
+            (false, true) => Self::Paid,
+            (false, false) => Self::Free,
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -16,6 +53,8 @@ enum Health {
     Ok,
     Warn,
     Fail,
+    /// Not asked.
+    Skip,
 }
 
 #[derive(Debug, Serialize)]
@@ -23,38 +62,49 @@ struct Finding {
     check: &'static str,
     health: Health,
     detail: String,
+    /// What the command ends with, where this is its first failure.
+    #[serde(skip)]
+    code: u8,
 }
 
 fn finding(check: &'static str, health: Health, detail: impl Into<String>) -> Finding {
-    Finding { check, health, detail: detail.into() }
+    Finding { check, health, detail: detail.into(), code: 1 }
 }
 
-pub(super) async fn run(loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
+fn failed(check: &'static str, error: &AppError) -> Finding {
+    Finding { code: error.exit_code(), ..finding(check, Health::Fail, chain(error)) }
+}
+
+/// A part outside that is needed and not to be had.
+fn unavailable(check: &'static str, detail: impl Into<String>) -> Finding {
+    Finding { code: 69, ..finding(check, Health::Fail, detail) }
+}
+
+pub(super) async fn run(loaded: Result<Loaded, ConfigError>, reach: Reach, output: Output) -> Result<(), Failure> {
     let mut findings = Vec::new();
-    let mut code = 1;
     match loaded {
         Err(error) => {
-            code = config::EXIT_CODE;
-            findings.push(finding("configuration", Health::Fail, error.to_string()));
+            let broken = finding("configuration", Health::Fail, error.to_string());
+            findings.push(Finding { code: config::EXIT_CODE, ..broken });
         }
         Ok(loaded) => {
             findings.push(finding("configuration", Health::Ok, "every key is known and in range"));
             for warning in &loaded.warnings {
                 findings.push(finding("configuration", Health::Warn, warning.clone()));
             }
-            let config = std::sync::Arc::new(loaded.config);
+            let config = Arc::new(loaded.config);
             http(&config, &mut findings).await;
-            if let Some(failed) = parts(&config, &mut findings).await {
-                code = failed;
-            }
+            Box::pin(parts(&config, reach, &mut findings)).await;
         }
     }
     show(&findings, output)?;
-    let failed = findings.iter().filter(|finding| finding.health == Health::Fail).count();
-    if failed > 0 {
-        return Err(Failure::new(code, format!("{failed} check(s) failed; each line says what to do")));
+    let failures: Vec<&Finding> = findings.iter().filter(|finding| finding.health == Health::Fail).collect();
+    match failures.first() {
+        Some(first) => {
+            Err(Failure::new(first.code, format!("{} check(s) failed; each line says what to do", failures.len())))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 async fn http(config: &Config, findings: &mut Vec<Finding>) {
@@ -77,116 +127,250 @@ async fn http(config: &Config, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A server whose schema is behind is only told of: a check-up changes nothing. `Some` ends the check-up.
-async fn pending(config: &Config, findings: &mut Vec<Finding>) -> Option<Option<u8>> {
-    config.database.url.as_ref()?;
-    let opened = match OpenStore::open(config).await {
+/// Everything behind the configuration. The store comes first, since others need it; without it they are asked all the
+/// same.
+async fn parts(config: &Arc<Config>, reach: Reach, findings: &mut Vec<Finding>) {
+    let (opened, is_usable) = store(config, findings).await;
+    let usable = opened.as_ref().filter(|_| is_usable).map(|opened| opened.store.clone());
+    let servers = config.inference.servers().next().is_some();
+    let mut asked = Config::clone(config);
+    if reach == Reach::Offline {
+        let inference = &mut asked.inference;
+        (inference.base_url, inference.stance_url, inference.rerank_url) = (None, None, None);
+    }
+    let checkup = Checkup::new(asked, usable.as_ref(), LIMIT).await;
+    queue(config, &checkup, findings).await;
+    if reach == Reach::Offline && servers {
+        findings.push(finding("models", Health::Skip, "the model servers are not asked (--offline)"));
+    } else {
+        models(&checkup, usable.as_ref(), findings);
+    }
+    let (translated, asked) =
+        tokio::join!(translator(config, &checkup, reach), providers(&checkup, usable.is_some(), reach));
+    findings.push(translated);
+    findings.extend(asked);
+    checkup.close().await;
+    if let Some(opened) = opened
+        && let Err(error) = opened.close().await
+    {
+        findings.push(finding("store", Health::Warn, format!("it did not close cleanly: {}", chain(&error))));
+    }
+}
+
+/// The store's line. A server's schema is looked at and never changed; the second value says whether the other parts can
+/// use it.
+async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStore>, bool) {
+    let upkeep = if config.database.url.is_some() { Upkeep::None } else { Upkeep::Command };
+    let opened = match OpenStore::open(config, upkeep).await {
         Ok(opened) => opened,
+        Err(AppError::DataFolderBusy { path, pid, http }) => {
+            let at = http.as_deref().map(|at| format!("; it serves http://{at}")).unwrap_or_default();
+            findings.push(finding("store", Health::Ok, format!("{path} is in use by process {pid}{at}")));
+            if let Some(at) = http {
+                findings.push(daemon(config, at).await);
+            }
+            return (None, false);
+        }
         Err(error) => {
-            findings.push(finding("store", Health::Fail, chain(&error)));
-            return Some(Some(error.exit_code()));
+            findings.push(failed("store", &error));
+            return (None, false);
         }
     };
-    let pending = match opened.store.check_vector().await {
-        Ok(()) => opened.store.pending_migrations().await,
-        Err(error) => Err(error),
-    };
-    drop(opened.close().await);
-    match pending {
-        Ok(0) => None,
-        Ok(count) => {
-            let detail = format!(
-                "{count} migration(s) have not been run; run `corroborate migrate` (`serve` does it too), then this again for the rest"
-            );
+    match seen(&opened.store).await {
+        Ok((0, version)) => {
+            let place = match &config.database.url {
+                Some(_) => "DATABASE_URL".to_owned(),
+                None => config::data_dir(config).display().to_string(),
+            };
+            findings.push(finding("store", Health::Ok, format!("{version}, {place}")));
+            (Some(opened), true)
+        }
+        Ok((pending, version)) => {
+            let detail = format!("{version}; {pending} migration(s) have not been run: run `corroborate migrate`");
             findings.push(finding("store", Health::Warn, detail));
-            Some(None)
+            (Some(opened), false)
         }
         Err(error) => {
-            findings.push(finding("store", Health::Fail, chain(&error)));
-            Some(Some(AppError::from(error).exit_code()))
+            findings.push(failed("store", &error.into()));
+            (Some(opened), false)
         }
     }
+}
+
+/// How many migrations have not been run, and what the server is.
+async fn seen(store: &Store) -> Result<(usize, String), StoreError> {
+    store.check_vector().await?;
+    let (server, vector) = store.server_version().await?;
+    let vector = vector.as_deref().unwrap_or("not yet created");
+    Ok((store.pending_migrations().await?, format!("Postgres {server}, vector {vector}")))
+}
+
+/// The daemon that holds the data folder, asked whether it is ready.
+async fn daemon(config: &Config, at: String) -> Finding {
+    let asked = async {
+        let daemon = LocalDaemon::new(at, config.http.admin_token.clone()).map_err(|error| error.to_string())?;
+        daemon.call(Method::GET, "/readyz", None).await.map_err(|error| error.to_string())
+    };
+    match within(asked).await {
+        Some(Ok(_ready)) => finding("daemon", Health::Ok, "it is ready"),
+        Some(Err(error)) => unavailable("daemon", error),
+        None => unavailable("daemon", format!("it did not answer within {} seconds", LIMIT.as_secs())),
+    }
+}
+
+async fn queue(config: &Config, checkup: &Checkup, findings: &mut Vec<Finding>) {
+    let (check, kind) =
+        if config.amqp.url.is_some() { ("broker", "RabbitMQ") } else { ("queue", "table in the store") };
+    findings.push(match within(checkup.queue()).await {
+        Some(Ok(Some(depth))) => {
+            let health = if depth.dead > 0 { Health::Warn } else { Health::Ok };
+            let hint = if depth.dead > 0 { "; see `corroborate dead list`" } else { "" };
+            let waiting = depth.enrichment + depth.factcheck;
+            finding("queue", health, format!("{kind}: {waiting} item(s) wait, {} dead{hint}", depth.dead))
+        }
+        Some(Ok(None)) => finding("queue", Health::Skip, "it is a table of the store; see there"),
+        Some(Err(error)) => failed(check, &error),
+        None => unavailable(check, format!("it did not answer within {} seconds; check AMQP_URL", LIMIT.as_secs())),
+    });
 }
 
 /// Which models judge, one line each.
-fn models(app: &App, findings: &mut Vec<Finding>) {
-    let models = &app.services.models;
+fn models(checkup: &Checkup, store: Option<&Store>, findings: &mut Vec<Finding>) {
+    let models = match &checkup.models {
+        Ok(models) => models,
+        Err(error) => return findings.push(failed("models", error)),
+    };
     let without = |name: &str| if name.contains(':') { "" } else { ", without a model" };
     let stance = models.stance.name();
     let dimension = models.embedder.dimension();
-    findings.push(finding("embedder", Health::Ok, format!("{}, {dimension} dimensions", models.embedder.name())));
+    findings.push(match store.map(|store| store.check_dimension(dimension)) {
+        Some(Err(error)) => failed("embedder", &error.into()),
+        _ => finding("embedder", Health::Ok, format!("{}, {dimension} dimensions", models.embedder.name())),
+    });
     findings.push(finding("stance", Health::Ok, format!("{stance}{}", without(stance))));
     findings.push(finding("reranker", Health::Ok, models.reranker.name().to_owned()));
-    let translator =
-        app.services.translator.as_ref().map_or("none: claims are searched for in their own words", |one| one.name());
-    findings.push(finding("translator", Health::Ok, translator.to_owned()));
 }
 
-/// Opens everything as a command would. `Some` is the exit code of what could not be had.
-async fn parts(config: &std::sync::Arc<Config>, findings: &mut Vec<Finding>) -> Option<u8> {
-    let place = if config.database.url.is_some() {
-        "DATABASE_URL".to_owned()
-    } else {
-        config::data_dir(config).display().to_string()
+/// Asked to translate one sentence. A language model behind a key is paid for each.
+async fn translator(config: &Config, checkup: &Checkup, reach: Reach) -> Finding {
+    let translator = match &checkup.translator {
+        Ok(Some(translator)) => translator,
+        Ok(None) => return finding("translator", Health::Ok, "none: claims are searched for in their own words"),
+        Err(error) => return failed("translator", error),
     };
-    if let Some(code) = pending(config, findings).await {
-        return code;
-    }
-    let app = match App::open(std::sync::Arc::clone(config), Purpose::Command).await {
-        Ok(app) => app,
-        Err(AppError::DataFolderBusy { path, pid, http }) => {
-            let at = http.map(|at| format!("; it serves http://{at}")).unwrap_or_default();
-            findings.push(finding("store", Health::Ok, format!("{path} is in use by process {pid}{at}")));
-            return None;
+    let name = translator.name();
+    let is_paid = translator.is_language_model() && (config.llm.api_key.is_some() || config.llm.cost_usd > 0.0);
+    match reach {
+        Reach::Offline => return finding("translator", Health::Skip, format!("{name} is not asked (--offline)")),
+        Reach::Free if is_paid => {
+            let detail = format!("{name} is not asked, since a question costs money; `doctor --paid` asks it");
+            return finding("translator", Health::Skip, detail);
         }
-        Err(error) => {
-            let check = match &error {
-                AppError::Queue(_) => "broker",
-                AppError::Setup { component, .. } => component,
-                _ => "store",
-            };
-            findings.push(finding(check, Health::Fail, chain(&error)));
-            return Some(error.exit_code());
+        Reach::Free | Reach::Paid => {}
+    }
+    let (text, into) = SENTENCE;
+    match within(translator.translate(text, None, into, Instant::now() + LIMIT)).await.map(|told| told.outcome) {
+        Some(Ok(Some(_translation))) => finding("translator", Health::Ok, format!("{name} translates")),
+        Some(Ok(None)) => {
+            finding("translator", Health::Warn, format!("{name} answers, and its answer is no translation"))
         }
-    };
-    match app.store.server_version().await {
-        Ok((server, vector)) => findings.push(finding(
-            "store",
-            Health::Ok,
-            format!("Postgres {server}, vector {}, {place}", vector.as_deref().unwrap_or("missing")),
-        )),
-        Err(error) => findings.push(finding("store", Health::Fail, chain(&error))),
+        Some(Err(error)) => unavailable("translator", format!("{name}: {error}; check its base URL and key")),
+        None => unavailable("translator", format!("{name} did not answer within {} seconds", LIMIT.as_secs())),
     }
-    match app.queue.depth().await {
-        Ok(depth) => {
-            let kind = if config.amqp.url.is_some() { "RabbitMQ" } else { "table in the store" };
-            let health = if depth.dead > 0 { Health::Warn } else { Health::Ok };
-            let hint = if depth.dead > 0 { "; see `corroborate dead list`" } else { "" };
-            findings.push(finding(
-                "queue",
-                health,
-                format!("{kind}: {} item(s) wait, {} dead{hint}", depth.enrichment + depth.factcheck, depth.dead),
-            ));
-        }
-        Err(error) => findings.push(finding("queue", Health::Fail, chain(&error))),
-    }
-    providers(&app, findings);
-    models(&app, findings);
-    if let Err(error) = app.close().await {
-        findings.push(finding("store", Health::Warn, format!("it did not close cleanly: {}", chain(&error))));
-    }
-    None
 }
 
-fn providers(app: &App, findings: &mut Vec<Finding>) {
-    let providers = &app.services.providers;
-    for provider in providers.configured() {
-        findings.push(standing(&provider.status()));
+/// A line for every provider, in the order they are shown.
+async fn providers(checkup: &Checkup, has_store: bool, reach: Reach) -> Vec<Finding> {
+    let providers = match &checkup.providers {
+        Ok(providers) => providers,
+        Err(error) => return vec![failed(component(error), error)],
+    };
+    let asked = providers.configured().map(|provider| async {
+        let needs_store = matches!(provider.name(), "knowledge" | "feeds");
+        if needs_store && !has_store {
+            let detail = format!("{} is not asked: it searches the store, which is not open here", provider.name());
+            return finding("provider", Health::Skip, detail);
+        }
+        probe(provider.as_ref(), reach).await
+    });
+    let mut findings = join_all(asked).await;
+    for name in &providers.disabled {
+        findings.push(finding("provider", Health::Skip, format!("{name} is switched off by the configuration")));
     }
     for name in &providers.unconfigured {
         let mend = crate::providers::profile(name).map_or("this version does not ask it", |profile| profile.configure);
         findings.push(finding("provider", Health::Warn, format!("{name} is not configured; {mend}")));
     }
+    findings
+}
+
+fn component(error: &AppError) -> &'static str {
+    match error {
+        AppError::Setup { component, .. } => component,
+        _ => "providers",
+    }
+}
+
+/// Asks one provider once. One that is left alone stays alone.
+async fn probe(provider: &dyn Provider, reach: Reach) -> Finding {
+    let (name, status) = (provider.name(), provider.status());
+    if status.state != GateState::Ready {
+        return standing(&status);
+    }
+    if reach == Reach::Offline && !provider.profile().local {
+        return finding("provider", Health::Skip, format!("{name} is configured and not asked (--offline)"));
+    }
+    let meter = AskMeter::default();
+    let asker = Asker { until: Instant::now() + LIMIT, meter: &meter };
+    let unasked = "its key is not tried, since every question costs money; `doctor --paid` asks it";
+    match within(provider.probe(reach == Reach::Paid, asker)).await {
+        Some(Ok(Probed::Answered { failed })) if failed.is_empty() => {
+            finding("provider", Health::Ok, format!("{name} answers"))
+        }
+        Some(Ok(Probed::Answered { failed })) => {
+            unavailable("provider", format!("{name} answers, but for {}", failed.join("; ")))
+        }
+        Some(Ok(Probed::KeyAccepted)) => {
+            finding("provider", Health::Ok, format!("{name} takes the key and has questions left; none was asked"))
+        }
+        Some(Ok(Probed::Reachable)) => finding("provider", Health::Ok, format!("{name} can be reached; {unasked}")),
+        Some(Ok(Probed::NotAsked)) => finding("provider", Health::Skip, format!("{name} is not asked: {unasked}")),
+        Some(Err(error)) => refusal(name, &error),
+        None => unavailable("provider", format!("{name} did not answer within {} seconds", LIMIT.as_secs())),
+    }
+}
+
+/// Why it could not be asked: a failure, unless it passes by itself.
+fn refusal(name: &str, error: &AskError) -> Finding {
+    let detail = format!("{name}: {error}");
+    match error {
+        AskError::Throttled { .. }
+        | AskError::QuotaGone { .. }
+        | AskError::Open { .. }
+        | AskError::Busy { .. }
+        | AskError::DailyLimit
+        | AskError::MonthlyLimit
+        | AskError::Budget
+        | AskError::NotReady { .. }
+        | AskError::StoreAway { .. } => finding("provider", Health::Warn, detail),
+        AskError::Connect { .. } | AskError::Timeout | AskError::Deadline => {
+            unavailable("provider", format!("{detail}; check its address and this machine's network"))
+        }
+        AskError::BadKey { .. }
+        | AskError::Server { .. }
+        | AskError::Lost { .. }
+        | AskError::Malformed { .. }
+        | AskError::Refused { .. }
+        | AskError::CouldNotAsk { .. }
+        | AskError::TooLarge
+        | AskError::Disabled { .. }
+        | AskError::NoRecording(_) => unavailable("provider", detail),
+    }
+}
+
+/// `None` when it takes too long.
+async fn within<T>(asked: impl Future<Output = T>) -> Option<T> {
+    timeout(LIMIT + MOMENT, asked).await.ok()
 }
 
 /// The same state as `providers` and `/readyz` tell.
@@ -195,7 +379,7 @@ fn standing(status: &GateStatus) -> Finding {
         return finding("provider", Health::Ok, format!("{} is configured", status.name));
     }
     let until = status.until.map(|until| format!(" until {until}")).unwrap_or_default();
-    let reason = status.reason.as_deref().unwrap_or("it was left alone before");
+    let reason = status.reason.as_deref().unwrap_or("it was paused before");
     let mend = match status.state {
         GateState::Disabled => {
             format!("; give it another key, or run `corroborate providers reset {}` once it is mended", status.name)
@@ -215,6 +399,7 @@ fn show(findings: &[Finding], output: Output) -> Result<(), Failure> {
             Health::Ok => ("ok  ", Colour::Green),
             Health::Warn => ("warn", Colour::Yellow),
             Health::Fail => ("FAIL", Colour::Red),
+            Health::Skip => ("-   ", Colour::Dim),
         };
         let _infallible = writeln!(text, "{}  {:<14} {}", output.paint(word, colour), finding.check, finding.detail);
     }

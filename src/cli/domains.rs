@@ -15,6 +15,7 @@ use crate::domain::SystemClock;
 use crate::domain::clock::Clock as _;
 use crate::domain::rules::{DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
+use crate::judging::labels::{self, ReaderLanguage};
 use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
 
@@ -129,7 +130,9 @@ fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
         let credibility = rule.credibility.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let kind = rule.source_type.map_or("-", SourceType::as_str);
         let why = super::render::plain(rule.why.as_deref().unwrap_or_default());
-        let _infallible = writeln!(text, "{:<6} {:<32} {credibility:>5}  {kind:<13} {why}", rule.list, rule.domain);
+        // In its own letters where these are safe; `domains add` and `remove` take either form.
+        let domain = labels::domain(&rule.domain, ReaderLanguage::English);
+        let _infallible = writeln!(text, "{:<6} {domain:<32} {credibility:>5}  {kind:<13} {why}", rule.list);
     }
     if rules.is_empty() {
         text.push_str("no rules\n");

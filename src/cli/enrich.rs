@@ -18,6 +18,7 @@ use super::reach::{self, Reach};
 use crate::app::{App, Exchanges, Purpose};
 use crate::config::Config;
 use crate::domain::{Item, ItemResult};
+use crate::judging::labels::{self, ReaderLanguage};
 use crate::pipeline::{self, Outcome, Request};
 
 pub(super) async fn run(
@@ -37,10 +38,10 @@ pub(super) async fn run(
     let again: Vec<String> =
         items.iter().map(|item| &item.item_id).filter(|id| standing.degraded.contains(*id)).cloned().collect();
     if !standing.done.is_empty() {
-        output.hint(&format!("{} result(s) stand in the output already and are skipped", standing.done.len()));
+        output.hint(&format!("{} result(s) are in the output already and are skipped", standing.done.len()));
     }
     if !again.is_empty() {
-        output.hint(&format!("{} degraded result(s) are asked again", again.len()));
+        output.hint(&format!("{} result(s) for which not everything could be asked are done again", again.len()));
     }
     if left_out > 0 {
         output.hint(&format!(
@@ -147,15 +148,16 @@ impl Worked {
         }
     }
 
-    /// `, 3 of them degraded (deadline 2, budget 1)`; the most frequent cause first.
+    /// `, for 3 of them not everything could be asked: time ran out (2); …`; the most frequent cause first.
     fn degraded_note(&self) -> String {
         if self.degraded == 0 {
             return String::new();
         }
         let mut causes: Vec<(&String, &usize)> = self.causes.iter().collect();
         causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let causes: Vec<String> = causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
-        format!(", {} of them degraded ({})", self.degraded, causes.join(", "))
+        let said = |cause: &str| labels::cause(cause, ReaderLanguage::English);
+        let causes: Vec<String> = causes.iter().map(|(cause, count)| format!("{} ({count})", said(cause))).collect();
+        format!(", for {} of them not everything could be asked: {}", self.degraded, causes.join("; "))
     }
 }
 
@@ -249,7 +251,10 @@ mod tests {
             worked.count(&result);
         }
         assert_eq!(worked.written, 3);
-        assert_eq!(worked.degraded_note(), ", 2 of them degraded (provider_open:gdelt 2, deadline 1)");
+        assert_eq!(
+            worked.degraded_note(),
+            ", for 2 of them not everything could be asked: GDELT: takes no requests at the moment (2); time ran out (1)"
+        );
         assert_eq!(Worked::default().degraded_note(), "");
     }
 }

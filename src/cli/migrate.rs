@@ -2,11 +2,11 @@
 
 use super::failure::Failure;
 use super::output::Output;
-use crate::app::OpenStore;
+use crate::app::{OpenStore, Upkeep};
 use crate::config::Config;
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
-    let opened = OpenStore::open(config).await?;
+    let opened = OpenStore::open(config, Upkeep::None).await?;
     let report = opened.store.migrate().await;
     opened.close().await?;
     let report = report?;

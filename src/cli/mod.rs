@@ -42,36 +42,50 @@ use output::Output;
 use crate::config::{self as settings, Config, LoadOptions, Loaded};
 use crate::telemetry::Audience;
 
-/// Runs the command and says how it ended.
-pub async fn run(cli: Cli) -> ExitCode {
-    let output = Output::new(
+/// Runs the command on a runtime of its own and says how it ended. Not `async`: the bodies of futures are compiled where
+/// they are first polled, so that an `async` entry had the whole program compiled twice, here and in the binary.
+pub fn run(cli: Cli) -> ExitCode {
+    // Files are read and providers' names resolved on the blocking threads; each of the default 512 would keep memory of
+    // its own.
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match builder.enable_all().max_blocking_threads(16).build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fatal(&format!("the runtime cannot be started: {error}"), 69),
+    };
+    let code = runtime.block_on(finish(cli));
+    // A blocking read of standard input must not keep a finished command alive.
+    runtime.shutdown_background();
+    code
+}
+
+async fn finish(cli: Cli) -> ExitCode {
+    let mut output = Output::new(
         cli.json,
         cli.quiet,
         settings::process_env().any(|(name, value)| name == "NO_COLOR" && !value.is_empty()),
     );
     // On the heap: the commands' futures together are larger than a stack frame should be.
-    match Box::pin(dispatch(cli, output)).await {
+    match Box::pin(dispatch(cli, &mut output)).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // A reader that went away wanted no more: no error, as with any other filter.
             if failure.is_broken_pipe() {
                 return ExitCode::SUCCESS;
             }
-            fatal(&failure.to_string(), failure.code())
+            output.failure(&failure.to_string(), failure.code());
+            ExitCode::from(failure.code())
         }
     }
 }
 
 /// One line on standard error, and the code.
-pub fn fatal(message: &str, code: u8) -> ExitCode {
-    use std::io::Write as _;
-    let text = message.lines().map(str::trim_end).collect::<Vec<_>>().join("\n       ");
-    // Nowhere is left to say that standard error is closed.
-    drop(writeln!(std::io::stderr(), "error: {text}"));
+fn fatal(message: &str, code: u8) -> ExitCode {
+    Output::new(false, false, true).failure(message, code);
     ExitCode::from(code)
 }
 
-async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
+async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
+    let output = *beside;
     // These need no configuration, and must work where it is wrong.
     match &cli.command {
         Command::Schema { what } => return schema::run(*what, output),
@@ -79,11 +93,17 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
         _ => {}
     }
     let loaded = load(&cli);
+    // Where the configuration cannot be read, the environment still says what kind of log is wanted.
+    let log = loaded
+        .as_ref()
+        .map_or_else(|_unreadable| settings::log_format_of(settings::process_env()), |loaded| loaded.config.log.format);
+    *beside = output.beside(log);
+    let output = *beside;
     if let Command::Config { action } = &cli.command {
         return config::run(*action, loaded, output);
     }
-    if matches!(cli.command, Command::Doctor) {
-        return Box::pin(doctor::run(loaded, output)).await;
+    if let Command::Doctor { offline, paid } = cli.command {
+        return Box::pin(doctor::run(loaded, doctor::Reach::of(offline, paid), output)).await;
     }
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. });
@@ -124,7 +144,9 @@ async fn dispatch(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Dead { action } => dead::run(config, action, output).await,
         Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,
         Command::Migrate => migrate::run(&config, output).await,
-        Command::Config { .. } | Command::Doctor | Command::Schema { .. } | Command::Completions { .. } => Ok(()),
+        Command::Config { .. } | Command::Doctor { .. } | Command::Schema { .. } | Command::Completions { .. } => {
+            Ok(())
+        }
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
+use chrono::SecondsFormat;
 use serde::Serialize;
 
 use super::failure::Failure;
 use super::render::plain;
+use crate::config::LogFormat;
+use crate::domain::{Clock as _, SystemClock};
 
 /// How to print.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +16,8 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) quiet: bool,
     pub(super) colour: bool,
+    /// Of standard error: among JSON lines nothing else may stand.
+    pub(super) log: LogFormat,
 }
 
 #[expect(
@@ -21,7 +26,23 @@ pub(super) struct Output {
 )]
 impl Output {
     pub(super) fn new(json: bool, quiet: bool, no_colour: bool) -> Self {
-        Self { json, quiet, colour: !json && !no_colour && std::io::stdout().is_terminal() }
+        Self { json, quiet, colour: !json && !no_colour && std::io::stdout().is_terminal(), log: LogFormat::Text }
+    }
+
+    /// The same beside a log of that format.
+    pub(super) fn beside(self, log: LogFormat) -> Self {
+        Self { log, ..self }
+    }
+
+    /// Why the command failed: the last line on standard error.
+    pub(super) fn failure(self, message: &str, code: u8) {
+        if self.log == LogFormat::Json {
+            log_line("ERROR", message, Some(code));
+        } else {
+            let text = message.lines().map(str::trim_end).collect::<Vec<_>>().join("\n       ");
+            // Nowhere is left to say that standard error is closed.
+            drop(writeln!(std::io::stderr(), "error: {text}"));
+        }
     }
 
     pub(super) fn text(self, text: &str) -> Result<(), Failure> {
@@ -35,9 +56,9 @@ impl Output {
         write_stdout(&text)
     }
 
-    /// A line on standard error that is no error; left out with `--quiet`.
+    /// A line on standard error that is no error, for a person; left out with `--quiet` and beside a log of JSON lines.
     pub(super) fn hint(self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && self.log == LogFormat::Text {
             // Nowhere is left to say that standard error is closed.
             drop(writeln!(std::io::stderr(), "{text}"));
         }
@@ -45,6 +66,9 @@ impl Output {
 
     /// A problem with one of many inputs, in one line: always said. The inputs' own words may be in it.
     pub(super) fn problem(self, text: &str) {
+        if self.log == LogFormat::Json {
+            return log_line("WARN", &plain(text), None);
+        }
         drop(writeln!(std::io::stderr(), "{}", plain(text)));
     }
 
@@ -100,6 +124,20 @@ impl Colour {
             Self::Dim => "2",
         }
     }
+}
+
+/// A line as the JSON log writes them. It is written whatever `RUST_LOG` silences, and where no log is installed yet.
+fn log_line(level: &str, message: &str, exit_code: Option<u8>) {
+    let mut line = serde_json::json!({
+        "timestamp": SystemClock.now().to_rfc3339_opts(SecondsFormat::Micros, true),
+        "level": level,
+        "message": message,
+        "target": module_path!(),
+    });
+    if let (Some(code), Some(fields)) = (exit_code, line.as_object_mut()) {
+        fields.insert("exit_code".to_owned(), code.into());
+    }
+    drop(writeln!(std::io::stderr(), "{line}"));
 }
 
 pub(super) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {

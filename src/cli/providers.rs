@@ -1,4 +1,4 @@
-//! `providers`: who can be asked, how often, what it cost; and asking again who was left alone.
+//! `providers`: who can be asked, how often, what it cost; and asking again who was paused.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -56,17 +56,17 @@ async fn reset(config: &Config, name: &str, output: Output) -> Result<(), Failur
     }
     let closed = answer.get("closed").and_then(Value::as_u64).unwrap_or(0);
     output.text(&if closed > 0 {
-        format!("{name} is asked again, by every process within a second\n")
+        format!("every process asks {name} again within a second\n")
     } else {
-        format!("{name} was not left alone; nothing was to be done (limits of the configuration stay)\n")
+        format!("{name} was not paused, so nothing changed (limits set in the configuration stay)\n")
     })
 }
 
 /// One line a provider, for people.
 fn table(rows: &[Value], output: Output) -> String {
     let mut text = format!(
-        "{:<17} {:<12} {:>7} {:>11} {:>12} {:>12}  {:<20} {}\n",
-        "name", "state", "rpm", "calls today", "usd today", "usd month", "until", "reason"
+        "{:<17} {:<12} {:>7} {:>11} {:>12} {:>12} {:>12}  {:<20} {}\n",
+        "name", "state", "rpm", "calls today", "errors today", "usd today", "usd month", "until", "reason"
     );
     for row in rows {
         let word = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or("-");
@@ -76,16 +76,17 @@ fn table(rows: &[Value], output: Output) -> String {
         let colour = match state {
             "ready" => Colour::Green,
             "unconfigured" => Colour::Dim,
-            "disabled" => Colour::Red,
+            "disabled" | "failing" => Colour::Red,
             _ => Colour::Yellow,
         };
         let _infallible = writeln!(
             text,
-            "{:<17} {} {:>7} {:>11} {:>12} {:>12}  {:<20} {}",
+            "{:<17} {} {:>7} {:>11} {:>12} {:>12} {:>12}  {:<20} {}",
             word("name"),
             output.paint(&format!("{state:<12}"), colour),
             count("rpm"),
             count("calls_today"),
+            count("errors_today"),
             usd("usd_today"),
             usd("usd_month"),
             word("until"),
@@ -108,8 +109,8 @@ mod tests {
         })];
         let text = table(&rows, Output::new(false, true, true));
         let line: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
-        let head = ["brave", "disabled", "60", "7", "0.0350", "1.5000", "2026-11-20T12:00:00Z", "the"];
-        assert_eq!(line[..8], head);
+        let head = ["brave", "disabled", "60", "7", "1", "0.0350", "1.5000", "2026-11-20T12:00:00Z", "the"];
+        assert_eq!(line[..9], head);
         assert_eq!(text.lines().count(), 2, "a provider's own words do not break the line");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::failure::Failure;
-use crate::app::{App, AppError, Exchanges, OpenStore, Purpose};
+use crate::app::{App, AppError, Exchanges, OpenStore, Purpose, Upkeep};
 use crate::config::Config;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
@@ -15,11 +15,8 @@ pub(super) enum Reach<T> {
 
 /// The store alone.
 pub(super) async fn store(config: &Config) -> Result<Reach<OpenStore>, Failure> {
-    match OpenStore::open(config).await {
-        Ok(opened) => {
-            opened.store.migrate().await?;
-            Ok(Reach::Here(opened))
-        }
+    match OpenStore::open(config, Upkeep::Command).await {
+        Ok(opened) => Ok(Reach::Here(opened)),
         Err(error) => daemon(config, error),
     }
 }

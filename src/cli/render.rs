@@ -1,16 +1,24 @@
-//! A result as people read it. What others wrote is made plain first: a page's title must not move the cursor, colour the
-//! terminal or turn the line around.
+//! A result as people read it, in the language of the item. What others wrote is made plain first: a page's title must not
+//! move the cursor, colour the terminal or turn the line around.
+//!
+//! Every figure says what it is of, and is shown only where it agrees with the words: support in the passages is nothing
+//! to a verdict that a fact-check gave, and a verdict on one weak source is no surer for being unopposed.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::output::{Colour, Output};
 use crate::domain::result::{ClaimResult, EvidenceRow, FactCheck, ItemResult};
-use crate::domain::verdict::{CorrectionType, Stance, Tier, Verdict};
-use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, label, word};
+use crate::domain::verdict::{Relation, Stance, Verdict};
+use crate::judging::labels::{self, Phrase, ReaderLanguage};
+use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
+use crate::pipeline::{BY_FACT_CHECK, channels_shown, digest_evidence};
 
-/// Other people's text in one line: breaks become spaces, other control characters and those that change the direction of
-/// writing are shown by their code.
+/// Characters of a passage that are shown.
+const PASSAGE_CHARS: usize = 240;
+
+/// Other people's text in one line: breaks become spaces, characters that change the direction of writing are left out,
+/// and of other control characters a mark is left.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     let is_break = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let turns =
@@ -18,13 +26,13 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control() || is_break(c) || turns(c)) {
         return Cow::Borrowed(text);
     }
-    let mut safe = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match character {
-            c if is_break(c) => safe.push(' '),
-            c if c.is_control() || turns(c) => safe.extend(c.escape_unicode()),
-            c => safe.push(c),
-        }
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars().filter(|c| !turns(*c)) {
+        safe.push(match character {
+            c if is_break(c) => ' ',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            c => c,
+        });
     }
     Cow::Owned(safe)
 }
@@ -33,14 +41,14 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
 /// another vocabulary.
 pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> String {
     let mut text = String::new();
-    let language = result.language.as_deref().unwrap_or("en");
+    let reader = ReaderLanguage::of(result.language.as_deref());
     let _infallible = writeln!(text, "{}", output.paint(&plain(&result.item_id), Colour::Dim));
     for claim in &result.claims {
         let verdict = match vocabulary {
-            Vocabulary::Ours => label(claim.verdict, language),
+            Vocabulary::Ours => labels::verdict(claim.verdict).of(reader),
             other => word(other, claim.verdict, claim.decisive),
         };
-        text.push_str(&one_claim(claim, verdict, output));
+        text.push_str(&one_claim(claim, verdict, reader, output));
         if matches!(vocabulary, Vocabulary::Module) {
             let _infallible = writeln!(text, "   {}", features(&ModuleFeatures::from(&claim.features)));
         }
@@ -50,30 +58,70 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
     if let Some(explanation) = result.explanation.as_ref().filter(|explanation| !said(explanation)) {
         let _infallible = writeln!(text, "   {}", plain(explanation));
     }
-    if result.claims.len() > 1
-        && let Some(summary) = &result.overall_summary
-    {
-        let _infallible = writeln!(text, "   {}", plain(summary));
+    if result.claims.len() > 1 {
+        let _infallible = writeln!(text, "   {}", counts(&result.claims, reader));
     }
     for check in &result.fact_checks {
-        let _infallible = writeln!(text, "   {}", fact_check(check));
+        let _infallible = writeln!(text, "   {}", fact_check(check, reader));
     }
-    if !result.degraded.is_empty() {
-        let causes = result.degraded.join(", ");
-        let line =
-            format!("degraded: {causes}: not everything could be asked, so \"nothing found\" may mean \"not asked\"");
-        let _infallible = writeln!(text, "   {}", output.paint(&plain(&line), Colour::Yellow));
-        // Why, in the providers' own words: whoever reads this may be the one who can mend it.
-        let mut told: Vec<&String> = result.trace.iter().filter(|line| line.contains("could not be asked:")).collect();
-        told.dedup();
-        for line in told {
-            let _infallible = writeln!(text, "     {}", plain(line));
-        }
-    }
-    for line in &result.context.digest_lines {
-        let _infallible = writeln!(text, "   digest: {}", plain(line));
+    text.push_str(&gaps(result, reader, output));
+    for line in digest(result, reader) {
+        let _infallible = writeln!(text, "   {}: {}", Phrase::Digest.words().of(reader), plain(&line));
     }
     text
+}
+
+/// "Claims: 3 (Supported 1, Refuted 2)".
+fn counts(claims: &[ClaimResult], reader: ReaderLanguage) -> String {
+    let of = |verdict: &Verdict| claims.iter().filter(|claim| claim.verdict == *verdict).count();
+    let parts: Vec<String> = Verdict::ALL
+        .iter()
+        .filter(|verdict| of(verdict) > 0)
+        .map(|verdict| format!("{} {}", labels::verdict(*verdict).of(reader), of(verdict)))
+        .collect();
+    format!("{}: {} ({})", Phrase::Claims.words().of(reader), claims.len(), parts.join(", "))
+}
+
+/// What could not be asked or read, and why.
+fn gaps(result: &ItemResult, reader: ReaderLanguage, output: Output) -> String {
+    if result.degraded.is_empty() {
+        return String::new();
+    }
+    let causes: Vec<String> = result.degraded.iter().map(|cause| labels::cause(cause, reader)).collect();
+    let line = format!("{}: {}.", Phrase::Gaps.words().of(reader), causes.join("; "));
+    let mut text = format!("   {}\n", output.paint(&plain(&line), Colour::Yellow));
+    if reader != ReaderLanguage::English {
+        return text;
+    }
+    // Why, in the providers' own words, which are English: whoever reads this may be the one who can mend it.
+    let mut told: Vec<String> = result.trace.iter().filter_map(|line| own_words(line)).collect();
+    told.dedup();
+    for line in told {
+        let _infallible = writeln!(text, "     {}", plain(&line));
+    }
+    text
+}
+
+/// "GDELT: the provider asks us to slow down" out of the trace's line on it.
+pub(super) fn own_words(line: &str) -> Option<String> {
+    let (whom, why) = line.split_once("could not be asked: ")?;
+    let whom = whom.rsplit([' ', ':']).find(|word| !word.is_empty())?;
+    Some(format!("{}: {why}", labels::asked(whom, ReaderLanguage::English)))
+}
+
+/// What a digest may say of the item, in the reader's words. The lines that digest services take are in the JSON.
+fn digest(result: &ItemResult, reader: ReaderLanguage) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(channels) = channels_shown(&result.also_reported_by) {
+        lines.push(format!("{}: {channels}", Phrase::AlsoReportedBy.words().of(reader)));
+    }
+    if let Some(related) = result.fact_checks.iter().find(|check| check.relation != Relation::Other) {
+        let place = labels::place(&related.url, reader);
+        lines.push(format!("{}: {place}", Phrase::RelatedFactCheck.words().of(reader)));
+    }
+    let sides = result.main_claim().map(digest_evidence).unwrap_or_default();
+    lines.extend(labels::evidence(sides.supporting, sides.contradicting, reader));
+    lines
 }
 
 /// The features in a line, under the names the module vocabulary gives them.
@@ -95,89 +143,85 @@ fn features(of: &ModuleFeatures) -> String {
     )
 }
 
-fn one_claim(claim: &ClaimResult, verdict: &str, output: Output) -> String {
-    let mut text = String::new();
+/// The verdict with what a reader may make of it, in a line.
+fn verdict_line(claim: &ClaimResult, verdict: &str, reader: ReaderLanguage, output: Output) -> String {
     let colour = match claim.verdict {
         Verdict::Supported => Colour::Green,
         Verdict::Refuted => Colour::Red,
         Verdict::Contested | Verdict::Misleading | Verdict::Outdated => Colour::Yellow,
         Verdict::NotEnoughEvidence | Verdict::NotVerifiable => Colour::Dim,
     };
+    let mut parts: Vec<String> = vec![output.paint(verdict, colour)];
+    parts.extend(labels::decisive(claim.verdict, claim.decisive).map(|words| words.of(reader).to_owned()));
+    let of = |phrase: Phrase| phrase.words().of(reader);
+    // What is not decisive rests on too little to be put into a figure.
+    if claim.decisive {
+        parts.push(format!("{} {}", of(Phrase::Confidence), reader.figure(claim.confidence)));
+    }
+    if let Some(score) = claim.score.filter(|_| rests_on_passages(claim)) {
+        parts.push(format!("{}: {score} {}", of(Phrase::Support), of(Phrase::OutOf100)));
+    }
+    if matches!(claim.verdict, Verdict::Supported | Verdict::NotEnoughEvidence) {
+        parts.push(labels::tier(claim.tier).of(reader).to_owned());
+    }
+    parts.extend(labels::notes(claim).into_iter().map(|note| labels::note(note).of(reader).to_owned()));
+    parts.join(" · ")
+}
+
+/// True where the support that was found in passages speaks for or against the verdict. A fact-check decides whatever
+/// the passages say, what misleads or is overtaken may well be supported, and without a verdict there is nothing to weigh.
+fn rests_on_passages(claim: &ClaimResult) -> bool {
+    matches!(claim.verdict, Verdict::Supported | Verdict::Refuted | Verdict::Contested)
+        && !claim.judge.split('+').any(|judge| judge == BY_FACT_CHECK)
+}
+
+fn one_claim(claim: &ClaimResult, verdict: &str, reader: ReaderLanguage, output: Output) -> String {
+    let mut text = String::new();
     let _infallible = writeln!(text, "{}", output.paint(&plain(&claim.text), Colour::Bold));
-    let score = claim.score.map_or_else(|| "no score".to_owned(), |score| format!("score {score}/100"));
-    let notes: Vec<&str> = claim.notes.iter().map(|note| note.as_str()).collect();
-    // Where nothing could be said, there is nothing to be sure of.
-    let confidence = match claim.verdict {
-        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => String::new(),
-        _ => format!(" · confidence {:.2}", claim.confidence),
-    };
-    let _infallible = writeln!(
-        text,
-        "   {} · tier {} · {} · {score}{confidence}{}",
-        output.paint(verdict, colour),
-        tier(claim.tier),
-        if claim.decisive { "decisive" } else { "not decisive" },
-        if notes.is_empty() { String::new() } else { format!(" · {}", notes.join(", ")) },
-    );
+    let _infallible = writeln!(text, "   {}", verdict_line(claim, verdict, reader, output));
     if !claim.justification.is_empty() {
         let _infallible = writeln!(text, "   {}", plain(&claim.justification));
     }
     for row in &claim.evidence {
-        text.push_str(&evidence(row, output));
+        text.push_str(&evidence(row, reader, output));
     }
     if let Some(correction) = &claim.correction {
-        let verb = match correction.kind {
-            CorrectionType::Replace => "correction",
-            CorrectionType::Update => "update",
-            CorrectionType::Clarify => "clarification",
-        };
-        let corrected = plain(&correction.corrected);
-        let _infallible = writeln!(text, "   {verb} ({}, {:.2}): {corrected}", correction.apply, correction.confidence);
+        let heading = labels::correction(correction.kind, correction.apply).of(reader);
+        let _infallible = writeln!(text, "   {heading}: {}", plain(&correction.corrected));
     }
     text
 }
 
-fn evidence(row: &EvidenceRow, output: Output) -> String {
-    let (word, colour) = match row.stance {
-        Stance::Supports => ("supports", Colour::Green),
-        Stance::Contradicts => ("contradicts", Colour::Red),
-        Stance::Neutral => ("neutral", Colour::Dim),
+fn evidence(row: &EvidenceRow, reader: ReaderLanguage, output: Output) -> String {
+    let colour = match row.stance {
+        Stance::Supports => Colour::Green,
+        Stance::Contradicts => Colour::Red,
+        Stance::Neutral => Colour::Dim,
     };
-    let date = row.published_at.map_or_else(|| "no date".to_owned(), |date| date.format("%Y-%m-%d").to_string());
-    let passage: String = row.passage.chars().take(240).collect();
+    let no_date = || Phrase::NoDate.words().of(reader).to_owned();
+    let date = row.published_at.map_or_else(no_date, |date| date.format("%Y-%m-%d").to_string());
+    let passage: String = row.passage.chars().take(PASSAGE_CHARS).collect();
     let cut = if passage.len() < row.passage.len() { "…" } else { "" };
     let passage = plain(&passage);
     format!(
-        "   [{}] {} · {} · {date} · e {:.2} c {:.2} relevance {:.2}\n       {}\n       \u{201c}{passage}{cut}\u{201d}\n",
+        "   [{}] {} · {} · {date}\n       {}\n       \u{201c}{passage}{cut}\u{201d}\n",
         row.n,
-        output.paint(word, colour),
-        plain(&row.domain),
-        row.entail,
-        row.contradict,
-        row.relevance,
-        output.paint(&plain(&row.url), Colour::Dim),
+        output.paint(labels::stance(row).of(reader), colour),
+        plain(&labels::domain(&row.domain, reader)),
+        output.paint(&plain(&labels::place(&row.url, reader)), Colour::Dim),
     )
 }
 
-fn fact_check(check: &FactCheck) -> String {
+fn fact_check(check: &FactCheck, reader: ReaderLanguage) -> String {
     let date = check.review_date.map_or_else(String::new, |date| format!(", {}", date.format("%Y-%m-%d")));
     format!(
-        "fact-check ({} claim, similarity {:.2}): {} rates \u{201c}{}\u{201d}: {}{date}\n       {}",
-        check.relation,
-        check.similarity,
+        "{}: {}{date}: \u{201c}{}\u{201d}\n       \u{201c}{}\u{201d}\n       {}",
+        labels::fact_check(check.relation).of(reader),
         plain(&check.publisher),
-        plain(&check.claim),
         plain(&check.rating),
-        plain(&check.url)
+        plain(&check.claim),
+        plain(&labels::place(&check.url, reader))
     )
-}
-
-const fn tier(tier: Tier) -> &'static str {
-    match tier {
-        Tier::High => "high",
-        Tier::Medium => "medium",
-        Tier::Low => "low",
-    }
 }
 
 #[cfg(test)]
@@ -187,8 +231,9 @@ pub(super) mod tests {
 
     use super::*;
     use crate::domain::result::Features;
+    use crate::domain::verdict::{Note, Tier};
 
-    const PLAIN: Output = Output { json: false, quiet: true, colour: false };
+    const PLAIN: Output = Output { json: false, quiet: true, colour: false, log: crate::config::LogFormat::Text };
 
     /// A result without claims.
     pub(in crate::cli) fn result(id: &str) -> ItemResult {
@@ -230,27 +275,70 @@ pub(super) mod tests {
         let mut one = with_claim(Verdict::Refuted, evil);
         one.explanation = Some(format!("Why: {evil}"));
         one.degraded = vec![evil.to_owned()];
-        one.context.digest_lines = vec![evil.to_owned()];
-        one.fact_checks = vec![
-            serde_json::from_value(json!({
-                "claim": evil, "url": evil, "publisher": evil, "rating": evil, "rating_class": "false",
-                "review_date": null, "similarity": 0.5, "claim_id": "c", "relation": "same", "language": null
-            }))
-            .unwrap(),
-        ];
+        one.trace = vec![format!("search: gdelt could not be asked: {evil}")];
+        one.also_reported_by = vec![evil.to_owned()];
+        one.fact_checks = vec![check(evil)];
         let text = super::result(&one, Vocabulary::Ours, PLAIN);
         let bad: Vec<char> =
             text.chars().filter(|c| (c.is_control() && *c != '\n') || matches!(*c, '\u{200f}'..='\u{2069}')).collect();
         assert!(bad.iter().all(|c| matches!(c, '\u{201c}' | '\u{201d}' | '\u{2026}')), "{bad:?} in {text}");
-        assert!(text.contains("a\\u{1b}]0;owned\\u{7}\\u{9b}2J\\u{202e}b\\u{2066}c\\u{200f} d e\\u{0}"), "{text}");
+        assert!(text.contains("a\u{fffd}]0;owned\u{fffd}\u{fffd}2Jbc d e\u{fffd}"), "{text}");
         assert!(matches!(plain("Україна \u{201c}ok\u{201d}"), Cow::Borrowed(_)));
+    }
+
+    fn check(said: &str) -> FactCheck {
+        serde_json::from_value(json!({
+            "claim": said, "url": said, "publisher": said, "rating": said, "rating_class": "false",
+            "review_date": null, "similarity": 0.5, "claim_id": "c", "relation": "related", "language": null
+        }))
+        .unwrap()
+    }
+
+    /// Everything that a person may see, in that language, with others' words left empty.
+    fn whole(language: &str, verdict: Verdict) -> ItemResult {
+        let mut one = with_claim(verdict, "");
+        one.language = Some(language.to_owned());
+        one.fact_checks = vec![check("")];
+        one.degraded =
+            ["provider_open:feeds", "provider_failed:corpus", "model_failed:stance", "deadline", "no_page_read"]
+                .map(str::to_owned)
+                .to_vec();
+        one.also_reported_by = vec!["@a".into()];
+        let claim = &mut one.claims[0];
+        claim.notes = Note::ALL.to_vec();
+        claim.score = Some(12);
+        claim.contradiction = true;
+        let row = &mut claim.evidence[0];
+        row.domain = "xn--e1afmkfd.xn--p1ai".into();
+        row.url = "corpus://gazette/bridge.md#L3-L3".into();
+        row.stance = Stance::Contradicts;
+        one.claims.push(one.claims[0].clone());
+        one
+    }
+
+    #[test]
+    fn a_person_reads_no_name_of_ours_and_one_language() {
+        for verdict in Verdict::ALL {
+            for language in ["en", "ru", "uk", "pt-BR"] {
+                let text = super::result(&whole(language, *verdict), Vocabulary::Ours, PLAIN);
+                for ours in ["_", "xn--", "corpus", "provider", "tier", "e 0.", "\\u{"] {
+                    assert!(!text.contains(ours), "{ours:?} in {language}:\n{text}");
+                }
+                assert!(text.contains("пример.рф"), "{text}");
+                if matches!(language, "ru" | "uk") {
+                    // "bridge.md" and "@a" are others' words.
+                    let own = text.replace("bridge.md", "").replace("@a", "");
+                    assert!(!own.contains(|c: char| c.is_ascii_alphabetic()), "{language}:\n{own}");
+                }
+            }
+        }
     }
 
     #[test]
     fn the_verdict_is_said_in_the_words_that_were_asked_for() {
         let one = with_claim(Verdict::Refuted, "A b.");
-        assert!(super::result(&one, Vocabulary::Loop, PLAIN).contains("   CONTRADICTED · tier low · decisive"));
-        assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   Refuted · tier low"));
+        assert!(super::result(&one, Vocabulary::Loop, PLAIN).contains("   CONTRADICTED · decisive"));
+        assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   Refuted · decisive"));
     }
 
     #[test]
@@ -263,11 +351,49 @@ pub(super) mod tests {
         assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   It is a question.\n"));
     }
 
+    /// The line with the verdict of a claim that is changed so.
+    fn line(verdict: Verdict, change: impl FnOnce(&mut ClaimResult)) -> String {
+        let mut one = with_claim(verdict, "A b.");
+        change(&mut one.claims[0]);
+        let text = super::result(&one, Vocabulary::Ours, PLAIN);
+        text.lines().nth(2).unwrap().trim().to_owned()
+    }
+
     #[test]
-    fn confidence_is_left_out_where_nothing_could_be_said() {
-        let shows =
-            |verdict| super::result(&with_claim(verdict, "A b."), Vocabulary::Ours, PLAIN).contains("confidence");
-        assert!(shows(Verdict::Supported));
-        assert!(!shows(Verdict::NotEnoughEvidence) && !shows(Verdict::NotVerifiable));
+    fn a_figure_says_what_it_is_of_and_is_shown_where_it_agrees_with_the_verdict() {
+        let scored = |claim: &mut ClaimResult| claim.score = Some(12);
+        assert_eq!(
+            line(Verdict::Refuted, scored),
+            "Refuted · decisive · confidence in this verdict 0.50 · support for the claim in the passages: 12 of 100"
+        );
+        let checked = |claim: &mut ClaimResult| {
+            (claim.score, claim.judge, claim.tier) = (Some(12), BY_FACT_CHECK.into(), Tier::Medium);
+        };
+        assert_eq!(
+            line(Verdict::Supported, checked),
+            "Supported · decisive · confidence in this verdict 0.50 · corroboration: medium"
+        );
+        let unsure = |claim: &mut ClaimResult| (claim.decisive, claim.confidence) = (false, 1.0);
+        assert_eq!(line(Verdict::Refuted, unsure), "Refuted · not decisive");
+        let open = |claim: &mut ClaimResult| (claim.decisive, claim.score) = (false, Some(58));
+        assert_eq!(line(Verdict::NotEnoughEvidence, open), "Not enough evidence · corroboration: low");
+        assert_eq!(line(Verdict::NotVerifiable, |claim| claim.decisive = false), "Not verifiable");
+    }
+
+    #[test]
+    fn a_note_that_would_contradict_the_verdict_is_left_out() {
+        let noted = |note| move |claim: &mut ClaimResult| (claim.decisive, claim.notes) = (false, vec![note]);
+        assert_eq!(line(Verdict::Refuted, noted(Note::NoCorroboration)), "Refuted · not decisive");
+        assert_eq!(line(Verdict::Contested, noted(Note::ConflictingSources)), "Contested");
+        let open = "Not enough evidence · corroboration: low";
+        assert_eq!(line(Verdict::NotEnoughEvidence, noted(Note::ConflictingSources)), open);
+        assert_eq!(line(Verdict::NotEnoughEvidence, noted(Note::SingleSource)), format!("{open} · one source only"));
+    }
+
+    #[test]
+    fn a_provider_is_heard_in_its_own_words_under_its_own_name() {
+        assert_eq!(own_words("search: gdelt could not be asked: slow down").as_deref(), Some("GDELT: slow down"));
+        assert_eq!(own_words("knowledge: could not be asked: x").as_deref(), Some("stored evidence: x"));
+        assert_eq!(own_words("decide: refuted"), None);
     }
 }

@@ -14,6 +14,7 @@ use crate::app::{self, OpenStore};
 use crate::config::Config;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Tier, Verdict};
+use crate::judging::labels::{self, ReaderLanguage};
 use crate::pipeline::rescore::{Rescored, Terms, judge_again};
 use crate::store::{Rejudged, StoreError};
 
@@ -182,7 +183,12 @@ impl Tally {
             *moved.entry((change.before.verdict, change.after.verdict)).or_default() += 1;
         }
         for ((before, after), count) in moved {
-            let _infallible = writeln!(text, "{count:>6}  {before} → {after}");
+            let _infallible = writeln!(
+                text,
+                "{count:>6}  {} → {}",
+                labels::verdict(before).of(ReaderLanguage::English),
+                labels::verdict(after).of(ReaderLanguage::English)
+            );
         }
         let word = if dry_run { "would change" } else { "changed" };
         let _infallible = writeln!(
@@ -207,5 +213,6 @@ fn told(figures: &Figures) -> String {
     let Figures { verdict, decisive, tier, score, confidence } = figures;
     let score = score.map_or_else(|| "–".to_owned(), |score| score.to_string());
     let decisive = if *decisive { ", decisive" } else { "" };
-    format!("{verdict} ({tier}, score {score}, confidence {confidence:.2}{decisive})")
+    let verdict = labels::verdict(*verdict).of(ReaderLanguage::English);
+    format!("{verdict} (corroboration {tier}, support {score}, confidence {confidence:.2}{decisive})")
 }

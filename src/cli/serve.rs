@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::exchanges;
 use super::failure::Failure;
 use super::output::Output;
-use crate::app::{App, Exchanges, Purpose, ServeOptions};
+use crate::app::{App, Exchanges, HttpAddress, Purpose, ServeOptions};
 use crate::config::Config;
 
 pub(super) async fn run(
@@ -19,6 +19,8 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let embedded = config.database.url.is_none();
     let table = config.amqp.url.is_none();
+    // Before the store, which takes a moment to open: a port that is taken is said at once.
+    let address = HttpAddress::reserve(&config)?;
     let app = App::open_with(config, Purpose::Daemon { worker }, exchanges.clone()).await?;
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
@@ -31,7 +33,7 @@ pub(super) async fn run(
         tracing::warn!("told to stop a second time: leaving at once; unfinished items are delivered again");
         std::process::exit(130);
     };
-    let serve = app.serve(ServeOptions { worker, http }, shutdown, |address| {
+    let serve = app.serve(ServeOptions { worker, http }, address, shutdown, |address| {
         let store = if embedded { "embedded store" } else { "Postgres" };
         let queue = if table { "queue in the store" } else { "RabbitMQ" };
         tracing::info!(%address, store, queue, worker, "ready");

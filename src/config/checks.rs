@@ -237,30 +237,50 @@ fn scoring_contradictions(config: &Config) -> Vec<Contradiction> {
     found
 }
 
+/// Where evidence comes from besides the search providers, as things are configured.
+fn other_sources(config: &Config) -> Vec<&'static str> {
+    let providers = &config.providers;
+    let google = config.fact_check.google_enabled && providers.google.api_key.is_some();
+    [
+        (true, "stored pages"),
+        (google, "published fact-checks"),
+        (providers.feeds.enabled, "feeds"),
+        (!providers.corpus.folders().is_empty(), "your own documents"),
+        (!providers.api.endpoints.is_empty(), "your own endpoints"),
+        (providers.database.url.is_some(), "your own database"),
+    ]
+    .into_iter()
+    .filter_map(|(asked, name)| asked.then_some(name))
+    .collect()
+}
+
+/// What stands in the way of, or open to, those who reach the daemon over the network.
+fn open_door(config: &Config) -> Option<String> {
+    let http = &config.http;
+    if http.bind.ip().is_loopback() {
+        return None;
+    }
+    let token = http.admin_token.as_ref().map(|token| secrecy::ExposeSecret::expose_secret(token).len());
+    match token {
+        None => Some(format!(
+            "HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: writes and admin reads are closed",
+            http.bind
+        )),
+        Some(length) if length < SHORT_TOKEN => Some(format!(
+            "ADMIN_TOKEN is shorter than {SHORT_TOKEN} characters and HTTP_BIND {} is open to the network",
+            http.bind
+        )),
+        Some(_) => None,
+    }
+}
+
 fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found: Vec<String> = open_door(config).into_iter().collect();
     let mut warn = |is_doubtful: bool, text: String| {
         if is_doubtful {
             found.push(text);
         }
     };
-    let http = &config.http;
-    let is_open = !http.bind.ip().is_loopback();
-    let token_length = http.admin_token.as_ref().map(|token| secrecy::ExposeSecret::expose_secret(token).len());
-    warn(
-        is_open && token_length.is_none(),
-        format!(
-            "HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: writes and admin reads are closed",
-            http.bind
-        ),
-    );
-    warn(
-        is_open && token_length.is_some_and(|length| length < SHORT_TOKEN),
-        format!(
-            "ADMIN_TOKEN is shorter than {SHORT_TOKEN} characters and HTTP_BIND {} is open to the network",
-            http.bind
-        ),
-    );
     warn(
         config.fetch.allow_private_addresses,
         "FETCH_ALLOW_PRIVATE_ADDRESSES is true: links in items can reach your internal network; only for tests"
@@ -272,7 +292,7 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
     );
     let enrichment = &config.enrichment;
     warn(
-        http.request_timeout <= enrichment.max_time,
+        config.http.request_timeout <= enrichment.max_time,
         "CORROBORATE_HTTP_REQUEST_TIMEOUT is not longer than ENRICHMENT_MAX_SECONDS: long checks end without an answer"
             .to_owned(),
     );
@@ -291,7 +311,10 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
     );
     warn(
         enrichment.enabled && enrichment.providers.is_empty(),
-        "ENRICHMENT_PROVIDERS is empty: only stored evidence and fact-checks are used".to_owned(),
+        format!(
+            "ENRICHMENT_PROVIDERS is empty: no search provider is asked; evidence comes from {} only",
+            other_sources(config).join(", ")
+        ),
     );
     warn(
         enrichment.pilot_channels.is_empty(),

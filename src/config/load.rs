@@ -13,7 +13,7 @@ use super::environment::Environment;
 use super::kind::{Fault, Kind, scalar_text};
 use super::model::{Config, DomainEntry};
 use super::names::{CONFIG_FILE_ENV, KEYS, Key, by_path};
-use super::problem::{ConfigError, Problem, nearest_path, sounds_secret};
+use super::problem::{ConfigError, Problem, nearest_path, nearest_table, sounds_secret};
 use super::show::{ShownKey, shown_value};
 use super::tables::{self, Shape};
 
@@ -302,6 +302,9 @@ fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathere
 }
 
 fn unknown_in_file(written: String, path: &str, value: &Value) -> Problem {
+    if let (Value::Dict(..), Some(table)) = (value, nearest_table(path)) {
+        return Problem::new(written, "is not a known table", format!("did you mean [{table}]?"));
+    }
     let suggestion = nearest_path(path);
     let mend = suggestion.as_ref().map_or_else(
         || "take it out; `corroborate config show` lists every key".to_owned(),

@@ -63,6 +63,12 @@ pub fn process_env() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
 }
 
+/// The log's format as far as the environment says it; for errors that come before the whole configuration is read.
+pub fn log_format_of(env: impl Iterator<Item = (String, String)>) -> LogFormat {
+    let is_json = |(name, value): (String, String)| name == "LOG_FORMAT" && value.trim().eq_ignore_ascii_case("json");
+    if env.into_iter().any(is_json) { LogFormat::Json } else { LogFormat::Text }
+}
+
 /// The folder of the embedded database: the configured one, else the platform's data folder, else `.corroborate` in the
 /// current folder where the user has no home (some containers).
 pub fn data_dir(config: &Config) -> PathBuf {

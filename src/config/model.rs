@@ -55,6 +55,9 @@ pub struct DatabaseConfig {
     pub acquire_timeout: Duration,
     #[serde(with = "humantime_serde")]
     pub statement_timeout: Duration,
+    /// Unset: yes for the embedded database, no for a server.
+    #[serde(default)]
+    pub migrate: Option<bool>,
 }
 
 /// The broker and its names.

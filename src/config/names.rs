@@ -148,6 +148,7 @@ fn service_keys() -> Vec<Key> {
         Key::own("database.pool_size", count(1, 1000), "connections at most"),
         Key::own("database.acquire_timeout", CALL, "longest wait for a connection"),
         Key::own("database.statement_timeout", CALL, "longest time of one statement"),
+        Key::own("database.migrate", Kind::Flag, "whether a start brings the schema up to date"),
         Key::named("amqp.url", "AMQP_URL", Kind::Secret(SecretKind::Amqp), "RabbitMQ; unset: queue in the database"),
         Key::own("amqp.exchange", Kind::Name, "exchange upstream publishes to"),
         Key::own("amqp.enrichment_queue", Kind::Name, "queue of Phase 1 and Phase 2"),
@@ -160,7 +161,7 @@ fn service_keys() -> Vec<Key> {
         Key::own("amqp.confirm_timeout", CALL, "longest wait for a publisher confirm"),
         Key::own("amqp.reconnect_max", CALL, "longest pause between attempts to connect"),
         Key::own("queue.retry_delays", Kind::Durations { max: DAY }, "pauses before another attempt"),
-        Key::own("queue.delivery_limit", count(1, 10_000), "deliveries before the broker gives up"),
+        Key::own("queue.delivery_limit", count(1, 10_000), "deliveries before a message is given up"),
         Key::own("queue.poll_interval", PAUSE, "pause between looks at the table queue"),
     ]
 }

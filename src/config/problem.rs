@@ -125,11 +125,53 @@ pub(super) fn nearest_path(unknown: &str) -> Option<Suggestion> {
 }
 
 fn nearest(unknown: &str, names: impl Iterator<Item = (String, bool)>) -> Option<Suggestion> {
-    let furthest = (unknown.chars().count() / 6).clamp(2, 4);
     names
-        .map(|(name, secret)| Suggestion { distance: distance(unknown, &name), name, secret })
-        .filter(|found| found.distance <= furthest)
+        .filter_map(|(name, secret)| Some(Suggestion { distance: apart(unknown, &name)?, name, secret }))
         .min_by_key(|found| found.distance)
+}
+
+/// The table nearest to an unknown one: `enrichment` for `enrichmnt`, `providers.gdelt` for `gdelt`.
+pub(super) fn nearest_table(unknown: &str) -> Option<&'static str> {
+    let mut tables: Vec<&'static str> = Vec::new();
+    for path in KEYS.iter().map(|key| key.path) {
+        tables.extend(path.match_indices('.').filter_map(|(at, _)| path.get(..at)));
+    }
+    tables.sort_unstable();
+    tables.dedup();
+    let spelt = tables.iter().copied().filter_map(|table| Some((apart(unknown, table)?, table))).min();
+    spelt.map(|(_, table)| table).or_else(|| {
+        let mut same_end = tables.iter().copied().filter(|table| table.rsplit('.').next() == Some(unknown));
+        same_end.next().filter(|_| same_end.next().is_none())
+    })
+}
+
+/// How far an unknown name is from a known one that may be meant; `None` where it is too far. Names are made of words: a
+/// word of which more than half the letters differ is another word and no misspelling (`URL` is not `RPM`), and a word too
+/// few or too many in the middle (`SEARXNG_URL` for `SEARXNG_BASE_URL`) is a likelier slip than three wrong letters.
+fn apart(unknown: &str, known: &str) -> Option<usize> {
+    /// Letters of a shorter edit, for names with one word fewer or more. Above the two that a shared prefix allows: a
+    /// foreign `DATABASE_READONLY_URL` is nobody's `DATABASE_URL`.
+    const WORD_LEFT_OUT: usize = 3;
+    let words = |name: &str| name.split(['_', '.']).map(str::to_lowercase).collect::<Vec<String>>();
+    let (ours, theirs) = (words(known), words(unknown));
+    let letters = distance(unknown, known);
+    if ours.len() == theirs.len() {
+        let furthest = (unknown.chars().count() / 6).clamp(2, 4);
+        let misspelt = |(a, b): (&String, &String)| 2 * distance(a, b) <= a.chars().count().max(b.chars().count());
+        return (letters <= furthest && ours.iter().zip(&theirs).all(misspelt)).then_some(letters);
+    }
+    let (longer, shorter) = if ours.len() > theirs.len() { (&ours, &theirs) } else { (&theirs, &ours) };
+    let ends_agree = longer.first() == shorter.first() && longer.last() == shorter.last();
+    let mut rest = longer.iter();
+    let one_left_out = longer.len() == shorter.len() + 1
+        && shorter.len() > 1
+        && ends_agree
+        && shorter.iter().all(|word| rest.any(|other| other == word));
+    if one_left_out {
+        return Some(WORD_LEFT_OUT);
+    }
+    // A separator that was forgotten or added: `HTTPBIND`.
+    (letters <= 2).then_some(letters)
 }
 
 /// Edits between two names: insertions, deletions, changes and swaps of neighbours, case aside.
@@ -162,6 +204,38 @@ mod tests {
         assert_eq!(distance("HTTP_BIND", "HTTP_BID"), 1);
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("same", "SAME"), 0);
+    }
+
+    #[test]
+    fn a_suggestion_shares_the_words_of_the_name_and_not_only_its_letters() {
+        let suggested = |unknown| nearest_env(unknown).map(|found| found.name);
+        for (unknown, meant) in [
+            ("ENRICHMENT_SEARXNG_URL", "ENRICHMENT_SEARXNG_BASE_URL"),
+            ("ENRICHMENT_NEWSAPI_KEY", "ENRICHMENT_NEWSAPI_API_KEY"),
+            ("LLM_URL", "LLM_BASE_URL"),
+            ("ENRICHMENT_GDELT_RMP", "ENRICHMENT_GDELT_RPM"),
+            ("ENRICHMENTGDELT_RPM", "ENRICHMENT_GDELT_RPM"),
+            ("ENRICHMENT_MAX_SOURCE", "ENRICHMENT_MAX_SOURCES"),
+        ] {
+            assert_eq!(suggested(unknown).as_deref(), Some(meant), "{unknown}");
+        }
+        for unlike in ["ENRICHMENT_GDELT_TTL", "ENRICHMENT_SEARXNG", "FETCH_PROXY"] {
+            assert_eq!(suggested(unlike), None, "{unlike}");
+        }
+        let foreign = nearest_env("DATABASE_READONLY_URL").is_none_or(|found| found.distance > 2);
+        assert!(foreign, "the name of another program");
+        assert_eq!(
+            nearest_path("providers.searxng.url").map(|found| found.name).as_deref(),
+            Some("providers.searxng.base_url")
+        );
+    }
+
+    #[test]
+    fn a_misspelt_or_misplaced_table_is_known() {
+        assert_eq!(nearest_table("enrichmnt"), Some("enrichment"));
+        assert_eq!(nearest_table("providers.gdlet"), Some("providers.gdelt"));
+        assert_eq!(nearest_table("gdelt"), Some("providers.gdelt"));
+        assert_eq!(nearest_table("recipes"), None);
     }
 
     #[test]

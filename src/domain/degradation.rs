@@ -32,6 +32,45 @@ pub enum Degradation {
 }
 
 impl Degradation {
+    /// Those that concern nobody by name.
+    pub const BARE: &'static [Self] =
+        &[Self::Deadline, Self::Budget, Self::Overload, Self::NoPageRead, Self::PagesFailed, Self::NoProvider];
+
+    /// The cause of that stored form; `None` for any other text, as a later version may have written it.
+    pub fn parse(stored: &str) -> Option<Self> {
+        let Some((label, name)) = stored.split_once(':') else {
+            return Self::BARE.iter().find(|cause| cause.label() == stored).cloned();
+        };
+        let name = name.to_owned();
+        Some(match label {
+            "provider_open" => Self::ProviderOpen(name),
+            "provider_busy" => Self::ProviderBusy(name),
+            "provider_failed" => Self::ProviderFailed(name),
+            "provider_disabled" => Self::ProviderDisabled(name),
+            "store_away" => Self::StoreAway(name),
+            "model_failed" => Self::ModelFailed(name),
+            _ => return None,
+        })
+    }
+
+    /// The provider or model it concerns; `None` where it concerns the item as a whole.
+    pub fn of_whom(&self) -> Option<&str> {
+        match self {
+            Self::ProviderOpen(name)
+            | Self::ProviderBusy(name)
+            | Self::ProviderFailed(name)
+            | Self::ProviderDisabled(name)
+            | Self::StoreAway(name)
+            | Self::ModelFailed(name) => Some(name),
+            Self::Deadline
+            | Self::Budget
+            | Self::Overload
+            | Self::NoPageRead
+            | Self::PagesFailed
+            | Self::NoProvider => None,
+        }
+    }
+
     /// A label from a closed set.
     pub const fn label(&self) -> &'static str {
         match self {
@@ -53,16 +92,33 @@ impl Degradation {
 
 impl fmt::Display for Degradation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ProviderOpen(name)
-            | Self::ProviderBusy(name)
-            | Self::ProviderFailed(name)
-            | Self::ProviderDisabled(name)
-            | Self::StoreAway(name)
-            | Self::ModelFailed(name) => {
-                write!(f, "{}:{name}", self.label())
-            }
-            _ => f.write_str(self.label()),
+        match self.of_whom() {
+            Some(name) => write!(f, "{}:{name}", self.label()),
+            None => f.write_str(self.label()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_cause_is_read_back_as_what_it_was() {
+        let named: [fn(String) -> Degradation; 6] = [
+            Degradation::ProviderOpen,
+            Degradation::ProviderBusy,
+            Degradation::ProviderFailed,
+            Degradation::ProviderDisabled,
+            Degradation::StoreAway,
+            Degradation::ModelFailed,
+        ];
+        let named = named.map(|cause| cause("gdelt".to_owned()));
+        for cause in named.iter().chain(Degradation::BARE) {
+            assert_eq!(Degradation::parse(&cause.to_string()).as_ref(), Some(cause));
+        }
+        for other in ["provider_open", "deadline:gdelt", "another:gdelt", ""] {
+            assert_eq!(Degradation::parse(other), None, "{other}");
         }
     }
 }

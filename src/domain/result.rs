@@ -149,6 +149,18 @@ pub struct Correction {
     pub apply: Apply,
     /// URLs.
     pub sources: Vec<String>,
+    /// How far the judge found the corrected text borne out by each cited passage it was asked about, the one it comes from
+    /// first. Empty where a passage's own sentence is quoted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub borne_out: Vec<BorneOut>,
+}
+
+/// What the judge said of a corrected text beside one passage.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct BorneOut {
+    pub evidence_id: String,
+    /// 0–1.
+    pub entail: f64,
 }
 
 /// Lines for digests and prompts.

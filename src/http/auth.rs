@@ -1,14 +1,15 @@
 //! Who may come in: the door in front of every route.
 //!
-//! With a token, writes and admin reads need it. Without one they are open to this machine only, and then a web page is
-//! the intruder to keep out: a page can make its visitor's browser send requests to 127.0.0.1 (that shows in `Origin`),
-//! and can point a host name of its own at 127.0.0.1 to be of the same origin (that shows in `Host`).
+//! With a token, writes, admin reads and whatever costs money need it. Without one they are open to this machine only, and
+//! then two kinds of visitor are to be kept out. A web page can make its visitor's browser send requests to 127.0.0.1 (that
+//! shows in `Origin`), and can point a host name of its own at 127.0.0.1 to be of the same origin (that shows in `Host`).
+//! And a reverse proxy on this machine passes the requests of strangers on (that shows in the headers that it adds).
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -26,10 +27,7 @@ pub(crate) enum Access {
     Health,
     /// Anybody who can reach the server, but no foreign web page.
     Public,
-    /// A write that whoever sits at this machine may make: like [`Access::Public`] on a loopback bind, like
-    /// [`Access::Admin`] on any other.
-    Local,
-    /// Writes and admin reads.
+    /// Writes, admin reads, and whatever costs money. With a token it is asked for; without one, this machine alone.
     Admin,
 }
 
@@ -60,13 +58,25 @@ impl Doorman {
         if access == Access::Health {
             return Ok(());
         }
+        self.check_forwarded(headers)?;
         self.check_host(uri, headers)?;
         self.check_origin(uri, headers)?;
         match access {
             Access::Admin => self.check_token(headers),
-            Access::Local if !self.loopback => self.check_token(headers),
-            Access::Local | Access::Public | Access::Health => Ok(()),
+            Access::Public | Access::Health => Ok(()),
         }
+    }
+
+    /// On a loopback bind without a token, whoever connects is taken for a user of this machine. A request that a proxy
+    /// passed on comes from somebody else.
+    fn check_forwarded(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        if self.token.is_some() || !self.loopback || !headers.keys().any(is_of_a_proxy) {
+            return Ok(());
+        }
+        Err(Problem::forbidden(
+            "a proxy passed this request on, and this server has no token to tell its users by; set ADMIN_TOKEN and restart \
+             it",
+        ))
     }
 
     /// On a loopback bind the name must be one of this machine: a foreign one was rebound to it.
@@ -193,6 +203,14 @@ fn digest_of_secret(secret: &SecretString) -> [u8; 32] {
     digest(secret.expose_secret())
 }
 
+/// Whether proxies add that header to what they pass on.
+fn is_of_a_proxy(name: &HeaderName) -> bool {
+    *name == header::FORWARDED
+        || *name == header::VIA
+        || name.as_str() == "x-real-ip"
+        || name.as_str().starts_with("x-forwarded-")
+}
+
 /// The token of `Bearer <token>`; never an empty one.
 fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -284,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_table_of_tokens() {
-        use Access::{Admin, Health, Local, Public};
+        use Access::{Admin, Health, Public};
         const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
         // (token, loopback bind, Authorization, class) → status
         let rows = [
@@ -305,11 +323,6 @@ mod tests {
             (Some("secret"), false, Some("Basic secret"), Admin, 401),
             (Some("secret"), false, Some("secret"), Admin, 401),
             (Some(""), false, Some("Bearer "), Admin, 401),
-            (None, true, None, Local, 200),
-            (None, false, None, Local, 403),
-            (Some("secret"), true, None, Local, 200),
-            (Some("secret"), false, None, Local, 401),
-            (Some("secret"), false, Some("Bearer secret"), Local, 200),
             (Some("secret"), false, None, Public, 200),
             (Some("secret"), false, None, Health, 200),
         ];
@@ -319,6 +332,36 @@ mod tests {
             let found = status(&doorman(token, loopback, &[], &[]), access, &pairs);
             assert_eq!(found, expected, "token {token:?}, loopback {loopback}, {given:?}, {access:?}");
         }
+    }
+
+    #[test]
+    fn without_a_token_what_a_proxy_passed_on_is_refused() {
+        const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
+        let added = [
+            ("forwarded", "for=192.0.2.1"),
+            ("x-forwarded-for", "192.0.2.1"),
+            ("x-forwarded-host", "facts.example"),
+            ("x-forwarded-proto", "https"),
+            ("x-real-ip", "192.0.2.1"),
+            ("via", "1.1 proxy"),
+        ];
+        for header in added {
+            let asked = |token, loopback, access| {
+                let given = [HOST, header, ("authorization", "Bearer secret")];
+                status(&doorman(token, loopback, &[], &[]), access, &given)
+            };
+            for access in [Access::Admin, Access::Public] {
+                assert_eq!(asked(None, true, access), 403, "{header:?} {access:?}");
+                assert_eq!(asked(Some("secret"), true, access), 200, "{header:?}: the token says who it is");
+            }
+            assert_eq!(asked(None, true, Access::Health), 200, "{header:?}: probes");
+            assert_eq!(
+                asked(None, false, Access::Public),
+                200,
+                "{header:?}: a server for a network trusts nobody anyway"
+            );
+        }
+        assert_eq!(status(&doorman(None, true, &[], &[]), Access::Admin, &[HOST, ("x-forward", "1")]), 200);
     }
 
     #[test]

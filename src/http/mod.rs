@@ -17,6 +17,7 @@ mod listener;
 mod measure;
 mod openapi;
 mod problem;
+mod recent;
 mod router;
 mod routes;
 
@@ -43,6 +44,8 @@ pub struct HttpState {
     pub services: Arc<Services>,
     pub queue: Arc<dyn Queue>,
     pub settings: Arc<HttpSettings>,
+    /// Cancelled when the process is told to stop: from then on it is not ready, while it finishes what it began.
+    pub stopping: CancellationToken,
     /// The metrics in Prometheus' text format.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }

@@ -17,6 +17,7 @@ use super::auth::{self, Access, Doorman};
 use super::limit::{self, PeerLimit};
 use super::measure;
 use super::problem::{self, Problem};
+use super::routes::health::Looks;
 use super::routes::{Patience, Route};
 use super::{HttpSettings, HttpState, openapi, routes};
 
@@ -27,7 +28,7 @@ const CHECKS_AT_ONCE: usize = 16;
 /// The longest an ordinary request may take.
 const SHORT: Duration = Duration::from_secs(30);
 
-/// The longest a removal of many rows may take. Shorter than the silence after which a connection is closed.
+/// The longest that many rows or dead letters may take. Shorter than the silence after which a connection is closed.
 const LONG: Duration = Duration::from_mins(5);
 
 /// What handlers see: the parts `app` gave, and what belongs to this router alone.
@@ -35,6 +36,7 @@ const LONG: Duration = Duration::from_mins(5);
 pub(crate) struct App {
     state: HttpState,
     pub(crate) checks: Arc<Semaphore>,
+    pub(crate) looks: Arc<Looks>,
     /// The document of `/openapi.json`.
     pub(crate) openapi: Arc<str>,
 }
@@ -51,7 +53,7 @@ impl Deref for App {
 pub fn router(state: HttpState, health_only: bool) -> Router {
     let settings = Arc::clone(&state.settings);
     let openapi = openapi::document(settings.version).to_string().into();
-    let app = App { state, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)), openapi };
+    let app = App { state, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)), looks: Arc::default(), openapi };
     let routes = routes::all()
         .filter(|route| !health_only || route.access == Access::Health)
         .map(|route| (route, (route.mount)(route.verb.filter()).with_state(app.clone())));

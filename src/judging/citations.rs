@@ -1,8 +1,10 @@
 //! Which passages a verdict is shown with: two or three, the strongest for it, from different groups, the newest first
-//! among equals. Where both sides are heard, a group that takes both is heard on both.
+//! among equals. Where both sides are heard, a group that takes both is heard on both; and where nothing speaks against
+//! the claim outright, what may is heard: a verdict that rests on a doubt shows the doubt.
 
 use std::collections::BTreeSet;
 
+use super::labels::MAY_CONTRADICT;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{Stance, Verdict};
 
@@ -22,8 +24,9 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
         Verdict::Contested | Verdict::NotEnoughEvidence => &[Stance::Supports, Stance::Contradicts],
         Verdict::NotVerifiable => &[],
     };
+    let doubts = matches!(verdict, Verdict::Contested | Verdict::NotEnoughEvidence);
     let mut queues: Vec<std::vec::IntoIter<usize>> =
-        sides.iter().map(|side| strongest(*side, passages, relevance_floor).into_iter()).collect();
+        sides.iter().map(|side| strongest(*side, passages, relevance_floor, doubts).into_iter()).collect();
     let mut groups = BTreeSet::new();
     let mut chosen = Vec::new();
     // The sides take turns, so that both are heard before either is heard twice.
@@ -47,15 +50,22 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
     }
 }
 
-/// The on-topic passages of a stance, strongest first.
-fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64) -> Vec<usize> {
-    let mut of_side: Vec<(usize, &JudgedPassage)> = passages
-        .iter()
-        .enumerate()
-        .filter(|(_, passage)| {
-            passage.relevance >= relevance_floor && !passage.is_context() && passage.stance() == side
-        })
-        .collect();
+/// True of a passage that takes no side and yet leaves a doubt.
+pub(super) fn may_contradict(passage: &JudgedPassage) -> bool {
+    passage.stance() == Stance::Neutral && passage.contradict >= MAY_CONTRADICT
+}
+
+/// The on-topic passages of a stance, strongest first; with `doubts`, those that may contradict where none does.
+fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, doubts: bool) -> Vec<usize> {
+    let on_topic = || {
+        let numbered = passages.iter().enumerate();
+        numbered.filter(|(_, passage)| passage.relevance >= relevance_floor && !passage.is_context())
+    };
+    let mut of_side: Vec<(usize, &JudgedPassage)> =
+        on_topic().filter(|(_, passage)| passage.stance() == side).collect();
+    if of_side.is_empty() && side == Stance::Contradicts && doubts {
+        of_side = on_topic().filter(|(_, passage)| may_contradict(passage)).collect();
+    }
     let step = |passage: &JudgedPassage| {
         let strength = if side == Stance::Contradicts { passage.contradict } else { passage.entail };
         (strength / EQUAL_WITHIN).round() as i64
@@ -103,6 +113,16 @@ mod tests {
         let [one, _, other, mut against] = sources;
         against.independent_group.clone_from(&one.independent_group);
         assert_eq!(choose(Verdict::Contested, &[one, other, against], 0.3), vec![0, 2, 1], "one source on both sides");
+    }
+
+    #[test]
+    fn a_doubt_is_cited_where_nothing_contradicts_outright_and_only_there() {
+        let (support, doubt, against) = (passage("a", 0.9, 0.0), passage("b", 0.2, 0.55), passage("c", 0.0, 0.9));
+        let both = [support.clone(), doubt.clone()];
+        assert_eq!(choose(Verdict::Contested, &both, 0.3), vec![0, 1]);
+        assert_eq!(choose(Verdict::NotEnoughEvidence, &both, 0.3), vec![0, 1]);
+        assert_eq!(choose(Verdict::Supported, &both, 0.3), vec![0], "a doubt speaks for no verdict");
+        assert_eq!(choose(Verdict::Contested, &[support, doubt, against], 0.3), vec![0, 2]);
     }
 
     proptest! {

@@ -1,73 +1,187 @@
-//! A proposed mend of a claim that does not hold as it stands: the number that differs, the name that differs, or the
-//! sentence that says otherwise. Everything put in comes from a cited passage or a review's title.
+//! A proposed mend of a claim that does not hold as it stands.
+//!
+//! A text is put in the claim's place only where a cited passage says it: the figure or the name that differs is swapped in
+//! ([`propose`]), the judge is asked whether the passage bears the new text out, and by rule the passage must state it, deny
+//! nothing of it and have its figures ([`correct`]). Otherwise the passage's own sentence is quoted, as a clarification. Pure:
+//! what the judge said of a proposal is handed in, and stays with the correction, so that it need not be asked again.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
 
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
-use crate::domain::result::Correction;
-use crate::domain::verdict::{Apply, CorrectionType, Stance, Verdict};
-use crate::language::sentences;
+use crate::domain::result::{BorneOut, Correction};
+use crate::domain::verdict::{Apply, CorrectionType, Relation, Stance, Verdict};
 
 use super::fact_checks::{self, ReviewSays};
-use super::numbers::NumberCheck;
-use super::profile::TextProfile;
+use super::numbers::{self, NumberCheck};
+use super::profile::{SentenceProfile, TextProfile};
+use super::scoring::Scoring;
 use super::stance;
 use super::verdicts::Assessment;
+
+/// Entailment from which a passage says a proposed text. It is what a verdict asks of its surest support.
+const BORNE_OUT: f64 = 0.7;
 
 /// Confidence above which a correction may be applied without a person (SCORING, correction).
 const AUTO_ABOVE: f64 = 0.8;
 
-/// Longest sentence worth proposing, characters: more is a paragraph that a person has to read anyway.
+/// Independent groups that bear a text out which may be applied without a person, unless one is credible enough alone.
+const AUTO_GROUPS: usize = 2;
+
+/// Longest sentence worth quoting, characters: more is a paragraph that a person has to read anyway.
 const LONGEST: usize = 400;
 
-/// The correction an assessment calls for: refuted → replace, outdated → update, contested, misleading and what is not
-/// decisive → clarify (a number that differs is replaced all the same, since it says exactly what). `checks` are
-/// parallel to `passages`; passages under the relevance `floor` count for nothing. `None` where nothing contradicts, or nothing found says how the claim should read.
-pub fn correct(
-    claim: &str,
-    assessment: &Assessment,
-    passages: &[JudgedPassage],
-    checks: &[NumberCheck],
-    reviews: &[MatchedReview],
-    floor: f64,
-) -> Option<Correction> {
-    let kind = kind_of(assessment)?;
-    let against = contradicting(assessment, passages);
-    if against.is_empty() {
-        return from_review(claim, assessment, kind, reviews);
+/// Share of the claim's words from which a sentence speaks of it.
+const OF_THE_CLAIM: f64 = 0.4;
+
+/// The claim as corrections see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    pub text: &'a str,
+    pub language: Option<&'a str>,
+    /// The day its relative dates are counted from.
+    pub reference: Option<DateTime<Utc>>,
+}
+
+impl Subject<'_> {
+    /// A text in the claim's place, analysed as the claim is.
+    pub fn profile_of(&self, text: &str) -> TextProfile {
+        TextProfile::new(text, self.language, self.reference, &[])
     }
-    let all = passages.iter().filter(|p| p.relevance >= floor && !p.is_context() && speaks_against(assessment, p));
-    let mean_quality = super::features::mean(all.map(|p| p.quality));
-    let confidence = assessment.confidence.min(mean_quality).clamp(0.0, 1.0);
-    let built = against.iter().find_map(|index| number_swapped(claim, passages.get(*index)?, checks.get(*index)?));
-    let (kind, corrected, note, source) = if let Some((corrected, note, source)) = built {
-        let exact = match assessment.verdict {
-            Verdict::Refuted => CorrectionType::Replace,
-            Verdict::Outdated => CorrectionType::Update,
-            _ => kind,
-        };
-        (exact, corrected, note, source)
-    } else {
-        let best = passages.get(*against.first()?)?;
-        let (corrected, note) = name_swapped(claim, best).or_else(|| sentence_of(claim, best))?;
-        (kind, corrected, note, best)
+}
+
+/// What a correction is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    pub assessment: &'a Assessment,
+    pub passages: &'a [JudgedPassage],
+    /// Parallel to `passages`.
+    pub checks: &'a [NumberCheck],
+    pub reviews: &'a [MatchedReview],
+    pub scoring: &'a Scoring,
+}
+
+/// A text that may stand in the claim's place, if the passages bear it out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    pub text: String,
+    /// The passages to be asked, the one it comes from first; three at most, of different groups.
+    pub passages: Vec<usize>,
+    note: String,
+    /// A figure or date was swapped in, and no name.
+    is_figure: bool,
+}
+
+/// What the judge said of a proposed text, beside each passage it was asked about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asked {
+    pub text: String,
+    pub borne_out: Vec<BorneOut>,
+}
+
+/// The text to ask the judge about: the claim with the figure, or the name, that differs in a contradicting passage that is
+/// cited. `None` where nothing contradicts, or nothing says what differs.
+pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
+    kind_of(found.assessment)?;
+    let against = contradicting(found);
+    let of = |from: usize, text: String, note: String, is_figure: bool| {
+        let others = against.iter().copied().filter(|index| *index != from);
+        Proposal { text, passages: std::iter::once(from).chain(others).collect(), note, is_figure }
     };
-    if corrected.trim() == claim.trim() {
-        return None;
+    let figure = against.iter().find_map(|index| {
+        let passage = found.passages.get(*index)?;
+        let (ours, theirs) = found.checks.get(*index)?.mismatch.as_ref()?;
+        let note = format!("{} gives {} where the claim says {}.", passage.domain, theirs.trim(), ours.trim());
+        Some(of(*index, swap(claim.text, ours, theirs)?, note, true))
+    });
+    let name = || {
+        let from = *against.first()?;
+        let passage = found.passages.get(from)?;
+        let ours = claim.profile_of(claim.text);
+        let theirs = profile(passage);
+        let sentence = nearest(&ours, &theirs)?;
+        let theirs =
+            TextProfile::new(theirs.text.get(sentence.start..sentence.end)?, theirs.language.as_deref(), None, &[]);
+        let (mine, other) = stance::differing_names(&ours, &theirs)?;
+        let note = format!("{} names {other} where the claim names {mine}.", passage.domain);
+        Some(of(from, swap(claim.text, &mine, &other)?, note, false))
+    };
+    figure.or_else(name).filter(|proposal| proposal.text.trim() != claim.text.trim())
+}
+
+/// The correction an assessment calls for: refuted → replace, outdated → update, contested, misleading and what is not
+/// decisive → clarify (a figure that differs is replaced all the same, since it says exactly what). `asked` is what the judge
+/// said of the proposed text; a text it was not asked about is not put in the claim's place. `None` where nothing
+/// contradicts, or nothing found says how it was.
+pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) -> Option<Correction> {
+    let kind = kind_of(found.assessment)?;
+    let against = contradicting(found);
+    if against.is_empty() {
+        return from_review(claim, found);
     }
+    replaced(claim, found, asked, kind).or_else(|| quoted(claim, found, &against))
+}
+
+/// The proposed text, where the passage it comes from says it.
+fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind: CorrectionType) -> Option<Correction> {
+    let proposal = propose(claim, found)?;
+    let asked = asked.filter(|asked| asked.text == proposal.text)?;
+    let text = claim.profile_of(&proposal.text);
+    let entailed = |index: &usize| {
+        let passage = found.passages.get(*index)?;
+        let said = asked.borne_out.iter().find(|said| said.evidence_id == passage.evidence_id)?;
+        (said.entail >= BORNE_OUT && says(&text, &profile(passage), proposal.is_figure))
+            .then_some((passage, said.entail))
+    };
+    let from = *proposal.passages.first()?;
+    let (source, entail) = entailed(&from)?;
+    let bearing: Vec<&JudgedPassage> =
+        proposal.passages.iter().filter_map(entailed).map(|(passage, _)| passage).collect();
+    let groups: BTreeSet<&str> = bearing.iter().map(|passage| passage.independent_group.as_str()).collect();
+    let is_enough = groups.len() >= AUTO_GROUPS || source.credibility >= found.scoring.limits.lone_credibility;
+    let confidence = confidence(found).min(entail);
+    let exact = match found.assessment.verdict {
+        Verdict::Refuted if proposal.is_figure => CorrectionType::Replace,
+        Verdict::Outdated if proposal.is_figure => CorrectionType::Update,
+        _ => kind,
+    };
+    // A name is put in as the passage has it, in whatever case: a person reads it first.
+    let is_sure = found.assessment.decisive && proposal.is_figure && confidence > AUTO_ABOVE;
+    Some(Correction {
+        kind: exact,
+        original: claim.text.to_owned(),
+        corrected: proposal.text,
+        confidence,
+        note: proposal.note,
+        apply: if is_sure && is_enough { Apply::Auto } else { Apply::Review },
+        sources: bearing.iter().map(|passage| passage.url.clone()).collect(),
+        borne_out: asked.borne_out.clone(),
+    })
+}
+
+/// The first cited sentence that says how it was, in the passage's own words. A person decides what to make of it.
+fn quoted(claim: &Subject<'_>, found: &Found<'_>, against: &[usize]) -> Option<Correction> {
+    let ours = claim.profile_of(claim.text);
+    let (source, sentence) = against.iter().find_map(|index| {
+        let passage = found.passages.get(*index)?;
+        Some((passage, telling_sentence(&ours, &profile(passage))?))
+    })?;
     let mut sources = vec![source.url.clone()];
-    for index in &against {
-        let Some(passage) = passages.get(*index) else { continue };
-        if sources.len() < 3 && !sources.contains(&passage.url) {
+    for passage in against.iter().filter_map(|index| found.passages.get(*index)) {
+        if !sources.contains(&passage.url) {
             sources.push(passage.url.clone());
         }
     }
     Some(Correction {
-        kind,
-        original: claim.to_owned(),
-        corrected,
-        confidence,
-        note,
-        apply: if confidence > AUTO_ABOVE { Apply::Auto } else { Apply::Review },
+        kind: CorrectionType::Clarify,
+        original: claim.text.to_owned(),
+        corrected: sentence,
+        confidence: confidence(found),
+        note: format!("{} puts it this way.", source.domain),
+        apply: Apply::Review,
         sources,
+        borne_out: Vec::new(),
     })
 }
 
@@ -86,56 +200,64 @@ fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
 
 /// The cited passages that contradict (for "misleading", those that put the fact elsewhere), the strongest first.
 /// Citations are on topic and never social, so nothing else can correct a claim.
-fn contradicting(assessment: &Assessment, passages: &[JudgedPassage]) -> Vec<usize> {
-    let speaks = |index: &usize| passages.get(*index).is_some_and(|passage| speaks_against(assessment, passage));
-    assessment.citations.iter().copied().filter(speaks).collect()
+fn contradicting(found: &Found<'_>) -> Vec<usize> {
+    let speaks =
+        |index: &usize| found.passages.get(*index).is_some_and(|passage| speaks_against(found.assessment, passage));
+    found.assessment.citations.iter().copied().filter(speaks).collect()
 }
 
 fn speaks_against(assessment: &Assessment, passage: &JudgedPassage) -> bool {
     passage.stance() == Stance::Contradicts || (assessment.verdict == Verdict::Misleading && passage.out_of_context)
 }
 
-/// The claim with the differing figure of that passage in place of its own.
-fn number_swapped<'a>(
-    claim: &str,
-    passage: &'a JudgedPassage,
-    check: &NumberCheck,
-) -> Option<(String, String, &'a JudgedPassage)> {
-    let (ours, theirs) = check.mismatch.as_ref()?;
-    let corrected = swap(claim, ours, theirs)?;
-    let note = format!("{} gives {} where the claim says {}.", passage.domain, theirs.trim(), ours.trim());
-    Some((corrected, note, passage))
+/// That of the verdict, or the mean quality of what speaks against the claim, whichever is less.
+fn confidence(found: &Found<'_>) -> f64 {
+    let floor = found.scoring.relevance_floor;
+    let speaks = |p: &&JudgedPassage| p.relevance >= floor && !p.is_context() && speaks_against(found.assessment, p);
+    let mean_quality = super::features::mean(found.passages.iter().filter(speaks).map(|p| p.quality));
+    found.assessment.confidence.min(mean_quality).clamp(0.0, 1.0)
 }
 
-/// The claim with the one name that differs replaced, where exactly one name on each side has no counterpart and the
-/// rest of the claim is in the sentence.
-fn name_swapped(claim: &str, passage: &JudgedPassage) -> Option<(String, String)> {
-    let language = passage.language.as_deref();
-    let ours = TextProfile::new(claim, language, None, &[]);
-    let sentence = best_sentence(&ours, passage)?;
-    let theirs = TextProfile::new(sentence, language, None, &[]);
-    let (mine, other) = stance::differing_names(&ours, &theirs)?;
-    let corrected = swap(claim, &mine, &other)?;
-    Some((corrected, format!("{} names {other} where the claim names {mine}.", passage.domain)))
+fn profile(passage: &JudgedPassage) -> TextProfile {
+    TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[])
 }
 
-/// The sentence of the passage nearest to the claim.
-fn sentence_of(claim: &str, passage: &JudgedPassage) -> Option<(String, String)> {
-    let ours = TextProfile::new(claim, passage.language.as_deref(), None, &[]);
-    let sentence = best_sentence(&ours, passage)?.trim();
-    if sentence.is_empty() || sentence.chars().count() > LONGEST {
-        return None;
-    }
-    Some((sentence.to_owned(), format!("{} puts it this way.", passage.domain)))
+/// Whether a passage states a proposed text, as far as rules tell: it neither denies nor doubts it, and has its figures, of
+/// the same event.
+fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
+    let figures = numbers::compare(text, passage).num_ok;
+    stance::is_stated_in(text, passage) && if is_figure { figures == Some(true) } else { figures != Some(false) }
 }
 
-fn best_sentence<'a>(claim: &TextProfile, passage: &'a JudgedPassage) -> Option<&'a str> {
-    let language = passage.language.as_deref();
-    sentences::sentences(&passage.passage)
-        .into_iter()
-        .map(|sentence| (stance::coverage(claim, &TextProfile::new(sentence, language, None, &[])), sentence))
-        .reduce(|best, next| if next.0 > best.0 { next } else { best })
-        .map(|(_, sentence)| sentence)
+/// The sentence of a passage with most of the claim's words.
+fn nearest<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Option<&'a SentenceProfile> {
+    by_coverage(claim, passage).into_iter().next().map(|(sentence, _)| sentence)
+}
+
+/// Sentences with the share of the claim's words each has, the most first.
+fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a SentenceProfile, f64)> {
+    let mut all: Vec<(&SentenceProfile, f64)> = passage
+        .sentences
+        .iter()
+        .map(|sentence| (sentence, stance::coverage_of_sentence(claim, passage, sentence)))
+        .collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// The sentence of a passage that speaks of what the claim says and stands for itself: it asks nothing, is not taken back by
+/// its neighbours, and does not say just what the claim says.
+fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
+    by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
+        let text = passage.text.get(sentence.start..sentence.end)?.trim();
+        let is_of_it = coverage >= OF_THE_CLAIM && stance::shares_more_than_names(claim, sentence);
+        if !is_of_it || sentence.question || text.is_empty() || text.chars().count() > LONGEST {
+            return None;
+        }
+        let own = TextProfile::new(text, passage.language.as_deref(), passage.reference, &[]);
+        let repeats = text == claim.text.trim() || stance::rule_stance(claim, &own, 0.0).entail >= stance::SUPPORTS;
+        (!repeats && stance::is_stated_in(&own, passage)).then(|| text.to_owned())
+    })
 }
 
 /// The first occurrence of `from` that stands as a word of its own, replaced.
@@ -155,120 +277,34 @@ fn swap(text: &str, from: &str, to: &str) -> Option<String> {
     })
 }
 
-/// Where only a review speaks against the claim, its title is the nearest thing to a corrected statement; a person
-/// decides whether to take it.
-fn from_review(
-    claim: &str,
-    assessment: &Assessment,
-    kind: CorrectionType,
-    reviews: &[MatchedReview],
-) -> Option<Correction> {
-    if !assessment.by_fact_check {
+/// Where only a review speaks against the claim, its title is the nearest thing to a statement of how it was: unless it asks,
+/// or repeats the claim. A person decides whether to take it.
+fn from_review(claim: &Subject<'_>, found: &Found<'_>) -> Option<Correction> {
+    if !found.assessment.by_fact_check {
         return None;
     }
-    let found = [ReviewSays::Refuted, ReviewSays::Misleading]
+    let nearest = [ReviewSays::Refuted, ReviewSays::Misleading]
         .into_iter()
-        .find_map(|side| fact_checks::nearest(reviews, side))?;
-    let title = found.review.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
+        .find_map(|side| fact_checks::nearest(found.reviews, side))?;
+    let title = nearest.review.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
+    let (ours, theirs) = (claim.profile_of(claim.text), claim.profile_of(title));
+    if title.ends_with('?') || fact_checks::relation(&ours, &theirs).0 == Relation::Same {
+        return None;
+    }
     Some(Correction {
-        kind,
-        original: claim.to_owned(),
+        kind: CorrectionType::Clarify,
+        original: claim.text.to_owned(),
         corrected: title.to_owned(),
-        confidence: assessment.confidence,
+        confidence: found.assessment.confidence,
         note: format!(
             "{} rated the claim “{}”; this is the title of its review.",
-            found.review.publisher, found.review.rating
+            nearest.review.publisher, nearest.review.rating
         ),
         apply: Apply::Review,
-        sources: vec![found.review.url.clone()],
+        sources: vec![nearest.review.url.clone()],
+        borne_out: Vec::new(),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::samples::{any_passages, any_reviews, context, passage, review};
-    use super::super::verdicts::assess;
-    use super::*;
-    use crate::domain::verdict::{RatingClass, Relation};
-
-    fn says(text: &str) -> JudgedPassage {
-        JudgedPassage { passage: text.to_owned(), quality: 0.9, ..passage("paper", 0.1, 0.9) }
-    }
-
-    fn differs(ours: &str, theirs: &str) -> NumberCheck {
-        NumberCheck { num_ok: Some(false), newer_total: false, mismatch: Some((ours.into(), theirs.into())) }
-    }
-
-    fn corrected(claim: &str, passages: &[JudgedPassage], checks: &[NumberCheck]) -> Option<Correction> {
-        correct(claim, &assess(&context(), passages, &[]), passages, checks, &[], 0.3)
-    }
-
-    #[test]
-    fn the_number_that_differs_is_swapped_in() {
-        let claim = "The tower is 250 metres tall, and 25 people work there.";
-        let found = corrected(claim, &[says("The tower is 330 m tall.")], &[differs("250 metres", "330 m")]).unwrap();
-        assert_eq!(found.corrected, "The tower is 330 m tall, and 25 people work there.");
-        assert_eq!(found.kind, CorrectionType::Replace);
-        assert_eq!(found.apply, Apply::Auto);
-        assert!((found.confidence - 0.9).abs() < 1e-9);
-        assert_eq!(found.sources, ["https://paper.example/page"]);
-    }
-
-    #[test]
-    fn a_number_inside_another_is_left_alone() {
-        assert_eq!(swap("1250 and 250", "250", "330").unwrap(), "1250 and 330");
-        assert_eq!(swap("1250", "250", "330"), None);
-        assert_eq!(swap("x", "", "y"), None);
-    }
-
-    #[test]
-    fn without_a_number_the_passages_sentence_stands_for_the_claim() {
-        let text = "Critics were pleased. The film was never shown in Berlin. Tickets sold out.";
-        let found = corrected("The film was shown in Berlin.", &[says(text)], &[NumberCheck::default()]).unwrap();
-        assert_eq!(found.corrected, "The film was never shown in Berlin.");
-    }
-
-    #[test]
-    fn what_is_not_decisive_is_clarified_and_left_to_a_person() {
-        let mut blog = says("The film was never shown in Berlin.");
-        blog.credibility = 0.5;
-        blog.quality = 0.5;
-        let found = corrected("The film was shown in Berlin.", &[blog.clone()], &[NumberCheck::default()]).unwrap();
-        assert_eq!((found.kind, found.apply), (CorrectionType::Clarify, Apply::Review));
-        let number = corrected("The film ran 90 minutes.", &[blog], &[differs("90 minutes", "120 minutes")]).unwrap();
-        assert_eq!((number.kind, number.apply), (CorrectionType::Replace, Apply::Review));
-    }
-
-    #[test]
-    fn nothing_that_contradicts_means_nothing_to_correct() {
-        assert_eq!(corrected("A claim.", &[passage("a", 0.9, 0.0)], &[NumberCheck::default()]), None);
-        assert_eq!(corrected("A claim.", &[], &[]), None);
-    }
-
-    #[test]
-    fn a_review_alone_offers_its_title_to_a_person() {
-        let mut checked = review("snopes", Relation::Same, RatingClass::False, 1.0);
-        checked.review.title = Some("No, the moon is not made of cheese".into());
-        let reviews = [checked];
-        let assessment = assess(&context(), &[], &reviews);
-        let found = correct("The moon is made of cheese.", &assessment, &[], &[], &reviews, 0.3).unwrap();
-        assert_eq!(found.corrected, "No, the moon is not made of cheese");
-        assert_eq!((found.kind, found.apply), (CorrectionType::Replace, Apply::Review));
-    }
-
-    proptest! {
-        #[test]
-        fn a_correction_is_never_surer_than_its_verdict(passages in any_passages(), reviews in any_reviews()) {
-            let checks = vec![NumberCheck::default(); passages.len()];
-            let assessment = assess(&context(), &passages, &reviews);
-            if let Some(found) = correct("A claim of 5 things.", &assessment, &passages, &checks, &reviews, 0.3) {
-                prop_assert!(found.confidence <= assessment.confidence + 1e-12);
-                prop_assert!((found.apply == Apply::Auto) == (found.confidence > AUTO_ABOVE) || found.apply == Apply::Review);
-                prop_assert!(!found.sources.is_empty());
-                prop_assert!(!matches!(assessment.verdict, Verdict::Supported | Verdict::NotVerifiable));
-            }
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! Why a text, or a part of it, was not checked, in words of its reader: English, Russian, Ukrainian, Portuguese.
 
+use super::labels::ReaderLanguage;
 use crate::domain::ClaimKind;
 
 /// What there is to explain.
@@ -30,27 +31,26 @@ impl<'a> Unchecked<'a> {
 
 /// The explanation in that language (ISO 639-1, a region may follow); in English for any other.
 pub fn explain(unchecked: Unchecked<'_>, language: Option<&str>) -> String {
-    let primary = language.and_then(|code| code.split(['-', '_']).next()).unwrap_or_default().to_lowercase();
-    let (no_claim, ambiguous, opinion, mixed) = match primary.as_str() {
-        "ru" => (
+    let (no_claim, ambiguous, opinion, mixed) = match ReaderLanguage::of(language) {
+        ReaderLanguage::Russian => (
             "В тексте нет утверждения, которое можно проверить: это может быть вопрос, приветствие или слишком короткий текст.",
             "Утверждение слишком расплывчато для проверки: уточните, о ком или о чём речь, когда и где это было.",
             "Это мнение. С мнением можно соглашаться или нет, но проверить его нельзя.",
             "Часть текста — мнение, его проверить нельзя. Проверено только утверждение о фактах",
         ),
-        "uk" => (
+        ReaderLanguage::Ukrainian => (
             "У тексті немає твердження, яке можна перевірити: це може бути запитання, привітання або надто короткий текст.",
             "Твердження надто розмите для перевірки: уточніть, про кого чи про що йдеться, коли і де це було.",
             "Це думка. З думкою можна погоджуватися чи ні, але перевірити її не можна.",
             "Частина тексту — думка, її перевірити не можна. Перевірено лише твердження про факти",
         ),
-        "pt" => (
+        ReaderLanguage::Portuguese => (
             "O texto não faz nenhuma afirmação que possa ser verificada: pode ser uma pergunta, uma saudação ou curto demais.",
             "A afirmação é vaga demais para ser verificada: diga de quem ou do que se trata, quando e onde.",
             "O texto dá uma opinião. Pode-se concordar com opiniões ou não, mas não verificá-las.",
             "Parte do texto é opinião e não pode ser verificada. Foi verificada apenas a parte factual",
         ),
-        _ => (
+        ReaderLanguage::English => (
             "The text makes no statement that could be checked: it may be a question, a greeting or too short.",
             "The statement is too vague to be checked: say who or what it is about, and when or where.",
             "The text gives an opinion. Opinions can be shared or not, but not verified.",

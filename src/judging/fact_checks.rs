@@ -153,6 +153,18 @@ mod tests {
         }
     }
 
+    /// A name that begins like a word for denying is a name: "False" of this claim must not make it true.
+    #[test]
+    fn a_name_is_no_negation() {
+        for (ours, reviewed) in [
+            ("Prime Minister Denys Shmyhal resigned on Monday.", "Prime Minister Shmyhal resigned on Monday."),
+            ("Банк сообщил, что баланс отрицательный.", "Банк сообщил, что у него отрицательный баланс."),
+        ] {
+            assert_ne!(relation_of(ours, reviewed), Relation::Opposite, "{ours} / {reviewed}");
+            assert_ne!(relation_of(reviewed, ours), Relation::Opposite, "{ours} / {reviewed}");
+        }
+    }
+
     #[test]
     fn each_rating_of_each_relation_says_what_scoring_says() {
         use RatingClass as C;

@@ -10,11 +10,13 @@ mod ukrainian;
 
 use std::collections::BTreeSet;
 
-use self::sayings::{Saying, Tongue};
+use self::sayings::Saying;
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::verdict::{Note, Relation, Stance, Verdict};
 
+use super::citations::may_contradict;
 use super::fact_checks::{self, ReviewSays};
+use super::labels::{self, ReaderLanguage};
 use super::verdicts::Assessment;
 
 /// The justification of an assessment. `passages` are those the assessment was made from, in the order they are shown;
@@ -25,36 +27,37 @@ pub fn justify(
     reviews: &[MatchedReview],
     language: Option<&str>,
 ) -> String {
-    let tongue = Tongue::of(language);
+    let reader = ReaderLanguage::of(language);
     if assessment.verdict == Verdict::NotVerifiable {
-        return tongue.say(Saying::Opinion);
+        return reader.say(Saying::Opinion);
     }
     let mut sentences = Vec::new();
     if assessment.by_fact_check {
-        sentences.extend(of_reviews(assessment.verdict, reviews, tongue));
+        sentences.extend(of_reviews(assessment.verdict, reviews, reader));
     }
-    sentences.extend(of_passages(assessment, passages, tongue));
+    sentences.extend(of_passages(assessment, passages, reader));
     if !assessment.by_fact_check && reviews.iter().any(|review| review.relation == Relation::Related) {
-        sentences.push(tongue.say(Saying::RelatedListed));
+        sentences.push(reader.say(Saying::RelatedListed));
     }
     if assessment.notes.contains(&Note::SocialOnly) {
-        sentences.push(tongue.say(Saying::SocialOnly));
+        sentences.push(reader.say(Saying::SocialOnly));
     }
     if assessment.verdict != Verdict::NotEnoughEvidence
         && assessment.verdict != Verdict::Contested
         && !assessment.decisive
     {
-        sentences.push(tongue.say(Saying::NotDecisive));
+        let one_source = !assessment.by_fact_check && groups_cited(assessment, passages) == 1;
+        sentences.push(reader.say(Saying::NotDecisive { one_source }));
     }
     let said_already = passages.is_empty() && !assessment.by_fact_check && assessment.searched;
     if assessment.notes.contains(&Note::Degraded) && !said_already {
-        sentences.push(tongue.say(Saying::Degraded));
+        sentences.push(reader.say(Saying::Degraded));
     }
     sentences.join(" ")
 }
 
 /// What the reviews that decided say.
-fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], tongue: Tongue) -> Vec<String> {
+fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], reader: ReaderLanguage) -> Vec<String> {
     let sides: &[ReviewSays] = match verdict {
         Verdict::Supported => &[ReviewSays::Supported],
         Verdict::Refuted => &[ReviewSays::Refuted],
@@ -65,7 +68,7 @@ fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], tongue: Tongue) -> Ve
         .iter()
         .filter_map(|side| fact_checks::nearest(reviews, *side))
         .map(|found| {
-            tongue.say(Saying::Rated {
+            reader.say(Saying::Rated {
                 who: found.review.publisher.trim(),
                 rating: found.review.rating.trim(),
                 url: &found.review.url,
@@ -74,16 +77,18 @@ fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], tongue: Tongue) -> Ve
         })
         .collect();
     if verdict == Verdict::Contested {
-        sentences.push(tongue.say(Saying::CheckersDisagree));
+        sentences.push(reader.say(Saying::CheckersDisagree));
     }
     sentences
 }
 
 /// What the passages say, with citations.
-fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], tongue: Tongue) -> Vec<String> {
-    let cited = |stance| cited(assessment, passages, stance, tongue);
-    let (supporting, contradicting) = (cited(Stance::Supports), cited(Stance::Contradicts));
+fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], reader: ReaderLanguage) -> Vec<String> {
+    let of_stance = |stance| cited(assessment, passages, reader, |passage| passage.stance() == stance);
+    let (supporting, contradicting) = (of_stance(Stance::Supports), of_stance(Stance::Contradicts));
     let (supporting, contradicting) = (supporting.as_deref(), contradicting.as_deref());
+    let doubting = cited(assessment, passages, reader, may_contradict);
+    let doubting = doubting.as_deref();
     let groups = assessment.features.agree_dom;
     let said: Vec<Saying<'_>> = if assessment.by_fact_check {
         let beside = [supporting.map(Saying::PassagesSupport), contradicting.map(Saying::PassagesContradict)];
@@ -107,11 +112,19 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], tongue: Tong
                 let one_source = groups_cited(assessment, passages) == 1;
                 vec![Saying::Contested { one_source, supporting, contradicting }]
             }
-            (Verdict::NotEnoughEvidence, ..) => vec![not_enough(assessment, passages, supporting, contradicting)],
+            (Verdict::Contested, Some(supporting), None) => {
+                vec![doubting.map_or(Saying::BothAtOnce(supporting), |doubting| Saying::ContestedByDoubt {
+                    supporting,
+                    doubting,
+                })]
+            }
+            (Verdict::NotEnoughEvidence, ..) => {
+                vec![not_enough(assessment, passages, supporting, contradicting, doubting)]
+            }
             _ => vec![Saying::Follows(supporting.or(contradicting))],
         }
     };
-    said.into_iter().map(|saying| tongue.say(saying)).collect()
+    said.into_iter().map(|saying| reader.say(saying)).collect()
 }
 
 fn groups_cited(assessment: &Assessment, passages: &[JudgedPassage]) -> usize {
@@ -125,12 +138,18 @@ fn not_enough<'a>(
     passages: &[JudgedPassage],
     supporting: Option<&'a str>,
     contradicting: Option<&'a str>,
+    doubting: Option<&'a str>,
 ) -> Saying<'a> {
     let groups = assessment.features.agree_dom;
-    let conflicting = assessment.notes.contains(&Note::ConflictingSources);
+    if let (None, Some(doubting)) = (contradicting, doubting) {
+        return supporting.map_or(Saying::MayContradict(doubting), |sources| Saying::SupportDoubted {
+            groups,
+            sources,
+            doubting,
+        });
+    }
     match (supporting, contradicting) {
         (Some(supporting), Some(contradicting)) => Saying::NeitherClear { supporting, contradicting },
-        (Some(sources), None) if conflicting => Saying::SpokenAgainst { groups, sources },
         (Some(sources), None) if groups <= 1 => Saying::SingleSource(sources),
         (Some(sources), None) => Saying::SupportUnclear(sources),
         (None, Some(sources)) => Saying::AgainstUnclear(sources),
@@ -142,16 +161,21 @@ fn not_enough<'a>(
     }
 }
 
-/// The cited passages of a stance as "domain \[N\]", joined.
-fn cited(assessment: &Assessment, passages: &[JudgedPassage], stance: Stance, tongue: Tongue) -> Option<String> {
+/// The cited passages of which that is true as "domain \[N\]", joined.
+fn cited(
+    assessment: &Assessment,
+    passages: &[JudgedPassage],
+    reader: ReaderLanguage,
+    wanted: impl Fn(&JudgedPassage) -> bool,
+) -> Option<String> {
     let sources: Vec<String> = assessment
         .citations
         .iter()
         .filter_map(|index| Some((index + 1, passages.get(*index)?)))
-        .filter(|(_, passage)| passage.stance() == stance)
-        .map(|(n, passage)| format!("{} [{n}]", passage.domain))
+        .filter(|(_, passage)| wanted(passage))
+        .map(|(n, passage)| format!("{} [{n}]", labels::domain(&passage.domain, reader)))
         .collect();
-    tongue.list(&sources)
+    reader.list(&sources)
 }
 
 #[cfg(test)]
@@ -186,7 +210,7 @@ mod tests {
         assert!(justified(&unsearched, &[], &[]).contains("no source was searched"), "nobody was asked");
         assert_eq!(
             justified(&degraded, &[], &[]),
-            "Not every source could be asked or read, and what could be brought nothing: this says nothing of who reports it."
+            "Not every source could be asked or read, and the others found nothing. That does not mean that nobody reports it."
         );
         assert!(justified(&opinion, &[], &[]).starts_with("This is an opinion"));
         let checked = [review("snopes", Relation::Same, RatingClass::False, 0.95)];
@@ -225,6 +249,37 @@ mod tests {
             assert_eq!(justify(&assessment, &two, &[], Some(language)), told);
         }
         assert_eq!(justify(&assessment, &two, &[], Some("de")), justify(&assessment, &two, &[], None));
+    }
+
+    #[test]
+    fn a_doubt_that_holds_a_verdict_up_is_named() {
+        let support = passage("a", 0.9, 0.05);
+        let told = |passages: &[JudgedPassage], language| {
+            let assessment = assess(&context(), passages, &[]);
+            (assessment.verdict, justify(&assessment, passages, &[], Some(language)))
+        };
+        let doubt = |contradict| passage("b", 0.2, contradict);
+        let contested = [support.clone(), doubt(0.55)];
+        assert_eq!(
+            told(&contested, "en"),
+            (Verdict::Contested, "a.example [1] supports the claim, and b.example [2] may contradict it.".into())
+        );
+        assert_eq!(told(&contested, "ru").1, "Подтверждение — a.example [1]; возможное противоречие — b.example [2].");
+        let (verdict, said) = told(&[support, doubt(0.45)], "en");
+        assert_eq!(verdict, Verdict::NotEnoughEvidence);
+        assert!(said.contains("b.example [2] may contradict it"), "{said}");
+        let (_, alone) = told(&[doubt(0.45)], "en");
+        assert_eq!(
+            alone,
+            "No passage found supports the claim, and b.example [1] may contradict it, though not clearly."
+        );
+    }
+
+    #[test]
+    fn a_verdict_on_one_source_says_so() {
+        let against = [JudgedPassage { credibility: 0.5, ..passage("c", 0.0, 0.9) }];
+        let said = justified(&context(), &against, &[]);
+        assert!(said.ends_with("The verdict rests on one source, so it is not decisive."), "{said}");
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //! The law is SCORING: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
 //! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`verdicts`], [`citations`],
-//! [`justification`], [`correction`], [`vocabularies`]; and [`evaluation`] and [`calibration`], which hold predictions against
+//! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
 //! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
@@ -21,6 +21,7 @@ pub mod fact_checks;
 pub mod features;
 pub mod independence;
 pub mod justification;
+pub mod labels;
 pub mod numbers;
 pub mod out_of_context;
 pub mod profile;
@@ -38,5 +39,7 @@ mod measured;
 mod needed;
 #[cfg(test)]
 pub(crate) mod samples;
+#[cfg(test)]
+mod word_lists;
 #[cfg(test)]
 mod worked_examples;

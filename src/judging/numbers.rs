@@ -8,6 +8,7 @@ mod dated;
 mod fates;
 mod moving;
 mod periods;
+pub(in crate::judging) mod repeating;
 mod roles;
 mod standing;
 mod subject;
@@ -17,6 +18,8 @@ use chrono::{Datelike, TimeDelta};
 use crate::domain::evidence::StanceProbabilities;
 use crate::language::dates::DateMention;
 use crate::language::numbers::{Comparator, Quantity, Unit};
+#[cfg(test)]
+use crate::language::word_list::WordList;
 use crate::language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
@@ -27,6 +30,7 @@ use dated::date;
 use fates::fate;
 use moving::{has_moved, is_of_one_day, is_running, lags};
 use periods::{Dated, periods};
+use repeating::Occasion;
 use roles::role;
 use subject::Subject;
 
@@ -179,6 +183,8 @@ fn quantity<'a>(
             continue;
         }
         match agree(ours, theirs) {
+            // "Is not 330 m long" tells no other length.
+            Some(false) if !stance::agree_in_denial(claim, sentence) => {}
             Some(true) if !counts_otherwise(ours, theirs, passage) => return Some(Found::Agrees),
             Some(false)
                 if alone_here(ours, theirs, claim)
@@ -195,6 +201,10 @@ fn quantity<'a>(
     if adds_up(ours, passage) || is_told_beside(ours, theirs, passage) {
         return None;
     }
+    let occasion = repeating::occasion(claim, passage);
+    if matches!(occasion, Occasion::Earlier | Occasion::LongAfter) {
+        return None;
+    }
     let times = claim.reference.zip(passage.reference);
     let newer = times.is_some_and(|(claimed, published)| published > claimed);
     let older = times.is_some_and(|(claimed, published)| published < claimed);
@@ -206,6 +216,10 @@ fn quantity<'a>(
         if older && theirs.high < ours.low {
             return None;
         }
+    }
+    // A smaller figure of days later is another day's.
+    if occasion == Occasion::Later {
+        return None;
     }
     // What was told of one night says nothing of another, and last month's price nothing of today's.
     if (is_of_one_day(claim, ours)
@@ -445,6 +459,22 @@ pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities
         if check.newer_total { RUNNING_TOTAL_CONTRADICTION } else { p.contradict.max(REFUTING_CONTRADICTION) };
     // What is left over is neutral; a model's three figures no longer sum to 1 where both were high.
     StanceProbabilities { entail, contradict, neutral: p.neutral.min((1.0 - entail - contradict).max(0.0)) }
+}
+
+/// The lists of this room by name, for the test that looks at what their entries catch.
+#[cfg(test)]
+pub(super) fn word_lists() -> Vec<(&'static str, &'static WordList)> {
+    let fates = fates::FATES.iter().map(|(_, list)| ("numbers::FATES", list));
+    let others = [
+        ("numbers::DAILY", &*repeating::DAILY),
+        ("numbers::WEAPONS", &*repeating::WEAPONS),
+        ("numbers::FIRED", &*repeating::FIRED),
+        ("numbers::QUARTERLY", &*repeating::QUARTERLY),
+        ("numbers::RUNNING", &*moving::RUNNING),
+        ("numbers::LEVELS", &*moving::LEVELS),
+        ("numbers::REPORTING", &*subject::REPORTING),
+    ];
+    others.into_iter().chain(fates).collect()
 }
 
 #[cfg(test)]

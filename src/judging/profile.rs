@@ -1,5 +1,7 @@
 //! A text with everything the judges look at taken from it once.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
 
 use crate::domain::item::EntityHint;
@@ -80,6 +82,8 @@ pub struct Spoken {
     pub stem: String,
     /// Neither function word, number nor denial.
     pub content: bool,
+    /// Written with a capital as part of a name or a date: "Denys", the "May" of "Theresa May" and of "3 May".
+    pub name: bool,
 }
 
 /// A denial and what it reaches within its clause.
@@ -280,6 +284,12 @@ impl TextProfile {
             sentence.names = held.map(|(position, _)| position).collect();
         }
         let dates = dates::dates(text, reference);
+        for sentence in &mut profiles {
+            let held = sentence.names.iter().filter_map(|position| entities.get(*position)).map(|name| &name.text);
+            let within = |date: &&DateMention| (sentence.start..sentence.end).contains(&date.offset);
+            let named: Vec<&String> = held.chain(dates.iter().filter(within).map(|date| &date.text)).collect();
+            mark_names(&mut sentence.spoken, &named);
+        }
         let name_stems = entities.iter().map(|name| name_stems(&name.text, &profiles, language)).collect();
         Self {
             text: text.to_owned(),
@@ -318,6 +328,30 @@ impl TextProfile {
     }
 }
 
+/// Leaves those words marked as of a name that stand in one of these names or dates, and the month of "in May" and "3 May".
+fn mark_names(spoken: &mut [Spoken], named: &[&String]) {
+    const BEFORE_MONTHS: [&str; 12] =
+        ["in", "of", "since", "until", "by", "from", "early", "mid", "late", "last", "this", "next"];
+    let words: HashSet<String> =
+        named.iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric())).map(tokens::normalise_word).collect();
+    let capitals: Vec<bool> = spoken.iter().map(|word| word.name).collect();
+    let capital = |at: Option<usize>| at.and_then(|at| capitals.get(at)).copied().unwrap_or_default();
+    let is_led = |word: &Spoken| BEFORE_MONTHS.contains(&word.text.as_str()) || is_figure(word);
+    for at in 0..spoken.len() {
+        let before = at.checked_sub(1);
+        let led = before.and_then(|before| spoken.get(before)).is_some_and(is_led)
+            || spoken.get(at + 1).is_some_and(is_figure);
+        // In a headline every word has a capital: "Mayor May Resign".
+        let is_surname = capital(before) && !capital(Some(at + 1));
+        let Some(word) = spoken.get_mut(at) else { break };
+        word.name = word.name && (words.contains(&word.text) || (led || is_surname) && word.text == "may");
+    }
+}
+
+fn is_figure(word: &Spoken) -> bool {
+    word.text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// The content stems of a name, taken from the words already read; a hint from upstream may not be among them.
 fn name_stems(name: &str, sentences: &[SentenceProfile], language: Option<&str>) -> Vec<String> {
     let spoken = |word: &str| sentences.iter().flat_map(|sentence| &sentence.spoken).find(|spoken| spoken.text == word);
@@ -351,7 +385,8 @@ fn sentence_profile(
                 words.push(Word { stem: token.stem.clone(), weight });
                 stems.push(token.stem.clone());
             }
-            spoken.push(Spoken { text: token.text, stem: token.stem, content });
+            // Whether it is of a name is known when the text's names are.
+            spoken.push(Spoken { text: token.text, stem: token.stem, content, name: token.capitalised });
         }
         bounds.push(from..spoken.len());
     }

@@ -27,6 +27,8 @@ mod takeback;
 use crate::domain::evidence::StanceProbabilities;
 
 use crate::language::entities::Entity;
+#[cfg(test)]
+use crate::language::word_list::WordList;
 use crate::language::{cut, has_cyrillic, verbs};
 
 use super::agreement;
@@ -34,10 +36,10 @@ use super::numbers;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
 pub use apart::is_of_another_group;
-pub use beside::{UNDECIDED, beside};
+pub use beside::{SUPPORTS, UNDECIDED, beside};
 pub use names::{Names, differing_names, has_name, same_names};
-pub use reserve::reserved;
-pub use structure::{antonym_between, negated, swapped_roles};
+pub use reserve::{is_stated_in, reserved};
+pub use structure::{agree_in_denial, antonym_between, negated, swapped_roles};
 
 use lexicon::{debunked, hedged, partial, widened};
 pub(super) use lexicon::{is_direction, speaks_of_a_part};
@@ -252,6 +254,21 @@ fn coverage_in(claim: &TextProfile, passage: &TextProfile, sentence: &SentencePr
     share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok() || told.contains(&&word.stem))
 }
 
+/// [`sentence_coverage`] in the light of the whole passage: names that its other sentences tell count where this one names
+/// nobody else.
+pub fn coverage_of_sentence(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> f64 {
+    coverage_in(claim, passage, sentence, &Names::new(claim, passage))
+}
+
+/// Whether a sentence shares a word with the claim that is no name, or has the opposite of one; so does any sentence with a
+/// claim that is nothing but names.
+pub fn shares_more_than_names(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let is_name = |word: &&Word| claim.name_stems.iter().flatten().any(|name| *name == word.stem);
+    let mut others = claim.words.iter().filter(|word| !is_name(word)).peekable();
+    others.peek().is_none()
+        || others.any(|word| sentence.stems.binary_search(&word.stem).is_ok() || has_antonym(word, claim, sentence))
+}
+
 /// Weighted share of the claim's content words found in the other text, 0–1; a name spelt in another alphabet counts.
 pub fn coverage(claim: &TextProfile, other: &TextProfile) -> f64 {
     let plain = share(claim, |word| other.has_stem(&word.stem));
@@ -276,6 +293,29 @@ fn share(claim: &TextProfile, found: impl Fn(&Word) -> bool) -> f64 {
 /// Whether a text states figures or dates.
 pub fn has_numbers(text: &TextProfile) -> bool {
     !text.quantities.is_empty() || !text.dates.is_empty()
+}
+
+/// The lists of this room by name, for the test that looks at what their entries catch.
+#[cfg(test)]
+pub(super) fn word_lists() -> Vec<(&'static str, &'static WordList)> {
+    vec![
+        ("stance::FRAMES", &*phrases::FRAMES),
+        ("stance::GOVERNING", &*phrases::GOVERNING),
+        ("stance::PHRASES", &*phrases::PHRASES),
+        ("stance::DENIALS", &*phrases::DENIALS),
+        ("stance::VERDICTS", &*phrases::VERDICTS),
+        ("stance::HEDGES", &*lexicon::HEDGES),
+        ("stance::DEBUNKS", &*lexicon::DEBUNKS),
+        ("stance::DIRECTIONS", &*lexicon::DIRECTIONS),
+        ("stance::PROVED", &*takeback::PROVED),
+        ("stance::EARLIER", &*takeback::EARLIER),
+        ("stance::FALSE", &*takeback::FALSE),
+        ("stance::REVERSED", &*takeback::REVERSED),
+        ("stance::MISTAKEN", &*takeback::MISTAKEN),
+        ("stance::EDITED", &*takeback::EDITED),
+        ("stance::ACCUSING", &*takeback::ACCUSING),
+        ("stance::DECISIONS", &*takeback::DECISIONS),
+    ]
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The words of five systems for one verdict, and the labels people read.
+//! The words of five systems for one verdict. What people read in the place of ours is in [`super::labels`].
 
 use serde::Serialize;
 
@@ -105,49 +105,6 @@ pub const fn word(vocabulary: Vocabulary, verdict: Verdict, decisive: bool) -> &
     }
 }
 
-/// The label a person reads: Russian, Ukrainian, Portuguese, else English. `language` may carry a region (`pt-BR`).
-pub fn label(verdict: Verdict, language: &str) -> &'static str {
-    let primary = language.split(['-', '_']).next().unwrap_or_default().to_lowercase();
-    match primary.as_str() {
-        "ru" => match verdict {
-            Verdict::Supported => "Подтверждается",
-            Verdict::Refuted => "Опровергается",
-            Verdict::Contested => "Источники расходятся",
-            Verdict::Misleading => "Вводит в заблуждение",
-            Verdict::Outdated => "Устарело",
-            Verdict::NotEnoughEvidence => "Недостаточно данных",
-            Verdict::NotVerifiable => "Не поддаётся проверке",
-        },
-        "uk" => match verdict {
-            Verdict::Supported => "Підтверджується",
-            Verdict::Refuted => "Спростовується",
-            Verdict::Contested => "Джерела розходяться",
-            Verdict::Misleading => "Вводить в оману",
-            Verdict::Outdated => "Застаріло",
-            Verdict::NotEnoughEvidence => "Недостатньо даних",
-            Verdict::NotVerifiable => "Не підлягає перевірці",
-        },
-        "pt" => match verdict {
-            Verdict::Supported => "Confirmado",
-            Verdict::Refuted => "Falso",
-            Verdict::Contested => "Fontes divergem",
-            Verdict::Misleading => "Enganoso",
-            Verdict::Outdated => "Desatualizado",
-            Verdict::NotEnoughEvidence => "Fontes insuficientes para verificar",
-            Verdict::NotVerifiable => "Não verificável",
-        },
-        _ => match verdict {
-            Verdict::Supported => "Supported",
-            Verdict::Refuted => "Refuted",
-            Verdict::Contested => "Contested",
-            Verdict::Misleading => "Misleading",
-            Verdict::Outdated => "Outdated",
-            Verdict::NotEnoughEvidence => "Not enough evidence",
-            Verdict::NotVerifiable => "Not verifiable",
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,19 +130,6 @@ mod tests {
             assert_eq!(word(Vocabulary::Pipeline, verdict, decisive), pipeline, "{verdict}");
             assert_eq!(word(Vocabulary::Rag, verdict, decisive), rag, "{verdict}");
             assert_eq!(word(Vocabulary::Ours, verdict, decisive), verdict.as_str());
-        }
-    }
-
-    #[test]
-    fn people_read_their_own_language() {
-        assert_eq!(label(Verdict::Refuted, "ru"), "Опровергается");
-        assert_eq!(label(Verdict::Refuted, "uk-UA"), "Спростовується");
-        assert_eq!(label(Verdict::Refuted, "pt_BR"), "Falso");
-        assert_eq!(label(Verdict::Refuted, "fi"), "Refuted");
-        for language in ["en", "ru", "uk", "pt"] {
-            let labels: std::collections::BTreeSet<_> =
-                Verdict::ALL.iter().map(|verdict| label(*verdict, language)).collect();
-            assert_eq!(labels.len(), Verdict::ALL.len(), "two verdicts share a label in {language}");
         }
     }
 

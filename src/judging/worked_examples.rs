@@ -4,12 +4,13 @@ use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use proptest::prelude::*;
 
 use crate::domain::evidence::{JudgedPassage, MatchedReview, StanceProbabilities};
+use crate::domain::result::BorneOut;
 use crate::domain::verdict::{
     ClaimKind, CorrectionType, Note, RatingClass, Relation, SourceType, Stance, Tier, Verdict,
 };
 
 use super::calibration::{Calibration, Logistic};
-use super::correction::correct;
+use super::correction::{Asked, Found, Subject, correct, propose};
 use super::numbers::{self, NumberCheck};
 use super::profile::TextProfile;
 use super::samples::{any_passages, any_reviews, context, passage, review};
@@ -73,11 +74,20 @@ fn a_number_that_disagrees_refutes_and_is_replaced() {
         NumberCheck { num_ok: Some(false), newer_total: false, mismatch: Some(("50".to_owned(), "70".to_owned())) };
     let p = numbers::apply(StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 }, &check);
     assert_eq!((p.entail, p.contradict), (0.3, 0.7));
-    let source = JudgedPassage { num_ok: check.num_ok, ..passage("a", p.entail, p.contradict) };
+    let source = JudgedPassage {
+        num_ok: check.num_ok,
+        passage: "The bridge is 70 metres long.".into(),
+        ..passage("a", p.entail, p.contradict)
+    };
     let found = judged(std::slice::from_ref(&source), &[]);
     assert_eq!((found.verdict, found.tier), (Verdict::Refuted, Tier::Low));
     assert!(found.score.is_some_and(|score| score <= 30));
-    let mended = correct("The bridge is 50 metres long.", &found, &[source], &[check], &[], 0.3).unwrap();
+    let claim = Subject { text: "The bridge is 50 metres long.", language: Some("en"), reference: None };
+    let (sources, checks, scoring) = ([source], [check], Scoring::default());
+    let all = Found { assessment: &found, passages: &sources, checks: &checks, reviews: &[], scoring: &scoring };
+    let borne_out = vec![BorneOut { evidence_id: "ev_a".into(), entail: 0.9 }];
+    let asked = Asked { text: propose(&claim, &all).unwrap().text, borne_out };
+    let mended = correct(&claim, &all, Some(&asked)).unwrap();
     assert_eq!((mended.kind, mended.corrected.as_str()), (CorrectionType::Replace, "The bridge is 70 metres long."));
 }
 

@@ -43,10 +43,10 @@ pub enum AskError {
     #[error("the provider's answer is larger than allowed")]
     TooLarge,
     /// Not asked: the breaker is open.
-    #[error("the provider is left alone until {until}")]
+    #[error("the provider is not asked again before {until}")]
     Open { until: DateTime<Utc> },
     /// Not asked: others have the turns of its rate until then, and nobody waits that long.
-    #[error("the provider's rate is taken until {until}; its turns come too late for this one")]
+    #[error("the provider's request limit is used up until {until}, and this item cannot wait that long")]
     Busy { until: DateTime<Utc> },
     /// The provider does not serve us as we are set up (its API is switched off for the project, JSON is not allowed …).
     #[error("the provider is disabled: {detail}")]
@@ -61,7 +61,7 @@ pub enum AskError {
     #[error("the month's spending cap is reached")]
     Budget,
     /// Not asked: the store, which shares the turns out among all processes, could not be asked itself.
-    #[error("no turn could be had from the store: {detail}")]
+    #[error("the shared request limit could not be read from the database: {detail}")]
     StoreAway { detail: String },
     /// Not asked, or given up: the time of the caller was up first.
     #[error("the time was up before the provider answered")]

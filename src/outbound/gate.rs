@@ -364,7 +364,7 @@ impl Gate {
             if state == GateState::Disabled {
                 tracing::error!(provider, %error, ?until, "provider disabled");
             } else {
-                tracing::warn!(provider, %error, ?until, "provider left alone");
+                tracing::warn!(provider, %error, ?until, "provider paused");
             }
         }
         // A late failure makes a wait longer that others keep as well.

@@ -96,18 +96,8 @@ pub(super) fn check_literal_host(host: &str, rule: Rule) -> Result<(), AddressRe
     }
 }
 
-/// How names become addresses: the system's way, or a table in tests.
+/// How names become addresses: `names`, or a table in tests.
 pub(super) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
-
-/// The system's resolver.
-pub(super) fn system_lookup() -> Lookup {
-    Arc::new(|name| {
-        Box::pin(async move {
-            // Port 0 is replaced by the URL's.
-            Ok(tokio::net::lookup_host((name, 0)).await?.collect())
-        })
-    })
-}
 
 /// A resolver that hands out public addresses only. The connection is made to the very addresses it checked.
 #[derive(Clone)]
@@ -128,7 +118,10 @@ impl GuardedResolver {
     }
 
     /// All addresses of a name. One that is not public refuses the whole name: an honest site has no mixed answer.
-    async fn addresses(&self, name: String) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
+    pub(super) async fn addresses(
+        &self,
+        name: String,
+    ) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
         let addresses = (self.lookup)(name.clone()).await?;
         if addresses.is_empty() {
             return Err(Box::new(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));

@@ -24,6 +24,17 @@ impl fmt::Debug for Inquiry<'_> {
 }
 
 impl Gate {
+    /// A question that is free by itself, past the rate and the breaker: it is neither counted nor paid for.
+    pub async fn inquire<T>(
+        &self,
+        request: ApiRequest,
+        asker: Asker<'_>,
+        read: impl Fn(&ApiResponse) -> Result<T, AskError>,
+    ) -> Result<T, AskError> {
+        let response = self.send(&request, asker.until).await;
+        response.and_then(|response| read(&response)).map_err(|error| error.without(&request.secrets()))
+    }
+
     /// As [`Gate::ask`]; a refusal in doubt is cleared up within the same attempt, before the breaker hears of it.
     pub async fn ask_or_inquire<T>(
         &self,

@@ -29,6 +29,7 @@ mod inquiry;
 pub mod ledger;
 mod limiter;
 pub mod local;
+mod names;
 mod observer;
 pub mod pages;
 pub mod record;

@@ -41,11 +41,6 @@ struct Addressees {
 }
 
 impl Robots {
-    /// No rule: everything is allowed.
-    pub(super) fn everything() -> Self {
-        Self::default()
-    }
-
     /// The rules for us: of the groups that name us, else of those for everyone. Lines that cannot be read are passed
     /// over, as the RFC asks.
     pub(super) fn parse(bytes: &[u8]) -> Self {
@@ -374,7 +369,7 @@ mod tests {
         let mut robots = b"User-agent: *\n".to_vec();
         robots.resize(MAX_BYTES, b'\n');
         robots.extend_from_slice(b"Disallow: /");
-        assert_eq!(Robots::parse(&robots), Robots::everything());
+        assert_eq!(Robots::parse(&robots), Robots::default());
     }
 
     #[test]

@@ -274,17 +274,11 @@ impl Turnstile {
             Some(Learnt::LeftAlone(kind)) => {
                 self.observer.learnt(provider, kind.as_str());
                 let until = until.map(|until| self.utc(until).to_rfc3339());
-                tracing::info!(
-                    provider,
-                    state = kind.as_str(),
-                    until,
-                    reason,
-                    "another process found it to be left alone"
-                );
+                tracing::info!(provider, state = kind.as_str(), until, reason, "another process paused it");
             }
             Some(Learnt::Ready) => {
                 self.observer.learnt(provider, GateState::Ready.as_str());
-                tracing::info!(provider, "another process found it well again");
+                tracing::info!(provider, "another process asks it again");
             }
             None => {}
         }

@@ -2,22 +2,21 @@
 
 use super::{PipelineError, Request, Services};
 use crate::domain::verdict::Phase;
-use crate::store::DonePhase;
+use crate::store::{DonePhase, RunStart};
 
 /// What may be done with a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
-    Run(Phase),
+    Run(Phase, RunStart),
     AlreadyDone,
 }
 
 pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
     let phase = allowed_phase(services, request);
-    if services.settings.redo && request.message_id.is_none() {
-        return Ok(Admission::Run(phase));
-    }
-    let done = services.store.done_phases(&request.item.item_id).await?;
-    Ok(if is_done(&done, phase, hash, request) { Admission::AlreadyDone } else { Admission::Run(phase) })
+    let redo = services.settings.redo && request.message_id.is_none();
+    let start = services.store.begin(&request.item.item_id).await?;
+    let done = !redo && is_done(&start.done, phase, hash, request);
+    Ok(if done { Admission::AlreadyDone } else { Admission::Run(phase, start) })
 }
 
 /// Phase 2 is for items that are wanted there; everything else still gets Phase 1.
@@ -39,14 +38,15 @@ fn allowed_phase(services: &Services, request: &Request) -> Phase {
 
 /// The idempotency key is (item, phase, content). Phase 2 contains Phase 1, never the reverse: a Phase 1 run would replace
 /// the richer result, so it counts as done even where that is degraded. A degraded item may be run again, but not by a
-/// redelivery of the very message that made it: that one was committed and its ack got lost.
+/// redelivery of the very message that made it: that one was committed and its ack got lost. What was done of a text that
+/// was edited since, and now comes back, is done for such a redelivery alone.
 fn is_done(done: &[DonePhase], phase: Phase, hash: &str, request: &Request) -> bool {
     done.iter().any(|row| {
         let same_content = row.content_hash == hash;
         let redelivery = request.redelivered && row.message_id == request.message_id;
         let richer = row.phase == Phase::Two && phase == Phase::One;
         let same = row.phase == phase && (!row.degraded || redelivery);
-        same_content && (richer || same)
+        same_content && (row.stands || redelivery) && (richer || same)
     })
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use crate::domain::Item;
 
     fn row(phase: Phase, hash: &str, degraded: bool, message: Option<&str>) -> DonePhase {
-        DonePhase { phase, content_hash: hash.into(), degraded, message_id: message.map(str::to_owned) }
+        DonePhase { phase, content_hash: hash.into(), degraded, message_id: message.map(str::to_owned), stands: true }
     }
 
     fn request(message: Option<&str>, redelivered: bool) -> Request {
@@ -74,6 +74,13 @@ mod tests {
         assert!(!is_done(&[row(Phase::One, "h", false, None)], Phase::Two, "h", &again), "phase 1 is no phase 2");
         assert!(is_done(&[row(Phase::Two, "h", false, None)], Phase::One, "h", &again), "phase 2 contains phase 1");
         assert!(!is_done(&[], Phase::One, "h", &again));
+    }
+
+    #[test]
+    fn a_text_that_is_edited_back_is_judged_again_but_not_for_an_old_delivery() {
+        let edited = [DonePhase { stands: false, ..row(Phase::Two, "first", false, Some("m1")) }];
+        assert!(!is_done(&edited, Phase::Two, "first", &request(Some("m3"), false)), "another text's result is stored");
+        assert!(is_done(&edited, Phase::Two, "first", &request(Some("m1"), true)), "the edit stays");
     }
 
     #[test]

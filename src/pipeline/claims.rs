@@ -67,11 +67,12 @@ pub(super) async fn claims(
     let language = normal.language.as_deref();
     let most = services.settings.claims_per_item;
     let mut found: Vec<(usize, statements::Statement)> = Vec::new();
-    for (source, text) in &normal.texts {
-        let title = item.title.as_deref().filter(|_| *source == 0);
+    // As they were sent: which lines are points of a digest shows in the marks that cleaning takes off.
+    for (source, text) in item.texts() {
+        let title = item.title.as_deref().filter(|_| source == 0);
         for statement in statements::statements(text, title, language, most) {
             if !found.iter().any(|(_, known)| known.text.to_lowercase() == statement.text.to_lowercase()) {
-                found.push((*source, statement));
+                found.push((source, statement));
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::domain::ids;
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
 use crate::providers::knowledge;
-use crate::store::{ClaimCommit, Commit, EvidenceClaimRow, EvidenceUse, OutboxDraft};
+use crate::store::{ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart};
 
 /// Sentences of a page kept for finding it again: the ones nearest to what was asked.
 const SENTENCES_PER_PAGE: usize = 3;
@@ -25,13 +25,14 @@ pub(super) async fn commit(
     services: &Services,
     request: &Request,
     phase: Phase,
+    start: &RunStart,
     hash: &str,
     normal: &Normal,
     decided: &[Decided],
     judged: &Judged,
     reviews: &Reviews,
     result: &ItemResult,
-) -> Result<(), PipelineError> {
+) -> Result<Committed, PipelineError> {
     let rules = services.rules.current();
     let threshold = request.item.options.confidence_threshold();
     let claims = decided
@@ -55,6 +56,8 @@ pub(super) async fn commit(
         text: normal.main_text(),
         phase,
         content_hash: hash,
+        start,
+        sent_at: request.sent_at,
         message_id: request.message_id.as_deref(),
         embedding: &normal.embedding,
         result,
@@ -66,11 +69,13 @@ pub(super) async fn commit(
         outbox: messages(services, request, result)?,
         expires_at: result.enriched_at + ttl,
     };
-    services.store.commit(&commit, services.settings.dedup_similarity).await?;
-    for page in fresh {
-        page.stored.store(true, Ordering::Relaxed);
+    let committed = services.store.commit(&commit, services.settings.dedup_similarity).await?;
+    if committed == Committed::Written {
+        for page in fresh {
+            page.stored.store(true, Ordering::Relaxed);
+        }
     }
-    Ok(())
+    Ok(committed)
 }
 
 /// Who asks with a reply address is answered, also where nothing had to be done: with what is stored.

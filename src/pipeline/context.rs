@@ -4,7 +4,7 @@ use super::decide::{Decided, round};
 use super::fact_check::Reviews;
 use super::normalise::Normal;
 use super::{Journal, Request, Services};
-use crate::domain::result::{ClaimResult, Context, FactCheck, ItemResult};
+use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
 use crate::judging::explanations::{Unchecked, explain};
 use crate::language::dates;
@@ -157,23 +157,12 @@ fn lines(
         context.digest_lines.push(format!("Related fact-check: {}", related.url));
     }
     let Some(main) = main else { return context };
-    // A post takes a side and counts for none: where nothing else does, nothing is said of that side.
-    let counts = |row: &&crate::domain::result::EvidenceRow| match row.stance {
-        Stance::Supports => main.features.agree_dom > 0,
-        Stance::Contradicts => main.contradiction,
-        Stance::Neutral => false,
-    };
-    let deciding: Vec<&crate::domain::result::EvidenceRow> = main.evidence.iter().filter(counts).collect();
-    if !deciding.is_empty() {
-        let sources: std::collections::HashSet<&str> =
-            deciding.iter().map(|row| row.independent_group.as_str()).collect();
-        let agree_only = deciding.iter().all(|row| row.stance == Stance::Supports);
-        // Of an item with several claims fewer are shown than agree.
-        let count = if agree_only { main.features.agree_dom as usize } else { sources.len() };
+    let deciding = deciding(main);
+    let DigestEvidence { supporting, contradicting } = digest_evidence(main);
+    if let count @ 1.. = sources_of(&deciding, supporting, contradicting) {
         let word = if count == 1 { "source" } else { "sources" };
         let mut line = format!("Evidence: {count} {word}, confidence: {}", tier_word(main.tier));
-        let says = |stance: Stance| deciding.iter().any(|row| row.stance == stance);
-        match (says(Stance::Supports), says(Stance::Contradicts)) {
+        match (supporting > 0, contradicting > 0) {
             (true, true) => line.push_str(", conflicting"),
             (false, true) => line.push_str(", contradicting"),
             _ => {}
@@ -195,7 +184,45 @@ fn lines(
     context
 }
 
-fn bullet(row: &crate::domain::result::EvidenceRow) -> String {
+/// How many independent sources take which side of a claim, as a digest may say it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DigestEvidence {
+    pub supporting: usize,
+    pub contradicting: usize,
+}
+
+/// The sources that take a side of that claim. Of an item with several claims fewer passages are shown than agree.
+pub fn digest_evidence(claim: &ClaimResult) -> DigestEvidence {
+    let deciding = deciding(claim);
+    let groups = |stance: Stance| {
+        let of_stance = deciding.iter().filter(|row| row.stance == stance);
+        of_stance.map(|row| row.independent_group.as_str()).collect::<std::collections::HashSet<&str>>().len()
+    };
+    let (supporting, contradicting) = (groups(Stance::Supports), groups(Stance::Contradicts));
+    let supporting = if supporting > 0 { supporting.max(claim.features.agree_dom as usize) } else { 0 };
+    DigestEvidence { supporting, contradicting }
+}
+
+/// The passages that count for a side. A post takes a side and counts for none: where nothing else does, nothing is said
+/// of that side.
+fn deciding(claim: &ClaimResult) -> Vec<&EvidenceRow> {
+    let counts = |row: &&EvidenceRow| match row.stance {
+        Stance::Supports => claim.features.agree_dom > 0,
+        Stance::Contradicts => claim.contradiction,
+        Stance::Neutral => false,
+    };
+    claim.evidence.iter().filter(counts).collect()
+}
+
+/// Independent sources on either side; one that takes both is one.
+fn sources_of(deciding: &[&EvidenceRow], supporting: usize, contradicting: usize) -> usize {
+    if contradicting == 0 {
+        return supporting;
+    }
+    deciding.iter().map(|row| row.independent_group.as_str()).collect::<std::collections::HashSet<&str>>().len()
+}
+
+fn bullet(row: &EvidenceRow) -> String {
     let mut text: String = row.passage.chars().take(BULLET_CHARS).collect();
     if text.len() < row.passage.len() {
         text.push('…');
@@ -213,11 +240,13 @@ fn tier_word(tier: Tier) -> &'static str {
 
 /// "Also reported by: @a, @b, @c", three at most.
 pub fn digest_also_reported(channels: &[String]) -> Option<String> {
-    if channels.is_empty() {
-        return None;
-    }
+    channels_shown(channels).map(|shown| format!("Also reported by: {shown}"))
+}
+
+/// The channels a digest names, three at most; `None` of none.
+pub fn channels_shown(channels: &[String]) -> Option<String> {
     let shown: Vec<&str> = channels.iter().take(MAX_CHANNELS_SHOWN).map(String::as_str).collect();
-    Some(format!("Also reported by: {}", shown.join(", ")))
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 #[cfg(test)]

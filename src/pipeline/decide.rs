@@ -1,34 +1,38 @@
 //! Decision: the judged passages and reviews of each claim become a verdict, a tier, a score, a justification and, where
 //! it helps, a correction. The rules are in `judging`; here they are only called.
 
+use chrono::{DateTime, Utc};
+
 use super::claims::Claim;
 use super::fact_check::Reviews;
 use super::judge::{Judged, JudgedClaim};
 use super::normalise::Normal;
 use super::shown::{self, Showable};
-use super::{Journal, Request, Services};
+use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, EvidenceRow};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
+use crate::judging::correction::{self, Asked, Found, Subject};
 use crate::judging::explanations::{Unchecked, explain};
+use crate::judging::justification;
 use crate::judging::numbers::NumberCheck;
+use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
-use crate::judging::{correction, justification};
 
 /// The judge of a claim that a published review decided.
-pub(super) const BY_FACT_CHECK: &str = "fact_check";
+pub const BY_FACT_CHECK: &str = "fact_check";
 
 /// A claim's result and what must be kept beside it.
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) result: ClaimResult,
-    pub(crate) claim_date: Option<chrono::DateTime<chrono::Utc>>,
+    pub(crate) claim_date: Option<DateTime<Utc>>,
     pub(crate) check_worthiness: f64,
     pub(crate) checkable: bool,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
-pub(super) fn decide(
+pub(super) async fn decide(
     services: &Services,
     request: &Request,
     phase: Phase,
@@ -37,7 +41,7 @@ pub(super) fn decide(
     judged: &Judged,
     reviews: &Reviews,
     journal: &Journal,
-) -> Vec<Decided> {
+) -> Result<Vec<Decided>, PipelineError> {
     let empty = JudgedClaim::default();
     let seen = |position: usize| judged.claims.get(position).unwrap_or(&empty);
     let reviews = |position: usize| -> &[MatchedReview] { reviews.get(position).map_or(&[], Vec::as_slice) };
@@ -61,6 +65,16 @@ pub(super) fn decide(
         .map(|(position, assessment)| Showable::of(&seen(position).passages, assessment, floor))
         .collect();
     let shares = shown::shares(&showable, services.settings.passages_shown);
+    let scoring = &services.settings.scoring;
+    let wanted = request.item.options.auto_correct();
+    let questions: Vec<Option<correct::Question<'_>>> = claims
+        .iter()
+        .zip(&assessments)
+        .enumerate()
+        .filter(|_| wanted)
+        .map(|(position, (claim, assessment))| question(claim, assessment, seen(position), reviews(position), scoring))
+        .collect();
+    let asked = correct::ask(services, &questions, journal).await?;
     let mut decided = Vec::with_capacity(claims.len());
     for (position, ((claim, assessment), share)) in claims.iter().zip(&assessments).zip(shares).enumerate() {
         let seen = seen(position);
@@ -74,22 +88,19 @@ pub(super) fn decide(
                 judge: seen.judge(),
                 only_fact_checks: phase == Phase::One,
                 language: normal.language.as_deref(),
-                auto_correct: request.item.options.auto_correct(),
+                auto_correct: wanted,
+                reference: claim.profile.reference,
+                claim_language: claim.profile.language.as_deref(),
+                asked: asked.get(position).and_then(Option::as_ref),
                 passages: &seen.passages,
                 checks: &seen.checks,
                 reviews: reviews(position),
             },
             assessment,
-            floor,
+            scoring,
             share,
         );
-        journal.trace(format!(
-            "decide: {} ({}, {}) for {:?}",
-            result.verdict,
-            if result.decisive { "decisive" } else { "not decisive" },
-            result.judge,
-            claim.text.chars().take(60).collect::<String>(),
-        ));
+        journal.trace(line(&result, &claim.text));
         decided.push(Decided {
             result,
             claim_date: claim.date,
@@ -97,7 +108,32 @@ pub(super) fn decide(
             checkable: claim.checkable(),
         });
     }
-    decided
+    Ok(decided)
+}
+
+/// What the judge is to be asked about a text in the claim's place; `None` where none is proposed.
+fn question<'a>(
+    claim: &'a Claim,
+    assessment: &'a Assessment,
+    seen: &'a JudgedClaim,
+    reviews: &'a [MatchedReview],
+    scoring: &'a Scoring,
+) -> Option<correct::Question<'a>> {
+    let profile = &claim.profile;
+    let subject = Subject { text: &claim.text, language: profile.language.as_deref(), reference: profile.reference };
+    let found = Found { assessment, passages: &seen.passages, checks: &seen.checks, reviews, scoring };
+    correct::Question::new(subject, &found)
+}
+
+/// The line of the trace.
+fn line(result: &ClaimResult, text: &str) -> String {
+    format!(
+        "decide: {} ({}, {}) for {:?}",
+        result.verdict,
+        if result.decisive { "decisive" } else { "not decisive" },
+        result.judge,
+        text.chars().take(60).collect::<String>(),
+    )
 }
 
 /// What a claim's result is made of besides its assessment.
@@ -117,16 +153,27 @@ pub(super) struct Told<'a> {
     /// The item's, in which a reader is told why.
     pub(super) language: Option<&'a str>,
     pub(super) auto_correct: bool,
+    /// The day that the claim's relative dates are counted from.
+    pub(super) reference: Option<DateTime<Utc>>,
+    /// The language that the claim was analysed in.
+    pub(super) claim_language: Option<&'a str>,
+    /// What the judge said of a text proposed in the claim's place.
+    pub(super) asked: Option<&'a Asked>,
     pub(super) passages: &'a [JudgedPassage],
     /// Parallel to `passages`.
     pub(super) checks: &'a [NumberCheck],
     pub(super) reviews: &'a [MatchedReview],
 }
 
-/// The assessment in words and rows: `shown` passages at most, those under the relevance `floor` only where cited.
-pub(super) fn result(told: &Told<'_>, assessment: &Assessment, floor: f64, shown: usize) -> ClaimResult {
+/// The assessment in words and rows: `shown` passages at most, those under the relevance floor only where cited.
+pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring, shown: usize) -> ClaimResult {
     let Told { passages, checks, reviews, .. } = *told;
-    let correct = || correction::correct(told.text, assessment, passages, checks, reviews, floor);
+    let floor = scoring.relevance_floor;
+    let correct = || {
+        let claim = Subject { text: told.text, language: told.claim_language, reference: told.reference };
+        let found = Found { assessment, passages, checks, reviews, scoring };
+        correction::correct(&claim, &found, told.asked)
+    };
     let correction = told.auto_correct.then(correct).flatten();
     let mut notes = assessment.notes.clone();
     if told.only_fact_checks {

@@ -100,7 +100,8 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
     let claims: Vec<Claim> = claims.into_iter().skip(main).take(1).collect();
     let candidates = rank::rank(services, &claims, &pages, &journal).await?;
     let judged = judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?;
-    let decided = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &Vec::new(), &journal);
+    let reviews = Vec::new();
+    let decided = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &reviews, &journal).await?;
     Ok(decided.into_iter().next().map(|decided| decided.result))
 }
 

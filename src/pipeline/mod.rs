@@ -13,6 +13,7 @@ mod ask;
 mod claims;
 mod commit;
 mod context;
+mod correct;
 mod corroborate;
 mod credit;
 mod decide;
@@ -46,12 +47,13 @@ use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Degradation, Item};
 use crate::providers::profile;
-use crate::store::StoreError;
+use crate::store::{Committed, StoreError};
 use crate::telemetry::metrics;
 
 pub use admit::Admission;
 pub use commit::signal_routing_key;
-pub use context::digest_also_reported;
+pub use context::{DigestEvidence, channels_shown, digest_also_reported, digest_evidence};
+pub use decide::BY_FACT_CHECK;
 pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
 pub use retrieve::Latencies;
@@ -68,6 +70,8 @@ pub struct Request {
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
     pub correlation_id: Option<String>,
+    /// When the message was sent: of two texts of an item the later one is to stand.
+    pub sent_at: Option<DateTime<Utc>>,
     /// The broker says it delivered this message before.
     pub redelivered: bool,
     /// A person asked: no minimum length, no gates, and a stored answer is used again.
@@ -85,6 +89,7 @@ impl Request {
             message_id: None,
             reply_to: None,
             correlation_id: None,
+            sent_at: None,
             redelivered: false,
             personal: true,
             shed: false,
@@ -97,7 +102,8 @@ impl Request {
 pub enum Outcome {
     /// Everything is committed, outbox included.
     Done(Box<ItemResult>),
-    /// The same content was done before; nothing was asked or written.
+    /// Nothing was written: the same content was done before, or another process was done with a later text or a richer
+    /// result of this one meanwhile.
     AlreadyDone,
 }
 
@@ -245,8 +251,8 @@ async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
     let _turn = services.turns.take(&request.item.item_id).await;
-    let phase = match timed("admit", admit::admit(services, request, &hash)).await? {
-        Admission::Run(phase) => phase,
+    let (phase, start) = match timed("admit", admit::admit(services, request, &hash)).await? {
+        Admission::Run(phase, start) => (phase, start),
         Admission::AlreadyDone => {
             commit::answer_again(services, request).await?;
             return Ok(Outcome::AlreadyDone);
@@ -278,16 +284,21 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         judge::Judged::nothing(claims.len())
     };
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal);
-    let decided = timed("decide", async {
-        decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal)
-    })
-    .await;
+    let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
+    let decided = timed("decide", deciding).await?;
     let result = timed("context", async {
         context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
     })
     .await;
-    let committed = commit::commit(services, request, phase, &hash, &normal, &decided, &judged, &reviews, &result);
-    timed("commit", committed).await?;
+    let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
+    if timed("commit", commit).await? == Committed::Superseded {
+        tracing::info!(
+            phase = phase.as_str(),
+            "another process stored a later text or a richer result of this item; this one is dropped"
+        );
+        commit::answer_again(services, request).await?;
+        return Ok(Outcome::AlreadyDone);
+    }
     metrics::item_degraded(&journal.degraded());
     services::count(&result);
     Ok(Outcome::Done(Box::new(result)))

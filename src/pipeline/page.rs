@@ -241,8 +241,8 @@ pub(super) fn from_article(
     let pieces = passages(&article);
     // A day guessed from the page is wrong one time of five, too often to decide how fresh or outdated something is.
     let own = article.published_at.filter(|_| !article.date_is_guess);
-    let published = own.or(told.published_at);
-    let published = published.filter(|date| *date <= now);
+    let published = own.or(told.published_at).filter(|date| *date <= now);
+    let published = if own.is_some() { published.and(article.published_on_its_day()) } else { published };
     let claim_reviews = page_reviews::reviews(&article, final_url);
     // A redirect to another site is evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
@@ -282,7 +282,7 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         Origin::Web | Origin::Kb | Origin::FactCheck => "\n",
     };
     let article = Article {
-        title: source.title.clone(),
+        title: source.title.clone().filter(|_| title_is_text(origin)),
         paragraphs: source.raw_text.split(between).map(str::to_owned).filter(|text| !text.trim().is_empty()).collect(),
         ..Article::default()
     };
@@ -316,6 +316,11 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
     }
 }
 
+/// Whether a title is words of the text: that of a file is its name and the headings it was found under.
+fn title_is_text(origin: Origin) -> bool {
+    origin != Origin::Corpus
+}
+
 /// The text a provider brought along: a page without a fetch. It is the operator's, current now, and no page of the web.
 pub(super) fn from_content(
     candidate: &Candidate,
@@ -326,7 +331,7 @@ pub(super) fn from_content(
     let hit = &candidate.hit;
     let told = told(hit);
     let article = Article {
-        title: told.title.clone(),
+        title: told.title.clone().filter(|_| title_is_text(content.origin)),
         paragraphs: content
             .text
             .split("\n\n")
@@ -368,131 +373,4 @@ pub(super) fn from_content(
 }
 
 #[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-
-    use super::*;
-
-    fn pages(storage: Storage, article: &Article) -> [PreparedPage; 2] {
-        let url = Url::parse("https://a.example/1").unwrap();
-        let hit = Hit {
-            url: url.to_string(),
-            title: "the provider's title".to_owned(),
-            snippet: "the provider's words".to_owned(),
-            published_at: Some(DateTime::UNIX_EPOCH),
-            language: Some("uk".to_owned()),
-            provider: "test",
-            storage,
-            content: None,
-        };
-        let candidate = Candidate { url: url.clone(), hit, domain: "a.example".to_owned(), about: true };
-        let later = DateTime::UNIX_EPOCH + TimeDelta::days(1);
-        [
-            empty_page(&candidate, PageFailure::NotFound, later, later),
-            from_article(article.clone(), &candidate, &url, later, later),
-        ]
-    }
-
-    #[test]
-    fn what_a_provider_lets_nobody_keep_is_in_no_row() {
-        let silent = Article { paragraphs: vec!["A page of few words.".to_owned()], ..Article::default() };
-        for page in pages(Storage::Stored, &silent) {
-            assert_eq!(page.title.as_deref(), Some("the provider's title"));
-            assert_eq!(page.published_at, Some(DateTime::UNIX_EPOCH));
-        }
-        for page in pages(Storage::Transient, &silent) {
-            assert_eq!((page.title.as_deref(), page.published_at), (None, None));
-            assert_ne!(page.language.as_deref(), Some("uk"));
-            let row = format!("{:?}", page.row(&DomainRules::default(), DateTime::UNIX_EPOCH));
-            assert!(!row.contains("the provider's"), "{row}");
-        }
-        let later = DateTime::UNIX_EPOCH + TimeDelta::hours(1);
-        for (is_guess, expected) in [(true, None), (false, Some(later))] {
-            let dated = Article { published_at: Some(later), date_is_guess: is_guess, ..silent.clone() };
-            let [_, page] = pages(Storage::Transient, &dated);
-            assert_eq!(page.published_at, expected, "a guessed day is none");
-        }
-        let own = Article { title: Some("its own".to_owned()), ..silent };
-        let [_, page] = pages(Storage::Transient, &own);
-        assert_eq!(page.title.as_deref(), Some("its own"));
-    }
-
-    fn brought(url: &str, text: &str, credibility: Option<f64>) -> PreparedPage {
-        let content = Content {
-            text: text.to_owned(),
-            origin: Origin::Corpus,
-            publisher: Some("Handbook".to_owned()),
-            credibility,
-        };
-        let hit = Hit {
-            url: url.to_owned(),
-            title: "Valves".to_owned(),
-            snippet: String::new(),
-            published_at: Some(DateTime::UNIX_EPOCH),
-            language: None,
-            provider: "corpus",
-            storage: Storage::Stored,
-            content: Some(content.clone()),
-        };
-        let url = Url::parse(url).unwrap();
-        let candidate = Candidate { domain: "corpus:bbc.com".to_owned(), url, hit, about: true };
-        let now = DateTime::UNIX_EPOCH + TimeDelta::days(9);
-        from_content(&candidate, &content, now, now + TimeDelta::days(1))
-    }
-
-    #[test]
-    fn a_text_that_was_brought_along_is_a_page_of_the_operators() {
-        let text = "The safety valve of the boiler opens at a pressure of 4 bar.\n\nIt closes again by itself as soon as the pressure is below 3 bar.";
-        let page = brought("corpus://bbc.com/Valves.md#Opening", text, Some(0.9));
-        let denied = DomainRules::new([], true);
-        assert_eq!(page.credibility(&denied), (0.9, SourceType::Unknown), "the operator's word, and no broadcaster's");
-        assert_eq!(
-            brought("corpus://t.me/x", text, None).credibility(&denied),
-            (UNKNOWN_CREDIBILITY, SourceType::Unknown)
-        );
-        assert!(!page.is_denied(&denied), "the lists speak of the web");
-        assert_eq!(page.published_at, Some(DateTime::UNIX_EPOCH));
-        assert_eq!(page.passages.len(), 2, "{:?}", page.passages);
-        let row = page.row(&denied, DateTime::UNIX_EPOCH);
-        assert_eq!((row.url.as_str(), row.domain.as_str()), ("corpus://bbc.com/Valves.md#Opening", "corpus:bbc.com"));
-        assert_eq!((row.origin, row.publisher.as_deref(), row.extraction_failed), ("corpus", Some("Handbook"), false));
-        assert_eq!(row.raw_text, text);
-    }
-
-    #[test]
-    fn a_short_line_beside_prose_is_not_lost() {
-        let text = "The Zandor service answers the questions of the whole department.\n\nThe Zandor port is 4711.";
-        let page = brought("corpus://handbook/ports.md", text, None);
-        assert!(page.passages.iter().any(|passage| passage.text == "The Zandor port is 4711."), "{:?}", page.passages);
-    }
-
-    #[test]
-    fn a_value_that_is_no_prose_is_judged_as_it_stands() {
-        let page = brought("database://stock/7", "stock of valves: 42", None);
-        assert_eq!(
-            page.passages.iter().map(|passage| passage.text.as_str()).collect::<Vec<_>>(),
-            ["stock of valves: 42"]
-        );
-        let long = brought("database://stock/8", &"42 ".repeat(500), None);
-        assert!(long.passages.iter().all(|passage| passage.text.chars().count() <= 600));
-    }
-
-    #[test]
-    fn only_articles_of_reference_works_count_one_by_one() {
-        let page = |url: &str, origin: Origin| {
-            let url = Url::parse(url).unwrap();
-            let hit = crate::pipeline::retrieve::samples::hit("searxng", url.as_str(), "", None);
-            let domain = registered_domain(url.host_str().unwrap());
-            let candidate = Candidate { url, hit, domain, about: true };
-            let now = DateTime::UNIX_EPOCH;
-            PreparedPage { origin, ..empty_page(&candidate, PageFailure::ReaderCrashed, now, now) }
-        };
-        let rules = DomainRules::default();
-        let fact = page("https://www.nasa.gov/mission/apollo-11/#seed-fact", Origin::Kb);
-        let read = page("https://science.nasa.gov/moon/", Origin::Web);
-        assert!(!fact.counts_by_article(&rules) && !read.counts_by_article(&rules));
-        assert_eq!(fact.domain, read.domain, "so they are of one group");
-        assert!(page("https://en.wikipedia.org/wiki/Moon", Origin::Web).counts_by_article(&rules));
-        assert!(page("https://www.britannica.com/topic/Moon#seed-fact", Origin::Kb).counts_by_article(&rules));
-    }
-}
+mod tests;

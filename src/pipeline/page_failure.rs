@@ -80,6 +80,7 @@ impl PageFailure {
             FetchError::NotAPage { .. } => Self::Junk(Junk::NotHtml),
             FetchError::Deadline
             | FetchError::HostBusy { .. }
+            | FetchError::ReadersBusy
             | FetchError::Denied { .. }
             | FetchError::PrivateAddress { .. }
             | FetchError::BadUrl
@@ -101,9 +102,12 @@ impl PageFailure {
 }
 
 /// Whether an error that leaves nothing to remember means that the page could not be had: our rules refuse it, or we
-/// could not ask.
+/// could not ask, or not read the answer.
 pub(super) const fn could_not_ask(error: &FetchError) -> bool {
-    matches!(error, FetchError::Deadline | FetchError::HostBusy { .. } | FetchError::NoRecording)
+    matches!(
+        error,
+        FetchError::Deadline | FetchError::HostBusy { .. } | FetchError::ReadersBusy | FetchError::NoRecording
+    )
 }
 
 #[cfg(test)]
@@ -135,6 +139,7 @@ mod tests {
             ("robots_unreachable", Some(("robots_unreachable", true))),
             ("host_resting", Some(("host_resting", true))),
             ("host_busy", None),
+            ("readers_busy", None),
             ("deadline", None),
             ("no_recording", None),
         ];

@@ -16,6 +16,7 @@ use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Origin;
 use crate::domain::{Degradation, Item};
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
+use crate::parsing::NotParsed;
 use crate::providers::knowledge;
 use crate::reading::{self, Junk};
 use crate::store::StoredSource;
@@ -246,11 +247,13 @@ async fn fetch(
     let now = journal.evaluated_at;
     let outcome = services.pages.fetch_if_changed(&asked, &known, journal.ask_until, &denied).await;
     let error = match (outcome, stored) {
-        (Ok(Fetched::Page(fetched)), _) => {
-            let page = prepare(services, candidate, fetched, now).await;
-            metrics::page_fetched(page.failure.as_deref().unwrap_or("ok"));
-            return Ok(page);
-        }
+        (Ok(Fetched::Page(fetched)), _) => match prepare(services, candidate, fetched, now).await {
+            Ok(page) => {
+                metrics::page_fetched(page.failure.as_deref().unwrap_or("ok"));
+                return Ok(page);
+            }
+            Err(error) => error,
+        },
         (Ok(Fetched::NotModified(validators)), Some(source)) => {
             metrics::page_fetched("not_modified");
             journal.trace(format!("read: {} has not changed since {}", candidate.url, source.fetched_at));
@@ -281,16 +284,21 @@ async fn fetch(
     Ok(page)
 }
 
-/// Reads what was fetched.
-async fn prepare(services: &Services, candidate: &Candidate, fetched: FetchedPage, now: DateTime<Utc>) -> PreparedPage {
+/// Reads what was fetched. An error says nothing of the page: nobody had time to read it.
+async fn prepare(
+    services: &Services,
+    candidate: &Candidate,
+    fetched: FetchedPage,
+    now: DateTime<Utc>,
+) -> Result<PreparedPage, FetchError> {
     metrics::page_read(fetched.body.len());
     let (expires_at, failed_until) = (expiry(services, now), failure_expiry(services, now));
     let wanted = candidate.clone();
     if reading::led_home(&candidate.url, &fetched.final_url) {
-        return empty_page(&wanted, PageFailure::Junk(Junk::SoftNotFound), now, failed_until);
+        return Ok(empty_page(&wanted, PageFailure::Junk(Junk::SoftNotFound), now, failed_until));
     }
     // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
-    let prepared = tokio::task::spawn_blocking(move || {
+    let parsing = services.parsers.run(move || {
         let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);
         match read {
             Ok(article) => {
@@ -300,11 +308,13 @@ async fn prepare(services: &Services, candidate: &Candidate, fetched: FetchedPag
             }
             Err(junk) => empty_page(&wanted, PageFailure::Junk(junk), now, failed_until),
         }
-    })
-    .await;
-    match prepared {
-        Ok(page) => page,
-        Err(_panicked) => failed(services, candidate, PageFailure::ReaderCrashed, now),
+    });
+    match parsing.await {
+        Ok(page) => Ok(page),
+        Err(NotParsed::NoPlace) => Err(FetchError::ReadersBusy),
+        Err(NotParsed::Crashed | NotParsed::TooSlow) => {
+            Ok(failed(services, candidate, PageFailure::ReaderCrashed, now))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! of a passage, its freshness and its rank stay as they were found; whom it comes from and what that counts for, the
 //! verdict and everything behind it are computed anew. The same settings give the same result.
 
+use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::context;
@@ -12,6 +13,7 @@ use crate::domain::result::{ClaimResult, Features, ItemResult};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Note, Origin, Tier, Verdict};
 use crate::inference::rules::RULES;
+use crate::judging::correction::Asked;
 use crate::judging::credibility::credibility;
 use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::profile::TextProfile;
@@ -129,21 +131,34 @@ impl<'a> Again<'a> {
             only_fact_checks: before.notes.contains(&Note::Phase1Only),
             language,
             auto_correct: false,
+            reference: reference(&before, stored),
+            claim_language: language,
+            asked: None,
             passages: &passages,
             checks: &[],
             reviews: &stored.reviews,
         };
-        let floor = terms.scoring.relevance_floor;
-        let after = decide::result(&told, &assessment, floor, shown);
+        let after = decide::result(&told, &assessment, &terms.scoring, shown);
         if same(&before, &after, &assessment) && changed.is_empty() {
             return None;
         }
         // A correction needs every passage's numbers compared: only now, as most claims do not get here.
         let checks = checks(&before, stored, &passages, language);
-        let told = Told { auto_correct: stored.auto_correct.unwrap_or(true), checks: &checks, ..told };
-        let after = decide::result(&told, &assessment, floor, shown);
+        // What the judge said of the text that was proposed is stored with it; another text it was not asked about.
+        let asked = before
+            .correction
+            .as_ref()
+            .map(|correction| Asked { text: correction.corrected.clone(), borne_out: correction.borne_out.clone() });
+        let auto_correct = stored.auto_correct.unwrap_or(true);
+        let told = Told { auto_correct, checks: &checks, asked: asked.as_ref(), ..told };
+        let after = decide::result(&told, &assessment, &terms.scoring, shown);
         Some(RescoredClaim { before, after, passages: changed })
     }
+}
+
+/// The day a claim's relative dates are counted from: the one it was written on, and not the date it means.
+fn reference(claim: &ClaimResult, stored: &StoredClaim) -> Option<DateTime<Utc>> {
+    dates::written_on(&claim.text).or(stored.claim_date).or(Some(stored.evaluated_at))
 }
 
 /// The numbers of each passage beside those of the claim.
@@ -154,9 +169,7 @@ fn checks(
     language: Option<&str>,
 ) -> Vec<NumberCheck> {
     let text = dates::without_written(&claim.text);
-    // What counts from the day it was written counts from that day, and not from the date it means.
-    let reference = dates::written_on(&claim.text).or(stored.claim_date).or(Some(stored.evaluated_at));
-    let claim = TextProfile::new(text, language, reference, &[]);
+    let claim = TextProfile::new(text, language, reference(claim, stored), &[]);
     let check = |passage: &JudgedPassage| {
         let profile = TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[]);
         numbers::compare(&claim, &profile)

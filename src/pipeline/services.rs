@@ -11,6 +11,7 @@ use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
 use crate::outbound::pages::PageFetcher;
+use crate::parsing::Parsers;
 use crate::providers::{Answer, Provider};
 use crate::store::Store;
 use crate::telemetry::metrics;
@@ -135,6 +136,7 @@ pub struct Services {
     pub store: Store,
     pub providers: SearchProviders,
     pub pages: Arc<PageFetcher>,
+    pub parsers: Arc<Parsers>,
     pub models: Models,
     /// What does the work of a model that fails, and of texts that no model reads.
     pub fallback: Fallback,
@@ -188,6 +190,8 @@ pub(super) fn count(result: &ItemResult) {
     tracing::info!(
         item.id = %result.item_id,
         result.status = %result.status,
+        result.verdict = result.main_claim().map(|claim| claim.verdict.as_str()),
+        result.decisive = result.main_claim().map(|claim| claim.decisive),
         result.tier = result.tier.map(Tier::as_str),
         result.score = result.score,
         result.claims = result.claims.len(),

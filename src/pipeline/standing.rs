@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::services::{SearchProviders, Services};
-use crate::outbound::GateStatus;
+use crate::outbound::{GateState, GateStatus};
 use crate::store::{ProviderUsage, StoreError};
 
 /// A provider as shown.
@@ -16,7 +16,7 @@ pub struct ProviderStanding {
     pub name: &'static str,
     /// `fact_check`, `search`, or `own` for texts that are already held.
     pub kind: &'static str,
-    /// `ready`, `open` (failing, tried again by itself), `exhausted` (an allowance is used up: its own, or the day's,
+    /// `ready`, `failing` (every call of today failed, and it is asked all the same), `open` (failing, tried again by itself), `exhausted` (an allowance is used up: its own, or the day's,
     /// month's or cap's of this configuration), `disabled` (its key was refused, or it is switched off) or
     /// `unconfigured` (without a key or an address). Of all processes.
     pub status: &'static str,
@@ -57,15 +57,20 @@ fn rows(
     let asked = statuses.into_iter().map(|(kind, status)| {
         let stored = stored(status.name);
         let usd_today = stored.usd_today.max(status.usd_today);
+        let calls_today = unsigned(stored.calls_today).max(status.calls_today);
+        let errors_today = unsigned(stored.errors_today).max(status.errors_today);
+        // The breaker opens after several failures of one process; a provider that never answered is not ready before.
+        let is_failing = status.state == GateState::Ready && errors_today > 0 && errors_today >= calls_today;
+        let failing = || format!("every call of today failed ({errors_today}); `corroborate doctor` asks why");
         ProviderStanding {
             name: status.name,
             kind,
-            status: status.state.as_str(),
+            status: if is_failing { "failing" } else { status.state.as_str() },
             until: status.until,
-            reason: status.reason,
+            reason: status.reason.or_else(|| is_failing.then(failing)),
             rpm: Some(status.rpm),
-            calls_today: unsigned(stored.calls_today).max(status.calls_today),
-            errors_today: unsigned(stored.errors_today).max(status.errors_today),
+            calls_today,
+            errors_today,
             usd_today,
             // The day's part of the month that is not written down yet belongs to the month as well.
             usd_month: stored.usd_month + (usd_today - stored.usd_today),
@@ -94,7 +99,6 @@ fn rows(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outbound::GateState;
 
     fn status(name: &'static str, calls: u64, usd: f64) -> GateStatus {
         let state = GateState::Open;
@@ -112,6 +116,20 @@ mod tests {
 
     fn usage(name: &str, calls: i64, usd_today: f64, usd_month: f64) -> ProviderUsage {
         ProviderUsage { provider: name.into(), calls_today: calls, errors_today: 0, usd_today, usd_month }
+    }
+
+    #[test]
+    fn a_provider_that_answered_nobody_today_is_not_called_ready() {
+        let shown = |calls, errors| {
+            let state = GateStatus { state: GateState::Ready, errors_today: 0, ..status("gdelt", 0, 0.0) };
+            let stored = ProviderUsage { errors_today: errors, ..usage("gdelt", calls, 0.0, 0.0) };
+            let row = rows(vec![("search", state)], &SearchProviders::default(), &[stored]).remove(0);
+            (row.status, row.reason.is_some())
+        };
+        assert_eq!(shown(0, 0), ("ready", false));
+        assert_eq!(shown(1, 1), ("failing", true));
+        assert_eq!(shown(3, 3), ("failing", true));
+        assert_eq!(shown(4, 3), ("ready", false), "it answered since, or before");
     }
 
     #[test]

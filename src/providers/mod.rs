@@ -26,10 +26,13 @@ pub mod knowledge;
 #[cfg(test)]
 mod manual;
 pub mod newsapi;
+mod probe;
 pub mod searxng;
 pub mod serpapi;
 mod statement;
 mod wire;
+
+pub use probe::Probed;
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -299,6 +302,17 @@ pub trait Provider: Send + Sync + Debug {
     /// Asks. Never outlasts the asker's time, and counts at its meter what is sent. An empty answer means that nothing was
     /// found, an error that it could not ask.
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>>;
+    /// Whether it can be asked, for a check-up, by the cheapest question there is. Unless `paid`, nothing is asked that
+    /// costs money.
+    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        Box::pin(async move {
+            if self.paid() && !paid {
+                return Ok(Probed::NotAsked);
+            }
+            let answer = self.ask(&probe::question(), asker).await?;
+            Ok(Probed::Answered { failed: answer.failed })
+        })
+    }
     fn status(&self) -> GateStatus;
     /// The pause between two rounds of [`Provider::keep_up`]; `None` where there is nothing to keep up.
     fn upkeep(&self) -> Option<Duration> {

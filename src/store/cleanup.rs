@@ -16,7 +16,7 @@ pub struct Cleaned {
     pub answers: i64,
     /// Feeds and sites that no process has read for long, with what they published.
     pub feeds: i64,
-    /// Quotas of windows long past, breakers of keys that are used no more.
+    /// Quotas of windows long past, breakers of keys that are used no more, hosts that nobody fetched from lately.
     pub provider_state: i64,
 }
 
@@ -38,10 +38,12 @@ const BATCH: i64 = 500;
 const FEED_AGE: &str = "30 days";
 const QUOTA_AGE: &str = "62 days";
 const BREAKER_AGE: &str = "90 days";
+/// The longest rest of a host is an hour, the longest pause some seconds.
+const HOST_AGE: &str = "2 days";
 
 /// Rows of feeds and of providers' state that are of no use any more: each table with its condition, in which `$1` is now.
 /// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
-fn stale() -> [(bool, &'static str, String); 5] {
+fn stale() -> [(bool, &'static str, String); 7] {
     [
         (true, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
         (true, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
@@ -53,6 +55,8 @@ fn stale() -> [(bool, &'static str, String); 5] {
                      WHERE f.url = feed_url AND coalesce(f.polled_at, f.next_poll_at) >= $1 - interval '{FEED_AGE}')"
             ),
         ),
+        (false, "page_hosts", format!("greatest(next_at, rests_until) < $1 - interval '{HOST_AGE}'")),
+        (false, "page_robots", format!("greatest(expires_at, asked_until) < $1 - interval '{HOST_AGE}'")),
         (false, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
         (
             false,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sqlx::{Postgres, Transaction};
 
-use super::{SourceRow, Store, StoreError, vector_text};
+use super::{RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
@@ -18,6 +18,10 @@ pub struct Commit<'a> {
     pub text: &'a str,
     pub phase: Phase,
     pub content_hash: &'a str,
+    /// What the run found when it began.
+    pub start: &'a RunStart,
+    /// When the message with this text was sent, where that is known.
+    pub sent_at: Option<DateTime<Utc>>,
     pub message_id: Option<&'a str>,
     pub embedding: &'a [f32],
     pub result: &'a ItemResult,
@@ -32,6 +36,14 @@ pub struct Commit<'a> {
     pub embedder: &'a str,
     pub outbox: Vec<super::OutboxDraft>,
     pub expires_at: DateTime<Utc>,
+}
+
+/// What became of a result that was to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Committed {
+    Written,
+    /// Nothing was written or is to be published: another run's result stands, of a later text or a richer one.
+    Superseded,
 }
 
 /// One claim with what stands behind it.
@@ -87,12 +99,17 @@ pub struct PassageRow {
 }
 
 impl Store {
-    /// Writes one result. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
-    pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<(), StoreError> {
+    /// Writes one result, unless one that another run wrote meanwhile is to stand. A verdict without evidence behind it is
+    /// refused ([`StoreError::NoEvidence`]).
+    pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<Committed, StoreError> {
         let started = tokio::time::Instant::now();
         let mut transaction = self.pool.begin().await?;
+        // The item first: its row is locked until the end, and all that follows belongs to whoever won it.
+        if !write_item(&mut transaction, commit).await? {
+            transaction.rollback().await?;
+            return Ok(Committed::Superseded);
+        }
         super::sources::write(&mut transaction, &commit.sources).await?;
-        write_item(&mut transaction, commit).await?;
         super::knowledge::write_uses(&mut transaction, &commit.item.item_id, &commit.uses, commit.result.enriched_at)
             .await?;
         write_claims(&mut transaction, commit).await?;
@@ -106,7 +123,7 @@ impl Store {
         if !commit.outbox.is_empty() {
             self.wake_outbox.notify_one();
         }
-        Ok(())
+        Ok(Committed::Written)
     }
 }
 
@@ -124,19 +141,44 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     serde_json::to_value(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
 }
 
-async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
+/// Whether the stored row stands against `excluded`, the row that is to be written; `$26` is what that run saw of it when
+/// it began. Read under the row's lock, so it speaks of the last committed result. Comparing is left to columns of the
+/// row itself: what a subquery reads is as old as the statement.
+macro_rules! stored_stands {
+    () => {
+        "coalesce(CASE
+             -- Of two texts the one that was sent later. One that was put off begins after its edit is done, so the
+             -- beginning of the work tells only where a time is missing or both are the same (seconds, over AMQP).
+             WHEN items.content_hash <> excluded.content_hash AND items.sent_at <> excluded.sent_at
+                 THEN items.sent_at > excluded.sent_at
+             WHEN items.content_hash <> excluded.content_hash THEN items.began_at > excluded.began_at
+             -- Phase 2 contains Phase 1. A program before these columns left its mark among the phases only.
+             WHEN excluded.phase = 'phase1' AND (items.phase = 'phase2' OR EXISTS (
+                 SELECT FROM item_phases done WHERE done.item_id = items.item_id AND done.phase = 'phase2'
+                     AND done.content_hash = items.content_hash)) THEN true
+             WHEN excluded.phase = 'phase2' AND items.phase IS DISTINCT FROM 'phase2' THEN false
+             -- The same work done since by somebody else: once is enough, unless only this run lacks nothing.
+             ELSE items.evaluated_at IS DISTINCT FROM $26
+                 AND NOT (cardinality(items.degraded) > 0 AND cardinality(excluded.degraded) = 0)
+         END, false)"
+    };
+}
+
+/// False when the stored result stands and nothing was written.
+async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<bool, StoreError> {
     let item = commit.item;
     let result = commit.result;
     let result_text =
         without_nul(serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?);
     // The item and its idempotency key travel in one statement: two round trips are one too many at this rate.
-    sqlx::query(
+    let written = sqlx::query(concat!(
         "WITH written AS (
              INSERT INTO items (item_id, channel, title, text, url, language, published_at, importance, cluster_id,
                  cluster_members, content_hash, embedding, status, degraded, fact_check_score, fact_check_tier,
-                 fact_check_notes, result, evaluated_at, enriched_at, expires_at, embedder)
+                 fact_check_notes, result, evaluated_at, enriched_at, expires_at, embedder, phase, began_at,
+                 sent_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::vector, $13, $14, $15, $16::fact_check_tier,
-                 $17, $18::jsonb, $19, $19, $20, $24)
+                 $17, $18::jsonb, $19, $19, $20, $24, $21, $25, $27)
              ON CONFLICT (item_id) DO UPDATE SET channel = excluded.channel, title = excluded.title,
                  text = excluded.text, url = excluded.url, language = excluded.language,
                  published_at = excluded.published_at, importance = excluded.importance,
@@ -145,13 +187,19 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
                  degraded = excluded.degraded, fact_check_score = excluded.fact_check_score,
                  fact_check_tier = excluded.fact_check_tier, fact_check_notes = excluded.fact_check_notes,
                  result = excluded.result, evaluated_at = excluded.evaluated_at, enriched_at = excluded.enriched_at,
-                 expires_at = excluded.expires_at, embedder = excluded.embedder
-             RETURNING item_id)
+                 expires_at = excluded.expires_at, embedder = excluded.embedder, phase = excluded.phase,
+                 began_at = excluded.began_at,
+                 -- An earlier message with the same text takes nothing from the later one.
+                 sent_at = CASE WHEN items.content_hash = excluded.content_hash
+                     THEN greatest(items.sent_at, excluded.sent_at) ELSE excluded.sent_at END
+                 WHERE NOT ",
+        stored_stands!(),
+        " RETURNING item_id)
          INSERT INTO item_phases (item_id, phase, content_hash, degraded, message_id, done_at)
          SELECT item_id, $21, $11, $22, $23, $19 FROM written
          ON CONFLICT (item_id, phase) DO UPDATE SET content_hash = excluded.content_hash,
              degraded = excluded.degraded, message_id = excluded.message_id, done_at = excluded.done_at",
-    )
+    ))
     .bind(&item.item_id)
     .bind(&item.channel)
     .bind(&item.title)
@@ -176,9 +224,12 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
     .bind(!result.degraded.is_empty())
     .bind(commit.message_id)
     .bind(commit.embedder)
+    .bind(commit.start.began_at)
+    .bind(commit.start.seen)
+    .bind(commit.sent_at)
     .execute(&mut **transaction)
     .await?;
-    Ok(())
+    Ok(written.rows_affected() > 0)
 }
 
 #[derive(Serialize)]

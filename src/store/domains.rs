@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::postgres::PgListener;
-use sqlx::{PgConnection, Row as _};
+use sqlx::{PgConnection, Postgres, Row as _, Transaction};
 
 use super::{Store, StoreError};
 use crate::domain::rules::{DomainList, DomainRule};
@@ -51,6 +51,7 @@ impl RuleListener {
 impl Store {
     /// Every rule and the version of the lists.
     pub async fn domain_rules(&self) -> Result<(Vec<DomainRule>, i64), StoreError> {
+        // Read before the rules: an edit in between is read again, and never passed by.
         let version = self.domain_rules_version().await?;
         let rows = sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules ORDER BY domain")
             .fetch_all(&self.pool)
@@ -62,14 +63,14 @@ impl Store {
         Ok((rules, version))
     }
 
-    /// Grows with every edit; processes compare it with their own.
+    /// Grows with every edit, in the order in which edits commit; processes compare it with their own.
     pub async fn domain_rules_version(&self) -> Result<i64, StoreError> {
-        Ok(sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM domain_rule_changes").fetch_one(&self.pool).await?)
+        Ok(sqlx::query_scalar("SELECT version FROM domain_rules_version").fetch_one(&self.pool).await?)
     }
 
     /// Installs the configured lists, once in the life of the store. Later edits belong to the admins.
     pub async fn install_domain_rules(&self, rules: &[DomainRule], now: DateTime<Utc>) -> Result<bool, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_edit().await?;
         let first = sqlx::query(
             "INSERT INTO store_settings (key, value, updated_at) VALUES ('domain_lists_installed', 'true', $1)
              ON CONFLICT DO NOTHING",
@@ -101,7 +102,7 @@ impl Store {
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<RuleChange, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_edit().await?;
         let before = one(&mut transaction, &new.domain).await?;
         let after = before.as_ref().map_or_else(|| new.clone(), |before| merged(before, new));
         let changed = before.as_ref().map_or_else(Vec::new, |before| differences(before, &after));
@@ -132,7 +133,7 @@ impl Store {
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<Option<RuleChange>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_edit().await?;
         let Some(before) = one(&mut transaction, domain).await? else {
             transaction.rollback().await?;
             return Ok(None);
@@ -192,6 +193,13 @@ impl Store {
         std::sync::Arc::clone(&self.wake_rules)
     }
 
+    /// One edit at a time: the version's row is locked first, until the edit commits. A trigger counts it up.
+    async fn begin_edit(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query("SELECT version FROM domain_rules_version FOR UPDATE").execute(&mut *transaction).await?;
+        Ok(transaction)
+    }
+
     async fn tell(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
         if !self.embedded {
             sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(connection).await?;
@@ -201,7 +209,7 @@ impl Store {
 }
 
 async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<DomainRule>, StoreError> {
-    sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules WHERE domain = $1 FOR UPDATE")
+    sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules WHERE domain = $1")
         .bind(domain)
         .fetch_optional(connection)
         .await?

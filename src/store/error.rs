@@ -26,8 +26,18 @@ pub enum StoreError {
         #[source]
         source: sqlx::Error,
     },
-    #[error("the store was written by a newer corroborate; use that version or a fresh database")]
-    Newer(#[source] sqlx::migrate::MigrateError),
+    #[error(
+        "a newer corroborate has changed the schema so that this one cannot run on it any more (it knows migration {known}, {floor} is needed); install the newer version"
+    )]
+    SchemaNewer { floor: i64, known: i64 },
+    #[error(
+        "{pending} migration(s) of the schema have not been run; run `corroborate migrate`, or let `serve` do it with CORROBORATE_DATABASE_MIGRATE=true"
+    )]
+    SchemaBehind { pending: usize },
+    #[error(
+        "the schema was not changed, since another session holds a lock on a table and waiting longer would hold up everybody else; run `corroborate migrate` again at a quiet hour, or end that session (pg_stat_activity names it)"
+    )]
+    SchemaBusy(#[source] sqlx::Error),
     #[error("the schema could not be brought up to date")]
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error(
@@ -62,6 +72,17 @@ impl StoreError {
         }
     }
 
+    /// Whether the error speaks of the database more than of the statement: nobody answers, nobody is let in, or nothing
+    /// can be written. One statement can cause most of these by itself, so ask [`super::Store::check_writable`] before the
+    /// database is held to be away.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
+            Self::Statement(error) => away(error),
+            _ => false,
+        }
+    }
+
     /// Whether the connection broke while the statement ran: on another one it may succeed at once.
     pub fn lost_its_connection(&self) -> bool {
         match self {
@@ -79,7 +100,9 @@ impl StoreError {
             Self::Unreachable(_) => "store_unreachable",
             Self::MissingVector | Self::OldVector { .. } => "store_no_vector",
             Self::NotPermitted { .. } => "store_permission",
-            Self::Newer(_) => "store_newer",
+            Self::SchemaNewer { .. } => "store_newer",
+            Self::SchemaBehind { .. } => "store_behind",
+            Self::SchemaBusy(_) => "store_busy",
             Self::Migration(_) => "store_migration",
             Self::Dimension { .. } => "store_dimension",
             Self::NoEvidence { .. } => "store_no_evidence",
@@ -94,11 +117,16 @@ impl StoreError {
     pub(crate) fn from_migration(error: sqlx::migrate::MigrateError) -> Self {
         use sqlx::migrate::MigrateError;
         match error {
+            // Lock not available: the timeout of the migrations' own connection.
+            MigrateError::Execute(inner) | MigrateError::ExecuteMigration(inner, _)
+                if inner.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() == Some("55P03") =>
+            {
+                Self::SchemaBusy(inner)
+            }
             MigrateError::Execute(inner) | MigrateError::ExecuteMigration(inner, _) => match Self::from(inner) {
                 Self::Statement(inner) => Self::Migration(MigrateError::Execute(inner)),
                 other => other,
             },
-            MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => Self::Newer(error),
             other => Self::Migration(other),
         }
     }
@@ -115,11 +143,27 @@ fn transient(error: &sqlx::Error) -> bool {
                 || code.starts_with("08")
                 || code.starts_with("53")
                 || code.starts_with("55")
+                || away_code(&code)
                 // The last is our own statement timeout: a busy server may be quicker next time.
                 || ["23503", "23505", "57014"].contains(&code.as_ref())
         }),
         _ => false,
     }
+}
+
+/// Connections that break, a server that starts, stops, lets nobody in, has run out of something or reads only.
+fn away(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(database) => database.code().is_some_and(|code| away_code(&code)),
+        _ => false,
+    }
+}
+
+/// Postgres' classes 08 (connection), 53 (no room, no memory, too many connections), 57P (going down, starting) and 58
+/// (disk), and what a standby or a database that is closed to everybody answers.
+fn away_code(code: &str) -> bool {
+    ["08", "53", "57P", "58"].iter().any(|class| code.starts_with(class)) || ["25006", "55000"].contains(&code)
 }
 
 /// The server ended the session or went down, or the line broke. Waiting in vain for a connection is none of these.
@@ -150,5 +194,27 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => Self::Unreachable(error),
             other => Self::Statement(other),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_speaks_of_the_database_alone_is_an_outage_and_can_be_tried_again() {
+        for code in ["08006", "53100", "53300", "57P01", "57P03", "58030", "25006", "55000"] {
+            assert!(away_code(code), "{code}");
+        }
+        // A deadlock, a lock not had, our own timeout, a double, a check: of the statement.
+        for code in ["40P01", "40001", "55P03", "57014", "23505", "23514", "22021"] {
+            assert!(!away_code(code), "{code}");
+        }
+        for error in
+            [StoreError::Unreachable(sqlx::Error::PoolTimedOut), StoreError::Statement(sqlx::Error::WorkerCrashed)]
+        {
+            assert!(error.is_away() && error.is_transient(), "{error}");
+        }
+        assert!(!StoreError::Corrupt { detail: String::new() }.is_away());
     }
 }

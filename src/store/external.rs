@@ -21,7 +21,7 @@ pub struct ExternalSettings {
 /// Why there are no rows. No message holds a part of the address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExternalError {
-    #[error("its address is none; write it like postgres://reader:password@host:5432/name")]
+    #[error("its address is not a Postgres address; write it like postgres://reader:password@host:5432/name")]
     BadUrl,
     #[error("it refused the user or password")]
     WrongPassword,

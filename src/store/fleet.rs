@@ -375,6 +375,18 @@ impl Store {
         Arc::clone(&self.wake_fleet)
     }
 
+    /// One round trip that writes: is the database there, and does it take what is written? One that became a standby, or
+    /// whose disk is full, still answers questions.
+    pub async fn check_writable(&self) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO store_settings (key, value, updated_at) VALUES ('last_probe', 'true', now())
+             ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at",
+        )
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
     /// True for the first process of the fleet that says so on that day: something is to be told once a day.
     pub async fn first_to_tell(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
         let told = sqlx::query(

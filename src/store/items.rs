@@ -15,6 +15,18 @@ pub struct DonePhase {
     pub content_hash: String,
     pub degraded: bool,
     pub message_id: Option<String>,
+    /// The stored result is of this content: the text was not edited since.
+    pub stands: bool,
+}
+
+/// What a run finds of its item when it begins. [`Store::commit`] takes it back to see what happened meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunStart {
+    /// By the database's clock: processes share it, whatever their own say.
+    pub began_at: DateTime<Utc>,
+    /// When the stored result was evaluated; one with another time was written since.
+    pub seen: Option<DateTime<Utc>>,
+    pub done: Vec<DonePhase>,
 }
 
 /// A stored item with its result.
@@ -37,6 +49,10 @@ pub struct ItemSummary {
     pub text: String,
     pub status: String,
     pub degraded: Vec<String>,
+    /// Of the claim whose figures the item carries; null where nothing could be checked.
+    pub verdict: Option<String>,
+    /// Whether the evidence is enough to act on the verdict.
+    pub decisive: Option<bool>,
     pub tier: Option<String>,
     pub score: Option<f64>,
     pub enriched_at: DateTime<Utc>,
@@ -88,23 +104,31 @@ pub struct StoredEvidence {
 }
 
 impl Store {
-    /// What was done of an item.
-    pub async fn done_phases(&self, item_id: &str) -> Result<Vec<DonePhase>, StoreError> {
-        let rows = sqlx::query("SELECT phase, content_hash, degraded, message_id FROM item_phases WHERE item_id = $1")
-            .bind(item_id)
-            .fetch_all(&self.pool)
-            .await?;
+    /// Begins a run: the moment, and what was done of the item so far.
+    pub async fn begin(&self, item_id: &str) -> Result<RunStart, StoreError> {
+        let rows = sqlx::query(
+            "SELECT clock_timestamp() AS began_at, i.evaluated_at AS seen, p.phase, p.content_hash, p.degraded,
+                 p.message_id, p.content_hash = i.content_hash AS stands
+             FROM (SELECT) AS one LEFT JOIN items i ON i.item_id = $1 LEFT JOIN item_phases p USING (item_id)",
+        )
+        .bind(item_id)
+        .fetch_all(&self.pool)
+        .await?;
+        let first =
+            rows.first().ok_or_else(|| StoreError::Corrupt { detail: "the database told no time".to_owned() })?;
+        let (began_at, seen) = (first.try_get("began_at")?, first.try_get("seen")?);
         let mut done = Vec::with_capacity(rows.len());
         for row in rows {
-            let phase: String = row.try_get("phase")?;
+            let Some(phase) = row.try_get::<Option<String>, _>("phase")? else { continue };
             done.push(DonePhase {
                 phase: Phase::parse(&phase).ok_or_else(|| StoreError::Corrupt { detail: format!("phase {phase}") })?,
                 content_hash: row.try_get("content_hash")?,
                 degraded: row.try_get("degraded")?,
                 message_id: row.try_get("message_id")?,
+                stands: row.try_get("stands")?,
             });
         }
-        Ok(done)
+        Ok(RunStart { began_at, seen, done })
     }
 
     /// One item with its result.
@@ -149,8 +173,10 @@ impl Store {
         let pattern = filter.q.as_deref().map(like_pattern);
         let rows = sqlx::query(
             "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
-                 fact_check_score, enriched_at
-             FROM items
+                 fact_check_score, enriched_at, main.verdict, main.decisive
+             FROM items LEFT JOIN LATERAL (
+                 SELECT verdict, decisive FROM claims WHERE claims.item_id = items.item_id
+                 ORDER BY (claim_id = items.result->>'main_claim') DESC NULLS LAST, position LIMIT 1) AS main ON true
              WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
                  AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
                  AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
@@ -173,6 +199,8 @@ impl Store {
                 text: row.try_get("text")?,
                 status: row.try_get("status")?,
                 degraded: row.try_get("degraded")?,
+                verdict: row.try_get("verdict")?,
+                decisive: row.try_get("decisive")?,
                 tier: row.try_get("tier")?,
                 score: row.try_get("fact_check_score")?,
                 enriched_at: row.try_get("enriched_at")?,

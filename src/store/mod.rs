@@ -16,13 +16,16 @@ mod evidence;
 mod external;
 mod feeds;
 mod fleet;
+mod hosts;
 mod items;
 mod knowledge;
 mod lock;
 mod outbox;
 mod queue;
 mod rescore;
+mod schema;
 mod sentences;
+mod shedding;
 mod sources;
 mod throw_away;
 mod usage;
@@ -31,12 +34,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::Connection as _;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
 pub use cleanup::Cleaned;
-pub use commit::{ClaimCommit, Commit, EvidenceClaimRow, PassageRow};
+pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
 pub use domains::{RuleChange, RuleChangeAction, RuleListener};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
@@ -48,19 +53,19 @@ pub use fleet::{
     BreakerKind, FleetConnection, FleetListener, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
     Returned, SharedBreaker,
 };
-pub use items::{DonePhase, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
+pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLook};
+pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
 pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
 pub use lock::{DataLock, Holder};
-pub use outbox::{OutboxBatch, OutboxDraft};
+pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use queue::TableQueue;
 pub use rescore::{Judgements, Rejudged, StoredClaim, StoredJudgement, StoredPassage};
+pub use schema::MigrationReport;
 pub use sources::SourceRow;
 pub use usage::{ProviderUsage, UsageDelta};
 
 /// Vectors in the schema have this many dimensions.
 pub const EMBEDDING_DIMENSION: usize = 384;
-
-static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!();
 
 /// Where the store is.
 #[derive(Debug, Clone)]
@@ -90,7 +95,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`].
+    /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`] and [`Store::check_schema`].
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
         let text = url.expose_secret();
         // The driver takes any scheme, and would go looking for the host of a mysql:// address.
@@ -107,7 +112,13 @@ impl Store {
             Some(schema) => options.options([("search_path", format!("{schema},public,extensions"))]),
             None => options,
         };
-        Self::open(options.application_name("corroborate"), settings, false).await
+        let options = options.application_name("corroborate");
+        // Asked once before the pool, which tries a server that refuses again and again, and then knows no reason.
+        match tokio::time::timeout(settings.acquire_timeout, PgConnection::connect_with(&options)).await {
+            Ok(connected) => connected?.close().await?,
+            Err(_elapsed) => return Err(StoreError::Unreachable(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))),
+        }
+        Self::open(options, settings, false).await
     }
 
     /// Opens the embedded server's only connection.
@@ -171,28 +182,6 @@ impl Store {
         Ok(())
     }
 
-    /// Brings the schema up to date. Safe to run by many processes at once: migrations hold an advisory lock.
-    pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
-        self.check_vector().await?;
-        let before = self.applied_migrations().await?;
-        self.run_migrations().await?;
-        let after = self.applied_migrations().await?;
-        Ok(MigrationReport { applied: after.saturating_sub(before), version: after })
-    }
-
-    /// On a connection without the statement timeout: building an index takes as long as the table is large, and the lock
-    /// that another process's migration holds is waited for.
-    async fn run_migrations(&self) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await?;
-        sqlx::query("SET statement_timeout = 0").execute(&mut *connection).await?;
-        let done = MIGRATOR.run(&mut *connection).await.map_err(StoreError::from_migration);
-        if let Err(error) = sqlx::query("RESET statement_timeout").execute(&mut *connection).await {
-            tracing::warn!(%error, "a connection could not be given its statement timeout back; it is closed");
-            drop(connection.detach());
-        }
-        done
-    }
-
     /// Refuses a server without the `vector` extension, or with one too old for the schema.
     pub async fn check_vector(&self) -> Result<(), StoreError> {
         let found: Option<String> = sqlx::query_scalar(
@@ -205,23 +194,6 @@ impl Store {
             Some(version) if is_too_old(&version) => Err(StoreError::OldVector { found: version }),
             Some(_) => Ok(()),
         }
-    }
-
-    /// Migrations that this build brings and the store has not had.
-    pub async fn pending_migrations(&self) -> Result<usize, StoreError> {
-        let known = MIGRATOR.iter().count();
-        Ok(known.saturating_sub(self.applied_migrations().await?))
-    }
-
-    async fn applied_migrations(&self) -> Result<usize, StoreError> {
-        let exists: bool =
-            sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&self.pool).await?;
-        if !exists {
-            return Ok(0);
-        }
-        let count: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM _sqlx_migrations WHERE success").fetch_one(&self.pool).await?;
-        Ok(usize::try_from(count).unwrap_or(0))
     }
 
     /// Refuses an embedder whose vectors the schema cannot hold.
@@ -254,6 +226,16 @@ impl Store {
         self.pool.close().await;
     }
 
+    /// The same without waiting: from now on nobody gets a connection, and idle ones are closed in the background.
+    pub fn end(&self) {
+        let pool = self.pool.clone();
+        // The pool is marked as closed by the call; the rest is for the runtime, where there still is one.
+        let closing = async move { pool.close().await };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            TaskTracker::new().spawn_on(closing, &runtime);
+        }
+    }
+
     /// Woken when this process wrote outbox rows.
     pub fn outbox_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_outbox)
@@ -266,13 +248,6 @@ const OLDEST_VECTOR: (u32, u32) = (0, 7);
 fn is_too_old(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST_VECTOR
-}
-
-/// What a migration run did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MigrationReport {
-    pub applied: usize,
-    pub version: usize,
 }
 
 /// A vector in the text form pgvector reads: `[0.1,0.2]`.

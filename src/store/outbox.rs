@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::{PgConnection, Row as _};
 
 use super::{Store, StoreError};
-use crate::broker::OutboxMessage;
+use crate::broker::{OutboxMessage, Published};
 
 /// A message to be published once the transaction stands.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
@@ -41,6 +41,26 @@ pub(super) async fn write(
 /// this; a broker slower than this may be given a message twice, which readers must bear anyhow.
 const CLAIM: TimeDelta = TimeDelta::seconds(30);
 
+/// The longest pause between two tries of a refused message; the pauses begin at a second and double. A queue that is full
+/// is emptied by its reader, who is not helped by more copies for everybody else who listens.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(30);
+
+/// Refusals after which a message is parked: tried for about twelve hours, so that a reader may be away for a night.
+const PARKED_AFTER: i32 = 35;
+
+/// The pause of what is parked: a day, so that it goes out by itself some time after its cause was mended.
+const PARKED_PAUSE: TimeDelta = TimeDelta::days(1);
+
+/// What waits in the outbox.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutboxState {
+    pub pending: u64,
+    /// Since when the oldest of them waits.
+    pub oldest: Option<DateTime<Utc>>,
+    /// Refused too often; not among the pending.
+    pub parked: u64,
+}
+
 /// A batch of messages claimed for publishing. No connection is held while the broker is waited for: the embedded store
 /// has only one. The rows stay in the table until [`OutboxBatch::confirm`]; a batch that is dropped is offered again when
 /// its claim has run out.
@@ -54,6 +74,35 @@ pub struct OutboxBatch {
 }
 
 impl OutboxBatch {
+    /// Deletes what was confirmed, counts and puts off what was refused, and gives the rest back. Says how many were parked.
+    /// May be called again after an error.
+    pub async fn settle(&self, published: &Published) -> Result<usize, StoreError> {
+        let mut parked = 0;
+        if !published.refused.is_empty() {
+            let (ids, reasons): (Vec<i64>, Vec<String>) = published.refused.iter().cloned().unzip();
+            let rows = sqlx::query_scalar::<_, bool>(
+                "UPDATE outbox SET attempts = attempts + 1, last_error = row.reason, locked_until = NULL,
+                     parked_at = CASE WHEN attempts + 1 >= $4 THEN coalesce(parked_at, now()) END,
+                     next_try_at = now() + make_interval(secs => CASE WHEN attempts + 1 >= $4 THEN $6
+                         ELSE least(power(2, least(attempts, 20)), $5) END)
+                 FROM unnest($1::bigint[], $2::text[]) AS row(refused, reason)
+                 WHERE id = row.refused AND locked_until = $3
+                 RETURNING attempts = $4",
+            )
+            .bind(ids)
+            .bind(reasons)
+            .bind(self.until)
+            .bind(PARKED_AFTER)
+            .bind(LONGEST_PAUSE.as_seconds_f64())
+            .bind(PARKED_PAUSE.as_seconds_f64())
+            .fetch_all(&self.store.pool)
+            .await?;
+            parked = rows.into_iter().filter(|parked| *parked).count();
+        }
+        self.confirm(&published.confirmed).await?;
+        Ok(parked)
+    }
+
     /// Deletes what the broker confirmed and gives the rest back. May be called again after an error.
     pub async fn confirm(&self, ids: &[i64]) -> Result<(), StoreError> {
         if !ids.is_empty() {
@@ -72,13 +121,16 @@ impl OutboxBatch {
 }
 
 impl Store {
-    /// Claims up to `limit` of the oldest messages that no other process is publishing.
+    /// Claims up to `limit` messages that are due and that no other process is publishing: the oldest of those that were
+    /// never refused, then those that are due again. What is put off is not walked: the order is that of `outbox_due`.
     pub async fn take_outbox(&self, limit: i64) -> Result<Option<OutboxBatch>, StoreError> {
         // By the database's clock: processes share it, whatever their own say.
         let rows = sqlx::query(
             "UPDATE outbox SET locked_until = now() + make_interval(secs => $2) WHERE id IN (
-                 SELECT id FROM outbox WHERE locked_until IS NULL OR locked_until < now()
-                 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+                 SELECT id FROM outbox
+                 WHERE (locked_until IS NULL OR locked_until < now())
+                     AND coalesce(next_try_at, '-infinity'::timestamptz) <= now()
+                 ORDER BY coalesce(next_try_at, '-infinity'::timestamptz), id LIMIT $1 FOR UPDATE SKIP LOCKED)
              RETURNING id, exchange, routing_key, body, correlation_id, message_id, locked_until",
         )
         .bind(limit)
@@ -111,10 +163,15 @@ impl Store {
         Ok(())
     }
 
-    /// How many messages wait, and since when the oldest does.
-    pub async fn outbox_pending(&self) -> Result<(u64, Option<DateTime<Utc>>), StoreError> {
-        let (pending, oldest): (i64, Option<DateTime<Utc>>) =
-            sqlx::query_as("SELECT count(*), min(created_at) FROM outbox").fetch_one(&self.pool).await?;
-        Ok((u64::try_from(pending).unwrap_or(0), oldest))
+    /// How many messages wait, and since when.
+    pub async fn outbox_state(&self) -> Result<OutboxState, StoreError> {
+        let (pending, oldest, parked): (i64, Option<DateTime<Utc>>, i64) = sqlx::query_as(
+            "SELECT count(*) FILTER (WHERE parked_at IS NULL), min(created_at) FILTER (WHERE parked_at IS NULL),
+                 count(parked_at) FROM outbox",
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        let count = |rows| u64::try_from(rows).unwrap_or(0);
+        Ok(OutboxState { pending: count(pending), oldest, parked: count(parked) })
     }
 }

@@ -1,22 +1,23 @@
 //! The queue of embedded mode: a table in the same store. It survives a kill: a message leaves it only when it is settled.
+//!
+//! A message is taken by one statement when somebody has time for it, never beforehand: what a process holds is what it
+//! works on. One whose holder ended is handed out again, and counted; after too many of these it is a dead letter.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use sqlx::Row as _;
-use tokio::sync::{Mutex, Notify};
+use tokio_util::sync::CancellationToken;
 
 use super::{Store, StoreError};
 use crate::broker::{
-    DeadLetter, DeadSelection, Delivery, OutboxMessage, Queue, QueueDepth, QueueError, QueueName, Receipt, Settle,
+    DeadLetter, DeadSelection, Delivery, OutboxMessage, Published, Queue, QueueDepth, QueueError, QueueName, Receipt,
+    Settle,
 };
 use crate::domain::Clock;
-
-/// Messages taken with one statement: enough to keep the workers busy, few enough to be handed back quickly.
-const FETCH: i64 = 16;
 
 /// After this long without a renewal a message is taken from whoever holds it: that process is dead. Long enough for
 /// clocks of several machines that lie a minute apart.
@@ -25,6 +26,16 @@ const LEASE: TimeDelta = TimeDelta::minutes(3);
 /// How often a living process renews what it holds.
 const RENEWAL: Duration = Duration::from_secs(30);
 
+/// How often it is looked for messages whose holder ended.
+const RECLAIM_EVERY: TimeDelta = TimeDelta::seconds(10);
+
+/// Holders that may end with a message before it is given up, unless [`TableQueue::limited_to`] says otherwise.
+const DELIVERY_LIMIT: u32 = 20;
+
+/// Messages whose holders ended a second time come back one by one, so far apart. Only one of those that were in work
+/// together ends the process; the others are done before its turn, or wait behind it and are not counted again.
+const APART: TimeDelta = TimeDelta::seconds(5);
+
 /// A consumer of the table. Its name marks what it has taken; a message taken by a name of another run is free again.
 #[derive(Debug)]
 pub struct TableQueue {
@@ -32,129 +43,197 @@ pub struct TableQueue {
     clock: Arc<dyn Clock>,
     name: String,
     poll: Duration,
-    fetched: Mutex<Vec<Delivery>>,
-    stopped: AtomicBool,
-    stop: Notify,
+    delivery_limit: u32,
+    /// Handed out and not settled.
+    in_work: Mutex<BTreeSet<i64>>,
+    /// When it was last looked for messages whose holder ended; `None`: not yet.
+    reclaimed: Mutex<Option<DateTime<Utc>>>,
+    stopping: CancellationToken,
 }
 
 impl TableQueue {
-    /// Opens the queue. What another process of the embedded store had taken is given back: the folder's lock says that it
-    /// is dead. On a server, which several processes may share, its lease has to run out first. An idle
+    /// Opens the queue. The first receiver gets what another process of the embedded store had taken: the folder's lock says
+    /// that it is dead. On a server, which several processes may share, its lease has to run out first. An idle
     /// queue waits for `poll` before it looks for messages that have become due.
-    pub async fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Result<Self, StoreError> {
+    pub fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Self {
         // Processes in containers share their numbers.
         let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
-        if store.is_embedded() {
-            sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE taken_by IS NOT NULL")
-                .execute(&store.pool)
-                .await?;
-        }
-        Ok(Self {
+        Self {
             store,
             clock,
             name,
             poll,
-            fetched: Mutex::new(Vec::new()),
-            stopped: AtomicBool::new(false),
-            stop: Notify::new(),
-        })
+            delivery_limit: DELIVERY_LIMIT,
+            in_work: Mutex::default(),
+            reclaimed: Mutex::default(),
+            stopping: CancellationToken::new(),
+        }
     }
 
-    /// Renews what this consumer holds for as long as it lives. The embedded store needs none of it: its folder has one
-    /// owner.
-    pub async fn renew_leases(queue: Weak<Self>) {
+    /// Another number of holders that may end with a message before it is given up.
+    #[must_use]
+    pub fn limited_to(self, delivery_limit: u32) -> Self {
+        Self { delivery_limit, ..self }
+    }
+
+    /// Renews what this consumer holds for as long as it lives; when it stops, hands back what it holds and does not work on.
+    pub async fn attend(queue: Weak<Self>) {
+        let Some(stopping) = queue.upgrade().map(|queue| queue.stopping.clone()) else { return };
+        let mut stopped = false;
         loop {
-            tokio::time::sleep(RENEWAL).await;
+            // Both arms only wait.
+            tokio::select! {
+                () = stopping.cancelled(), if !stopped => stopped = true,
+                () = tokio::time::sleep(RENEWAL) => {}
+            }
             let Some(queue) = queue.upgrade() else { return };
-            if let Err(error) = queue.renew().await {
+            let done = if stopped { queue.hand_back().await } else { Ok(()) };
+            if let Err(error) = done.and(queue.renew().await) {
                 tracing::warn!(%error, "what is held of the queue could not be renewed; it is tried again");
             }
         }
     }
 
-    /// Holds on to what was taken for another lease.
+    fn working_on(&self) -> Vec<i64> {
+        self.in_work.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+    }
+
+    /// Holds on to what is in work for another lease. The embedded store needs none: its folder has one owner.
     pub async fn renew(&self) -> Result<(), StoreError> {
-        sqlx::query("UPDATE queue_messages SET taken_at = $2 WHERE taken_by = $1")
+        if self.store.is_embedded() {
+            return Ok(());
+        }
+        sqlx::query("UPDATE queue_messages SET taken_at = $2 WHERE taken_by = $1 AND id = ANY($3)")
             .bind(&self.name)
             .bind(self.clock.now())
+            .bind(self.working_on())
             .execute(&self.store.pool)
             .await?;
         Ok(())
     }
 
-    async fn fetch(&self) -> Result<Vec<Delivery>, StoreError> {
-        let rows = sqlx::query(
-            "UPDATE queue_messages SET taken_by = $1, taken_at = $2, deliveries = deliveries + 1 WHERE id IN (
-                 SELECT id FROM queue_messages
-                 WHERE (taken_by IS NULL OR taken_at < $4) AND available_at <= $2
-                 ORDER BY available_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
-             RETURNING id, queue, body, attempts, deliveries, message_id, reply_to, correlation_id, available_at",
+    /// Gives back what was taken for a receiver that waited no longer.
+    async fn hand_back(&self) -> Result<(), StoreError> {
+        if self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            // Nobody has ever received here.
+            return Ok(());
+        }
+        sqlx::query(
+            "UPDATE queue_messages SET taken_by = NULL, deliveries = greatest(deliveries - 1, 0)
+             WHERE taken_by = $1 AND id <> ALL($2)",
         )
         .bind(&self.name)
-        .bind(self.clock.now())
-        .bind(FETCH)
-        .bind(self.clock.now() - LEASE)
-        .fetch_all(&self.store.pool)
+        .bind(self.working_on())
+        .execute(&self.store.pool)
         .await?;
-        let mut deliveries = Vec::with_capacity(rows.len());
-        for row in rows {
-            let queue: String = row.try_get("queue")?;
-            let available: DateTime<Utc> = row.try_get("available_at")?;
-            let attempts: i32 = row.try_get("attempts")?;
-            deliveries.push((
-                row.try_get::<i64, _>("id")?,
-                Delivery {
-                    queue: QueueName::parse(&queue)
-                        .ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
-                    body: row.try_get("body")?,
-                    attempts: u32::try_from(attempts).unwrap_or(0),
-                    // Whoever had taken it before may have committed its result and been killed before it was settled.
-                    redelivered: row.try_get::<i32, _>("deliveries")? > 1,
-                    message_id: row.try_get("message_id")?,
-                    reply_to: row.try_get("reply_to")?,
-                    correlation_id: row.try_get("correlation_id")?,
-                    // Nothing between the API and the table carries one.
-                    traceparent: None,
-                    enqueued_at: Some(available),
-                    receipt: Receipt::Table(row.try_get("id")?),
-                },
-            ));
+        Ok(())
+    }
+
+    /// Frees what holders left behind that ended, and gives up what too many of them ended with. With `everything` no
+    /// holder can be alive.
+    async fn reclaim(&self, everything: bool) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let (freed, dead): (i64, i64) = sqlx::query_as(
+            "WITH expired AS MATERIALIZED (
+                 SELECT id, lost + 1 AS lost FROM queue_messages
+                 WHERE taken_by IS NOT NULL AND ($1 OR taken_at < $2) FOR UPDATE SKIP LOCKED),
+             gone AS (
+                 DELETE FROM queue_messages q USING expired e WHERE q.id = e.id AND e.lost >= $3 RETURNING q.*),
+             dead AS (
+                 INSERT INTO dead_messages (queue, body, attempts, error_label, error, message_id, reply_to,
+                     correlation_id, enqueued_at, failed_at)
+                 SELECT queue, body, attempts, 'delivery_limit', $4, message_id, reply_to, correlation_id, enqueued_at, $5
+                 FROM gone RETURNING id),
+             freed AS (
+                 UPDATE queue_messages q SET taken_by = NULL, lost = e.lost, available_at = CASE WHEN e.lost > 1
+                     THEN greatest(q.available_at, $5 + e.place * make_interval(secs => $6)) ELSE q.available_at END
+                 FROM (SELECT id, lost, row_number() OVER (ORDER BY random()) AS place FROM expired WHERE lost < $3) e
+                 WHERE q.id = e.id RETURNING q.id)
+             SELECT (SELECT count(*) FROM freed), (SELECT count(*) FROM dead)",
+        )
+        .bind(everything)
+        .bind(now - LEASE)
+        .bind(i32::try_from(self.delivery_limit).unwrap_or(i32::MAX))
+        .bind(format!(
+            "the process ended while it worked on this item, {} times: the item may make it run out of memory or stack; \
+             please report it",
+            self.delivery_limit
+        ))
+        .bind(now)
+        .bind(APART.as_seconds_f64())
+        .fetch_one(&self.store.pool)
+        .await?;
+        *self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        if freed > 0 {
+            tracing::info!(messages = freed, "messages of a process that ended are handed out again");
         }
-        // RETURNING keeps no order; the oldest is handed out first, from the end of the list.
-        deliveries.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
-        Ok(deliveries.into_iter().map(|(_, delivery)| delivery).collect())
+        if dead > 0 {
+            tracing::warn!(messages = dead, "items that end their process are given up; see `corroborate dead list`");
+        }
+        Ok(())
+    }
+
+    async fn fetch(&self) -> Result<Option<Delivery>, StoreError> {
+        let now = self.clock.now();
+        let reclaimed = *self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner);
+        match reclaimed {
+            None => self.reclaim(self.store.is_embedded()).await?,
+            Some(last) if !self.store.is_embedded() && now - last >= RECLAIM_EVERY => self.reclaim(false).await?,
+            // The embedded store has no other process whose end could be noticed.
+            Some(_) => {}
+        }
+        let row = sqlx::query(
+            "UPDATE queue_messages SET taken_by = $1, taken_at = $2, deliveries = deliveries + 1 WHERE id IN (
+                 SELECT id FROM queue_messages WHERE taken_by IS NULL AND available_at <= $2
+                 ORDER BY available_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+             RETURNING id, queue, body, attempts, deliveries, message_id, reply_to, correlation_id, available_at,
+                 enqueued_at",
+        )
+        .bind(&self.name)
+        .bind(now)
+        .fetch_optional(&self.store.pool)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let id = row.try_get("id")?;
+        self.in_work.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        let queue: String = row.try_get("queue")?;
+        Ok(Some(Delivery {
+            queue: QueueName::parse(&queue).ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
+            body: row.try_get("body")?,
+            attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).unwrap_or(0),
+            // Whoever had taken it before may have committed its result and been killed before it was settled.
+            redelivered: row.try_get::<i32, _>("deliveries")? > 1,
+            message_id: row.try_get("message_id")?,
+            reply_to: row.try_get("reply_to")?,
+            correlation_id: row.try_get("correlation_id")?,
+            // Nothing between the API and the table carries one.
+            traceparent: None,
+            enqueued_at: Some(row.try_get("available_at")?),
+            sent_at: Some(row.try_get("enqueued_at")?),
+            receipt: Receipt::Table(id),
+        }))
     }
 
     async fn next(&self) -> Result<Delivery, QueueError> {
         let wake = Arc::clone(&self.store.wake_queue);
         loop {
-            if self.stopped.load(Ordering::SeqCst) {
+            if self.stopping.is_cancelled() {
                 return Err(QueueError::Closed);
             }
-            {
-                let mut fetched = self.fetched.lock().await;
-                if fetched.is_empty() {
-                    match self.fetch().await {
-                        Ok(messages) => *fetched = messages,
-                        Err(error) if error.is_transient() => {
-                            tracing::warn!(error = %error, "the table queue could not be read; trying again");
-                        }
-                        Err(error) => {
-                            return Err(QueueError::Failed {
-                                action: "reading the table queue",
-                                detail: error.to_string(),
-                            });
-                        }
-                    }
+            match self.fetch().await {
+                Ok(Some(delivery)) => return Ok(delivery),
+                Ok(None) => {}
+                Err(error) if error.is_transient() => {
+                    tracing::warn!(error = %error, "the table queue could not be read; trying again");
                 }
-                if let Some(delivery) = fetched.pop() {
-                    return Ok(delivery);
+                Err(error) => {
+                    return Err(QueueError::Failed { action: "reading the table queue", detail: error.to_string() });
                 }
             }
             // Safe to be cancelled: nothing has been taken here. A missed wake-up costs one poll at most.
             tokio::select! {
                 () = wake.notified() => {}
-                () = self.stop.notified() => {}
+                () = self.stopping.cancelled() => {}
                 () = tokio::time::sleep(self.poll) => {}
             }
         }
@@ -175,7 +254,7 @@ impl TableQueue {
             }
             Settle::Retry { error_label, error, delay } => {
                 sqlx::query(
-                    "UPDATE queue_messages SET taken_by = NULL, attempts = attempts + 1, available_at = $2,
+                    "UPDATE queue_messages SET taken_by = NULL, attempts = attempts + 1, lost = 0, available_at = $2,
                          last_error = $3 WHERE id = $1 AND taken_by = $4",
                 )
                 .bind(id)
@@ -187,7 +266,7 @@ impl TableQueue {
             }
             Settle::Defer { delay } => {
                 sqlx::query(
-                    "UPDATE queue_messages SET taken_by = NULL, available_at = $2 WHERE id = $1 AND taken_by = $3",
+                    "UPDATE queue_messages SET taken_by = NULL, lost = 0, available_at = $2 WHERE id = $1 AND taken_by = $3",
                 )
                 .bind(id)
                 .bind(later(delay))
@@ -242,15 +321,16 @@ impl TableQueue {
     }
 
     async fn count(&self) -> Result<QueueDepth, StoreError> {
-        let row: (i64, i64, i64) = sqlx::query_as(
-            "SELECT (SELECT count(*) FROM queue_messages WHERE queue = 'enrichment_queue' AND taken_by IS NULL),
-                 (SELECT count(*) FROM queue_messages WHERE queue = 'factcheck' AND taken_by IS NULL),
-                 (SELECT count(*) FROM dead_messages)",
+        let row: (i64, i64, i64, Option<DateTime<Utc>>) = sqlx::query_as(
+            "SELECT count(*) FILTER (WHERE queue = 'enrichment_queue'), count(*) FILTER (WHERE queue = 'factcheck'),
+                 (SELECT count(*) FROM dead_messages), min(available_at)
+             FROM queue_messages WHERE taken_by IS NULL AND available_at <= $1",
         )
+        .bind(self.clock.now())
         .fetch_one(&self.store.pool)
         .await?;
         let unsigned = |count: i64| u64::try_from(count).unwrap_or(0);
-        Ok(QueueDepth { enrichment: unsigned(row.0), factcheck: unsigned(row.1), dead: unsigned(row.2) })
+        Ok(QueueDepth { enrichment: unsigned(row.0), factcheck: unsigned(row.1), dead: unsigned(row.2), oldest: row.3 })
     }
 
     async fn dead(&self, ids: Option<&[i64]>, limit: i64) -> Result<Vec<DeadLetter>, StoreError> {
@@ -331,7 +411,13 @@ impl Queue for TableQueue {
                     detail: "it came from another queue".to_owned(),
                 });
             };
-            self.end(id, how, delivery).await.map_err(failed("settling a message"))
+            let requeued = how == Settle::Requeue;
+            let ended = self.end(id, how, delivery).await;
+            // What cannot even be handed back is held no longer: it is free again when its lease ends.
+            if ended.is_ok() || requeued {
+                self.in_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            }
+            ended.map_err(failed("settling a message"))
         })
     }
 
@@ -339,12 +425,12 @@ impl Queue for TableQueue {
         Box::pin(async move { self.put(queue, items).await.map_err(failed("queueing items")) })
     }
 
-    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>> {
+    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
         // Without a broker nobody collects messages: results are read from the store. Rows left from a time with a
         // broker are kept for it.
         Box::pin(async move {
             tracing::debug!(messages = messages.len(), "no broker to publish to");
-            Ok(Vec::new())
+            Ok(Published::default())
         })
     }
 
@@ -382,7 +468,6 @@ impl Queue for TableQueue {
     }
 
     fn stop_receiving(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        self.stop.notify_waiters();
+        self.stopping.cancel();
     }
 }

@@ -141,6 +141,7 @@ pub const ITEM_OUTCOMES: &[&str] = &[
     "skipped",
     "rejected",
     "transient",
+    "away",
     "permanent",
     "panic",
     "stuck",
@@ -229,6 +230,7 @@ pub const PAGE_OUTCOMES: &[&str] = &[
     "robots_unreachable",
     "host_resting",
     "host_busy",
+    "readers_busy",
     "deadline",
     "no_recording",
     "reader_crashed",
@@ -242,6 +244,7 @@ pub const PAGE_OUTCOMES: &[&str] = &[
     "parked",
     "script_only",
     "redirect_page",
+    "too_costly",
     "empty",
     "too_short",
     "not_html",
@@ -279,18 +282,21 @@ const VERDICTS: &[&str] =
     &["supported", "refuted", "contested", "misleading", "outdated", "not_enough_evidence", "not_verifiable"];
 const TIERS: &[&str] = &["high", "medium", "low"];
 
-/// 0.5 ms to two minutes: an item may take a minute by default, and p99 of one item alone is to stay below 150 ms, so the
-/// bounds are dense around that.
+/// 0.5 ms to ten minutes: an item may take a minute by default, is ended after ten, and p99 of one item alone is to stay
+/// below 150 ms, so the bounds are dense around that.
 const ITEM_SECONDS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0,
-    20.0, 30.0, 60.0, 120.0,
+    20.0, 30.0, 60.0, 120.0, 600.0,
 ];
 /// 1 ms (a local simulator) to a minute (the slowest provider's timeout and a retry).
 const CALL_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0];
-/// 50 µs to 2.5 s: one statement, one batch of a model, one stage.
-const SHORT_SECONDS: &[f64] =
-    &[0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5];
+/// 50 µs to five minutes: one statement, one batch of a model, one stage. Most are short, but a stage may use up an item's
+/// whole time, and a model that falls behind makes others wait as long.
+const SHORT_SECONDS: &[f64] = &[
+    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    20.0, 30.0, 60.0, 120.0, 300.0,
+];
 /// Powers of two, as batches are.
 const BATCH: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
@@ -335,13 +341,18 @@ metrics! {
     STAGE_DURATION = Histogram(SHORT_SECONDS), Seconds, "stage_duration_seconds", [label("stage", STAGES)],
         "Time of one pipeline stage for one item.";
 
-    QUEUE_LAG = Gauge, Seconds, "queue_lag_seconds", [], "Age of the oldest message that waits, or of the last one taken.";
+    QUEUE_LAG = Gauge, Seconds, "queue_lag_seconds", [],
+        "Age of the oldest message that waits or is worked on. It grows during a standstill; where the broker cannot tell a message's age, it is at most this.";
+    WORKER_PAUSED = Gauge, Count, "worker_paused", [],
+        "1 while this process takes nothing from the queue because the store is away, else 0.";
     QUEUE_DEPTH = Gauge, Count, "queue_depth", [QUEUE], "Messages that wait, by queue.";
     DEAD_LETTERS = Gauge, Count, "dead_letters", [], "Messages that wait for a person now.";
     BROKER_RECONNECTS = Counter, Count, "broker_reconnects_total", [], "Connections to the broker made anew after a loss.";
     BROKER_CONNECTED = Gauge, Count, "broker_connected", [], "1 while the queue can be reached, else 0.";
     OUTBOX_PENDING = Gauge, Count, "outbox_pending", [], "Results stored and not yet confirmed by the broker.";
     OUTBOX_AGE = Gauge, Seconds, "outbox_oldest_seconds", [], "Age of the oldest result not yet confirmed; 0 without one.";
+    OUTBOX_REFUSED = Counter, Count, "outbox_refused_total", [], "Results that the broker refused; each is tried again later.";
+    OUTBOX_PARKED = Gauge, Count, "outbox_parked", [], "Results refused for half a day, which are tried once a day.";
 
     PROVIDER_REQUESTS = Counter, Count, "provider_requests_total",
         [PROVIDER, label("outcome", PROVIDER_OUTCOMES)], "Calls to providers and servers, by outcome.";

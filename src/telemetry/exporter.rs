@@ -155,11 +155,13 @@ pub(super) mod tests {
         ]);
         record::stage("judge", took);
         record::queue_lag(took);
+        record::worker_paused(true);
         record::queue_depth("enrichment_queue", 7);
         record::dead_letters(1);
         record::broker_reconnected();
         record::broker_connected(true);
-        record::outbox(3, Some(took));
+        record::outbox(3, Some(took), 2);
+        record::outbox_refused(1);
         record::provider_request("gdelt", "ok", took);
         record::provider_not_asked("gdelt", "open");
         record::provider_rate_limit_wait("gdelt", took);

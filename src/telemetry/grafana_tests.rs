@@ -109,6 +109,31 @@ fn the_dashboard_can_be_imported() {
 }
 
 #[test]
+fn a_target_that_is_gone_raises_an_alert() {
+    let rule = |name: &str| ALERTS.split("- alert: ").find(|rule| rule.lines().next() == Some(name)).unwrap();
+    // Down is scraped in vain; gone is not in the targets any more, so that nothing is scraped at all.
+    assert!(rule("CorroborateDown").contains(r#"up{job="corroborate"} == 0"#));
+    assert!(rule("CorroborateGone").contains(r#"absent(up{job="corroborate"})"#));
+}
+
+#[test]
+fn no_time_is_beyond_the_last_bucket() {
+    let options = crate::config::LoadOptions { file: None, env: Vec::new() };
+    let item = crate::config::load(options).unwrap().config.enrichment.max_time.as_secs_f64();
+    for metric in ALL {
+        if let MetricKind::Histogram(bounds) = metric.kind
+            && metric.unit == Unit::Seconds
+        {
+            let last = bounds.last().copied().unwrap();
+            assert!(last >= item, "{} ends at {last} s, where an item may take {item} s", metric.name);
+        }
+    }
+    let stage = ALL.iter().find(|metric| metric.name == "corroborate_stage_duration_seconds").unwrap();
+    let MetricKind::Histogram(bounds) = stage.kind else { panic!() };
+    assert!(bounds.iter().any(|bound| *bound > item), "a stage that overruns the item's time is seen");
+}
+
+#[test]
 fn an_unknown_name_would_be_found() {
     assert!(metric_of("corroborate_items_total").is_none());
     assert!(metric_of("corroborate_item_duration_seconds").is_none(), "a histogram has no series of its own name");

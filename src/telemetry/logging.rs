@@ -53,9 +53,24 @@ pub fn install(config: &LogConfig, audience: Audience) {
     let filter = EnvFilter::try_new(without_payloads(directives))
         .unwrap_or_else(|_unreadable| EnvFilter::new(without_payloads(audience.directives())));
     let lines = lines(config.format, stderr, stderr().is_terminal());
-    if tracing_subscriber::registry().with(lines.with_filter(filter)).try_init().is_err() {
-        tracing::debug!("a log is installed already");
+    match tracing_subscriber::registry().with(lines.with_filter(filter)).try_init() {
+        Ok(()) if config.format == LogFormat::Json => log_panics(),
+        Ok(()) => {}
+        Err(_installed) => tracing::debug!("a log is installed already"),
     }
+}
+
+/// A panic becomes a line of the log: whoever reads JSON reads it alone.
+fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        tracing::error!(
+            panic.thread = thread.name(),
+            panic.place = panic.location().map(tracing::field::display),
+            panic.message = panic.payload_as_str(),
+            "a task panicked"
+        );
+    }));
 }
 
 /// The layer that writes lines.

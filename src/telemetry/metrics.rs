@@ -42,6 +42,7 @@ pub(super) fn record_zeros() {
     // Nothing is in work and nothing waits before the first item says otherwise.
     set(&c::ITEMS_IN_FLIGHT, [], 0.0);
     set(&c::QUEUE_LAG, [], 0.0);
+    set(&c::WORKER_PAUSED, [], 0.0);
 }
 
 fn combinations(metric: &Metric) -> Vec<Vec<Label>> {
@@ -94,7 +95,12 @@ pub fn stage(stage: &str, took: Duration) {
     observe(&c::STAGE_DURATION, [("stage", stage)], took.as_secs_f64());
 }
 
-/// Age of the oldest message that waits, or of the one just taken.
+/// Whether work is paused because the store is away.
+pub fn worker_paused(paused: bool) {
+    set(&c::WORKER_PAUSED, [], f64::from(u8::from(paused)));
+}
+
+/// Age of the oldest message that waits or is worked on.
 pub fn queue_lag(lag: Duration) {
     set(&c::QUEUE_LAG, [], lag.as_secs_f64());
 }
@@ -119,10 +125,16 @@ pub fn broker_connected(connected: bool) {
     set(&c::BROKER_CONNECTED, [], f64::from(u8::from(connected)));
 }
 
-/// Results not yet confirmed, and the age of the oldest.
-pub fn outbox(pending: u64, oldest: Option<Duration>) {
+/// Results not yet confirmed, the age of the oldest, and those that were refused too often.
+pub fn outbox(pending: u64, oldest: Option<Duration>, parked: u64) {
     set(&c::OUTBOX_PENDING, [], pending as f64);
     set(&c::OUTBOX_AGE, [], oldest.unwrap_or_default().as_secs_f64());
+    set(&c::OUTBOX_PARKED, [], parked as f64);
+}
+
+/// The broker refused results.
+pub fn outbox_refused(messages: usize) {
+    count(&c::OUTBOX_REFUSED, [], u64::try_from(messages).unwrap_or(u64::MAX));
 }
 
 /// A call ended. `provider` is one of [`c::PROVIDERS`], `outcome` one of [`c::PROVIDER_OUTCOMES`].

@@ -9,9 +9,11 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::disposition::{Outcome, disposition};
+use super::lag::Lag;
 use super::notice::{Notice, NoticeKind};
 use super::overload::{Admission, Load, Overload};
-use super::{Work, WorkerParts, WorkerSettings};
+use super::pause::Pause;
+use super::{ProcessError, Work, WorkerParts, WorkerSettings};
 use crate::broker::{Delivery, QueueName, Settle};
 use crate::domain::Item;
 use crate::domain::verdict::Phase;
@@ -25,6 +27,8 @@ pub(super) struct Bench {
     pub(super) settings: WorkerSettings,
     pub(super) parts: WorkerParts,
     pub(super) overload: Overload,
+    pub(super) pause: Pause,
+    pub(super) lag: Lag,
     /// The grace is over: what is not done goes back.
     pub(super) hand_back: CancellationToken,
     pub(super) in_flight: AtomicUsize,
@@ -40,17 +44,21 @@ impl Bench {
             name.retain(|character| character != '\0');
         }
         let started = Instant::now();
-        let lag = delivery.enqueued_at.map(|time| (self.parts.clock.now() - time).to_std().unwrap_or_default());
-        self.parts.observer.received(delivery.queue, lag);
-        if let Some(lag) = lag {
-            self.overload.note_lag(delivery.queue, lag);
+        let now = self.parts.clock.now();
+        if let Some(time) = delivery.enqueued_at {
+            self.overload.note_lag(delivery.queue, (now - time).to_std().unwrap_or_default());
         }
+        let in_hand = self.lag.taken(delivery.queue, delivery.enqueued_at, now);
         self.count(1);
         let outcome = self.work_on(&delivery).await;
+        if let Outcome::Failed(ProcessError::Away { detail, .. }) = &outcome {
+            self.pause.begin(detail);
+        }
         let how = disposition(&outcome, delivery.attempts, &self.settings.retry);
         self.tell(&delivery, &outcome, &how);
         self.end(&delivery, &outcome, how).await;
         self.count(-1);
+        self.lag.settled(in_hand);
         self.parts.observer.finished(delivery.queue, outcome.label(), started.elapsed());
     }
 
@@ -64,7 +72,7 @@ impl Bench {
             Ok(item) => item,
             Err(reject) => return Outcome::Rejected(reject),
         };
-        let load = match self.overload.admit(delivery.queue) {
+        let load = match self.overload.admit(delivery.queue).await {
             Admission::Process(load) => load,
             Admission::Defer => return Outcome::Deferred,
             Admission::Drop => return Outcome::Dropped,
@@ -81,6 +89,7 @@ impl Bench {
             message_id: delivery.message_id.clone(),
             reply_to: delivery.reply_to.clone(),
             correlation_id: delivery.correlation_id.clone(),
+            sent_at: delivery.sent_at,
             traceparent: delivery.traceparent.clone(),
             attempts: delivery.attempts,
             redelivered: delivery.redelivered,
@@ -134,7 +143,7 @@ impl Bench {
                 let why = "the daemon is overloaded and set to drop the excess; send the item again later";
                 Some((NoticeKind::Dropped, "overload", why.to_owned()))
             }
-            (Settle::Defer { delay }, _) => Some((
+            (Settle::Defer { delay }, Outcome::Deferred) => Some((
                 NoticeKind::Deferred,
                 "overload",
                 format!("the daemon is overloaded; the item comes again in {delay:?}"),
@@ -155,14 +164,24 @@ impl Bench {
     }
 
     async fn hand_back_later(&self, delivery: &Delivery) {
-        // Both arms only wait.
-        tokio::select! {
-            () = sleep(SETTLE_PAUSE) => {}
-            () = self.hand_back.cancelled() => {}
-        }
-        if let Err(error) = self.parts.queue.settle(delivery, Settle::Requeue).await {
-            // It stays unsettled: its queue takes it back when the connection or the lease ends.
-            tracing::warn!(%error, "a delivery could not be handed back");
+        loop {
+            // Both arms only wait.
+            tokio::select! {
+                () = sleep(SETTLE_PAUSE) => {}
+                () = self.hand_back.cancelled() => {}
+            }
+            match self.parts.queue.settle(delivery, Settle::Requeue).await {
+                Ok(()) => return,
+                // A queue in a store that is away: given up now, the delivery would stay this process's own.
+                Err(error) if error.is_transient() && !self.hand_back.is_cancelled() => {
+                    tracing::debug!(%error, "a delivery could not be handed back yet");
+                }
+                Err(error) => {
+                    // It stays unsettled: its queue takes it back when the connection or the lease ends.
+                    tracing::warn!(%error, "a delivery could not be handed back");
+                    return;
+                }
+            }
         }
     }
 }

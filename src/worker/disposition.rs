@@ -33,6 +33,7 @@ impl Outcome {
             Self::Processed(Processed::AlreadyDone) => "already_done",
             Self::Rejected(_) => "rejected",
             Self::Failed(ProcessError::Transient { .. }) => "transient",
+            Self::Failed(ProcessError::Away { .. }) => "away",
             Self::Failed(ProcessError::Permanent { .. }) => "permanent",
             Self::Panicked(_) => "panic",
             Self::Stuck(_) => "stuck",
@@ -46,7 +47,11 @@ impl Outcome {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Rejected(reject) => reject.label(),
-            Self::Failed(ProcessError::Transient { label, .. } | ProcessError::Permanent { label, .. }) => label,
+            Self::Failed(
+                ProcessError::Transient { label, .. }
+                | ProcessError::Away { label, .. }
+                | ProcessError::Permanent { label, .. },
+            ) => label,
             _ => self.label(),
         }
     }
@@ -96,6 +101,8 @@ pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Se
         Outcome::Processed(Processed::Committed | Processed::AlreadyDone) | Outcome::Dropped => Settle::Ack,
         Outcome::Rejected(reject) => dead(reject.label(), reject.to_string()),
         Outcome::Failed(ProcessError::Transient { label, detail }) => again(label, detail.clone()),
+        // It is tried again soon and as often as it takes: work is paused meanwhile, and this says nothing of the item.
+        Outcome::Failed(ProcessError::Away { .. }) => Settle::Defer { delay: policy.delay(0) },
         Outcome::Failed(ProcessError::Permanent { label, detail }) => dead(label, detail.clone()),
         // The same text would most likely panic again, and take a worker's time each time.
         Outcome::Panicked(message) => {
@@ -135,6 +142,7 @@ mod tests {
 
     #[test]
     fn every_outcome_has_its_end() {
+        let away = Outcome::Failed(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() });
         let permanent = Outcome::Failed(ProcessError::Permanent { label: "refused", detail: "no".to_owned() });
         let table = [
             (Outcome::Processed(Processed::Committed), 0, "committed", "ack"),
@@ -146,6 +154,8 @@ mod tests {
             (transient(), 2, "transient", "retry store_away 2s"),
             (transient(), 3, "transient", "dead store_away"),
             (transient(), u32::MAX, "transient", "dead store_away"),
+            (away.clone(), 0, "away", "defer 1s"),
+            (away, u32::MAX, "away", "defer 1s"),
             (permanent, 0, "permanent", "dead refused"),
             (Outcome::Panicked("boom".to_owned()), 0, "panic", "dead panic"),
             (Outcome::Stuck(seconds(60)), 0, "stuck", "retry stuck 1s"),

@@ -1,8 +1,8 @@
 //! The worker: takes deliveries, has each worked on, and settles it by what came of it.
 //!
-//! A permit first, then a delivery: nothing is fetched that nobody has time for. What is done with an item is a function
-//! handed in ([`Process`]); this room never asks a provider, writes a row or judges a claim. [`disposition()`] alone decides
-//! whether something is tried again, [`overload`] alone what is shed.
+//! A permit first, then a delivery: nothing is fetched that nobody has time for, nor while the store is away (`pause`).
+//! What is done with an item is a function handed in ([`Process`]); this room never asks a provider, writes a row or judges a
+//! claim. [`disposition()`] alone decides whether something is tried again, [`overload`] alone what is shed.
 //!
 //! An item that panics is given up, and the worker goes on. A panic of the worker's own code ends [`run`] with an error,
 //! and the process with it: a daemon that silently works with fewer hands is worse than one that is restarted.
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
@@ -25,19 +26,26 @@ use crate::broker::{Delivery, Observer, Queue, QueueError, QueueName};
 use crate::domain::verdict::Phase;
 use crate::domain::{Clock, Item};
 
+mod allowance;
 mod delivery;
 mod disposition;
+mod lag;
 mod notice;
 pub mod overload;
+mod pause;
 #[cfg(test)]
 mod tests;
 
+pub use self::allowance::{Allowance, OwnAllowance};
 pub use self::disposition::{Outcome, RetryPolicy, disposition};
 pub use self::notice::{Announce, FAILED_KEY, Notice, NoticeKind, SKIPPED_KEY, announce_over};
 pub use self::overload::{Load, OverloadLimits, OverloadPolicy};
+pub use self::pause::Probe;
 
 use self::delivery::Bench;
+use self::lag::Lag;
 use self::overload::Overload;
+use self::pause::{Pause, end_pauses};
 
 /// After the grace everything is handed back; settling that may take this long before it is left to the broker.
 const HAND_BACK_PATIENCE: Duration = Duration::from_secs(5);
@@ -51,6 +59,8 @@ pub struct Work {
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
     pub correlation_id: Option<String>,
+    /// When the message was sent.
+    pub sent_at: Option<DateTime<Utc>>,
     /// The producer's trace, unchecked.
     pub traceparent: Option<String>,
     /// How often it was tried before.
@@ -75,6 +85,9 @@ pub enum ProcessError {
     /// Trying again later may help.
     #[error("{label}: {detail}")]
     Transient { label: &'static str, detail: String },
+    /// The store is away, whatever the item: work is paused until it is back, and no attempt counts.
+    #[error("{label}: {detail}")]
+    Away { label: &'static str, detail: String },
     /// Trying again cannot help.
     #[error("{label}: {detail}")]
     Permanent { label: &'static str, detail: String },
@@ -119,6 +132,10 @@ pub struct WorkerParts {
     pub process: Process,
     /// Tells upstream of items that get no result.
     pub announce: Announce,
+    /// Asked whether the store is back.
+    pub probe: Probe,
+    /// What may be shed under overload, by all processes of the queue together.
+    pub allowance: Arc<dyn Allowance>,
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,
 }
@@ -152,7 +169,9 @@ pub async fn run(
 ) -> Result<(), WorkerError> {
     let queue = Arc::clone(&parts.queue);
     let bench = Arc::new(Bench {
-        overload: Overload::new(settings.overload),
+        overload: Overload::new(settings.overload, Arc::clone(&parts.allowance)),
+        pause: Pause::new(),
+        lag: Lag::default(),
         hand_back: CancellationToken::new(),
         in_flight: AtomicUsize::new(0),
         settings,
@@ -162,6 +181,7 @@ pub async fn run(
     // A token of its own: counting also ends when taking ends for another reason than the shutdown.
     let counting = shutdown.child_token();
     tasks.spawn(tracker.track_future(count_queues(Arc::clone(&bench), counting.clone())));
+    tasks.spawn(tracker.track_future(end_pauses(Arc::clone(&bench), counting.clone())));
     let taken = take(&bench, &mut tasks, &shutdown, &tracker).await;
     counting.cancel();
     queue.stop_receiving();
@@ -189,6 +209,15 @@ async fn take(
         };
         // The semaphore is never closed.
         let Ok(permit) = permit else { return Ok(()) };
+        loop {
+            // Every arm only waits.
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return Ok(()),
+                Some(ended) = tasks.join_next() => crash(ended)?,
+                () = bench.pause.over() => break,
+            }
+        }
         // Kept across the inner loop, so that it is dropped at the shutdown only.
         let mut receiving = bench.parts.queue.receive();
         let delivery = loop {
@@ -246,26 +275,35 @@ fn crash(ended: Result<(), JoinError>) -> Result<(), WorkerError> {
 async fn count_queues(bench: Arc<Bench>, stop: CancellationToken) {
     let mut was_over = [false; QueueName::ALL.len()];
     loop {
+        // What was shed is asked before the count: what is shed meanwhile is then taken off the excess, not added to it.
+        let counted = async {
+            let shed = bench.overload.shed().await;
+            (shed, bench.parts.queue.depth().await)
+        };
         // Asking only reads: dropping it halfway is harmless.
-        tokio::select! {
+        let (shed, depth) = tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            depth = bench.parts.queue.depth() => match depth {
-                Ok(depth) => {
-                    bench.parts.observer.depth(depth);
-                    for (queue, was_over) in QueueName::ALL.into_iter().zip(&mut was_over) {
-                        let waiting = depth.of(queue);
-                        let over = bench.overload.look(queue, waiting);
-                        if over != *was_over {
-                            let policy = bench.settings.overload.policy;
-                            tracing::warn!(%queue, waiting, over, ?policy, "the queue's overload changed");
-                        }
-                        *was_over = over;
+            counted = counted => counted,
+        };
+        match depth {
+            Ok(depth) => {
+                bench.parts.observer.depth(depth);
+                bench.lag.counted(&depth, bench.parts.clock.now());
+                for (queue, was_over) in QueueName::ALL.into_iter().zip(&mut was_over) {
+                    let waiting = depth.of(queue);
+                    let over = bench.overload.look(queue, waiting);
+                    if over != *was_over {
+                        let policy = bench.settings.overload.policy;
+                        tracing::warn!(%queue, waiting, over, ?policy, "the queue's overload changed");
                     }
+                    *was_over = over;
                 }
-                Err(error) => tracing::debug!(%error, "the queues could not be counted"),
-            },
+                bench.overload.allow(shed, bench.settings.poll_every).await;
+            }
+            Err(error) => tracing::debug!(%error, "the queues could not be counted"),
         }
+        bench.parts.observer.lag(bench.lag.look(bench.parts.clock.now()));
         // Both arms only wait.
         tokio::select! {
             () = stop.cancelled() => return,

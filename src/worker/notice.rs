@@ -159,8 +159,11 @@ pub fn announce_over(queue: Arc<dyn Queue>, results_exchange: String, clock: Arc
         let queue = Arc::clone(&queue);
         let messages = notice.messages(&results_exchange, clock.now());
         async move {
-            let confirmed = queue.publish_results(&messages).await.map_err(|error| error.to_string())?;
-            if confirmed.len() < messages.len() {
+            let published = queue.publish_results(&messages).await.map_err(|error| error.to_string())?;
+            if let Some((_, reason)) = published.refused.first() {
+                return Err(reason.clone());
+            }
+            if published.confirmed.len() < messages.len() {
                 return Err("the broker did not confirm the notice".to_owned());
             }
             Ok(())

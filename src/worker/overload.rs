@@ -1,13 +1,15 @@
 //! What to do when more comes than can be done. Pure, but for the figures it remembers between two looks at the queue.
 //!
 //! Deferring and dropping shed the excess and no more: without that, one look at a queue of 5,001 would clear all of it out
-//! before the next look, and the workers would stand idle until it all came back at once.
+//! before the next look, and the workers would stand idle until it all came back at once. All processes together shed it
+//! once: what may be shed is an [`Allowance`] that they share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::allowance::Allowance;
 use crate::broker::QueueName;
 
 /// What overload does to items (`ENRICHMENT_OVERLOAD`).
@@ -74,13 +76,48 @@ struct Figures {
 #[derive(Debug)]
 pub struct Overload {
     limits: OverloadLimits,
+    allowance: Arc<dyn Allowance>,
     enrichment: Mutex<Figures>,
     factcheck: Mutex<Figures>,
 }
 
+/// How many items of each queue were shed, in the order of [`QueueName::ALL`]; `None` where that is not known.
+pub type ShedSoFar = [Option<u64>; QueueName::ALL.len()];
+
 impl Overload {
-    pub fn new(limits: OverloadLimits) -> Self {
-        Self { limits, enrichment: Mutex::default(), factcheck: Mutex::default() }
+    pub fn new(limits: OverloadLimits, allowance: Arc<dyn Allowance>) -> Self {
+        Self { limits, allowance, enrichment: Mutex::default(), factcheck: Mutex::default() }
+    }
+
+    fn sheds(&self) -> bool {
+        match self.limits.policy {
+            OverloadPolicy::Degrade => false,
+            OverloadPolicy::Defer | OverloadPolicy::Drop => true,
+        }
+    }
+
+    /// How much was shed; to be asked before the queues are counted.
+    pub async fn shed(&self) -> ShedSoFar {
+        let mut shed = [None; QueueName::ALL.len()];
+        if self.sheds() {
+            for (queue, shed) in QueueName::ALL.into_iter().zip(&mut shed) {
+                let asked = self.allowance.shed(queue).await;
+                *shed = asked.inspect_err(|error| tracing::debug!(error, "what was shed is not known")).ok();
+            }
+        }
+        shed
+    }
+
+    /// Makes the excess of the last look the allowance of all processes, at most once in `every`. A queue of which it is
+    /// not known what was shed keeps its allowance.
+    pub async fn allow(&self, shed_before: ShedSoFar, every: Duration) {
+        for (queue, shed_before) in QueueName::ALL.into_iter().zip(shed_before) {
+            let Some(shed_before) = shed_before else { continue };
+            let excess = self.figures(queue).excess;
+            if let Err(error) = self.allowance.allow(queue, excess, shed_before, every).await {
+                tracing::debug!(error, "what may be shed could not be set");
+            }
+        }
     }
 
     fn figures(&self, queue: QueueName) -> MutexGuard<'_, Figures> {
@@ -115,20 +152,24 @@ impl Overload {
     }
 
     /// Decides about the next item.
-    pub fn admit(&self, queue: QueueName) -> Admission {
-        let mut figures = self.figures(queue);
-        let shed = |figures: &mut Figures, how| {
-            if figures.excess == 0 {
-                return Admission::Process(Load::Normal);
-            }
-            figures.excess -= 1;
-            how
+    pub async fn admit(&self, queue: QueueName) -> Admission {
+        let how = match self.limits.policy {
+            OverloadPolicy::Degrade if self.figures(queue).over => return Admission::Process(Load::Degrade),
+            OverloadPolicy::Degrade => return Admission::Process(Load::Normal),
+            OverloadPolicy::Defer => Admission::Defer,
+            OverloadPolicy::Drop => Admission::Drop,
         };
-        match self.limits.policy {
-            OverloadPolicy::Degrade if figures.over => Admission::Process(Load::Degrade),
-            OverloadPolicy::Degrade => Admission::Process(Load::Normal),
-            OverloadPolicy::Defer => shed(&mut figures, Admission::Defer),
-            OverloadPolicy::Drop => shed(&mut figures, Admission::Drop),
+        // Only where there is an excess the others are asked.
+        if self.figures(queue).excess == 0 {
+            return Admission::Process(Load::Normal);
+        }
+        match self.allowance.take(queue).await {
+            Ok(true) => how,
+            Ok(false) => Admission::Process(Load::Normal),
+            Err(error) => {
+                tracing::debug!(error, "what may be shed is not known; the item is done");
+                Admission::Process(Load::Normal)
+            }
         }
     }
 }
@@ -154,8 +195,31 @@ fn excess(waiting: u64, lag: Duration, limits: &OverloadLimits) -> u64 {
 mod tests {
     use super::*;
 
+    use futures::FutureExt;
+
+    use super::super::OwnAllowance;
+
+    /// How often the queues are counted; here every look counts.
+    const EVERY: Duration = Duration::ZERO;
+
+    fn limits(policy: OverloadPolicy) -> OverloadLimits {
+        OverloadLimits { policy, max_lag: Duration::from_secs(100), max_queue_length: 10 }
+    }
+
     fn overload(policy: OverloadPolicy) -> Overload {
-        Overload::new(OverloadLimits { policy, max_lag: Duration::from_secs(100), max_queue_length: 10 })
+        Overload::new(limits(policy), Arc::new(OwnAllowance::default()))
+    }
+
+    /// A look at the queue, and what it allows. Nothing waits with an allowance of the process's own.
+    fn look(overload: &Overload, waiting: u64) -> bool {
+        let shed = overload.shed().now_or_never().unwrap();
+        let over = overload.look(QUEUE, waiting);
+        overload.allow(shed, EVERY).now_or_never().unwrap();
+        over
+    }
+
+    fn admit(overload: &Overload) -> Admission {
+        overload.admit(QUEUE).now_or_never().unwrap()
     }
 
     const QUEUE: QueueName = QueueName::Enrichment;
@@ -164,33 +228,58 @@ mod tests {
     fn a_queue_within_its_limits_is_left_alone() {
         for policy in [OverloadPolicy::Degrade, OverloadPolicy::Defer, OverloadPolicy::Drop] {
             let overload = overload(policy);
-            assert_eq!(overload.admit(QUEUE), Admission::Process(Load::Normal));
+            assert_eq!(admit(&overload), Admission::Process(Load::Normal));
             overload.note_lag(QUEUE, Duration::from_secs(100));
-            assert!(!overload.look(QUEUE, 10));
-            assert_eq!(overload.admit(QUEUE), Admission::Process(Load::Normal));
+            assert!(!look(&overload, 10));
+            assert_eq!(admit(&overload), Admission::Process(Load::Normal));
         }
     }
 
     #[test]
     fn degrading_lasts_until_there_is_clear_relief() {
         let overload = overload(OverloadPolicy::Degrade);
-        assert!(overload.look(QUEUE, 11));
-        assert_eq!(overload.admit(QUEUE), Admission::Process(Load::Degrade));
-        assert!(overload.look(QUEUE, 9), "between relief and limit it stays as it was");
-        assert!(!overload.look(QUEUE, 8));
-        assert_eq!(overload.admit(QUEUE), Admission::Process(Load::Normal));
-        assert!(!overload.look(QUEUE, 9));
+        assert!(look(&overload, 11));
+        assert_eq!(admit(&overload), Admission::Process(Load::Degrade));
+        assert!(look(&overload, 9), "between relief and limit it stays as it was");
+        assert!(!look(&overload, 8));
+        assert_eq!(admit(&overload), Admission::Process(Load::Normal));
+        assert!(!look(&overload, 9));
     }
 
     #[test]
     fn only_the_excess_is_shed() {
         for (policy, how) in [(OverloadPolicy::Defer, Admission::Defer), (OverloadPolicy::Drop, Admission::Drop)] {
             let overload = overload(policy);
-            overload.look(QUEUE, 12);
-            let decisions: Vec<_> = (0..4).map(|_| overload.admit(QUEUE)).collect();
+            look(&overload, 12);
+            let decisions: Vec<_> = (0..4).map(|_| admit(&overload)).collect();
             let normal = Admission::Process(Load::Normal);
             assert_eq!(decisions, [how, how, normal, normal]);
         }
+    }
+
+    #[test]
+    fn processes_that_share_an_allowance_shed_the_excess_once() {
+        let shared: Arc<dyn Allowance> = Arc::new(OwnAllowance::default());
+        let fleet: Vec<Overload> =
+            (0..4).map(|_| Overload::new(limits(OverloadPolicy::Drop), Arc::clone(&shared))).collect();
+        for overload in &fleet {
+            look(overload, 13);
+        }
+        let dropped = fleet.iter().cycle().take(40).filter(|overload| admit(overload) == Admission::Drop).count();
+        assert_eq!(dropped, 3);
+    }
+
+    #[test]
+    fn what_is_shed_while_the_queue_is_counted_is_not_shed_again() {
+        let overload = overload(OverloadPolicy::Drop);
+        look(&overload, 14);
+        let shed = overload.shed().now_or_never().unwrap();
+        // The count still has all of them.
+        overload.look(QUEUE, 14);
+        assert_eq!([admit(&overload), admit(&overload)], [Admission::Drop; 2]);
+        overload.allow(shed, EVERY).now_or_never().unwrap();
+        let dropped = (0..9).filter(|_| admit(&overload) == Admission::Drop).count();
+        assert_eq!(dropped, 2, "four are too many, and two of them are gone");
     }
 
     #[test]
@@ -198,8 +287,8 @@ mod tests {
         let overload = overload(OverloadPolicy::Drop);
         overload.note_lag(QUEUE, Duration::from_secs(400));
         overload.note_lag(QUEUE, Duration::from_secs(3));
-        assert!(overload.look(QUEUE, 8));
-        let dropped = (0..8).filter(|_| overload.admit(QUEUE) == Admission::Drop).count();
+        assert!(look(&overload, 8));
+        let dropped = (0..8).filter(|_| admit(&overload) == Admission::Drop).count();
         assert_eq!(dropped, 6, "a quarter of 400 s is the 100 s allowed");
     }
 
@@ -207,28 +296,29 @@ mod tests {
     fn the_last_old_items_of_a_queue_are_done() {
         let overload = overload(OverloadPolicy::Drop);
         overload.note_lag(QUEUE, Duration::from_secs(4_000));
-        assert!(!overload.look(QUEUE, 0));
-        assert_eq!(overload.admit(QUEUE), Admission::Process(Load::Normal));
+        assert!(!look(&overload, 0));
+        assert_eq!(admit(&overload), Admission::Process(Load::Normal));
     }
 
     #[test]
     fn the_queues_do_not_suffer_for_each_other() {
         let overload = overload(OverloadPolicy::Degrade);
-        overload.look(QUEUE, 1_000);
-        assert_eq!(overload.admit(QueueName::Factcheck), Admission::Process(Load::Normal));
+        look(&overload, 1_000);
+        let other = overload.admit(QueueName::Factcheck).now_or_never().unwrap();
+        assert_eq!(other, Admission::Process(Load::Normal));
     }
 
     #[test]
     fn a_lag_that_is_over_is_forgotten() {
         let overload = overload(OverloadPolicy::Degrade);
         overload.note_lag(QUEUE, Duration::from_secs(400));
-        assert!(overload.look(QUEUE, 5));
-        assert!(overload.look(QUEUE, 5), "nothing was taken meanwhile: the wait is as long as before");
+        assert!(look(&overload, 5));
+        assert!(look(&overload, 5), "nothing was taken meanwhile: the wait is as long as before");
         overload.note_lag(QUEUE, Duration::from_secs(50));
-        assert!(!overload.look(QUEUE, 5), "the wait has become short");
+        assert!(!look(&overload, 5), "the wait has become short");
         overload.note_lag(QUEUE, Duration::from_secs(400));
-        assert!(!overload.look(QUEUE, 0));
-        assert!(!overload.look(QUEUE, 5), "an empty queue has no wait to remember");
+        assert!(!look(&overload, 0));
+        assert!(!look(&overload, 5), "an empty queue has no wait to remember");
     }
 
     proptest::proptest! {

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::broker::{DeadLetter, DeadSelection, NoObserver, OutboxMessage, QueueDepth, Receipt, Settle};
+use crate::broker::{DeadLetter, DeadSelection, NoObserver, OutboxMessage, Published, QueueDepth, Receipt, Settle};
 use crate::domain::SystemClock;
 
 /// Hands out what was put in, and remembers how each was settled.
@@ -17,9 +17,17 @@ struct FakeQueue {
     added: Notify,
     settled: Mutex<Vec<(i64, Settle)>>,
     stopped: CancellationToken,
+    /// Each call of `pause_receiving`.
+    pauses: Mutex<Vec<bool>>,
+    /// A pause of the queue never gets done.
+    pausing_hangs: bool,
+    /// What is put off comes again at once.
+    returning: bool,
     depth: Mutex<QueueDepth>,
     /// Settling as anything but `Requeue` fails so often.
     failures: Mutex<u32>,
+    /// Settling in whatever way fails so often.
+    outage: Mutex<u32>,
     /// Deliveries handed out.
     received: AtomicUsize,
 }
@@ -36,6 +44,7 @@ impl FakeQueue {
             correlation_id: None,
             traceparent: None,
             enqueued_at: None,
+            sent_at: None,
             receipt: Receipt::Table(id),
         });
         self.added.notify_one();
@@ -68,21 +77,34 @@ impl Queue for FakeQueue {
 
     fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
         let Receipt::Table(id) = delivery.receipt else { panic!("a foreign delivery") };
+        let mut outage = self.outage.lock().unwrap();
+        if *outage > 0 {
+            *outage -= 1;
+            return async { Err(QueueError::Away { detail: "test".to_owned() }) }.boxed();
+        }
         let mut failures = self.failures.lock().unwrap();
         if *failures > 0 && how != Settle::Requeue {
             *failures -= 1;
             return async { Err(QueueError::Away { detail: "test".to_owned() }) }.boxed();
         }
+        if self.returning && matches!(how, Settle::Defer { .. }) {
+            self.put(id, delivery.queue, &delivery.body, delivery.attempts);
+        }
         self.settled.lock().unwrap().push((id, how));
         async { Ok(()) }.boxed()
+    }
+
+    fn pause_receiving(&self, paused: bool) -> BoxFuture<'_, ()> {
+        self.pauses.lock().unwrap().push(paused);
+        if self.pausing_hangs { std::future::pending::<()>().boxed() } else { async {}.boxed() }
     }
 
     fn publish_items<'a>(&'a self, _: QueueName, _: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>> {
         async { Ok(()) }.boxed()
     }
 
-    fn publish_results<'a>(&'a self, _: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>> {
-        async { Ok(Vec::new()) }.boxed()
+    fn publish_results<'a>(&'a self, _: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
+        async { Ok(Published::default()) }.boxed()
     }
 
     fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>> {
@@ -140,11 +162,25 @@ impl Running {
         announce: Announce,
         notices: Arc<Mutex<Vec<Notice>>>,
     ) -> Self {
+        let probe: Probe = Arc::new(|| async { Ok(()) }.boxed());
+        Self::start_probing(queue, settings, process, probe, announce, notices)
+    }
+
+    fn start_probing(
+        queue: FakeQueue,
+        settings: WorkerSettings,
+        process: Process,
+        probe: Probe,
+        announce: Announce,
+        notices: Arc<Mutex<Vec<Notice>>>,
+    ) -> Self {
         let queue = Arc::new(queue);
         let parts = WorkerParts {
             queue: Arc::clone(&queue) as Arc<dyn Queue>,
             process,
             announce,
+            probe,
+            allowance: Arc::new(OwnAllowance::default()),
             clock: Arc::new(SystemClock),
             observer: Arc::new(NoObserver),
         };
@@ -343,7 +379,7 @@ async fn overloaded(policy: OverloadPolicy) -> (Vec<String>, Vec<NoticeKind>) {
         Load::Degrade => Err(ProcessError::Permanent { label: "degraded", detail: String::new() }),
     });
     let queue = FakeQueue::default();
-    *queue.depth.lock().unwrap() = QueueDepth { enrichment: 12, factcheck: 0, dead: 0 };
+    *queue.depth.lock().unwrap() = QueueDepth { enrichment: 12, ..QueueDepth::default() };
     let limits = OverloadLimits { policy, max_queue_length: 10, ..OverloadLimits::default() };
     let settings =
         WorkerSettings { overload: limits, poll_every: Duration::from_mins(1), concurrency: 1, ..settings() };
@@ -367,4 +403,69 @@ async fn overload_degrades_defers_or_drops() {
     let (ends, told) = overloaded(OverloadPolicy::Drop).await;
     assert_eq!(ends, ["Ack"; 4]);
     assert_eq!(told, [NoticeKind::Dropped; 2]);
+}
+
+#[tokio::test]
+async fn an_outage_longer_than_all_retries_costs_no_attempt_and_ends_by_itself() {
+    const OUTAGE: Duration = Duration::from_secs(2);
+    let began = tokio::time::Instant::now();
+    let away = move || began.elapsed() < OUTAGE;
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    let process: Process = Arc::new(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if away() {
+                return Err(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() });
+            }
+            Ok(Processed::Committed)
+        }
+        .boxed()
+    });
+    let probe: Probe =
+        Arc::new(move || async move { if away() { Err("no route".to_owned()) } else { Ok(()) } }.boxed());
+    let queue = FakeQueue { returning: true, ..FakeQueue::default() };
+    for id in 0..50 {
+        queue.put(id, QueueName::Enrichment, &item("a"), 0);
+    }
+    let retry = RetryPolicy { max_attempts: 3, delays: vec![Duration::from_millis(1)], ..RetryPolicy::default() };
+    let settings = WorkerSettings { concurrency: 4, retry, ..settings() };
+    let announce: Announce = Arc::new(|notice| panic!("upstream need not know: {notice:?}"));
+    let running = Running::start_probing(queue, settings, process, probe, announce, Arc::default());
+    sleep(OUTAGE / 2).await;
+    assert!(tries.load(Ordering::SeqCst) <= 8, "{tries:?} items were taken while the store was away");
+    assert_eq!(*running.queue.pauses.lock().unwrap(), [true]);
+    running.settled(50 + 1).await;
+    sleep(OUTAGE).await;
+    assert_eq!(*running.queue.pauses.lock().unwrap(), [true, false]);
+    let (settled, result) = running.stop().await;
+    assert!(result.is_ok());
+    assert_eq!(settled.iter().filter(|(_, how)| *how == Settle::Ack).count(), 50);
+    let others: Vec<_> = settled.iter().filter(|(_, how)| *how != Settle::Ack).collect();
+    assert!(others.iter().all(|(_, how)| matches!(how, Settle::Defer { .. })), "{others:?}");
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_a_pause_that_hangs() {
+    let queue = FakeQueue { pausing_hangs: true, ..FakeQueue::default() };
+    queue.put(1, QueueName::Enrichment, &item("a"), 0);
+    let process = processing(|_| Err(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() }));
+    let running = Running::start(queue, settings(), process);
+    for _ in 0..500 {
+        if !running.queue.pauses.lock().unwrap().is_empty() {
+            break;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(*running.queue.pauses.lock().unwrap(), [true]);
+    let stopped = timeout(Duration::from_secs(3), running.stop()).await;
+    assert!(stopped.unwrap().1.is_ok());
+}
+
+#[tokio::test]
+async fn a_delivery_that_cannot_be_settled_for_a_while_is_not_forgotten() {
+    let queue = FakeQueue { outage: Mutex::new(3), ..FakeQueue::default() };
+    queue.put(1, QueueName::Enrichment, &item("a"), 0);
+    let running = Running::start(queue, settings(), processing(|_| Ok(Processed::Committed)));
+    assert_eq!(running.settled(1).await, [(1, Settle::Requeue)]);
 }

@@ -140,8 +140,9 @@ async fn results_and_answers_arrive_and_their_ids_are_returned() {
         message(10, results, "claim.nobody.listens"),
     ];
     messages.extend((100..700).map(|id| message(id, results, "item.enriched")));
-    let confirmed = queue.publish_results(&messages).await.unwrap();
-    assert_eq!(confirmed.len(), messages.len());
+    let published = queue.publish_results(&messages).await.unwrap();
+    let confirmed = published.confirmed;
+    assert_eq!((confirmed.len(), published.refused.len()), (messages.len(), 0));
     assert_eq!(confirmed[..4], [7, 8, 9, 10]);
     let result = bed.get(&listener).await;
     assert_eq!(result.data, b"{\"n\":7}");

@@ -7,6 +7,7 @@ use crate::support::app::TestApp;
 use crate::support::daemon::{finish, program};
 use crate::support::schema;
 use crate::support::stories::{self, ONCE, TOLD, UNTOLD, item};
+use crate::support::upstream::broker_url;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn check_answers_a_person_and_a_machine() {
@@ -121,7 +122,8 @@ async fn domains_are_listed_added_and_removed_and_a_dry_run_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn migrate_twice_and_cleanup_say_what_they_did() {
-    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let Some(broker) = broker_url() else { return };
+    let Some(app) = TestApp::unmigrated(&broker, stories::world()).await else { return };
     app.run(&["migrate"]).await.ok();
     app.run(&["migrate"]).await.ok();
     app.run(&["check", TOLD]).await.ok();
@@ -145,7 +147,8 @@ async fn migrate_twice_and_cleanup_say_what_they_did() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_says_what_is_reachable_and_what_is_missing() {
-    let Some(mut app) = TestApp::new(stories::world()).await else { return };
+    let Some(broker) = broker_url() else { return };
+    let Some(mut app) = TestApp::unmigrated(&broker, stories::world()).await else { return };
     app.unset("FACTCHECK_GOOGLE_API_KEY");
     let before = app.run(&["doctor"]).await;
     assert!(before.ok().contains("corroborate migrate"), "{}", before.stdout);
@@ -153,7 +156,7 @@ async fn doctor_says_what_is_reachable_and_what_is_missing() {
     app.run(&["migrate"]).await.ok();
     let done = app.run(&["doctor"]).await;
     let text = done.ok();
-    for part in ["Postgres", "RabbitMQ", "FACTCHECK_GOOGLE_API_KEY", "searxng is configured", "vector"] {
+    for part in ["Postgres", "RabbitMQ", "FACTCHECK_GOOGLE_API_KEY", "searxng answers", "vector"] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     assert!(!text.contains("simulated-key"));
@@ -161,6 +164,7 @@ async fn doctor_says_what_is_reachable_and_what_is_missing() {
     wrong.set_path("/no_such_database");
     let failed = app.run_set(&[("DATABASE_URL", wrong.as_str())], &["doctor"]).await;
     assert_eq!(failed.code, 69, "{}{}", failed.stdout, failed.stderr);
+    assert!(failed.stdout.contains("searxng answers"), "the store hides nobody: {}", failed.stdout);
     app.clear().await;
 }
 

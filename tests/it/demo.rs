@@ -27,11 +27,24 @@ async fn embedded_demo_shows_the_main_job_whatever_the_environment_says_and_reus
     assert!(shown >= 24, "{shown} items:\n{text}");
     assert!(has_any(text, "ыэъ"), "Russian text");
     assert!(has_any(text, "їєґ"), "Ukrainian text");
-    for part in ["supported", "refuted", "not verifiable", "tier", "http", "How to go on", "corroborate serve"] {
+    for part in
+        ["supported", "refuted", "not verifiable", "corroboration: ", "http", "How to go on", "corroborate serve"]
+    {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     assert!(text.contains("Evidence: ") && text.contains("Related fact-check: "), "digest lines:\n{text}");
     assert!(text.contains("0 stored by an earlier run"), "{text}");
+    // Ids, channels, addresses, quoted passages and where an item comes from are others' words.
+    let others = ["── ", "   Where this item comes from: "];
+    let own = text.lines().take_while(|line| *line != "Summary").filter(|line| {
+        !others.iter().any(|start| line.starts_with(start))
+            && !line.contains("://")
+            && !line.contains(['\u{201c}', '@'])
+    });
+    for line in own {
+        let leaks = ["xn--", "corpus:", "\\u{", "\u{200e}", "· tier ", " e 0."].iter().any(|part| line.contains(part));
+        assert!(!leaks && !line.contains('_'), "a name of ours: {line}");
+    }
 
     let second = finish(&environment, &["demo"], "").await;
     assert!(second.ok().contains(&format!(": 0 judged now, {shown} stored by an earlier run")), "{}", second.stdout);

@@ -104,6 +104,7 @@ fn over(store: &Store, urls: Vec<Url>, rules: Vec<DomainRule>, now: DateTime<Utc
     let parts = FeedsParts {
         store: store.clone(),
         pages: Arc::new(PageFetcher::new(pages, PageSource::Live).unwrap()),
+        parsers: Arc::default(),
         rules: Arc::new(move || Arc::clone(&rules)),
         clock: Arc::clone(&clock) as Arc<dyn corroborate::domain::Clock>,
         gate: Gate::new(feeds::gate_settings(Duration::from_mins(10)), http, clock, Arc::new(NoObserver)),

@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod domain_lists;
+#[cfg(test)]
 mod eval;
 #[cfg(test)]
 mod feeds;
@@ -22,7 +24,11 @@ mod fleet;
 #[cfg(test)]
 mod languages;
 #[cfg(test)]
+mod migrations;
+#[cfg(test)]
 mod models;
+#[cfg(test)]
+mod page_hosts;
 #[cfg(feature = "models")]
 #[cfg(test)]
 mod quality;

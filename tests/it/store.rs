@@ -2,192 +2,22 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use chrono::{DateTime, TimeDelta, Utc};
-use corroborate::broker::{DeadSelection, Queue as _, QueueName, Settle};
+use chrono::TimeDelta;
+use corroborate::broker::{DeadSelection, Published, Queue as _, QueueName, Settle};
 use corroborate::domain::clock::FixedClock;
-use corroborate::domain::evidence::JudgedPassage;
-use corroborate::domain::result::{ClaimResult, Context, Cost, Features, ItemResult};
 use corroborate::domain::rules::{DomainList, DomainRule};
-use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
-use corroborate::domain::{Item, ids};
+use corroborate::domain::verdict::{SourceType, Tier, Verdict};
 use corroborate::store::{
-    ClaimCommit, Commit, EvidenceClaimRow, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch,
-    OutboxDraft, SourceRow, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
+    EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch, OutboxDraft, OutboxState, Store, StoreError,
+    TableQueue, UsageDelta, WantedFeeds,
 };
 
+use self::written::{EMBEDDER, URL, Written, claim, day, passage, result, vector, write, write_with};
 use crate::support::database;
 
-const EMBEDDER: &str = "hashed-ngrams";
-const REVIEWS: [&str; 1] = [r#"{"claim": "It fell.", "url": "https://c.example", "publisher": "C", "rating": "True"}"#];
-
-fn day(number: i64) -> DateTime<Utc> {
-    DateTime::from_timestamp(1_760_000_000, 0).unwrap() + TimeDelta::days(number)
-}
-
-fn vector(direction: usize) -> Vec<f32> {
-    (0..384).map(|position| if position % 7 == direction % 7 { 0.135 } else { -0.01 }).collect()
-}
-
-fn source(url: &str, now: DateTime<Utc>) -> SourceRow {
-    SourceRow {
-        id: ids::evidence_id(url),
-        url: url.to_owned(),
-        domain: "example.org".to_owned(),
-        title: Some("A title".to_owned()),
-        published_at: None,
-        language: Some("en".to_owned()),
-        raw_text: "The bridge opened.\u{0} Twice.".to_owned(),
-        source_type: "news".to_owned(),
-        content_hash: None,
-        independent_group: None,
-        canonical: None,
-        final_url: None,
-        based_on: vec![],
-        claim_reviews: REVIEWS.map(|text| serde_json::from_str(text).unwrap()).to_vec(),
-        publisher: None,
-        extraction_failed: false,
-        failure: None,
-        etag: None,
-        last_modified: None,
-        origin: "web",
-        fetched_at: now,
-        expires_at: now + TimeDelta::days(30),
-    }
-}
-
-fn passage(url: &str, entail: f64, contradict: f64) -> JudgedPassage {
-    JudgedPassage {
-        evidence_id: ids::evidence_id(url),
-        url: url.to_owned(),
-        domain: "example.org".to_owned(),
-        title: None,
-        published_at: None,
-        language: None,
-        passage: "The bridge opened.".to_owned(),
-        entail,
-        contradict,
-        neutral: 0.0,
-        agreement: 0.9,
-        relevance: 0.9,
-        credibility: 0.5,
-        freshness: 0.5,
-        specificity: 0.9,
-        quality: 0.6,
-        num_ok: None,
-        independent_group: "g1".to_owned(),
-        source_type: SourceType::News,
-        origin: Origin::Web,
-        provider: "searxng".to_owned(),
-        rank: 1,
-        out_of_context: false,
-    }
-}
-
-fn claim(item: &str, verdict: Verdict) -> ClaimResult {
-    ClaimResult {
-        claim_id: ids::claim_id(item, "The bridge opened."),
-        text: "The bridge opened.".to_owned(),
-        kind: ClaimKind::Factual,
-        source: 0,
-        judge: "rules".to_owned(),
-        verdict,
-        decisive: false,
-        confidence: 0.5,
-        score: Some(60),
-        tier: Tier::Medium,
-        agreement: 0.9,
-        contradiction: false,
-        notes: vec![],
-        features: Features::default(),
-        justification: String::new(),
-        citations: vec![1],
-        evidence: vec![],
-        correction: None,
-    }
-}
-
-fn result(item: &str, claims: Vec<ClaimResult>, now: DateTime<Utc>) -> ItemResult {
-    ItemResult {
-        schema: 1,
-        item_id: item.to_owned(),
-        message_id: None,
-        enriched_at: now,
-        status: Status::Complete,
-        degraded: vec![],
-        language: Some("en".to_owned()),
-        tier: Some(Tier::Medium),
-        score: Some(60),
-        agreement: 0.9,
-        contradiction: false,
-        notes: vec![],
-        also_reported_by: vec![],
-        explanation: None,
-        overall_summary: None,
-        sources_checked: vec![],
-        fact_checks: vec![],
-        claims,
-        main_claim: None,
-        context: Context::default(),
-        cost: Cost::default(),
-        trace: vec![],
-    }
-}
-
-fn sentence(url: &str) -> EvidenceClaimRow {
-    let (evidence_id, claim_text) = (ids::evidence_id(url), "The bridge opened.".to_owned());
-    EvidenceClaimRow { evidence_id, claim_text, embedding: vector(1), entities: vec![], relevance: 0.9 }
-}
-
-struct Written<'a> {
-    item: &'a str,
-    channel: Option<&'a str>,
-    verdict: Verdict,
-    passages: Vec<JudgedPassage>,
-    now: DateTime<Utc>,
-}
-
-async fn write(store: &Store, written: Written<'_>) -> Result<(), StoreError> {
-    write_with(store, written, &[URL]).await
-}
-
-async fn write_with(store: &Store, written: Written<'_>, urls: &[&str]) -> Result<(), StoreError> {
-    let mut item = Item::from_claim(written.item.to_owned(), "The bridge opened.");
-    item.channel = written.channel.map(str::to_owned);
-    let result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
-    let commit = Commit {
-        item: &item,
-        text: "The bridge opened.",
-        phase: Phase::Two,
-        content_hash: &item.content_hash(),
-        message_id: Some("m1"),
-        embedding: &vector(1),
-        result: &result,
-        claims: vec![ClaimCommit {
-            claim: &result.claims[0],
-            claim_date: None,
-            confidence_threshold: 0.85,
-            searched: true,
-            auto_correct: true,
-            passages: &written.passages,
-            reviews: &[],
-        }],
-        sources: urls.iter().map(|url| source(url, written.now)).collect(),
-        uses: vec![],
-        embedder: EMBEDDER,
-        evidence_claims: urls.iter().map(|url| sentence(url)).collect(),
-        outbox: vec![OutboxDraft {
-            exchange: Some("results".to_owned()),
-            routing_key: "item.enriched".to_owned(),
-            body: "{}".to_owned(),
-            correlation_id: None,
-            message_id: item.item_id.clone(),
-        }],
-        expires_at: written.now + TimeDelta::days(30),
-    };
-    store.commit(&commit, 0.98).await
-}
-
-const URL: &str = "https://example.org/bridge";
+mod parked;
+mod superseded;
+mod written;
 
 /// Every promise that needs no second process, in an order in which they do not disturb each other.
 async fn promises(store: &Store) {
@@ -198,11 +28,13 @@ async fn promises(store: &Store) {
     similar_items_of_other_channels_are_found(store).await;
     lists_are_paged_and_narrowed(store).await;
     a_batch_of_messages_is_claimed_once_and_holds_no_connection(store).await;
+    a_refused_message_waits_by_itself(store).await;
     domain_rules_are_recorded_and_installed_once(store).await;
     usage_adds_up(store).await;
     what_several_pages_say_is_known_of_all_of_them_while_they_last(store).await;
     clean_up_takes_what_expired_and_nothing_else(store).await;
     a_message_leaves_the_table_queue_only_when_it_is_settled(store).await;
+    superseded::the_later_text_and_the_richer_result_stand(store).await;
 }
 
 async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {
@@ -231,7 +63,7 @@ async fn a_result_comes_back_as_it_was_written(store: &Store) {
     assert_eq!(stored.result, result("tg:a:1", vec![claim("tg:a:1", Verdict::Supported)], day(0)));
     let evidence = store.item_evidence("tg:a:1").await.unwrap();
     assert_eq!(evidence.iter().map(|one| one.stance.as_str()).collect::<Vec<_>>(), ["supports"]);
-    let done = store.done_phases("tg:a:1").await.unwrap();
+    let done = store.begin("tg:a:1").await.unwrap().done;
     assert_eq!((done.len(), done[0].message_id.as_deref()), (1, Some("m1")));
     let sources = store.sources_by_url(&[URL.to_owned()], day(1)).await.unwrap();
     let read = (sources[0].raw_text.as_str(), sources[0].claim_reviews[0].rating.as_str());
@@ -261,7 +93,7 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
 }
 
 /// Addresses of the pages that say something near to `direction`.
-async fn known(store: &Store, direction: usize, embedder: &str, now: DateTime<Utc>) -> Vec<String> {
+async fn known(store: &Store, direction: usize, embedder: &str, now: chrono::DateTime<chrono::Utc>) -> Vec<String> {
     let embedding = vector(direction);
     let found = store.nearest(NearTo { embedding: &embedding, embedder, similarity: 0.5, now }).await.unwrap();
     found.into_iter().map(|near| near.url).collect::<BTreeSet<_>>().into_iter().collect()
@@ -309,7 +141,7 @@ async fn lists_are_paged_and_narrowed(store: &Store) {
 
 async fn a_batch_of_messages_is_claimed_once_and_holds_no_connection(store: &Store) {
     let ids = |batch: &OutboxBatch| batch.messages.iter().map(|message| message.id).collect::<Vec<_>>();
-    let (waiting, _) = store.outbox_pending().await.unwrap();
+    let waiting = store.outbox_state().await.unwrap().pending;
     let first = store.take_outbox(2).await.unwrap().unwrap();
     let taken = ids(&first);
     assert!(taken.is_sorted() && taken.len() == 2, "{taken:?}");
@@ -323,7 +155,32 @@ async fn a_batch_of_messages_is_claimed_once_and_holds_no_connection(store: &Sto
     again.confirm(&taken[1..]).await.unwrap();
     let all = ids(&rest);
     rest.confirm(&all).await.unwrap();
-    assert_eq!(store.outbox_pending().await.unwrap(), (0, None));
+    assert_eq!(store.outbox_state().await.unwrap(), OutboxState::default());
+}
+
+async fn a_refused_message_waits_by_itself(store: &Store) {
+    let draft = |key: &str| OutboxDraft {
+        exchange: None,
+        routing_key: key.to_owned(),
+        body: "{}".to_owned(),
+        correlation_id: None,
+        message_id: key.to_owned(),
+    };
+    store.write_outbox(&[draft("refused"), draft("behind")], day(0)).await.unwrap();
+    let head = store.take_outbox(1).await.unwrap().unwrap();
+    let refused = Published { refused: vec![(head.messages[0].id, "full".to_owned())], ..Published::default() };
+    assert_eq!(head.settle(&refused).await.unwrap(), 0);
+    let next = store.take_outbox(1).await.unwrap().unwrap();
+    assert_eq!(next.messages[0].routing_key, "behind", "nothing waits behind it");
+    next.confirm(&[next.messages[0].id]).await.unwrap();
+    assert!(store.take_outbox(1).await.unwrap().is_none(), "it is not due");
+    let waits = store.outbox_state().await.unwrap();
+    assert_eq!((waits.pending, waits.parked), (1, 0));
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let again = store.take_outbox(9).await.unwrap().unwrap();
+    let confirmed = Published { confirmed: vec![again.messages[0].id], ..Published::default() };
+    assert_eq!((again.messages[0].routing_key.as_str(), again.settle(&confirmed).await.unwrap()), ("refused", 0));
+    assert_eq!(store.outbox_state().await.unwrap(), OutboxState::default());
 }
 
 fn rule(domain: &str, list: DomainList) -> DomainRule {
@@ -381,14 +238,13 @@ const POLL: Duration = Duration::from_millis(200);
 
 async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store) {
     let clock = Arc::new(FixedClock(day(0)));
-    let queue =
-        TableQueue::open(store.clone(), Arc::clone(&clock) as Arc<dyn corroborate::domain::Clock>, POLL).await.unwrap();
+    let queue = TableQueue::open(store.clone(), Arc::clone(&clock) as Arc<dyn corroborate::domain::Clock>, POLL);
     queue.publish_items(QueueName::Enrichment, &[b"one".to_vec(), b"two".to_vec()]).await.unwrap();
     let first = queue.receive().await.unwrap();
     assert_eq!(first.body, b"one");
     // What a dead process had taken is found again: at once in the embedded store, after its lease on a server.
     let later = Arc::new(FixedClock(day(1)));
-    let next = TableQueue::open(store.clone(), later, POLL).await.unwrap();
+    let next = TableQueue::open(store.clone(), later, POLL);
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
     assert!(again.redelivered && !first.redelivered, "its result may be committed already");
@@ -398,13 +254,13 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     queue.settle(&first, Settle::Ack).await.unwrap();
     assert_eq!(next.dead_list(10).await.unwrap(), []);
     next.settle(&again, Settle::Requeue).await.unwrap();
-    assert_eq!(next.depth().await.unwrap().enrichment, 1, "it is still there");
-    let second = next.receive().await.unwrap();
-    let retry = Settle::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
-    next.settle(&second, retry).await.unwrap();
+    assert_eq!(next.depth().await.unwrap().enrichment, 2, "it is still there");
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
     next.settle(&again, Settle::Ack).await.unwrap();
+    let second = next.receive().await.unwrap();
+    let retry = Settle::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
+    next.settle(&second, retry).await.unwrap();
     let second = next.receive().await.unwrap();
     assert_eq!((second.body.as_slice(), second.attempts), (b"two".as_slice(), 1));
     next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into() }).await.unwrap();
@@ -476,6 +332,49 @@ async fn the_store_keeps_its_promises_embedded_and_across_a_restart() {
     let again = OpenStore::embedded(folder.path()).await.unwrap();
     assert!(again.store.item("kept").await.unwrap().is_some(), "what was written survives a restart");
     again.close().await.unwrap();
+}
+
+#[cfg(feature = "embedded")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_dropped_open_waits_for_nobody_and_frees_its_folder() {
+    use corroborate::app::OpenStore;
+    let folder = tempfile::tempdir().unwrap();
+    let opened = OpenStore::embedded(folder.path()).await.unwrap();
+    // As a cache or a task of its own holds it.
+    let held = opened.store.clone();
+    held.ping().await.unwrap();
+    let (done, dropped) = std::sync::mpsc::channel();
+    let runtime = tokio::runtime::Handle::current();
+    std::thread::spawn(move || {
+        let _inside = runtime.enter();
+        drop(opened);
+        done.send(()).unwrap();
+    });
+    assert!(dropped.recv_timeout(Duration::from_secs(5)).is_ok(), "the drop hangs");
+    assert!(held.ping().await.is_err(), "nobody writes while the server ends");
+    let since = std::time::Instant::now();
+    let again = loop {
+        match OpenStore::embedded(folder.path()).await {
+            Ok(again) => break again,
+            Err(error) => assert!(since.elapsed() < Duration::from_secs(20), "the folder is not free: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    again.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_refuses_is_said_at_once_with_the_reason() {
+    use corroborate::store::{StoreError, StoreSettings};
+    let settings =
+        StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(30), statement_timeout: None, schema: None };
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://u:p@{nobody}/x");
+    let since = std::time::Instant::now();
+    let error = Store::connect(&url.into(), &settings).await.unwrap_err();
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    let StoreError::Unreachable(cause) = &error else { panic!("{error:?}") };
+    assert!(cause.to_string().contains("refused"), "{cause}");
 }
 
 #[tokio::test]

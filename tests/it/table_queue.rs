@@ -33,7 +33,7 @@ async fn what_a_living_process_holds_is_its_own_and_a_dead_ones_is_soon_taken_ov
     let hands = Arc::new(Hands(std::sync::Mutex::new(day(2))));
     let minutes = |minutes: i64| *hands.0.lock().unwrap() = day(2) + TimeDelta::minutes(minutes);
     let open = || TableQueue::open(store.clone(), Arc::clone(&hands) as Arc<dyn corroborate::domain::Clock>, POLL);
-    let (slow, other) = (open().await.unwrap(), open().await.unwrap());
+    let (slow, other) = (open(), open());
     slow.publish_items(QueueName::Enrichment, &[b"slow".to_vec()]).await.unwrap();
     let held = slow.receive().await.unwrap();
     minutes(2);
@@ -45,4 +45,72 @@ async fn what_a_living_process_holds_is_its_own_and_a_dead_ones_is_soon_taken_ov
     let taken = other.receive().await.unwrap();
     assert_eq!((taken.body.as_slice(), taken.redelivered), (held.body.as_slice(), true), "nobody renewed it any more");
     other.settle(&taken, Settle::Ack).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_item_that_ends_its_process_each_time_is_given_up_with_its_reason() {
+    let Some(database) = database::database().await else { return };
+    let store = &database.store;
+    let hands = Arc::new(Hands(std::sync::Mutex::new(day(2))));
+    let later = |minutes: i64| *hands.0.lock().unwrap() += TimeDelta::minutes(minutes);
+    let open = || TableQueue::open(store.clone(), Arc::clone(&hands) as Arc<dyn corroborate::domain::Clock>, POLL);
+    let upstream = open();
+    upstream.publish_items(QueueName::Enrichment, &[b"bomb".to_vec()]).await.unwrap();
+    let mut handed_out = 0;
+    loop {
+        // Each process ends while it holds the message: it settles and renews nothing any more.
+        let process = open().limited_to(5);
+        let mut delivery = tokio::time::timeout(Duration::from_secs(1), process.receive()).await;
+        if delivery.is_err() {
+            // Those that ended a process twice come back one by one, seconds apart.
+            later(1);
+            delivery = tokio::time::timeout(Duration::from_secs(1), process.receive()).await;
+        }
+        let Ok(delivery) = delivery else { break };
+        assert_eq!(delivery.unwrap().body, b"bomb");
+        handed_out += 1;
+        assert!(handed_out <= 40, "it is handed out for ever");
+        later(10);
+    }
+    assert_eq!(handed_out, 5);
+    let dead = upstream.dead_list(10).await.unwrap();
+    assert_eq!((dead.len(), dead[0].label.as_deref()), (1, Some("delivery_limit")));
+    assert!(dead[0].error.as_deref().is_some_and(|error| error.contains("ended while")), "{:?}", dead[0].error);
+    assert_eq!(upstream.depth().await.unwrap().enrichment, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_stops_keeps_nothing_but_what_is_in_work() {
+    let Some(database) = database::database().await else { return };
+    let clock = || Arc::new(corroborate::domain::SystemClock) as Arc<dyn corroborate::domain::Clock>;
+    let open = || TableQueue::open(database.store.clone(), clock(), POLL);
+    let (stopping, other) = (open(), open());
+    let items = ["one", "two", "three"].map(|text| text.as_bytes().to_vec());
+    stopping.publish_items(QueueName::Enrichment, &items).await.unwrap();
+    let held = stopping.receive().await.unwrap();
+    stopping.stop_receiving();
+    for body in [b"two".as_slice(), b"three"] {
+        let next = tokio::time::timeout(Duration::from_secs(5), other.receive()).await;
+        let next = next.expect("nobody waits for a lease to end").unwrap();
+        assert_eq!((next.body.as_slice(), next.redelivered), (body, false));
+        other.settle(&next, Settle::Ack).await.unwrap();
+    }
+    let nothing = tokio::time::timeout(Duration::from_millis(600), other.receive()).await;
+    assert!(nothing.is_err(), "what is in work is not handed out a second time");
+    stopping.settle(&held, Settle::Ack).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_put_off_is_not_counted_as_waiting_until_it_falls_due() {
+    let Some(database) = database::database().await else { return };
+    let hands = Arc::new(Hands(std::sync::Mutex::new(day(2))));
+    let clock = Arc::clone(&hands) as Arc<dyn corroborate::domain::Clock>;
+    let queue = TableQueue::open(database.store.clone(), clock, POLL);
+    queue.publish_items(QueueName::Enrichment, &[b"later".to_vec()]).await.unwrap();
+    assert_eq!(queue.depth().await.unwrap().enrichment, 1);
+    let delivery = queue.receive().await.unwrap();
+    queue.settle(&delivery, Settle::Defer { delay: Duration::from_mins(2) }).await.unwrap();
+    assert_eq!(queue.depth().await.unwrap().enrichment, 0, "shedding it again would help nobody");
+    *hands.0.lock().unwrap() = day(2) + TimeDelta::minutes(3);
+    assert_eq!(queue.depth().await.unwrap().enrichment, 1);
 }

@@ -103,6 +103,7 @@ fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
     let parts_of_it = feeds::FeedsParts {
         store: parts.store.clone(),
         pages: Arc::clone(parts.pages),
+        parsers: Arc::clone(parts.parsers),
         rules: Arc::new(move || rules.current()),
         clock: Arc::clone(parts.gates.clock),
         // It searches what this process can reach of the store: the fleet shares neither turns nor breaker of that.

@@ -9,6 +9,7 @@ use super::{AppError, setup};
 use crate::config::{OpenSearchBackend, ProviderConfig, SearchProvider};
 use crate::inference::Embedder;
 use crate::outbound::pages::PageFetcher;
+use crate::parsing::Parsers;
 use crate::pipeline::{RulesHandle, SearchProviders};
 use crate::providers::{self, Provider, brave, eventregistry, gdelt, google, knowledge, newsapi, searxng, serpapi};
 use crate::store::Store;
@@ -19,6 +20,7 @@ pub(super) struct Parts<'a> {
     pub(super) store: &'a Store,
     pub(super) embedder: &'a Arc<dyn Embedder>,
     pub(super) pages: &'a Arc<PageFetcher>,
+    pub(super) parsers: &'a Arc<Parsers>,
     pub(super) rules: &'a Arc<RulesHandle>,
 }
 

@@ -3,8 +3,11 @@
 //! The protocol cannot look into a queue: letters are fetched, held, and handed back (or acknowledged) when the operation
 //! is over; a crash meanwhile hands them back as well. Another process that looks at the same moment does not see those
 //! held here.
+//!
+//! An operation looks at every letter, however many there are. It ends although letters that are given back may die again
+//! meanwhile: those are held when they come into sight the second time.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lapin::options::{BasicAckOptions, BasicGetOptions, BasicNackOptions};
@@ -18,8 +21,9 @@ use super::publish::Outgoing;
 use super::{AmqpNames, AmqpQueue};
 use crate::broker::{DeadLetter, DeadSelection, QueueError, QueueName};
 
-/// Most letters one operation looks at: each is held by this connection, and its body in memory while it is looked at.
-const SCAN_LIMIT: usize = 10_000;
+/// Letters that are given back with one wait for the broker's confirms: enough to hide its disk, few enough to bound
+/// memory, since a letter may have a megabyte.
+const REQUEUE_WINDOW: usize = 64;
 
 /// A letter's stable name: it is a hash of all that was said about it when it was given up.
 fn letter_id(body: &[u8], properties: &BasicProperties) -> String {
@@ -69,43 +73,44 @@ fn failed(error: &lapin::Error) -> QueueError {
 struct Walk<'a> {
     channel: Channel,
     names: &'a AmqpNames,
-    /// Letters that may still be looked at.
-    left: usize,
-    /// The latest letter held, and the latest one held before it.
-    held: [Option<DeliveryTag>; 2],
+    held: BTreeSet<DeliveryTag>,
 }
 
 /// A letter under the eyes of a walk.
 struct Found {
     letter: DeadLetter,
     properties: BasicProperties,
+    tag: DeliveryTag,
+}
+
+/// A letter on its way back.
+struct Returning {
+    body: Vec<u8>,
+    properties: BasicProperties,
+    tag: DeliveryTag,
 }
 
 impl Walk<'_> {
     async fn next(&mut self) -> Result<Option<Found>, QueueError> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
         let got = self.channel.basic_get(short(&self.names.dead_queue), BasicGetOptions { no_ack: false }).await;
         let Some(message) = got.map_err(|error| failed(&error))? else { return Ok(None) };
         let message = message.delivery;
-        self.held = [Some(message.delivery_tag), self.held[0]];
+        let tag = message.delivery_tag;
+        self.held.insert(tag);
         let letter = letter(self.names, message.data, &message.properties);
-        Ok(Some(Found { letter, properties: message.properties }))
+        Ok(Some(Found { letter, properties: message.properties, tag }))
     }
 
-    /// Takes the letter found last away.
-    async fn remove(&mut self) -> Result<(), QueueError> {
-        let [Some(tag), before] = self.held else { return Ok(()) };
-        // Handing back "all up to this one" must name a letter that is still held: the broker closes the channel otherwise.
-        self.held = [before, None];
+    /// Takes a letter that was found away.
+    async fn remove(&mut self, tag: DeliveryTag) -> Result<(), QueueError> {
+        self.held.remove(&tag);
         self.channel.basic_ack(tag, BasicAckOptions::default()).await.map_err(|error| failed(&error))
     }
 
     /// Hands back what is held, in its order.
     async fn end(self) -> Result<(), QueueError> {
-        if let Some(tag) = self.held[0] {
+        // "All up to this one" must name a letter that is still held: the broker closes the channel otherwise.
+        if let Some(tag) = self.held.last().copied() {
             let options = BasicNackOptions { requeue: true, multiple: true };
             self.channel.basic_nack(tag, options).await.map_err(|error| failed(&error))?;
         }
@@ -122,7 +127,7 @@ fn keep_oldest(letters: &mut Vec<DeadLetter>, limit: usize) {
 impl AmqpQueue {
     async fn walk(&self) -> Result<Walk<'_>, QueueError> {
         let channel = self.shared.session()?.side_channel().await?;
-        Ok(Walk { channel, names: &self.shared.plan.names, left: SCAN_LIMIT, held: [None; 2] })
+        Ok(Walk { channel, names: &self.shared.plan.names, held: BTreeSet::new() })
     }
 
     pub(super) async fn list_dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {
@@ -158,23 +163,51 @@ impl AmqpQueue {
         let mut walk = self.walk().await?;
         // What is given back may die again at once and come into sight again: each message goes once.
         let mut gone = HashSet::new();
+        // A window for each queue: of messages to a queue that is gone, none is sent twice for the other's sake.
+        let mut returning = QueueName::ALL.map(|queue| (queue, Vec::new()));
         while let Some(found) = walk.next().await? {
             let Some(queue) = found.letter.origin.filter(|_| which.holds(&found.letter.id)) else { continue };
             let mut once = DefaultHasher::new();
             (queue, &found.letter.message_id, &found.letter.body).hash(&mut once);
-            let once = once.finish();
-            if gone.contains(&once) {
+            if !gone.insert(once.finish()) {
                 continue;
             }
             let properties = headers::for_requeue(&found.properties, self.clock.now());
-            let routing_key = self.shared.plan.names.queue(queue);
-            let message = Outgoing { exchange: "", routing_key, body: &found.letter.body, properties };
-            self.publish_surely(&*self.shared.session()?, message).await?;
-            walk.remove().await?;
-            gone.insert(once);
+            let Some((_, window)) = returning.iter_mut().find(|(name, _)| *name == queue) else { continue };
+            window.push(Returning { body: found.letter.body, properties, tag: found.tag });
+            if window.len() >= REQUEUE_WINDOW {
+                self.give_back(&mut walk, queue, window).await?;
+            }
+        }
+        for (queue, window) in &mut returning {
+            self.give_back(&mut walk, *queue, window).await?;
         }
         walk.end().await?;
         Ok(gone.len())
+    }
+
+    /// Sends letters to a queue, and takes them from the dead ones when they are safe there.
+    async fn give_back(
+        &self,
+        walk: &mut Walk<'_>,
+        queue: QueueName,
+        window: &mut Vec<Returning>,
+    ) -> Result<(), QueueError> {
+        let routing_key = self.shared.plan.names.queue(queue);
+        let messages: Vec<Outgoing<'_>> = window
+            .iter()
+            .map(|letter| Outgoing {
+                exchange: "",
+                routing_key,
+                body: &letter.body,
+                properties: letter.properties.clone(),
+            })
+            .collect();
+        self.publish_surely(&*self.shared.session()?, &messages).await?;
+        for letter in window.drain(..) {
+            walk.remove(letter.tag).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn drop_dead(&self, which: DeadSelection<'_>) -> Result<usize, QueueError> {
@@ -183,7 +216,7 @@ impl AmqpQueue {
         let mut dropped = 0;
         while let Some(found) = walk.next().await? {
             if which.holds(&found.letter.id) {
-                walk.remove().await?;
+                walk.remove(found.tag).await?;
                 dropped += 1;
             }
         }

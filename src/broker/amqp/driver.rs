@@ -6,15 +6,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lapin::message::Delivery;
+use lapin::options::BasicNackOptions;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::session::{Plan, Session};
-use crate::broker::{Observer, QueueError};
+use crate::broker::{Observer, QueueError, QueueName};
 
 /// How often the connections' state is looked at. Consumers hear of a loss at once; this is for a connection nobody waits on.
 const CHECK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long handing back what was fetched may take.
+const HAND_BACK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The first wait before connecting again; it doubles with every failure.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
@@ -44,6 +49,8 @@ pub(super) struct Shared {
     pub(super) state: watch::Sender<State>,
     /// No more deliveries are wanted.
     pub(super) stopping: CancellationToken,
+    /// No deliveries are wanted for now.
+    pub(super) paused: watch::Sender<bool>,
     /// Nothing at all is wanted any more.
     pub(super) closing: CancellationToken,
     pub(super) observer: Arc<dyn Observer>,
@@ -78,6 +85,10 @@ pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
         let Some(next) = reconnect(&shared, &mut failures).await else { return };
         session = Arc::new(next);
         shared.state.send_replace(State::Up(Arc::clone(&session)));
+        if *shared.paused.borrow() {
+            // The pause began while the session was being opened.
+            hand_back(session.stop_consuming().await).await;
+        }
         shared.observer.reconnected();
         tracing::info!(address = shared.plan.address, "the broker is back");
     }
@@ -91,19 +102,44 @@ enum Ended {
 
 async fn watch_over(shared: &Shared, session: &Session) -> Ended {
     // A session that was opened after `stop_receiving` has no consumers to stop; stopping it again is nothing.
-    let mut consuming = true;
+    let mut wanted = true;
     loop {
         // Every arm only waits; dropping any of them loses nothing.
         tokio::select! {
             biased;
             () = shared.closing.cancelled() => return Ended::Closing,
             () = session.lost.cancelled() => return Ended::Lost,
-            () = shared.stopping.cancelled(), if consuming => {
-                session.stop_consuming().await;
-                consuming = false;
+            () = shared.stopping.cancelled(), if wanted => {
+                hand_back(session.stop_consuming().await).await;
+                wanted = false;
             }
-            () = sleep(CHECK_EVERY) => session.check(),
+            () = sleep(CHECK_EVERY) => {
+                session.check();
+                if wanted && !session.lost.is_cancelled() {
+                    // A consumer that is half begun when the queue is closed ends with its connection.
+                    tokio::select! {
+                        () = shared.closing.cancelled() => return Ended::Closing,
+                        () = session.start_consuming(&shared.plan, || !*shared.paused.borrow()) => {}
+                    }
+                }
+            }
         }
+    }
+}
+
+/// Hands back what was fetched and nobody took.
+pub(super) async fn hand_back(fetched: Vec<(QueueName, Delivery)>) {
+    let handing_back = async {
+        for (_, message) in fetched {
+            let options = BasicNackOptions { requeue: true, multiple: false };
+            if message.acker.nack(options).await.is_err() {
+                return;
+            }
+        }
+    };
+    if timeout(HAND_BACK_PATIENCE, handing_back).await.is_err() {
+        // Whatever is left goes back to the queue when the connection closes.
+        tracing::warn!("the broker did not take back in time what had been fetched");
     }
 }
 
@@ -111,7 +147,7 @@ async fn watch_over(shared: &Shared, session: &Session) -> Ended {
 async fn reconnect(shared: &Shared, failures: &mut u32) -> Option<Session> {
     loop {
         let delay = reconnect_delay(*failures, shared.plan.reconnect_max, rand::random());
-        let consume = !shared.stopping.is_cancelled();
+        let consume = !shared.stopping.is_cancelled() && !*shared.paused.borrow();
         let attempt = async {
             sleep(delay).await;
             Session::open(&shared.plan, consume).await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use lapin::types::{AMQPValue, FieldArray, FieldTable, ShortString};
 use lapin::{Acker, BasicProperties};
 
@@ -38,6 +38,9 @@ const MAX_CARRIED_HEADER_BYTES: usize = 32 * 1024;
 /// Seconds would reach this in the year 5138; producers that write milliseconds here are common.
 const SURELY_MILLIS: u64 = 100_000_000_000;
 
+/// How far a producer's clock may be ahead. A time beyond it would keep all later texts of the item out until then.
+const AHEAD: TimeDelta = TimeDelta::minutes(5);
+
 /// What settling a delivery takes.
 #[derive(Debug)]
 pub struct AmqpReceipt {
@@ -45,9 +48,11 @@ pub struct AmqpReceipt {
     pub(super) properties: BasicProperties,
 }
 
-/// A message of the protocol as ours.
-pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery) -> Delivery {
-    let properties = message.properties;
+/// A message of the protocol as ours, received `now`.
+pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery, now: DateTime<Utc>) -> Delivery {
+    // Before it is dated: the wait of a message without a time is unknown.
+    let enqueued_at = enqueued_at(&message.properties);
+    let properties = dated(message.properties, now);
     let text = |value: &Option<ShortString>| {
         value.as_ref().map(|value| value.as_str().to_owned()).filter(|value| !value.is_empty())
     };
@@ -60,7 +65,8 @@ pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery) -> D
         reply_to: text(properties.reply_to()),
         correlation_id: text(properties.correlation_id()),
         traceparent: text_header(&properties, TRACE_PARENT),
-        enqueued_at: enqueued_at(&properties),
+        enqueued_at,
+        sent_at: sent_at(&properties),
         receipt: Receipt::Amqp(Box::new(AmqpReceipt { acker: message.acker, properties })),
     }
 }
@@ -127,12 +133,28 @@ fn enqueued_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     if let Some(millis) = millis {
         return DateTime::from_timestamp_millis(millis);
     }
+    sent_at(properties)
+}
+
+/// When upstream says it sent the message. A retry carries it on.
+fn sent_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     let timestamp = (*properties.timestamp()).filter(|timestamp| *timestamp > 0)?;
     let number = i64::try_from(timestamp).ok()?;
     if timestamp >= SURELY_MILLIS {
         DateTime::from_timestamp_millis(number)
     } else {
         DateTime::from_timestamp(number, 0)
+    }
+}
+
+/// A message without a usable time gets that of its first sight, in the property's seconds, so that a retry carries it on.
+fn dated(properties: BasicProperties, now: DateTime<Utc>) -> BasicProperties {
+    if sent_at(&properties).is_some_and(|sent| sent <= now + AHEAD) {
+        return properties;
+    }
+    match u64::try_from(now.timestamp()) {
+        Ok(seconds) => properties.with_timestamp(seconds),
+        Err(_before_1970) => properties,
     }
 }
 
@@ -347,6 +369,24 @@ mod tests {
         assert_eq!(at(0), None);
         assert_eq!(at(u64::MAX), None);
         assert_eq!(enqueued_at(&BasicProperties::default()), None);
+    }
+
+    #[test]
+    fn a_message_that_is_put_off_keeps_the_time_it_was_sent_or_first_seen() {
+        let first = DateTime::from_timestamp(1_795_000_100, 0).unwrap();
+        let later = first + TimeDelta::minutes(10);
+        for (timestamp, kept) in [
+            (Some(1_795_000_000), DateTime::from_timestamp(1_795_000_000, 0)),
+            (None, Some(first)),
+            (Some(0), Some(first)),
+            (Some(1_895_000_000), Some(first)),
+        ] {
+            let received = timestamp.into_iter().fold(BasicProperties::default(), BasicProperties::with_timestamp);
+            let received = dated(received, first);
+            assert_eq!(sent_at(&received), kept);
+            let retry = for_retry(&received, 1, None, first, Duration::from_secs(30));
+            assert_eq!(sent_at(&dated(retry, later)), kept);
+        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join3};
-use futures::stream::StreamExt;
 use lapin::BasicProperties;
 use lapin::options::{BasicAckOptions, BasicNackOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
@@ -28,8 +27,8 @@ use self::publish::{Outgoing, Sent, WINDOW, all_sent, publish};
 use self::session::{Plan, Session};
 use self::settings::parse_url;
 use super::{
-    DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Queue, QueueDepth, QueueError, QueueName, Receipt,
-    Settle,
+    DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Published, Queue, QueueDepth, QueueError, QueueName,
+    Receipt, Settle,
 };
 use crate::domain::Clock;
 
@@ -90,6 +89,7 @@ impl AmqpQueue {
             plan,
             state: watch::Sender::new(State::Up(Arc::clone(&session))),
             stopping,
+            paused: watch::Sender::new(false),
             closing: closing.clone(),
             observer,
         });
@@ -113,29 +113,53 @@ impl AmqpQueue {
 
     async fn next_delivery(&self) -> Result<Delivery, QueueError> {
         let mut states = self.shared.state.subscribe();
+        let mut pauses = self.shared.paused.subscribe();
         let stopping = &self.shared.stopping;
         loop {
             let state = states.borrow_and_update().clone();
+            let paused = *pauses.borrow_and_update();
             if let State::Up(session) = state
-                && let Some(delivery) = next_of(&session, stopping).await
+                && !paused
+                && let Some(delivery) = next_of(&session, stopping, &mut pauses, &*self.clock).await
             {
                 return Ok(delivery);
             }
-            // Waiting only; the next session is another value of the watch.
+            // Waiting only; the next session is another value of the watch, and so is the end of a pause.
             tokio::select! {
                 biased;
                 () = stopping.cancelled() => return Err(QueueError::Closed),
                 changed = states.changed() => if changed.is_err() { return Err(QueueError::Closed) },
+                changed = pauses.changed() => if changed.is_err() { return Err(QueueError::Closed) },
             }
         }
     }
 
-    /// Publishes one message that must reach a queue. If no queue takes it, everything is declared again (somebody deleted
-    /// it) and it is tried once more.
-    async fn publish_surely(&self, session: &Session, message: Outgoing<'_>) -> Result<(), QueueError> {
-        let target = || message.routing_key.to_owned();
+    /// Ends the consumers. What they had fetched comes again by way of the shortest retry queue: handed back, it would count
+    /// as delivered once more, and after enough pauses the broker would give it up. Where one cannot be published, the rest
+    /// is handed back all the same: each would wait as long, and the store is not asked meanwhile.
+    async fn pause(&self) {
+        // From now on no session that is opened consumes, and no delivery is handed out.
+        self.shared.paused.send_replace(true);
+        let Ok(session) = self.shared.session() else { return };
+        let mut fetched = session.stop_consuming().await.into_iter();
+        while let Some((queue, message)) = fetched.next() {
+            let delivery = headers::delivery(queue, message, self.clock.now());
+            let Receipt::Amqp(receipt) = &delivery.receipt else { continue };
+            if let Err(error) = self.retry(&delivery, receipt, Duration::ZERO, None).await {
+                tracing::debug!(%error, "what was fetched ahead is handed back");
+                self.hand_back(receipt).await;
+                driver::hand_back(fetched.collect()).await;
+                return;
+            }
+        }
+    }
+
+    /// Publishes messages that must reach one and the same queue. If no queue takes them, everything is declared again
+    /// (somebody deleted it) and they are tried once more.
+    async fn publish_surely(&self, session: &Session, batch: &[Outgoing<'_>]) -> Result<(), QueueError> {
+        let Some(first) = batch.first() else { return Ok(()) };
+        let target = || first.routing_key.to_owned();
         let channel = session.careful.lock().await;
-        let batch = std::slice::from_ref(&message);
         let mut sent = publish(&channel, batch, true, self.confirm_timeout).await;
         if sent.contains(&Sent::Returned) {
             if let Err((step, error)) = topology::declare(&channel, &self.shared.plan.steps).await {
@@ -165,7 +189,7 @@ impl AmqpQueue {
         let attempts = delivery.attempts.saturating_add(u32::from(error.is_some()));
         let properties = headers::for_retry(&receipt.properties, attempts, error, self.clock.now(), delay);
         let message = Outgoing { exchange: "", routing_key: &queue, body: &delivery.body, properties };
-        self.publish_surely(&session, message).await?;
+        self.publish_surely(&session, &[message]).await?;
         self.ack(receipt).await;
         Ok(())
     }
@@ -184,7 +208,7 @@ impl AmqpQueue {
         let properties = headers::for_dead(&receipt.properties, attempts, label, error, origin, self.clock.now());
         let message =
             Outgoing { exchange: &names.dead_exchange, routing_key: origin, body: &delivery.body, properties };
-        self.publish_surely(&session, message).await?;
+        self.publish_surely(&session, &[message]).await?;
         self.ack(receipt).await;
         Ok(())
     }
@@ -253,9 +277,9 @@ impl AmqpQueue {
         Ok(())
     }
 
-    async fn send_results(&self, messages: &[OutboxMessage]) -> Result<Vec<i64>, QueueError> {
+    async fn send_results(&self, messages: &[OutboxMessage]) -> Result<Published, QueueError> {
         let session = self.shared.session()?;
-        let mut confirmed = Vec::with_capacity(messages.len());
+        let mut published = Published::default();
         for window in messages.chunks(WINDOW) {
             let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
             let outgoing: Vec<Outgoing<'_>> = window
@@ -278,16 +302,17 @@ impl AmqpQueue {
             let mut failure = None;
             for (message, sent) in window.iter().zip(sent) {
                 match sent {
-                    Sent::Confirmed | Sent::Returned => confirmed.push(message.id),
+                    Sent::Confirmed | Sent::Returned => published.confirmed.push(message.id),
+                    Sent::Refused(reason) => published.refused.push((message.id, reason)),
                     Sent::Failed(error) => failure = Some(error),
                 }
             }
             if let Some(error) = failure {
-                // The rest would fare no better; what is confirmed need not be sent again.
-                return if confirmed.is_empty() { Err(error) } else { Ok(confirmed) };
+                // The rest would fare no better; what is known of the others stays known.
+                return if published == Published::default() { Err(error) } else { Ok(published) };
             }
         }
-        Ok(confirmed)
+        Ok(published)
     }
 
     async fn count(&self) -> Result<QueueDepth, QueueError> {
@@ -308,7 +333,7 @@ impl AmqpQueue {
         };
         let counts =
             join3(ready(&names.enrichment_queue), ready(&names.factcheck_queue), ready(&names.dead_queue)).await;
-        Ok(QueueDepth { enrichment: counts.0?, factcheck: counts.1?, dead: counts.2? })
+        Ok(QueueDepth { enrichment: counts.0?, factcheck: counts.1?, dead: counts.2?, oldest: None })
     }
 }
 
@@ -332,8 +357,13 @@ async fn first_session(plan: &Plan, patience: Duration, consume: bool) -> Result
     }
 }
 
-/// The next delivery of one session; `None` when there will be none.
-async fn next_of(session: &Session, stopping: &CancellationToken) -> Option<Delivery> {
+/// The next delivery of one session; `None` when there will be none, or none for now.
+async fn next_of(
+    session: &Session,
+    stopping: &CancellationToken,
+    pauses: &mut watch::Receiver<bool>,
+    clock: &dyn Clock,
+) -> Option<Delivery> {
     // A delivery leaves the stream only in the poll that returns it, so dropping this future at any await loses none.
     let mut deliveries = tokio::select! {
         biased;
@@ -345,15 +375,16 @@ async fn next_of(session: &Session, stopping: &CancellationToken) -> Option<Deli
             biased;
             () = stopping.cancelled() => return None,
             () = session.lost.cancelled() => return None,
+            // Lets go of the deliveries, so that whoever pauses can return them.
+            _ = pauses.wait_for(|paused| *paused) => return None,
             consumed = deliveries.next() => consumed,
         };
         match consumed {
             // One that was fetched before its channel closed is the broker's again.
-            Some((_, Ok(Some(message)))) if message.acker.poisoned() => {}
-            Some((queue, Ok(Some(message)))) => return Some(headers::delivery(queue, message)),
-            Some((queue, Ok(None))) => session.lose(|| format!("the broker ended the consumer of {queue}")),
-            Some((queue, Err(error))) => session.lose(|| format!("consuming {queue} failed: {error}")),
-            None => session.lose(|| "the consumers ended".to_owned()),
+            (_, Ok(Some(message))) if message.acker.poisoned() => {}
+            (queue, Ok(Some(message))) => return Some(headers::delivery(queue, message, clock.now())),
+            (queue, Ok(None)) => session.lose(|| format!("the broker ended the consumer of {queue}")),
+            (queue, Err(error)) => session.lose(|| format!("consuming {queue} failed: {error}")),
         }
     }
 }
@@ -381,7 +412,7 @@ impl Queue for AmqpQueue {
         self.enqueue(queue, items).boxed()
     }
 
-    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>> {
+    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
         self.send_results(messages).boxed()
     }
 
@@ -411,6 +442,18 @@ impl Queue for AmqpQueue {
 
     fn dead_drop<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
         self.drop_dead(which).boxed()
+    }
+
+    fn pause_receiving(&self, paused: bool) -> BoxFuture<'_, ()> {
+        async move {
+            if paused {
+                self.pause().await;
+            } else {
+                // The driver sees it, and starts the consumers again.
+                self.shared.paused.send_replace(false);
+            }
+        }
+        .boxed()
     }
 
     fn stop_receiving(&self) {

@@ -39,6 +39,9 @@ pub(super) enum Sent {
     /// The broker has it, and gave at least one message of the same batch back because no queue wanted it. Which one, the
     /// protocol's client cannot be trusted to say: it hands returned messages to whichever confirm comes next.
     Returned,
+    /// The broker does not want this message, and says why; its neighbours have nothing to do with it.
+    Refused(String),
+    /// Not known: the connection, the channel or the time for it ended.
     Failed(QueueError),
 }
 
@@ -78,8 +81,10 @@ pub(super) async fn publish(
                 Ok(Ok(Confirmation::Ack(None))) => Sent::Confirmed,
                 Ok(Ok(Confirmation::Ack(Some(_returned)))) => Sent::Returned,
                 Ok(Ok(Confirmation::Nack(_))) => {
-                    failed("the broker refused it (its queue is full or has no leader)".into())
+                    Sent::Refused("the broker refused it: a queue it goes to is full or has no leader".to_owned())
                 }
+                // The broker closes the channel over one message and does not say which; alone, it was this one.
+                Ok(Err(error)) if messages.len() == 1 && error.is_amqp_soft_error() => Sent::Refused(error.to_string()),
                 Ok(Ok(Confirmation::NotRequested)) => failed("the channel gives no confirms".into()),
                 Ok(Err(error)) => failed(error.to_string()),
                 Err(_elapsed) => failed(format!("no answer for {patience:?}; look for alarms at the broker")),
@@ -105,6 +110,7 @@ pub(super) fn all_sent(sent: Vec<Sent>, target: impl Fn() -> String) -> Result<(
                 let detail = "no queue takes it (deleted or unbound)".to_owned();
                 return Err(QueueError::NotConfirmed { target: target(), detail });
             }
+            Sent::Refused(detail) => return Err(QueueError::NotConfirmed { target: target(), detail }),
             Sent::Failed(error) => return Err(error),
         }
     }

@@ -6,16 +6,15 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures::stream::{self, Stream, StreamExt};
-use lapin::options::{
-    BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions, ConfirmSelectOptions,
-};
+use futures::stream::{self, SelectAll, Stream, StreamExt};
+use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicQosOptions, ConfirmSelectOptions};
 use lapin::types::{FieldTable, ShortString};
 use lapin::uri::AMQPUri;
 use lapin::{Channel, Connection, ConnectionProperties};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +30,61 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// What a consumer says: a message, or that it was cancelled (`None`).
 type Consumed = (QueueName, lapin::Result<Option<lapin::message::Delivery>>);
 
-pub(super) type Deliveries = Pin<Box<dyn Stream<Item = Consumed> + Send>>;
+type Deliveries = Pin<Box<dyn Stream<Item = Consumed> + Send>>;
+
+/// What the consumers fetch, those that are started later too.
+pub(super) struct Incoming {
+    /// Takes turns, so that a full queue cannot starve the other.
+    streams: SelectAll<Deliveries>,
+    started: mpsc::UnboundedReceiver<Deliveries>,
+}
+
+impl Incoming {
+    /// Waits for ever while nothing is consumed. Dropping it at any await loses nothing.
+    pub(super) async fn next(&mut self) -> Consumed {
+        loop {
+            tokio::select! {
+                biased;
+                Some(stream) = self.started.recv() => self.streams.push(stream),
+                Some(consumed) = self.streams.next(), if !self.streams.is_empty() => return consumed,
+                else => std::future::pending::<()>().await,
+            }
+        }
+    }
+}
+
+/// The channel that deliveries come on, and its consumers: none while nothing is consumed.
+struct Consumers {
+    /// Made for the first consumers, and kept: what it delivered is settled on it.
+    channel: Option<Channel>,
+    tags: Vec<ShortString>,
+    started: mpsc::UnboundedSender<Deliveries>,
+}
+
+impl Consumers {
+    async fn start<'a>(&mut self, connection: &Connection, plan: &'a Plan) -> Result<(), (Stage<'a>, lapin::Error)> {
+        let channel = match &self.channel {
+            Some(channel) => channel.clone(),
+            None => connection.create_channel().await.map_err(|error| (Stage::Connecting, error))?,
+        };
+        // Per consumer: quorum queues know no prefetch for a whole channel.
+        let qos = channel.basic_qos(plan.prefetch, BasicQosOptions { global: false }).await;
+        qos.map_err(|error| (Stage::Connecting, error))?;
+        for name in QueueName::ALL {
+            let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());
+            let queue = short(plan.names.queue(name));
+            let messages = channel.basic_consume(queue, ShortString::default(), options, arguments).await;
+            let messages = messages.map_err(|error| (Stage::Consuming(plan.names.queue(name)), error))?;
+            self.tags.push(messages.tag());
+            // The end of the stream is news of its own: the broker has cancelled the consumer.
+            let ended = stream::once(async move { (name, Ok(None)) });
+            // The receiver lives as long as the session.
+            let _sent = self.started.send(messages.map(move |message| (name, message.map(Some))).chain(ended).boxed());
+        }
+        self.channel = Some(channel);
+        Ok(())
+    }
+}
 
 /// What opening a session takes.
 #[derive(Debug)]
@@ -67,9 +120,9 @@ pub(super) struct Session {
     pub(super) results: Channel,
     /// For messages that must reach a queue. One batch at a time, so that a returned message is known to be of it.
     pub(super) careful: Mutex<Channel>,
-    consumer: Option<(Channel, Vec<ShortString>)>,
+    consumers: Mutex<Consumers>,
     /// Locked by whoever waits for the next delivery.
-    pub(super) deliveries: Mutex<Deliveries>,
+    pub(super) deliveries: Mutex<Incoming>,
     /// Set once the session is of no more use.
     pub(super) lost: CancellationToken,
     reason: OnceLock<String>,
@@ -112,34 +165,19 @@ impl Session {
             channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(explained(Stage::Connecting))?;
         }
 
-        let mut streams: Vec<Deliveries> = Vec::new();
-        let mut consumer = None;
+        let (starting, started) = mpsc::unbounded_channel();
+        let mut consumers = Consumers { channel: None, tags: Vec::new(), started: starting };
         if consume {
-            let channel = consuming.create_channel().await.map_err(explained(Stage::Connecting))?;
-            // Per consumer: quorum queues know no prefetch for a whole channel.
-            let options = BasicQosOptions { global: false };
-            channel.basic_qos(plan.prefetch, options).await.map_err(explained(Stage::Connecting))?;
-            let mut tags = Vec::new();
-            for name in QueueName::ALL {
-                let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());
-                let queue = short(plan.names.queue(name));
-                let messages = channel.basic_consume(queue, ShortString::default(), options, arguments).await;
-                let messages = messages.map_err(explained(Stage::Consuming(plan.names.queue(name))))?;
-                tags.push(messages.tag());
-                // The end of the stream is news of its own: the broker has cancelled the consumer.
-                let ended = stream::once(async move { (name, Ok(None)) });
-                streams.push(messages.map(move |message| (name, message.map(Some))).chain(ended).boxed());
-            }
-            consumer = Some((channel, tags));
+            let begun = consumers.start(&consuming, plan).await;
+            begun.map_err(|(stage, error)| explain(&error, &plan.address, &plan.uri, stage))?;
         }
         Ok(Self {
             consuming,
             publishing,
             results,
             careful: Mutex::new(careful),
-            consumer,
-            // Takes turns, so that a full queue cannot starve the other.
-            deliveries: Mutex::new(stream::select_all(streams).chain(stream::pending()).boxed()),
+            consumers: Mutex::new(consumers),
+            deliveries: Mutex::new(Incoming { streams: SelectAll::new(), started }),
             lost: CancellationToken::new(),
             reason: OnceLock::new(),
         })
@@ -165,7 +203,8 @@ impl Session {
                 self.lose(|| format!("the {role} connection was closed"));
             }
         }
-        let consumer_open = self.consumer.as_ref().is_none_or(|(channel, _)| channel.status().connected());
+        let connected = |consumers: &Consumers| consumers.channel.as_ref().is_none_or(|it| it.status().connected());
+        let consumer_open = self.consumers.try_lock().map_or(true, |consumers| connected(&consumers));
         let careful_open = self.careful.try_lock().map_or(true, |channel| channel.status().connected());
         if !(consumer_open && careful_open && self.results.status().connected()) {
             self.lose(|| "the broker closed a channel".to_owned());
@@ -185,34 +224,50 @@ impl Session {
             .map_err(|error| QueueError::Failed { action: "opening a channel", detail: error.to_string() })
     }
 
-    /// Ends the consumers and hands back what they had fetched and nobody took.
-    pub(super) async fn stop_consuming(&self) {
-        let Some((channel, tags)) = &self.consumer else { return };
-        let hand_back = async {
-            for tag in tags {
+    /// Starts the consumers where there are none, and they are still wanted. What goes wrong ends the session; the next one
+    /// consumes.
+    pub(super) async fn start_consuming(&self, plan: &Plan, wanted: impl Fn() -> bool) {
+        let mut consumers = self.consumers.lock().await;
+        if !consumers.tags.is_empty() || !wanted() {
+            return;
+        }
+        match timeout(plan.connect_timeout, consumers.start(&self.consuming, plan)).await {
+            Ok(Ok(())) => {}
+            Ok(Err((_, error))) => self.lose(|| format!("consuming again failed: {error}")),
+            Err(_elapsed) => self.lose(|| "the broker did not let us consume again in time".to_owned()),
+        }
+    }
+
+    /// Ends the consumers. Gives what they had fetched and nobody took, to be handed back. Where it is not certain that they
+    /// ended, the session is lost: later ones would consume beside them.
+    pub(super) async fn stop_consuming(&self) -> Vec<(QueueName, lapin::message::Delivery)> {
+        let mut fetched = Vec::new();
+        let mut consumers = self.consumers.lock().await;
+        let Some(channel) = consumers.channel.clone() else { return fetched };
+        let tags = std::mem::take(&mut consumers.tags);
+        let cancelled = AtomicBool::new(false);
+        let stopping = async {
+            for tag in &tags {
                 if let Err(error) = channel.basic_cancel(tag.clone(), BasicCancelOptions::default()).await {
                     return self.lose(|| format!("cancelling a consumer failed: {error}"));
                 }
             }
+            cancelled.store(true, Ordering::Relaxed);
             let mut open = tags.len();
             let mut deliveries = self.deliveries.lock().await;
             while open > 0 {
                 match deliveries.next().await {
-                    Some((_, Ok(Some(message)))) => {
-                        let options = BasicNackOptions { requeue: true, multiple: false };
-                        if message.acker.nack(options).await.is_err() {
-                            return;
-                        }
-                    }
-                    Some((_, Ok(None))) => open -= 1,
-                    Some((_, Err(_))) | None => return,
+                    (queue, Ok(Some(message))) => fetched.push((queue, message)),
+                    (_, Ok(None)) => open -= 1,
+                    (queue, Err(error)) => return self.lose(|| format!("consuming {queue} failed: {error}")),
                 }
             }
         };
-        if timeout(CLOSE_PATIENCE, hand_back).await.is_err() {
+        if timeout(CLOSE_PATIENCE, stopping).await.is_err() && !cancelled.load(Ordering::Relaxed) {
             // Whatever is left goes back to the queue when the connection closes.
-            tracing::warn!("the broker did not confirm in time that nothing more is consumed");
+            self.lose(|| "the broker did not confirm in time that nothing more is consumed".to_owned());
         }
+        fetched
     }
 
     /// Closes both connections, politely while that is quick.

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::cli::render::tests::result;
 
-    const QUIET: Output = Output { json: false, quiet: true, colour: false };
+    const QUIET: Output = Output { json: false, quiet: true, colour: false, log: crate::config::LogFormat::Text };
 
     fn line(id: &str, degraded: &[&str]) -> String {
         let mut result = result(id);

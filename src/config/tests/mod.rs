@@ -251,7 +251,7 @@ fn an_unknown_key_of_a_file_is_told_with_its_value_and_a_suggestion() {
     .to_string();
     for expected in [
         "fact_check.max_result = \"3\": is not a known key; did you mean fact_check.max_results?",
-        "fetchh: is not a known key",
+        "fetchh: is not a known table; did you mean [fetch]?",
         "providers.gdelt.max_sources = \"2\": is not a known key; did you mean enrichment.max_sources?",
         "enrichment.overload: one value is expected, not a list",
         "enrichment.queries_max = \"many\": is not a whole number",
@@ -374,6 +374,14 @@ fn what_is_doubtful_is_warned_of() {
         (
             &[("ENRICHMENT_QUERY_LANGUAGES", "el,de,pl"), ("TRANSLATE_BASE_URL", "http://localhost:5000")],
             "ENRICHMENT_QUERY_LANGUAGES names 3 languages at once and enrichment.queries_max leaves room for 2",
+        ),
+        (
+            &[("ENRICHMENT_PROVIDERS", "none"), ("ENRICHMENT_FEEDS_ENABLED", "false")],
+            "no search provider is asked; evidence comes from stored pages only",
+        ),
+        (
+            &[("ENRICHMENT_PROVIDERS", "none"), ("ENRICHMENT_CORPUS_FOLDER", "/srv/archive")],
+            "evidence comes from stored pages, feeds, your own documents only",
         ),
         (&[("ENRICHMENT_NEWSAPI_API_KEY", "k")], "set ENRICHMENT_NEWSAPI_LICENSED=true"),
         (

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::{Answer, Content, Patience, Route, Verb};
 use crate::http::auth::Access;
 use crate::http::problem::Problem;
+use crate::http::recent::Recent;
 use crate::http::router::App;
 use crate::outbound::GateState;
 
@@ -87,7 +88,7 @@ pub(crate) const ROUTES: &[Route] = &[
         access: Access::Public,
         patience: Patience::Short,
         operation: "health",
-        summary: "Status and the size of the knowledge base",
+        summary: "Status and the size of the knowledge base, up to half a minute old",
         parameters: &[],
         body: None,
         answer: Answer::json("The store answers", SchemaGenerator::subschema_for::<Health>),
@@ -98,6 +99,12 @@ pub(crate) const ROUTES: &[Route] = &[
 /// How long the store may take for one round trip before it counts as away. The embedded store has one connection, and a
 /// commit under load holds it for some milliseconds.
 const PING: Duration = Duration::from_secs(2);
+
+/// How long its answer stands for others who ask.
+const FRESH_PING: Duration = Duration::from_secs(1);
+
+/// How old the size of the knowledge base may be.
+const FRESH_SIZE: Duration = Duration::from_secs(30);
 
 const HOME: &str = include_str!("home.html");
 
@@ -137,8 +144,23 @@ struct Unaskable {
 struct Health {
     /// `ok`.
     status: &'static str,
-    /// Evidence sentences stored.
+    /// Evidence sentences stored; an estimate where there are more than 100,000.
     kb_size: i64,
+}
+
+/// What these routes found out last. They are open to everybody, so a burst of questions is one question to the store.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    /// Why the store cannot be used; `None` while it can.
+    store: Recent<Option<String>>,
+    /// Evidence sentences; `None` where the store could not say.
+    kb_size: Recent<Option<i64>>,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self { store: Recent::new(FRESH_PING), kb_size: Recent::new(FRESH_SIZE) }
+    }
 }
 
 fn plain(_generator: &mut SchemaGenerator) -> Schema {
@@ -163,11 +185,10 @@ async fn alive(State(app): State<App>) -> Json<Alive> {
 
 async fn ready(State(app): State<App>) -> Response {
     let mut reasons = Vec::new();
-    match tokio::time::timeout(PING, app.services.store.ping()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => reasons.push(format!("store: {error}")),
-        Err(_elapsed) => reasons.push(format!("store: it did not answer within {} seconds", PING.as_secs())),
+    if app.stopping.is_cancelled() {
+        reasons.push("stopping: no new items are taken".to_owned());
     }
+    reasons.extend(app.looks.store.get(store_away(&app)).await);
     if let Err(reason) = app.queue.ready() {
         reasons.push(format!("queue: {reason}"));
     }
@@ -178,6 +199,15 @@ async fn ready(State(app): State<App>) -> Response {
     let store = if app.settings.embedded { "embedded" } else { "postgres" };
     let body = Ready { status: "ready", version: app.settings.version, store, worker: app.settings.worker, providers };
     Json(body).into_response()
+}
+
+/// Why the store cannot be used; `None` while it can.
+async fn store_away(app: &App) -> Option<String> {
+    match tokio::time::timeout(PING, app.services.store.ping()).await {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(format!("store: {error}")),
+        Err(_elapsed) => Some(format!("store: it did not answer within {} seconds", PING.as_secs())),
+    }
 }
 
 /// 503 with the reasons, `None` when there are none.
@@ -212,7 +242,19 @@ async fn describe(State(app): State<App>) -> impl IntoResponse {
 }
 
 async fn health(State(app): State<App>) -> Result<Json<Health>, Problem> {
-    let kb_size = app.services.store.evidence_claim_count().await?;
+    let size = async {
+        match tokio::time::timeout(PING, app.services.store.evidence_claim_count()).await {
+            Ok(Ok(count)) => Some(count),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the knowledge base could not be counted");
+                None
+            }
+            Err(_elapsed) => None,
+        }
+    };
+    let Some(kb_size) = app.looks.kb_size.get(size).await else {
+        return Err(Problem::unavailable("store-away", "the store did not answer; ask again in half a minute"));
+    };
     Ok(Json(Health { status: "ok", kb_size }))
 }
 

@@ -68,7 +68,7 @@ pub(crate) enum Patience {
     Short,
     /// As long as a check, or a large upload.
     Check,
-    /// Removing many rows.
+    /// Removing many rows, or moving many dead letters.
     Long,
 }
 

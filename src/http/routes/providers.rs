@@ -36,7 +36,7 @@ pub(crate) const ROUTES: &[Route] = &[
         access: Access::Admin,
         patience: Patience::Short,
         operation: "resetProvider",
-        summary: "Let every process ask a provider again that is left alone, as after a bill was paid",
+        summary: "Let every process ask a paused provider again, as after a bill was paid",
         parameters: &[Parameter {
             name: "name",
             place: Place::Path,

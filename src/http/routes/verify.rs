@@ -20,7 +20,7 @@ use crate::pipeline::{self, Outcome, Request};
 pub(crate) const ROUTES: &[Route] = &[Route {
     verb: Verb::Post,
     path: "/api/verify",
-    access: Access::Local,
+    access: Access::Admin,
     patience: Patience::Check,
     operation: "verify",
     summary: "Check one claim now; a claim that was checked before is answered from the store",

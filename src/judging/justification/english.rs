@@ -7,8 +7,9 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::Opinion => "This is an opinion, or too vague to be checked, so it was not held against any source.".into(),
         Saying::RelatedListed => "A published fact-check of a related claim is listed; it does not decide this one.".into(),
         Saying::SocialOnly => "Only social media posts speak of it, and posts count as context, not as agreement.".into(),
-        Saying::NotDecisive => "The evidence is not strong enough to call this decisive.".into(),
-        Saying::Degraded => "Some sources could not be asked or read, so what is missing here may exist.".into(),
+        Saying::NotDecisive { one_source: true } => "The verdict rests on one source, so it is not decisive.".into(),
+        Saying::NotDecisive { one_source: false } => "The evidence is not strong enough to call this decisive.".into(),
+        Saying::Degraded => "Some sources could not be asked or read, so there may be reports that are not listed here.".into(),
         Saying::Rated { who, rating, url, opposite } => {
             let who = if who.is_empty() { "A fact-checker" } else { who };
             let what = if opposite { "the opposite claim" } else { "this claim" };
@@ -41,8 +42,15 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             let (supports, speaks) = (ending(supporting, "support"), ending(contradicting, "speak"));
             format!("{supporting} {supports} the claim and {contradicting} {speaks} against it; neither side is clear.")
         }
-        Saying::SpokenAgainst { groups, sources } => {
-            format!("{} the claim ({sources}), but another passage speaks against it.", independent(groups, "support"))
+        Saying::ContestedByDoubt { supporting, doubting } => {
+            format!("{supporting} {} the claim, and {doubting} may contradict it.", ending(supporting, "support"))
+        }
+        Saying::BothAtOnce(sources) => format!("{sources} {} both for and against the claim.", ending(sources, "speak")),
+        Saying::SupportDoubted { groups, sources, doubting } => {
+            format!("{} the claim ({sources}), but {doubting} may contradict it.", independent(groups, "support"))
+        }
+        Saying::MayContradict(sources) => {
+            format!("No passage found supports the claim, and {sources} may contradict it, though not clearly.")
         }
         Saying::SingleSource(sources) => {
             format!("One source supports the claim: {sources}. A second, independent one was not found.")
@@ -54,9 +62,9 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::NotSearched => {
             "Only published fact-checks were looked up, if any could be; no source was searched for this claim.".into()
         }
-        Saying::NobodyCouldBeAsked => "Not every source could be asked or read, and what could be brought nothing: this says nothing of who reports it.".into(),
+        Saying::NobodyCouldBeAsked => "Not every source could be asked or read, and the others found nothing. That does not mean that nobody reports it.".into(),
         Saying::NothingFound => "No source that speaks of this was found.".into(),
-        Saying::OffSubject(1) => "1 passage was found, none of them on this subject.".into(),
+        Saying::OffSubject(1) => "One passage was found, and it is not on this subject.".into(),
         Saying::OffSubject(count) => format!("{count} passages were found, none of them on this subject."),
         Saying::NeitherSide => "The passages found neither support nor contradict the claim.".into(),
         Saying::Follows(sources) => format!("This follows from {}.", sources.unwrap_or("the passages found")),

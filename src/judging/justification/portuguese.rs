@@ -5,10 +5,11 @@ use super::sayings::Saying;
 pub(super) fn say(saying: Saying<'_>) -> String {
     match saying {
         Saying::Opinion => "É uma opinião, ou vago demais para ser verificado; por isso não foi comparado com nenhuma fonte.".into(),
-        Saying::RelatedListed => "Há uma checagem publicada de uma afirmação próxima; ela não decide sobre esta.".into(),
+        Saying::RelatedListed => "Há uma checagem publicada de uma afirmação próxima; ela não vale como verificação desta.".into(),
         Saying::SocialOnly => "Só publicações em redes sociais falam disso, e elas valem como contexto, não como confirmação.".into(),
-        Saying::NotDecisive => "As evidências não bastam para dar isto por decidido.".into(),
-        Saying::Degraded => "Algumas fontes não puderam ser consultadas ou lidas: o que falta aqui pode existir.".into(),
+        Saying::NotDecisive { one_source: true } => "A conclusão se apoia em uma única fonte e por isso é provisória.".into(),
+        Saying::NotDecisive { one_source: false } => "As evidências não bastam para uma conclusão firme.".into(),
+        Saying::Degraded => "Algumas fontes não puderam ser consultadas ou lidas; pode haver outras notícias sobre isso.".into(),
         Saying::Rated { who, rating, url, opposite } => {
             let who = if who.is_empty() { "Uma agência de checagem" } else { who };
             let what = if opposite { "a afirmação contrária" } else { "esta afirmação" };
@@ -38,7 +39,16 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::NeitherClear { supporting, contradicting } => {
             format!("A favor, {supporting}; contra, {contradicting}; nenhum dos lados é claro.")
         }
-        Saying::SpokenAgainst { groups, sources } => format!("{} ({sources}), mas outro trecho fala contra.", supports(groups)),
+        Saying::ContestedByDoubt { supporting, doubting } => {
+            format!("A favor, {supporting}; talvez contra, {doubting}.")
+        }
+        Saying::BothAtOnce(sources) => format!("Os mesmos trechos falam a favor e contra: {sources}."),
+        Saying::SupportDoubted { groups, sources, doubting } => {
+            format!("{} ({sources}), mas talvez haja contradição: {doubting}.", supports(groups))
+        }
+        Saying::MayContradict(sources) => {
+            format!("Nenhum trecho encontrado confirma a afirmação; talvez haja contradição, mas não clara: {sources}.")
+        }
         Saying::SingleSource(sources) => {
             format!("Uma fonte apoia a afirmação: {sources}. Não foi encontrada uma segunda, independente.")
         }
@@ -50,7 +60,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             "Só se procuraram checagens publicadas, se puderam ser consultadas; não se buscaram fontes para esta afirmação.".into()
         }
         Saying::NobodyCouldBeAsked => {
-            "Nem todas as fontes puderam ser consultadas ou lidas, e as outras nada trouxeram: isto nada diz sobre quem noticia o fato.".into()
+            "Nem todas as fontes puderam ser consultadas ou lidas, e as outras nada trouxeram. Isso não quer dizer que ninguém tenha noticiado o fato.".into()
         }
         Saying::NothingFound => "Não foi encontrada nenhuma fonte que fale disso.".into(),
         Saying::OffSubject(count) => format!("Foram encontrados trechos ({count}), mas nenhum sobre este assunto."),

@@ -7,8 +7,9 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::Opinion => "Это мнение или слишком расплывчатое утверждение, поэтому с источниками оно не сверялось.".into(),
         Saying::RelatedListed => "Приведена опубликованная проверка близкого утверждения; вердикта по этому утверждению она не определяет.".into(),
         Saying::SocialOnly => "Об этом говорят только посты в соцсетях: они служат контекстом, но не подтверждением.".into(),
-        Saying::NotDecisive => "Этих данных мало, чтобы считать вывод окончательным.".into(),
-        Saying::Degraded => "Часть источников не удалось опросить или прочитать: то, чего здесь нет, может существовать.".into(),
+        Saying::NotDecisive { one_source: true } => "Вывод опирается на один источник, поэтому он предварительный.".into(),
+        Saying::NotDecisive { one_source: false } => "Данных мало, поэтому вывод предварительный.".into(),
+        Saying::Degraded => "Часть источников не удалось опросить или прочитать, поэтому могут быть и другие сообщения об этом.".into(),
         Saying::Rated { who, rating, url, opposite } => {
             let what = if opposite { "противоположного утверждения" } else { "этого утверждения" };
             let who = if who.is_empty() { "проверка фактов" } else { who };
@@ -41,8 +42,15 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::NeitherClear { supporting, contradicting } => {
             format!("За утверждение — {supporting}, против — {contradicting}; ни одна сторона не однозначна.")
         }
-        Saying::SpokenAgainst { groups, sources } => {
-            format!("{} ({sources}), но другой фрагмент говорит против.", supports(groups))
+        Saying::ContestedByDoubt { supporting, doubting } => {
+            format!("Подтверждение — {supporting}; возможное противоречие — {doubting}.")
+        }
+        Saying::BothAtOnce(sources) => format!("Одни и те же фрагменты говорят и за, и против: {sources}."),
+        Saying::SupportDoubted { groups, sources, doubting } => {
+            format!("{} ({sources}), но возможно противоречие: {doubting}.", supports(groups))
+        }
+        Saying::MayContradict(sources) => {
+            format!("Найденные фрагменты не подтверждают утверждения; возможно противоречие, но не явное: {sources}.")
         }
         Saying::SingleSource(sources) => {
             format!("Утверждение подтверждает один источник: {sources}. Второго, независимого, не найдено.")
@@ -55,7 +63,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             "Искались только опубликованные проверки фактов, если они были доступны; источники по этому утверждению не искались.".into()
         }
         Saying::NobodyCouldBeAsked => {
-            "Не все источники удалось опросить или прочитать, а остальные ничего не дали: о том, кто об этом сообщает, это не говорит ничего.".into()
+            "Не все источники удалось опросить или прочитать, а остальные ничего не дали. Это не значит, что об этом никто не сообщает.".into()
         }
         Saying::NothingFound => "Источников, которые говорят об этом, не найдено.".into(),
         Saying::OffSubject(count) => format!("Найдены фрагменты ({count}), но ни один не относится к этой теме."),

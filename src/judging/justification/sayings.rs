@@ -1,27 +1,9 @@
 //! The sentences a justification is made of, in the languages that readers are told in.
 
+use super::super::labels::ReaderLanguage;
 use super::{english, portuguese, russian, ukrainian};
 
-/// A language of justifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tongue {
-    English,
-    Russian,
-    Ukrainian,
-    Portuguese,
-}
-
-impl Tongue {
-    /// By ISO 639-1 code, a region may follow; English for any other.
-    pub(super) fn of(language: Option<&str>) -> Self {
-        match language.and_then(|code| code.split(['-', '_']).next()).unwrap_or_default().to_lowercase().as_str() {
-            "ru" => Self::Russian,
-            "uk" => Self::Ukrainian,
-            "pt" => Self::Portuguese,
-            _ => Self::English,
-        }
-    }
-
+impl ReaderLanguage {
     pub(super) fn say(self, saying: Saying<'_>) -> String {
         match self {
             Self::English => english::say(saying),
@@ -53,25 +35,63 @@ pub(super) enum Saying<'a> {
     Opinion,
     RelatedListed,
     SocialOnly,
-    NotDecisive,
+    NotDecisive {
+        one_source: bool,
+    },
     Degraded,
-    Rated { who: &'a str, rating: &'a str, url: &'a str, opposite: bool },
+    Rated {
+        who: &'a str,
+        rating: &'a str,
+        url: &'a str,
+        opposite: bool,
+    },
     CheckersDisagree,
     PassagesSupport(&'a str),
     PassagesContradict(&'a str),
-    Supported { groups: u32, sources: &'a str },
+    Supported {
+        groups: u32,
+        sources: &'a str,
+    },
     Uncontradicted,
     WeaklyContradicted,
-    OutOfContext { groups: u32, sources: &'a str },
+    OutOfContext {
+        groups: u32,
+        sources: &'a str,
+    },
     Refuted(&'a str),
     FigureDisagrees,
     NobodySupports,
-    SupportedLess { groups: u32 },
-    NewerSayOtherwise { older: &'a str, newer: &'a str },
+    SupportedLess {
+        groups: u32,
+    },
+    NewerSayOtherwise {
+        older: &'a str,
+        newer: &'a str,
+    },
     NewerFigure(&'a str),
-    Contested { one_source: bool, supporting: &'a str, contradicting: &'a str },
-    NeitherClear { supporting: &'a str, contradicting: &'a str },
-    SpokenAgainst { groups: u32, sources: &'a str },
+    Contested {
+        one_source: bool,
+        supporting: &'a str,
+        contradicting: &'a str,
+    },
+    /// One side is clear, and the other only a doubt.
+    ContestedByDoubt {
+        supporting: &'a str,
+        doubting: &'a str,
+    },
+    /// The same passages speak for and against.
+    BothAtOnce(&'a str),
+    NeitherClear {
+        supporting: &'a str,
+        contradicting: &'a str,
+    },
+    SupportDoubted {
+        groups: u32,
+        sources: &'a str,
+        doubting: &'a str,
+    },
+    /// A doubt alone.
+    MayContradict(&'a str),
     SingleSource(&'a str),
     SupportUnclear(&'a str),
     AgainstUnclear(&'a str),

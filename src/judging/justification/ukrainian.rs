@@ -7,8 +7,9 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::Opinion => "Це думка або надто розмите твердження, тому з джерелами його не звіряли.".into(),
         Saying::RelatedListed => "Наведено опубліковану перевірку близького твердження; вердикту щодо цього твердження вона не визначає.".into(),
         Saying::SocialOnly => "Про це говорять лише дописи в соцмережах: вони є контекстом, але не підтвердженням.".into(),
-        Saying::NotDecisive => "Цих даних замало, щоб вважати висновок остаточним.".into(),
-        Saying::Degraded => "Частину джерел не вдалося опитати або прочитати: те, чого тут немає, може існувати.".into(),
+        Saying::NotDecisive { one_source: true } => "Висновок спирається на одне джерело, тому він попередній.".into(),
+        Saying::NotDecisive { one_source: false } => "Даних замало, тому висновок попередній.".into(),
+        Saying::Degraded => "Частину джерел не вдалося опитати або прочитати, тож можуть бути й інші повідомлення про це.".into(),
         Saying::Rated { who, rating, url, opposite } => {
             let what = if opposite { "протилежного твердження" } else { "цього твердження" };
             let who = if who.is_empty() { "перевірка фактів" } else { who };
@@ -41,8 +42,15 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::NeitherClear { supporting, contradicting } => {
             format!("За твердження — {supporting}, проти — {contradicting}; жодна сторона не є однозначною.")
         }
-        Saying::SpokenAgainst { groups, sources } => {
-            format!("{} ({sources}), але інший уривок говорить проти.", supports(groups))
+        Saying::ContestedByDoubt { supporting, doubting } => {
+            format!("Підтвердження — {supporting}; можлива суперечність — {doubting}.")
+        }
+        Saying::BothAtOnce(sources) => format!("Ті самі уривки говорять і за, і проти: {sources}."),
+        Saying::SupportDoubted { groups, sources, doubting } => {
+            format!("{} ({sources}), але можлива суперечність: {doubting}.", supports(groups))
+        }
+        Saying::MayContradict(sources) => {
+            format!("Знайдені уривки не підтверджують твердження; можлива суперечність, але не явне: {sources}.")
         }
         Saying::SingleSource(sources) => {
             format!("Твердження підтверджує одне джерело: {sources}. Другого, незалежного, не знайдено.")
@@ -55,7 +63,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             "Шукали лише опубліковані перевірки фактів, якщо вони були доступні; джерел щодо цього твердження не шукали.".into()
         }
         Saying::NobodyCouldBeAsked => {
-            "Не всі джерела вдалося опитати або прочитати, а решта нічого не дала: про те, хто про це повідомляє, це не говорить нічого.".into()
+            "Не всі джерела вдалося опитати або прочитати, а решта нічого не дала. Це не означає, що про це ніхто не повідомляє.".into()
         }
         Saying::NothingFound => "Джерел, які говорять про це, не знайдено.".into(),
         Saying::OffSubject(count) => format!("Знайдено уривки ({count}), але жоден не стосується цієї теми."),

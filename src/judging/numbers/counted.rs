@@ -25,7 +25,7 @@ pub(super) const PEOPLE: &[&str] = &[
 
 /// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
 pub(super) fn thing(quantity: &Quantity) -> Option<&String> {
-    quantity.counted.iter().find(|stem| !REPORTING.iter().any(|beginning| stem.starts_with(beginning)))
+    quantity.counted.iter().find(|stem| !REPORTING.has(stem))
 }
 
 /// Both name the same thing nearest to the figure; or one says "people" where the other says what became of them.

@@ -38,13 +38,16 @@ pub(super) fn date<'a>(
         if inside.is_empty() || !subject.is_of(sentence) {
             continue;
         }
+        let may_differ = stance::agree_in_denial(claim, sentence);
         if inside.iter().any(|date| ours.period.borne_out_by(&date.period) == Some(true)) {
             return Some(Found::Agrees);
         }
-        if let Some(event) = &event
+        if may_differ
+            && let Some(event) = &event
             && let Some(date) = date_of(event, &inside, sentence, passage)
             && ours.period.borne_out_by(&date.period) == Some(false)
-            && (is_another_telling(event, claim) || ours.period.may_be_of_one_occasion(&date.period))
+            && (is_another_telling(event, claim)
+                || ours.period.may_be_of_one_occasion(&date.period) && recurrence(claim) != Recurrence::Again)
             && !is_old
             && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
@@ -91,7 +94,8 @@ impl<'a> Occasions<'a> {
         let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
         let is_other = |date: &Dated<'_>| {
             self.ours.iter().all(|own| {
-                own.period.borne_out_by(&date.period) == Some(false) && !own.period.may_be_of_one_occasion(&date.period)
+                own.period.borne_out_by(&date.period) == Some(false)
+                    && (self.is_of == Recurrence::Again || !own.period.may_be_of_one_occasion(&date.period))
             })
         };
         let is_another = self.is_of != Recurrence::Once && inside.peek().is_some() && inside.all(is_other);
@@ -278,6 +282,7 @@ fn date_of<'d, 'a>(
         };
         let is_same = match event {
             Event::Adjective => is_adjective(before),
+            Event::Of { word, .. } if is_of_another_verb(before, word, passage) => false,
             Event::Of { word, names } => {
                 let around = around(before, after, passage);
                 around.event.contains(word) && names.iter().all(|name| around.names.contains(name))
@@ -287,6 +292,14 @@ fn date_of<'d, 'a>(
     };
     let mut found = (0..inside.len()).filter_map(is_of);
     found.next().filter(|_| found.next().is_none())
+}
+
+/// Whether a date stands in a clause that has a verb of its own and not the event's word: "the hospital will not close, the board
+/// said on 10 November" dates what the board said.
+fn is_of_another_verb(before: &str, event: &str, passage: &TextProfile) -> bool {
+    let last = last_clause(before);
+    let has_verb = verbs::words(last).iter().any(|word| verbs::is_past(word));
+    last.len() < before.len() && has_verb && !content(last, passage).iter().any(|stem| stem == event)
 }
 
 /// The content stems that stand with a date.
@@ -322,6 +335,14 @@ fn clause(words: &str) -> &str {
     let words = words.get(..stop).unwrap_or(words);
     let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !JOINING.contains(&word.trim_end()));
     words.get(..joined.map(str::len).sum()).unwrap_or(words)
+}
+
+/// The words from the beginning of the last clause on.
+fn last_clause(words: &str) -> &str {
+    let tail = words.rsplit([',', ';', ':', '(', ')', '—', '–']).next().unwrap_or(words);
+    let joined = tail.split_inclusive(char::is_whitespace).rev();
+    let length: usize = joined.take_while(|word| !JOINING.contains(&word.trim_end())).map(str::len).sum();
+    tail.get(tail.len() - length..).unwrap_or(tail)
 }
 
 /// What stands between two dates, without the clause of the first one where it ends before the second.

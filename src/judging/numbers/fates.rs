@@ -1,29 +1,37 @@
 //! Who is counted where people come to harm: the dead, the hurt, the missing and the detained are not each other's figures, in
 //! whatever order a sentence tells of them.
 
+use std::sync::LazyLock;
+
 use crate::judging::profile::TextProfile;
 use crate::language::numbers::{Quantity, Unit};
+use crate::language::word_list::WordList;
 
 use super::sentence_at;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(in crate::judging) enum Fate {
     Dead,
     Hurt,
     Missing,
     Held,
 }
 
-/// Beginnings of words, by what became of people.
-const FATES: [(Fate, &str); 4] = [
-    (Fate::Dead, "kill dead death die dying died fatal погиб убит умер жертв загин вбит помер"),
-    (Fate::Hurt, "injur wound hurt ранен пострада травм поранен постражда"),
-    (Fate::Missing, "missing пропал пропав зник"),
-    (Fate::Held, "arrest detain captur задержа арестова затрима заареш"),
-];
-
-/// Words that begin so by chance.
-const OTHERS: &[&str] = &["deadline", "deadlines", "deadlock", "умеренный", "умеренно", "умеренная", "умеренные"];
+/// Words by what became of people.
+pub(in crate::judging) static FATES: LazyLock<[(Fate, WordList); 4]> = LazyLock::new(|| {
+    [
+        (
+            Fate::Dead,
+            WordList::new(
+                "kill kills killed killing killings dead death deaths deadly die dies died dying fatal* погиб* убит* \
+                 умер умерла умерло умерли умерш* жертв* загин* вбит* помер*",
+            ),
+        ),
+        (Fate::Hurt, WordList::new("injur* wound* hurt ранен* пострада* травм* поранен* постражда*")),
+        (Fate::Missing, WordList::new("missing пропал* пропавш* зник зникла зникли зникло зниклих")),
+        (Fate::Held, WordList::new("arrest* detain* captur* задержа* арестова* затрима* заареш*")),
+    ]
+});
 
 /// What became of those a figure counts: by the word before it where the sentence begins so ("killing two and injuring 14"),
 /// else by the word behind ("two killed and 14 injured"); no other figure stands between.
@@ -50,14 +58,7 @@ pub(super) fn fate(text: &TextProfile, figure: &Quantity) -> Option<Fate> {
 /// The fate a stretch names, the last one or the first.
 fn named(stretch: &str, is_last: bool) -> Option<Fate> {
     let lower = stretch.to_lowercase();
-    let fate_of = |word: &str| {
-        FATES
-            .iter()
-            .find(|(_, beginnings)| {
-                !OTHERS.contains(&word) && beginnings.split(' ').any(|beginning| word.starts_with(beginning))
-            })
-            .map(|(fate, _)| *fate)
-    };
+    let fate_of = |word: &str| FATES.iter().find(|(_, words)| words.has(word)).map(|(fate, _)| *fate);
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter_map(fate_of);
     if is_last { words.next_back() } else { words.next() }
 }

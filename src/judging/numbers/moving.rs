@@ -1,23 +1,34 @@
 //! Figures that grow or move while a story runs: a newer one is news, and refutes no older report.
 
+use std::sync::LazyLock;
+
 use chrono::TimeDelta;
 
 use super::counted::{PEOPLE, thing};
 use super::{sentence_at, within};
 use crate::judging::profile::TextProfile;
 use crate::language::numbers::Quantity;
+use crate::language::word_list::WordList;
 
-/// Stems of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted. A star ends a
-/// beginning; the others are whole, since a diesel does not die.
-const RUNNING: &str = "dead death die kill victim casualt* injur wound miss infect case vote ballot arrest detain evacu lost lose loss \
-    погиб погибл погибш умер умерл умерш жертв убит ранен ран пострада* пропа пропавш зараз заражен заболе* случа голос задержа задержан \
-    загиб* загин* помер* вбит поран* постражд* зникл захвор* випадк випадок затрима затриман потеря* втрат* втрач* \
-    mort morto ferid* caso voto fallec* herid*";
+/// Stems of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted. A beginning only
+/// where it says so: a diesel does not die.
+pub(in crate::judging) static RUNNING: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "dead death die kill victim casualt* injur wound miss infect case vote ballot arrest detain evacu lost lose loss \
+         погиб погибл погибш умер умерл умерш жертв убит ранен ран пострада* пропа пропавш зараз заражен заболе* случа голос задержа задержан \
+         загиб* загин* помер* вбит поран* постражд* зникл захвор* випадк випадок затрима затриман потеря* втрат* втрач* \
+         mort morto ferid* caso voto fallec* herid*",
+    )
+});
 
 /// The same of what has another level every month.
-const LEVELS: &str = "rate price inflat unemploy exchang cost tariff \
-    тариф курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
-    inflaç* preço desemprego";
+pub(in crate::judging) static LEVELS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "rate price inflat unemploy exchang cost tariff \
+         тариф курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
+         inflaç* preço desemprego",
+    )
+});
 
 /// Central banks and statistics offices report monthly at most; a week is more than a day's noise.
 const LEVELS_MOVE: TimeDelta = TimeDelta::days(7);
@@ -28,21 +39,14 @@ const FARTHEST_MOVE: f64 = 2.0;
 /// A date no longer than a month tells when a level was measured; a year leaves that open.
 const ONE_MONTH: TimeDelta = TimeDelta::days(31);
 
-fn among(stems: &str, stem: &str) -> bool {
-    stems.split(' ').any(|known| match known.strip_suffix('*') {
-        Some(beginning) => stem.starts_with(beginning),
-        None => known == stem,
-    })
-}
-
 /// "Killed 50 people", or "the death toll reached 50", where what is counted stands before the verb. "Fired 50 missiles,
 /// killing 7" counts missiles, whoever dies of them.
 pub(super) fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
-    let counts = |counted: &String| among(RUNNING, counted);
+    let counts = |counted: &String| RUNNING.has(counted);
     let is_other_thing =
         |stem: &String| !PEOPLE.contains(&stem.as_str()) && !claim.name_stems.iter().flatten().any(|name| name == stem);
     ours.counted.iter().chain(&theirs.counted).any(counts)
-        || (!thing(ours).is_some_and(is_other_thing) && speaks_of(claim, ours, RUNNING))
+        || (!thing(ours).is_some_and(is_other_thing) && speaks_of(claim, ours, &RUNNING))
 }
 
 /// Whether the claim's figure is of what moves every month, and the passage's may be a later one of the same: it is so
@@ -54,7 +58,7 @@ pub(super) fn has_moved(claim: &TextProfile, ours: &Quantity, passage: &TextProf
         && published.signed_duration_since(claimed) >= LEVELS_MOVE
         && less > 0.0
         && more <= FARTHEST_MOVE * less
-        && speaks_of(claim, ours, LEVELS)
+        && speaks_of(claim, ours, &LEVELS)
         && !sentence_at(passage, theirs.start).is_some_and(|sentence| {
             passage.dates.iter().any(|date| {
                 date.start <= claimed.date_naive()
@@ -72,7 +76,7 @@ pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, 
         && claimed.signed_duration_since(published) >= LEVELS_MOVE
         && less > 0.0
         && more <= FARTHEST_MOVE * less
-        && speaks_of(claim, ours, LEVELS)
+        && speaks_of(claim, ours, &LEVELS)
 }
 
 /// Whether the claim's figure is of one night or day that it does not name.
@@ -98,6 +102,6 @@ pub(super) fn is_of_one_day(claim: &TextProfile, ours: &Quantity) -> bool {
 }
 
 /// Whether the claim's sentence with that figure has one of the words.
-fn speaks_of(claim: &TextProfile, figure: &Quantity, stems: &str) -> bool {
-    sentence_at(claim, figure.start).is_some_and(|sentence| sentence.stems.iter().any(|stem| among(stems, stem)))
+fn speaks_of(claim: &TextProfile, figure: &Quantity, stems: &WordList) -> bool {
+    sentence_at(claim, figure.start).is_some_and(|sentence| sentence.stems.iter().any(|stem| stems.has(stem)))
 }

@@ -2,12 +2,14 @@
 //! bears a claim out nor disagrees with it, however like the words around it are: life on Earth is younger than the Earth.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::judging::stance::{self, Names};
 use crate::language::entities::EntityKind;
 use crate::language::numbers::{Quantity, Unit};
 use crate::language::tokens;
+use crate::language::word_list::WordList;
 
 use super::counted::PEOPLE;
 use super::says_every_name;
@@ -16,50 +18,14 @@ use super::says_every_name;
 /// of five. Of a shorter claim every word counts.
 const REMAINDER: f64 = 0.2;
 
-/// Beginnings of words that report or measure and say nothing of what.
-pub(super) const REPORTING: &[&str] = &[
-    "say",
-    "said",
-    "report",
-    "announc",
-    "accord",
-    "state",
-    "told",
-    "confirm",
-    "estim",
-    "сообщ",
-    "заяв",
-    "сказа",
-    "говор",
-    "подтверд",
-    "повідом",
-    "сказ",
-    "каже",
-    "підтверд",
-    "оцін",
-    "оцен",
-    "segund",
-    "disse",
-    "inform",
-    "mean",
-    // What joins a figure with what it counts.
-    "reach",
-    "exceed",
-    "total",
-    "amount",
-    "stood",
-    "достиг",
-    "превыс",
-    "превыш",
-    "составля",
-    "составил",
-    "насчитыва",
-    "досяг",
-    "перевищ",
-    "станов",
-    "налічу",
-    "сягну",
-];
+/// Stems of words that report or measure and say nothing of what; among them what joins a figure with what it counts.
+pub(in crate::judging) static REPORTING: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "say says said* report* announc* accord* state told* confirm* estim* сообщ* заяв* сказа* говор* подтверд* \
+         повідом* сказ* каже* підтверд* оцін* оцен* segund* disse* inform* mean reach* exceed* total amount* stood* \
+         достиг* превыс* превыш* составля* составил* насчитыва* досяг* перевищ* станов* налічу* сягну*",
+    )
+});
 
 /// Verbs that join what a sentence speaks of with what it says of it.
 const JOINING: &[&str] = &["is", "are", "was", "were", "has", "have", "had", "became", "becomes", "be", "been"];
@@ -167,7 +133,7 @@ fn content(words: &[Spoken]) -> Vec<&str> {
 
 /// Words for people, whom other words say more of, and words that only report.
 fn is_light(stem: &str) -> bool {
-    PEOPLE.contains(&stem) || REPORTING.iter().any(|beginning| stem.starts_with(beginning))
+    PEOPLE.contains(&stem) || REPORTING.has(stem)
 }
 
 /// The stems of a text's figures and dates as written, units included.

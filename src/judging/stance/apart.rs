@@ -3,6 +3,7 @@
 
 use chrono::TimeDelta;
 
+use crate::judging::numbers::repeating::{Occasion, occasion};
 use crate::judging::numbers::{Recurrence, recurrence};
 use crate::judging::profile::{SentenceProfile, TextProfile};
 use crate::language::entities::{Entity, EntityKind};
@@ -77,6 +78,17 @@ pub(super) fn is_of_long_before(claim: &TextProfile, passage: &TextProfile, sent
     dates.peek().is_some()
         && dates.all(|date| now.date_naive().signed_duration_since(date.end) > LONG_BEFORE)
         && recurrence(claim) == Recurrence::Again
+}
+
+/// Whether the claim gives a figure of what may come again on any day, and the passage is of another one: a strike of ten days ago
+/// wounded as many as it wounded. A denial of later days is of this one.
+pub(super) fn is_of_another_day(claim: &TextProfile, passage: &TextProfile) -> bool {
+    has_figure(claim)
+        && match occasion(claim, passage) {
+            Occasion::Earlier => true,
+            Occasion::LongAfter => passage.negations.is_multiple_of(2),
+            Occasion::Same | Occasion::Later => false,
+        }
 }
 
 /// Whether a claim of "a fire" somewhere is held against a passage that names other places only: another fire is no reason to

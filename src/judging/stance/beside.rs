@@ -10,7 +10,7 @@ use crate::domain::evidence::StanceProbabilities;
 pub const UNDECIDED: f64 = 0.55;
 
 /// From here a passage takes a side ([`crate::domain::evidence::JudgedPassage::stance`]).
-const TAKES_A_SIDE: f64 = 0.6;
+pub const SUPPORTS: f64 = 0.6;
 
 /// What a judge takes a passage for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +21,9 @@ enum Side {
 }
 
 fn side(p: StanceProbabilities) -> Side {
-    if p.contradict >= TAKES_A_SIDE {
+    if p.contradict >= SUPPORTS {
         Side::Against
-    } else if p.entail >= TAKES_A_SIDE {
+    } else if p.entail >= SUPPORTS {
         Side::For
     } else {
         Side::Neither

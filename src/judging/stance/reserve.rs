@@ -7,16 +7,19 @@
 use crate::domain::evidence::StanceProbabilities;
 use crate::judging::numbers::{Occasions, Recurrence};
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::language::word_list::WordList;
 use crate::language::{cut, verbs};
 
-use super::apart::{is_counted_elsewhere, is_elsewhere, is_of_another_group, is_of_long_before};
+use super::apart::{is_counted_elsewhere, is_elsewhere, is_of_another_day, is_of_another_group, is_of_long_before};
 use super::beside::UNDECIDED;
 use super::exchanged::{is_exchanged, is_opposed};
+use super::lexicon::{debunked, hedged};
 use super::months::is_of_another_month;
 use super::narrowing::is_one_of_several;
 use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS};
-use super::sentence_coverage;
+use super::structure::agree_in_denial;
 use super::takeback::is_taken_back;
+use super::{coverage_of_sentence, sentence_coverage};
 
 /// Share of the claim's words from which a sentence repeats it.
 const REPEATS: f64 = 0.5;
@@ -47,6 +50,23 @@ pub fn reserved(claim: &TextProfile, passage: &TextProfile, given: StanceProbabi
     StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) }
 }
 
+/// Whether a passage states a text as a fact, as far as rules tell: its sentences with most of the text's words deny no more and
+/// no less than that does, one says it without reserve, and nothing in the passage takes it back.
+pub fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
+    let says = |(at, sentence): (usize, &SentenceProfile)| {
+        coverage_of_sentence(text, passage, sentence) >= REPEATS
+            && !hedged(sentence, text)
+            && !debunked(sentence, text)
+            && states(text, passage, at)
+    };
+    let speaks_of_it = |sentence: &&SentenceProfile| coverage_of_sentence(text, passage, sentence) >= REPEATS;
+    let is_left_standing =
+        |sentence: &SentenceProfile| agree_in_denial(text, sentence) && !debunked(sentence, text);
+    reserve(text, passage).entail >= 1.0
+        && passage.sentences.iter().filter(speaks_of_it).all(is_left_standing)
+        && passage.sentences.iter().enumerate().any(says)
+}
+
 fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
     let coverage: Vec<f64> = passage.sentences.iter().map(|sentence| sentence_coverage(claim, sentence)).collect();
     let best = coverage.iter().copied().fold(0.0, f64::max);
@@ -67,6 +87,7 @@ fn reserve(claim: &TextProfile, passage: &TextProfile) -> Reserve {
             || is_of_long_before(claim, passage, own)
     };
     let is_silent = is_elsewhere(claim, passage)
+        || is_of_another_day(claim, passage)
         || all(&|at| another(at) == Some(Recurrence::Again) || passage.sentences.get(at).is_some_and(is_apart));
     if best < REPEATS {
         return Reserve { entail: 1.0, contradict: kept(is_silent, UNDECIDED) };
@@ -89,7 +110,7 @@ fn states(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
         || beside_verdict
         || is_taken_back(claim, passage, at)
         || is_one_of_several(claim, passage, sentence)
-        || has_frame(claim, passage, sentence)
+        || has_frame(claim, sentence)
         || tells_denial(claim, sentence)
         || is_denied_clause(claim, sentence)
         || is_not_confirmed(claim, sentence)
@@ -104,31 +125,43 @@ fn says(claim: &TextProfile, beginning: &str) -> bool {
     claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| word.text.starts_with(beginning))
 }
 
-/// Whether a sentence has a word that begins so, which the claim has not.
-pub(super) fn begins(claim: &TextProfile, sentence: &SentenceProfile, beginnings: &str) -> bool {
-    beginnings
-        .split_whitespace()
-        .any(|beginning| sentence.spoken.iter().any(|word| word.text.starts_with(beginning)) && !says(claim, beginning))
+/// Whether a sentence has a word of a list, no name, of whose entry the claim has none.
+pub(super) fn begins(claim: &TextProfile, sentence: &SentenceProfile, list: &WordList) -> bool {
+    sentence.spoken.iter().any(|word| !word.name && list.has(&word.text) && !says_too(claim, list, &word.text))
+}
+
+/// Whether the claim has a word of the same entry.
+fn says_too(claim: &TextProfile, list: &WordList, word: &str) -> bool {
+    let mut own = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|own| !own.name);
+    own.any(|own| list.is_same_entry(&own.text, word))
+}
+
+fn spoken_words(text: &SentenceProfile) -> Vec<&str> {
+    text.spoken.iter().map(|word| word.text.as_str()).collect()
 }
 
 /// Words between a governing word and the claim's clause.
 const NEAR: usize = 4;
 
-fn has_frame(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let text = cut(&passage.text, sentence.start, sentence.end).to_lowercase();
-    let own = claim.text.to_lowercase();
-    begins(claim, sentence, FRAMES)
-        || PHRASES.iter().any(|phrase| text.contains(phrase) && !own.contains(phrase))
-        || INVENTED.iter().any(|head| text.trim_start().starts_with(head) && !own.contains(head))
+fn has_frame(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let words = spoken_words(sentence);
+    let own: Vec<&str> = claim.sentences.iter().flat_map(spoken_words).collect();
+    let opening = INVENTED.phrase_at(&words);
+    begins(claim, sentence, &FRAMES)
+        || begins(claim, sentence, &PHRASES)
+        || PHRASES.has_phrase_beside(&words, &own)
+        || opening > 0 && INVENTED.has_phrase_beside(words.get(..opening).unwrap_or_default(), &own)
         || is_governed(claim, sentence)
 }
 
 /// "Accused Kyiv of", "rumours that X", "отказался арестовать": a governing word right before the claim's words, with a conjunction or
 /// an infinitive between.
 fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let frames = sentence.spoken.iter().enumerate().filter(|(_, word)| {
-        GOVERNING.split_whitespace().any(|beginning| word.text.starts_with(beginning) && !says(claim, beginning))
-    });
+    let frames = sentence
+        .spoken
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| GOVERNING.has(&word.text) && !says_too(claim, &GOVERNING, &word.text));
     frames.into_iter().any(|(at, _)| {
         let behind = sentence.spoken.get(at + 1..(at + 1 + NEAR).min(sentence.spoken.len())).unwrap_or_default();
         let joined = behind.iter().position(|word| CONJUNCTIONS.contains(&word.text.as_str()) || word.text == "to");
@@ -149,7 +182,7 @@ fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 
 /// Whether the sentence tells that somebody denies it: that settles it for neither side.
 fn tells_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    begins(claim, sentence, DENIALS)
+    begins(claim, sentence, &DENIALS)
 }
 
 /// Whether the sentence itself denies a word of the claim: "was not arrested; his agent denied it".
@@ -158,9 +191,8 @@ fn denies(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 }
 
 fn is_verdict(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let verdicts = VERDICTS.split_whitespace();
-    let ends = |word: &str| sentence.spoken.last().is_some_and(|last| last.text == word) && !says(claim, word);
-    sentence.spoken.len() <= SHORT && !sentence.question && verdicts.into_iter().any(ends)
+    let ends = |last: &Spoken| VERDICTS.has(&last.text) && !says(claim, &last.text);
+    sentence.spoken.len() <= SHORT && !sentence.question && sentence.spoken.last().is_some_and(ends)
 }
 
 /// "The ministry did not confirm that X", "Ни один источник не сообщил, что X": a denial before the clause that holds the claim.

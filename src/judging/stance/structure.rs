@@ -95,6 +95,11 @@ pub(super) fn parity(claim: &TextProfile, sentence: &SentenceProfile) -> Parity 
     }
 }
 
+/// Whether a claim and a sentence deny alike, as far as grammar tells: both, or neither.
+pub fn agree_in_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    parity(claim, sentence) == Parity::Same && !no_evidence(claim, sentence)
+}
+
 /// "There is no evidence that …" followed by the claim: it denies no single word, and all of them.
 pub(super) fn no_evidence(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let whole = |denial: &Denial| denial.denied.is_none() && denial.reached.len() > claim.words.len();

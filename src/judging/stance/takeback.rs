@@ -1,8 +1,10 @@
 //! A sentence whose neighbour takes it back: "X resigned. That is not true." "The court freed him. Later the ruling was overturned."
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use crate::judging::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::language::word_list::WordList;
 use crate::language::{cut, has_cyrillic};
 
 use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES};
@@ -21,10 +23,16 @@ const TELLINGS: &str = "claim claims report reports post posts rumor rumors rumo
     цитата інформація інформацію повідомлення чутки чуток слова новина новину заява заяву відео світлина допис публікація";
 
 /// Beginnings of words behind which stands what it turned out to be: "это оказалось фейком".
-const PROVED: &str = "оказал назва назыв вияви turned proved";
+pub(in crate::judging) static PROVED: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("оказал* назвал* назван* назыв* вияви* turned proved"));
 
 /// Words of a time before: what was denied or overturned then is not what was told now.
-const EARLIER: &str = "earlier previous previously lower prior раньше ранее прежде прежн предыдущ месяцев лет раніше попередн місяців років";
+pub(in crate::judging) static EARLIER: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "earlier previous previously lower prior раньше ранее прежде прежн* предыдущ* месяцев лет раніше попередн* \
+         місяців років",
+    )
+});
 
 /// Behind a pronoun they say something of what it stands for.
 const AUXILIARIES: &str =
@@ -70,20 +78,36 @@ const UNTRUE: &[&str] = &[
 ];
 
 /// Beginnings of words by which a neighbour calls false, or forged, what a sentence tells as told by somebody.
-const FALSE: &str = "fake hoax false fabricat debunk forged doctored untrue \
-    фейк вброс вкид сфабрик подделк смонтир сплетн бредом недостоверн дезинформ выдум вымыс неправд ложн \
-    змонт підробк плітк маячн недостовірн дезінформ вигад неправдив хибн миф міф myth";
+pub(in crate::judging) static FALSE: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "fake fakes faked hoax hoaxes false fabricat* debunk* forged doctored untrue фейк* вброс* вкид* сфабрик* подделк* \
+         смонтир* сплетн* бредом недостоверн* дезинформ* выдум* вымыс* неправд* ложн* змонт* підробк* плітк* маячн* \
+         недостовірн* дезінформ* вигад* неправдив* хибн* миф мифы мифа мифом міф міфи міфу міфом myth*",
+    )
+});
 
 /// Beginnings of words for a decision that did not last.
-const REVERSED: &str = "overturn overrul quash annul rescind retract withdrew withdrawn revok revers \
-    отмен отозва скасов скасув відклик";
+pub(in crate::judging) static REVERSED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "overturn* overrul* quash* annul* rescind* retract* withdrew withdrawn revok* revers* отмен* отозва* скасов* \
+         скасув* відклик*",
+    )
+});
 
 /// What turns a sentence against its beginning.
 const BUT: &str = "but though although before only однако но затем пока але проте однак поки";
 
 /// Beginnings of words for a mistake that is owned up to, and for what it stood in.
-const MISTAKEN: &str = "erroneous mistaken incorrect correction ошибл ошибоч опечат поправк помил виправл";
-const EDITED: &str = "editor article headline version редакц заметк статье статья заголов верси статті стаття нотат";
+pub(in crate::judging) static MISTAKEN: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "erroneous mistaken incorrect correction ошибл* ошибоч* опечат* поправк* помилк* помилил* помилився виправл*",
+    )
+});
+pub(in crate::judging) static EDITED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "editor article headline version редакц* заметк* статье* статья* заголов* верси* статті* стаття* нотат*",
+    )
+});
 
 /// Beginnings of sentences behind which stands how it really was.
 const REALLY: &[&str] = &["in reality", "на самом деле", "в действительности", "насправді"];
@@ -93,9 +117,9 @@ pub(super) fn is_taken_back(claim: &TextProfile, passage: &TextProfile, at: usiz
     let before = at.checked_sub(1).and_then(|at| passage.sentences.get(at));
     let own = passage.sentences.get(at);
     let behind = passage.sentences.get(at + 1);
-    let is_mended = |one: &SentenceProfile| begins(claim, one, MISTAKEN) && begins(claim, one, EDITED);
+    let is_mended = |one: &SentenceProfile| begins(claim, one, &MISTAKEN) && begins(claim, one, &EDITED);
     let is_false = |one: &SentenceProfile| {
-        begins(claim, one, FALSE) || denies_what_points_back(claim, one) || is_untrue(claim, passage, one)
+        begins(claim, one, &FALSE) || denies_what_points_back(claim, one) || is_untrue(claim, passage, one)
     };
     if own.is_some_and(|own| is_told(passage, own)) && [before, behind].into_iter().flatten().any(is_false) {
         return true;
@@ -105,16 +129,12 @@ pub(super) fn is_taken_back(claim: &TextProfile, passage: &TextProfile, at: usiz
         denies_it(claim, passage, next) || reverses_it(claim, next) || is_really(claim, passage, next, is_other)
     }) || own.is_some_and(|own| reverses_itself(claim, own) || is_mended(own))
         || before.is_some_and(|last| {
-            is_mended(last) || begins(claim, last, MISTAKEN) && own.is_some_and(|own| begins(claim, own, EDITED))
+            is_mended(last) || begins(claim, last, &MISTAKEN) && own.is_some_and(|own| begins(claim, own, &EDITED))
         })
 }
 
 fn is_among(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
-}
-
-fn begins_with(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|beginning| word.starts_with(beginning))
 }
 
 /// Whether a word of a sentence, at one of the places, stands for what was told before.
@@ -137,8 +157,8 @@ fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usi
         let is_alone = |next: &Spoken| {
             is_among(TELLINGS, &next.text)
                 || !is_among(DETERMINERS, &word.text)
-                    && [FRAMES, FALSE, DENIALS].iter().any(|list| begins_with(list, &next.text))
-                || begins_with(PROVED, &next.text)
+                    && [&FRAMES, &FALSE, &DENIALS].iter().any(|list| list.has(&next.text))
+                || PROVED.has(&next.text)
                 || !next.content && (!word.text.is_ascii() || is_open(word, next))
         };
         is_among(POINTERS, &word.text) && next.is_none_or(is_alone)
@@ -168,22 +188,26 @@ fn is_untrue(claim: &TextProfile, passage: &TextProfile, one: &SentenceProfile) 
 }
 
 fn is_of_before(one: &SentenceProfile) -> bool {
-    one.spoken.iter().any(|word| begins_with(EARLIER, &word.text))
+    one.spoken.iter().any(|word| EARLIER.has(&word.text))
 }
 
 /// Beginnings of words of which a denial is part of the story: who is accused denies it.
-const ACCUSING: &str =
-    "accus charg alleg suspect convict sentenc jail guilty обвин осужд осуд приговор звинувач засуд подозр підозр";
+pub(in crate::judging) static ACCUSING: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "accus* charge charges charged charging alleg* suspect* convict* sentenc* jail* guilty обвин* осужд* осуди* осуд \
+         приговор* звинувач* засуд* подозр* підозр*",
+    )
+});
 
 /// Words between what is denied and its denial, where it stands first.
 const BEFORE: usize = 2;
 
 /// "The ministry denied it", "В мэрии опровергли эту информацию".
 fn denies_what_points_back(claim: &TextProfile, one: &SentenceProfile) -> bool {
-    let denial = |(_, word): &(usize, &Spoken)| begins_with(DENIALS, &word.text);
-    begins(claim, one, DENIALS)
+    let denial = |(_, word): &(usize, &Spoken)| DENIALS.has(&word.text);
+    begins(claim, one, &DENIALS)
         && !is_of_before(one)
-        && !claim.words.iter().any(|word| begins_with(ACCUSING, &word.stem))
+        && !claim.words.iter().any(|word| ACCUSING.has(&word.stem))
         && one.spoken.iter().enumerate().filter(denial).any(|(place, word)| {
             // "Генштаб это опровергает"
             let before = if word.text.is_ascii() { place } else { place.saturating_sub(BEFORE) };
@@ -192,7 +216,7 @@ fn denies_what_points_back(claim: &TextProfile, one: &SentenceProfile) -> bool {
 }
 
 fn denies_it(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile) -> bool {
-    let is_denied = || is_untrue(claim, passage, next) || begins(claim, next, FRAMES) || begins(claim, next, FALSE);
+    let is_denied = || is_untrue(claim, passage, next) || begins(claim, next, &FRAMES) || begins(claim, next, &FALSE);
     !next.question
         && (points_back(claim, next, 0..FIRST, false) && is_denied()
             || proves_false(next)
@@ -204,7 +228,7 @@ const INFINITIVES: [&str; 2] = ["ть", "ти"];
 
 /// "Выяснилось, что сообщение было ложным."
 fn proves_false(next: &SentenceProfile) -> bool {
-    let is_false = |word: &Spoken| begins_with(FALSE, &word.text);
+    let is_false = |word: &Spoken| FALSE.has(&word.text);
     next.spoken.windows(3).any(|words| match words {
         [telling, was, other] => {
             is_among(TELLINGS, &telling.text)
@@ -232,28 +256,34 @@ fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
             before.iter().position(is_decision).is_some_and(|place| before.iter().skip(place).any(is_passive));
         let is_wanted = INFINITIVES.iter().any(|ending| word.text.ends_with(ending))
             || at.checked_sub(1).and_then(|at| next.spoken.get(at)).is_some_and(|word| word.text == "to");
-        begins_with(REVERSED, &word.text)
+        REVERSED.has(&word.text)
             && !is_wanted
             && !near(at.saturating_sub(2), at + 3).iter().any(is_denied)
             && (is_undone || near(at + 1, at + 1 + APART).iter().any(is_decision))
     };
-    begins(claim, next, REVERSED)
+    begins(claim, next, &REVERSED)
         && !is_of_before(next)
         && next.spoken.iter().enumerate().any(|(at, word)| is_reversal(at, word))
 }
 
 /// Words for what may be reversed.
+pub(in crate::judging) static DECISIONS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "decision decisions ruling rulings verdict verdicts conviction convictions acquittal acquittals решени* приговор* \
+         вердикт* постановлени* оправдани* рішенн* вирок* постанов* виправданн*",
+    )
+});
+
 fn is_decision(word: &Spoken) -> bool {
-    const DECISIONS: &str = "decision ruling verdict conviction acquittal решени приговор вердикт постановлени оправдани рішенн вирок постанов виправданн";
-    begins_with(DECISIONS, &word.text)
+    DECISIONS.has(&word.text)
 }
 
 fn reverses_itself(claim: &TextProfile, own: &SentenceProfile) -> bool {
     let turn = own.spoken.iter().position(|word| is_among(BUT, &word.text));
     let behind = turn.and_then(|at| own.spoken.get(at..)).unwrap_or_default();
-    begins(claim, own, REVERSED)
+    begins(claim, own, &REVERSED)
         && behind.iter().any(is_decision)
-        && behind.iter().any(|word| begins_with(REVERSED, &word.text))
+        && behind.iter().any(|word| REVERSED.has(&word.text))
 }
 
 /// Words for what was said before.

@@ -134,3 +134,34 @@ fn another_score_or_time_of_day_is_not_borne_out() {
         assert_ne!(stance(claim, other), Stance::Supports, "{other}");
     }
 }
+
+#[test]
+fn a_bridge_is_no_city() {
+    let city = "Росіяни захопили місто біля Херсона, повідомив Генштаб.";
+    assert_ne!(stance("Росіяни захопили міст біля Херсона.", city), Stance::Supports);
+    assert_eq!(stance("Росіяни захопили місто біля Херсона.", city), Stance::Supports);
+    assert_ne!(stance("Росіяни захопили місто біля Херсона.", "Росіяни захопили міст біля Херсона."), Stance::Supports);
+}
+
+/// A month is no "may", a lieutenant no lie, a research institute no psychological operation, and a jammed signal no parody.
+#[test]
+fn words_that_only_look_like_doubt_are_none() {
+    for (claim, passage) in [
+        (
+            "The Orrin Bridge opened to traffic on 3 May.",
+            "The Orrin Bridge opened to traffic on 3 May, the council said.",
+        ),
+        ("Theresa May visited Leeds.", "Theresa May visited Leeds, her office said."),
+        ("Denys Shmyhal visited Leeds.", "Denys Shmyhal visited Leeds, the council said."),
+        ("A lieutenant visited Leeds.", "A lieutenant visited Leeds, the council said."),
+        ("Ипсос провёл опрос в Томске.", "Компания Ипсос провела опрос: Ипсос провёл опрос в Томске."),
+        ("The jet lost its signal near Leeds.", "The jet lost its signal near Leeds amid GPS spoofing."),
+    ] {
+        let sure = StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 };
+        assert_eq!(reserved(&profile(claim), &profile(passage), sure), sure, "{passage}");
+        let said = profile(passage);
+        assert!(!hedged(&said.sentences[0], &profile("Something else was said.")), "{passage}");
+    }
+    let doubted = profile("The Orrin Bridge may open on 3 May.");
+    assert!(hedged(&doubted.sentences[0], &profile("The Orrin Bridge opened on 3 May.")));
+}

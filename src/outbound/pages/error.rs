@@ -35,9 +35,9 @@ pub enum FetchError {
     BotWall { status: u16 },
     #[error("the page is larger than allowed")]
     TooLarge,
-    #[error("what is there is no page but {content_type}")]
+    #[error("the address holds no page but {content_type}")]
     NotAPage { content_type: String },
-    #[error("the page's encoding cannot be undone: {detail}")]
+    #[error("the page cannot be decompressed: {detail}")]
     Encoding { detail: String },
     #[error("{host} is on the deny list")]
     Denied { host: String },
@@ -48,11 +48,14 @@ pub enum FetchError {
     #[error("robots.txt of {host} cannot be had now, so nothing of it is fetched")]
     RobotsUnreachable { host: String },
     /// Not asked: the host told us, or somebody before us, to wait.
-    #[error("{host} asked to be left alone for {} s more", rest.as_secs())]
+    #[error("{host} asked us to wait another {} s", rest.as_secs())]
     HostResting { host: String, rest: Duration },
     /// Not asked: the turn at the host did not come in the page's time.
-    #[error("too many pages of {host} were wanted at once")]
+    #[error("no turn to ask {host} was free in time: too many of its pages are wanted at once")]
     HostBusy { host: String },
+    /// It came, and nobody had time to read it: no place to parse it was free.
+    #[error("the page came, and this machine is too busy to read it")]
+    ReadersBusy,
     #[error("the time was up before the page came")]
     Deadline,
     #[error("no recording for the page; record it, or fetch without replay")]
@@ -82,6 +85,7 @@ impl FetchError {
             Self::RobotsUnreachable { .. } => "robots_unreachable",
             Self::HostResting { .. } => "host_resting",
             Self::HostBusy { .. } => "host_busy",
+            Self::ReadersBusy => "readers_busy",
             Self::Deadline => "deadline",
             Self::NoRecording => "no_recording",
         }
@@ -97,6 +101,7 @@ impl FetchError {
             | Self::RobotsUnreachable { .. }
             | Self::HostResting { .. }
             | Self::HostBusy { .. }
+            | Self::ReadersBusy
             | Self::Deadline => true,
             Self::Status(status) => *status == 429 || *status >= 500,
             _ => false,
@@ -161,6 +166,7 @@ pub(crate) mod samples {
             FetchError::RobotsUnreachable { host: host() },
             FetchError::HostResting { host: host(), rest: Duration::from_secs(2) },
             FetchError::HostBusy { host: host() },
+            FetchError::ReadersBusy,
             FetchError::Deadline,
             FetchError::NoRecording,
         ]

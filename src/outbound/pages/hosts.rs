@@ -1,26 +1,61 @@
 //! Turns at hosts: so many requests at once, a pause between two of them, and rest for those who ask for it.
+//!
+//! A process on its own keeps them in memory. Processes that share a database lease each turn there, so that a host sees
+//! the pace of one visitor; where the database cannot be asked, the host is not asked either.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rand::Rng as _;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::task::TaskTracker;
+
+use crate::store::{HostLease, HostPlace, HostTerms, Store};
 
 /// Hosts that are known before those that matter no more are let go.
 const HOSTS_KEPT: usize = 1024;
 /// The longest rest that is granted, whatever a host asks for: afterwards it is asked once, and may say so again.
 const LONGEST_REST: Duration = Duration::from_hours(1);
 
-/// The host is left alone for this long yet.
+/// Between two looks whether a place at a host is free; half as much again by chance, so that processes do not ask in
+/// step.
+const LOOK_AGAIN: Duration = Duration::from_millis(150);
+/// A place that cannot be given back within this is left to lapse, which it does soon after by itself.
+const GIVING_BACK: Duration = Duration::from_secs(5);
+
+/// Why there is no turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Resting(pub(super) Duration);
+pub(super) enum NoTurn {
+    /// The host is left alone for this long yet.
+    Resting(Duration),
+    /// None is free in time, or nobody can say.
+    Busy,
+}
+
+/// A turn that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) host: &'a str,
+    /// Between the beginning of this request and the next.
+    pub(super) pause: Duration,
+    /// The turn must come before.
+    pub(super) end: Instant,
+    /// How long the request may take.
+    pub(super) hold: Duration,
+}
 
 /// All hosts this process fetches from.
 #[derive(Debug)]
 pub(super) struct Hosts {
     per_host: usize,
     known: Mutex<HashMap<String, Arc<Host>>>,
+    /// Where the turns are leased; none: this process is on its own.
+    fleet: Option<Store>,
+    /// What gives places back.
+    tasks: TaskTracker,
 }
 
 #[derive(Debug)]
@@ -36,30 +71,90 @@ struct Calendar {
     rests_until: Option<Instant>,
 }
 
-/// The right to send one request. The place is free again when it is dropped.
+/// The right to send one request. Its place in this process is free again when it is dropped, that in the fleet a moment
+/// later.
 #[derive(Debug)]
 pub(super) struct Turn {
     host: Arc<Host>,
     _place: Option<OwnedSemaphorePermit>,
+    leased: Option<Leased>,
+}
+
+/// A place in the fleet. Whoever drops it, also in the middle of a request, gives it back in the background.
+#[derive(Debug)]
+struct Leased {
+    store: Store,
+    host: String,
+    place: HostPlace,
+    tasks: TaskTracker,
 }
 
 impl Hosts {
     pub(super) fn new(per_host: usize) -> Self {
-        Self { per_host: per_host.max(1), known: Mutex::default() }
+        Self { per_host: per_host.max(1), known: Mutex::default(), fleet: None, tasks: TaskTracker::new() }
+    }
+
+    /// Leases turns from the store that the fleet shares, from now on.
+    pub(super) fn share(&mut self, store: Store) {
+        self.fleet = Some(store);
+    }
+
+    /// Where what is known of hosts is shared.
+    pub(super) fn fleet(&self) -> Option<&Store> {
+        self.fleet.as_ref()
     }
 
     /// Waits for a place at the host and for the pause since the request before; the caller bounds the wait. A host at
     /// rest is not waited for.
-    pub(super) async fn turn(&self, name: &str, pause: Duration) -> Result<Turn, Resting> {
-        let host = self.host(name);
+    pub(super) async fn turn(&self, wish: Wish<'_>) -> Result<Turn, NoTurn> {
+        let host = self.host(wish.host);
         host.awake()?;
         // It is never closed.
         let place = Arc::clone(&host.places).acquire_owned().await.ok();
-        // Those before may have been told to wait.
-        let begin = host.reserve(pause)?;
-        sleep_until(begin).await;
-        host.awake()?;
-        Ok(Turn { host, _place: place })
+        let mut turn = Turn { host, _place: place, leased: None };
+        match &self.fleet {
+            // Those that need no pause are on this network: nobody is spared there.
+            Some(store) if !wish.pause.is_zero() => turn.leased = Some(self.lease(&turn.host, store, wish).await?),
+            _ => {
+                // Those before may have been told to wait.
+                let begin = turn.host.reserve(wish.pause)?;
+                sleep_until(begin).await;
+            }
+        }
+        turn.host.awake()?;
+        Ok(turn)
+    }
+
+    /// Waits for a turn of the fleet, and for its moment.
+    async fn lease(&self, host: &Host, store: &Store, wish: Wish<'_>) -> Result<Leased, NoTurn> {
+        let Wish { host: name, pause, end, hold } = wish;
+        loop {
+            host.awake()?;
+            let patience = end.saturating_duration_since(Instant::now());
+            let terms = HostTerms { host: name, places: self.per_host, pause, patience, hold };
+            match store.lease_host(&terms).await {
+                Ok(HostLease::Granted { first_in, place }) => {
+                    let (store, tasks) = (store.clone(), self.tasks.clone());
+                    let leased = Leased { store, host: name.to_owned(), place, tasks };
+                    // Whoever stops waiting drops it.
+                    sleep(first_in).await;
+                    return Ok(leased);
+                }
+                Ok(HostLease::Resting(rest)) => {
+                    host.rest(rest);
+                    return Err(NoTurn::Resting(rest));
+                }
+                Ok(HostLease::NotBefore(_)) => return Err(NoTurn::Busy),
+                Ok(HostLease::Full(lapses_in)) => {
+                    let look_again = LOOK_AGAIN.mul_f64(rand::rng().random_range(1.0..1.5));
+                    sleep(look_again.min(lapses_in)).await;
+                }
+                Err(error) => {
+                    tracing::warn!(host = name, %error, "a page is not fetched, since nobody can say whose turn it is");
+                    return Err(NoTurn::Busy);
+                }
+            }
+        }
     }
 
     fn host(&self, name: &str) -> Arc<Host> {
@@ -84,11 +179,17 @@ impl Host {
         self.calendar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn awake(&self) -> Result<(), Resting> {
+    fn awake(&self) -> Result<(), NoTurn> {
         self.calendar().awake(Instant::now())
     }
 
-    fn reserve(&self, pause: Duration) -> Result<Instant, Resting> {
+    fn rest(&self, wait: Duration) {
+        let until = Instant::now() + wait.min(LONGEST_REST);
+        let mut calendar = self.calendar();
+        calendar.rests_until = calendar.rests_until.max(Some(until));
+    }
+
+    fn reserve(&self, pause: Duration) -> Result<Instant, NoTurn> {
         let now = Instant::now();
         let mut calendar = self.calendar();
         calendar.awake(now)?;
@@ -104,9 +205,9 @@ impl Host {
 }
 
 impl Calendar {
-    fn awake(&self, now: Instant) -> Result<(), Resting> {
+    fn awake(&self, now: Instant) -> Result<(), NoTurn> {
         match self.rests_until {
-            Some(until) if until > now => Err(Resting(until - now)),
+            Some(until) if until > now => Err(NoTurn::Resting(until - now)),
             _ => Ok(()),
         }
     }
@@ -114,10 +215,28 @@ impl Calendar {
 
 impl Turn {
     /// The host wants to be left alone from now on. Of two such wishes the longer one counts.
-    pub(super) fn rest(&self, wait: Duration) {
-        let until = Instant::now() + wait.min(LONGEST_REST);
-        let mut calendar = self.host.calendar();
-        calendar.rests_until = calendar.rests_until.max(Some(until));
+    pub(super) async fn rest(&self, wait: Duration) {
+        self.host.rest(wait);
+        let Some(Leased { store, host, .. }) = &self.leased else { return };
+        if let Err(error) = store.rest_host(host, wait.min(LONGEST_REST)).await {
+            tracing::warn!(host, %error, "other processes could not be told that the host wants to be left alone");
+        }
+    }
+}
+
+impl Drop for Leased {
+    fn drop(&mut self) {
+        // Without a runtime the place lapses.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (store, host, place) = (self.store.clone(), std::mem::take(&mut self.host), self.place);
+        let giving_back = async move {
+            match timeout(GIVING_BACK, store.give_host_back(&host, place)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(host, %error, "the place at the host was not given back; it lapses"),
+                Err(_elapsed) => tracing::debug!(host, "the place at the host was not given back in time; it lapses"),
+            }
+        };
+        self.tasks.spawn_on(giving_back, &runtime);
     }
 }
 
@@ -127,12 +246,17 @@ mod tests {
 
     const PAUSE: Duration = Duration::from_millis(60);
 
+    fn wish(host: &str, pause: Duration) -> Wish<'_> {
+        let hold = Duration::from_secs(10);
+        Wish { host, pause, end: Instant::now() + hold, hold }
+    }
+
     #[tokio::test]
     async fn requests_to_one_host_begin_a_pause_apart_and_to_others_at_once() {
         let hosts = Hosts::new(2);
         let start = Instant::now();
         for number in 0..4 {
-            drop(hosts.turn("a.example", PAUSE).await.unwrap());
+            drop(hosts.turn(wish("a.example", PAUSE)).await.unwrap());
             assert!(start.elapsed() >= PAUSE * number, "request {number} came after {:?}", start.elapsed());
         }
         let waited = hosts.host("a.example").calendar().next;
@@ -142,38 +266,40 @@ mod tests {
         let begins: Vec<Instant> = (0..3).map(|_| host.reserve(PAUSE).unwrap()).collect();
         assert!(begins[0] <= Instant::now(), "another host has a calendar of its own");
         assert_eq!([begins[1] - begins[0], begins[2] - begins[1]], [PAUSE, PAUSE]);
-        tokio::time::sleep(PAUSE * 4).await;
+        sleep(PAUSE * 4).await;
         assert!(host.reserve(PAUSE).unwrap() > begins[2] + PAUSE, "a pause that has passed is not waited for again");
     }
 
     #[tokio::test]
     async fn a_host_at_rest_is_left_alone_for_the_time_it_named_and_no_longer_than_the_cap() {
         let hosts = Hosts::new(1);
-        let turn = hosts.turn("a.example", Duration::ZERO).await.unwrap();
-        let waiting = hosts.turn("a.example", Duration::ZERO);
+        let turn = hosts.turn(wish("a.example", Duration::ZERO)).await.unwrap();
+        let waiting = hosts.turn(wish("a.example", Duration::ZERO));
         tokio::pin!(waiting);
         assert!(futures::poll!(&mut waiting).is_pending());
-        turn.rest(PAUSE * 2);
-        turn.rest(PAUSE);
+        turn.rest(PAUSE * 2).await;
+        turn.rest(PAUSE).await;
         drop(turn);
-        let Err(Resting(rest)) = waiting.await else { panic!("who waited already is told too") };
+        let Err(NoTurn::Resting(rest)) = waiting.await else { panic!("who waited already is told too") };
         assert!(rest <= PAUSE * 2 && rest > PAUSE / 2, "{rest:?}");
-        tokio::time::sleep(PAUSE * 3).await;
-        hosts.turn("a.example", Duration::ZERO).await.unwrap().rest(Duration::from_hours(24));
-        let Err(Resting(rest)) = hosts.turn("a.example", Duration::ZERO).await else { panic!("it rests again") };
+        sleep(PAUSE * 3).await;
+        hosts.turn(wish("a.example", Duration::ZERO)).await.unwrap().rest(Duration::from_hours(24)).await;
+        let Err(NoTurn::Resting(rest)) = hosts.turn(wish("a.example", Duration::ZERO)).await else {
+            panic!("it rests again")
+        };
         assert!(rest <= LONGEST_REST, "{rest:?}");
     }
 
     #[tokio::test]
     async fn hosts_are_forgotten_when_they_matter_no_more() {
         let hosts = Hosts::new(1);
-        hosts.turn("resting.example", Duration::ZERO).await.unwrap().rest(Duration::from_mins(30));
-        let held = hosts.turn("held.example", Duration::ZERO).await.unwrap();
+        hosts.turn(wish("resting.example", Duration::ZERO)).await.unwrap().rest(Duration::from_mins(30)).await;
+        let held = hosts.turn(wish("held.example", Duration::ZERO)).await.unwrap();
         for number in 0..HOSTS_KEPT * 3 {
-            drop(hosts.turn(&format!("{number}.example"), Duration::ZERO).await.unwrap());
+            drop(hosts.turn(wish(&format!("{number}.example"), Duration::ZERO)).await.unwrap());
         }
         assert!(hosts.known.lock().unwrap().len() <= HOSTS_KEPT + 2);
-        assert!(hosts.turn("resting.example", Duration::ZERO).await.is_err());
+        assert!(hosts.turn(wish("resting.example", Duration::ZERO)).await.is_err());
         drop(held);
     }
 }

@@ -1,7 +1,7 @@
 //! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
 //!
 //! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
-//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`). Bodies come through `transfer`,
+//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`), which processes share. Bodies come through `transfer`,
 //! which bounds their time and what compression makes of them; `kind` tells pages from other things. No cookies, no keys,
 //! no proxy. A page that refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by
 //! markup or script is not followed; the reading room takes such a page for the empty one it is.
@@ -11,6 +11,7 @@
 
 mod blocked;
 mod error;
+mod hop;
 mod hosts;
 mod kind;
 mod permission;
@@ -23,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
-    LAST_MODIFIED, LOCATION, RETRY_AFTER,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    LAST_MODIFIED,
 };
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -33,7 +34,8 @@ use url::Url;
 pub use error::FetchError;
 #[cfg(test)]
 pub(crate) use error::samples::all as every_fetch_error;
-use hosts::{Hosts, Resting, Turn};
+use hop::{failed_then, redirect_target, refusal, rest_asked_for};
+use hosts::{Hosts, NoTurn, Turn, Wish};
 use permission::Permissions;
 use transfer::AtCap;
 
@@ -42,11 +44,11 @@ use super::client::{BuildError, client_builder, header_map};
 use super::decode;
 use super::error::excerpt;
 use super::guard::{self, GuardedResolver, Lookup, Rule};
+use super::names;
 use super::observer::{NoObserver, Observer};
 use super::record::{Recorder, Tape};
-use super::replay::{Archive, Failure, RecordedOutcome};
-use super::retry_after;
-use crate::domain::{Clock as _, SystemClock};
+use super::replay::{Archive, RecordedOutcome};
+use crate::store::Store;
 
 /// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
 const FIRST_BYTE: Duration = Duration::from_secs(10);
@@ -54,8 +56,6 @@ const FIRST_BYTE: Duration = Duration::from_secs(10);
 const LONGEST_URL: usize = 4096;
 /// Of one HTTP/2 header list, bytes.
 const LARGEST_HEADERS: u32 = 64 * 1024;
-/// The rest after a 429 that names no time: twice a minute is not hammering.
-const UNNAMED_REST: Duration = Duration::from_secs(30);
 /// An etag or date that is longer is not kept.
 const LONGEST_VALIDATOR: usize = 512;
 /// What is asked for: pages first, anything readable next.
@@ -77,7 +77,7 @@ pub struct PageSettings {
     pub max_redirects: usize,
     /// Requests at a time, to all hosts together.
     pub concurrency: usize,
-    /// Requests to one host at a time.
+    /// Requests to one host at a time, of all processes in a fleet together.
     pub per_host: usize,
     /// Between the beginnings of two requests to one host; more where its `robots.txt` asks for more. Hosts on private
     /// addresses, which only tests open, are not spared.
@@ -187,6 +187,12 @@ struct Hop {
     body: HopBody,
 }
 
+/// What one request led to.
+enum Step {
+    Next(Url),
+    Fetched(Fetched),
+}
+
 enum HopBody {
     Live(reqwest::Response, Option<Box<Tape>>),
     Recorded(Vec<u8>),
@@ -195,7 +201,7 @@ enum HopBody {
 impl PageFetcher {
     pub fn new(settings: PageSettings, source: PageSource) -> Result<Self, BuildError> {
         let rule: Rule = if settings.allow_private { |_any| true } else { guard::is_public };
-        Self::with_guard(settings, source, guard::system_lookup(), rule)
+        Self::with_guard(settings, source, names::system_lookup(), rule)
     }
 
     pub(super) fn with_guard(
@@ -225,6 +231,16 @@ impl PageFetcher {
     #[must_use]
     pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = observer;
+        self
+    }
+
+    /// Spares hosts together with every process that shares the store. The embedded store belongs to one process, which
+    /// needs no agreement.
+    #[must_use]
+    pub fn in_fleet(mut self, store: &Store) -> Self {
+        if !store.is_embedded() {
+            self.hosts.share(store.clone());
+        }
         self
     }
 
@@ -279,30 +295,42 @@ impl PageFetcher {
             let host = self.check(&url, is_denied)?;
             let pause = self.permission(&url, &host, is_denied).await?;
             let turn = self.turn(&host, pause, end).await?;
-            // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
-            let place = self.places.acquire().await.ok();
             let nothing = Validators::default();
             let known = if number == 0 { known } else { &nothing };
-            let hop = self.hop(&url, known).await?;
-            if let Some(next) = redirect_target(&hop, &url)? {
-                downgraded |= url.scheme() == "https" && next.scheme() == "http";
-                url = next;
-                continue;
+            let step = self.step(&url, known, &turn).await;
+            // Held until the body is read.
+            drop(turn);
+            match step? {
+                Step::Next(next) => {
+                    downgraded |= url.scheme() == "https" && next.scheme() == "http";
+                    url = next;
+                }
+                Step::Fetched(Fetched::Page(page)) => return Ok(Fetched::Page(FetchedPage { downgraded, ..page })),
+                Step::Fetched(unchanged) => return Ok(unchanged),
             }
-            if hop.status == 304 && !known.is_empty() {
-                let told = Validators::of(&hop.headers);
-                return Ok(Fetched::NotModified(Validators {
-                    etag: told.etag.or_else(|| known.etag.clone()),
-                    last_modified: told.last_modified.or_else(|| known.last_modified.clone()),
-                }));
-            }
-            heed(&hop, &turn);
-            let page = self.read(hop, url, downgraded).await;
-            // Both are held until the body is read.
-            drop((place, turn));
-            return page.map(Fetched::Page);
         }
         Err(FetchError::TooManyRedirects)
+    }
+
+    /// One request, at the host's turn.
+    async fn step(&self, url: &Url, known: &Validators, turn: &Turn) -> Result<Step, FetchError> {
+        // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
+        let _place = self.places.acquire().await.ok();
+        let hop = self.hop(url, known).await?;
+        if let Some(next) = redirect_target(&hop, url)? {
+            return Ok(Step::Next(next));
+        }
+        if hop.status == 304 && !known.is_empty() {
+            let told = Validators::of(&hop.headers);
+            return Ok(Step::Fetched(Fetched::NotModified(Validators {
+                etag: told.etag.or_else(|| known.etag.clone()),
+                last_modified: told.last_modified.or_else(|| known.last_modified.clone()),
+            })));
+        }
+        if let Some(rest) = rest_asked_for(&hop) {
+            turn.rest(rest).await;
+        }
+        Ok(Step::Fetched(Fetched::Page(self.read(hop, url.clone()).await?)))
     }
 
     /// All rules that need no network; gives the host.
@@ -328,11 +356,12 @@ impl PageFetcher {
     async fn turn(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Turn, FetchError> {
         let is_private = guard::check_literal_host(host, guard::is_public).is_err();
         let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
-        match timeout_at(end, self.hosts.turn(host, pause)).await {
+        let wish = Wish { host, pause, end, hold: self.settings.timeout };
+        match timeout_at(end, self.hosts.turn(wish)).await {
             // Given at the very end, it would only serve to begin what cannot be finished.
             Ok(Ok(turn)) if Instant::now() < end => Ok(turn),
-            Ok(Err(Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
-            Ok(Ok(_)) | Err(_) => Err(FetchError::HostBusy { host: host.to_owned() }),
+            Ok(Err(NoTurn::Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
+            Ok(Ok(_) | Err(NoTurn::Busy)) | Err(_) => Err(FetchError::HostBusy { host: host.to_owned() }),
         }
     }
 
@@ -376,7 +405,7 @@ impl PageFetcher {
         }
     }
 
-    async fn read(&self, hop: Hop, final_url: Url, downgraded: bool) -> Result<FetchedPage, FetchError> {
+    async fn read(&self, hop: Hop, final_url: Url) -> Result<FetchedPage, FetchError> {
         if !(200..300).contains(&hop.status) {
             return Err(refusal(hop).await);
         }
@@ -390,22 +419,7 @@ impl PageFetcher {
         if let Some(kind) = kind::of_binary(&body) {
             return Err(FetchError::NotAPage { content_type: kind.to_owned() });
         }
-        Ok(FetchedPage { final_url, status: hop.status, content_type, body, etag, last_modified, downgraded })
-    }
-}
-
-/// A hop that failed when it was recorded fails now.
-fn failed_then(failure: Failure, url: &Url) -> FetchError {
-    let detail = failure.detail;
-    match failure.label.as_str() {
-        "dns" => FetchError::Dns,
-        "tls" => FetchError::Tls { detail },
-        "connect" => FetchError::Connect { detail },
-        "encoding" => FetchError::Encoding { detail },
-        "too_large" => FetchError::TooLarge,
-        "too_slow" => FetchError::TooSlow,
-        "private_address" => FetchError::PrivateAddress { host: url.host_str().unwrap_or_default().to_owned() },
-        _ => FetchError::Timeout,
+        Ok(FetchedPage { final_url, status: hop.status, content_type, body, etag, last_modified, downgraded: false })
     }
 }
 
@@ -436,39 +450,4 @@ impl HopBody {
             }
         }
     }
-}
-
-/// Whether a host that answers so wants to be left alone, and for how long; it then is.
-fn heed(hop: &Hop, turn: &Turn) {
-    let named = || {
-        let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        retry_after::parse(text(RETRY_AFTER)?, text(DATE), SystemClock.now())
-    };
-    match hop.status {
-        429 => turn.rest(named().unwrap_or(UNNAMED_REST)),
-        503 => turn.rest(named().unwrap_or_default()),
-        _ => {}
-    }
-}
-
-/// What a status other than 2xx means. Where a wall against robots may have spoken, its words are looked at.
-async fn refusal(hop: Hop) -> FetchError {
-    let status = hop.status;
-    let is_wall = blocked::may_be(status)
-        && (blocked::says_so(&hop.headers) || {
-            let body = hop.body.read(blocked::LOOKED_AT, AtCap::Cut).await;
-            body.is_ok_and(|body| blocked::shows(&body))
-        });
-    if is_wall { FetchError::BotWall { status } } else { FetchError::Status(status) }
-}
-
-/// Where a redirect leads. `None` when it is none, an error when its target cannot be used.
-fn redirect_target(hop: &Hop, url: &Url) -> Result<Option<Url>, FetchError> {
-    if !matches!(hop.status, 301 | 302 | 303 | 307 | 308) {
-        return Ok(None);
-    }
-    let Some(location) = hop.headers.get(LOCATION) else { return Err(FetchError::Status(hop.status)) };
-    // Servers send raw UTF-8 here; the header type only calls ASCII a string.
-    let location = std::str::from_utf8(location.as_bytes()).map_err(|_not_utf8| FetchError::BadUrl)?;
-    url.join(location.trim()).map(Some).map_err(|_no_url| FetchError::BadUrl)
 }

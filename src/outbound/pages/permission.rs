@@ -1,16 +1,20 @@
-//! Whether a site lets us fetch a page: its `robots.txt`, asked for once and kept.
+//! Whether a site lets us fetch a page: its `robots.txt`, asked for once and kept. Processes that share a database ask
+//! once for all of them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use moka::Expiry;
 use moka::future::Cache;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use url::Url;
 
+use super::super::guard;
 use super::super::observer::CacheResult;
 use super::super::robots::{self, Robots};
-use super::{AtCap, FetchError, PageFetcher, redirect_target};
+use super::hop::redirect_target;
+use super::{AtCap, FetchError, PageFetcher};
+use crate::store::{RobotsLook, Store, StoreError};
 
 /// How long a file is believed; RFC 9309 (2.4) allows no more than a day.
 const KEPT: Duration = Duration::from_hours(24);
@@ -28,29 +32,39 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// pace, and gives fewer pages.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
+/// Between two looks whether another process has the file.
+const LOOK_AGAIN: Duration = Duration::from_millis(150);
+
 /// What is known of one site.
 #[derive(Debug, Clone)]
-enum Known {
-    Rules(Arc<Robots>),
-    /// Its server failed: what it would say is not known, so everything is forbidden for now (2.3.1.4).
-    Unreachable,
+struct Known {
+    /// None: its server failed. What it would say is not known, so everything is forbidden for now (2.3.1.4).
+    rules: Option<Arc<Robots>>,
+    lasts: Duration,
+}
+
+/// What a site served: nothing where it failed, an empty file where it has none.
+type File = Option<Vec<u8>>;
+
+impl Known {
+    fn of(file: &File, lasts: Duration) -> Self {
+        Self { rules: file.as_ref().map(|file| Arc::new(Robots::parse(file))), lasts }
+    }
 }
 
 /// The files of all sites asked lately, by scheme, host and port.
 #[derive(Debug)]
-pub(super) struct Permissions(Cache<String, Known>);
-
-struct Lifetime {
+pub(super) struct Permissions {
+    known: Cache<String, Known>,
     kept: Duration,
     asked_again: Duration,
 }
 
+struct Lifetime;
+
 impl Expiry<String, Known> for Lifetime {
     fn expire_after_create(&self, _site: &String, known: &Known, _created_at: Instant) -> Option<Duration> {
-        Some(match known {
-            Known::Rules(_) => self.kept,
-            Known::Unreachable => self.asked_again,
-        })
+        Some(known.lasts)
     }
 }
 
@@ -63,11 +77,15 @@ impl Default for Permissions {
 impl Permissions {
     pub(super) fn lasting(kept: Duration, asked_again: Duration) -> Self {
         let weigh = |site: &String, known: &Known| {
-            let rules = if let Known::Rules(robots) = known { robots.weight() } else { 0 };
+            let rules = known.rules.as_ref().map_or(0, |robots| robots.weight());
             rules.saturating_add(ENTRY).saturating_add(u32::try_from(site.len()).unwrap_or(u32::MAX))
         };
-        let lifetime = Lifetime { kept, asked_again };
-        Self(Cache::builder().name("robots").max_capacity(MEMORY).weigher(weigh).expire_after(lifetime).build())
+        let known = Cache::builder().name("robots").max_capacity(MEMORY).weigher(weigh).expire_after(Lifetime).build();
+        Self { known, kept, asked_again }
+    }
+
+    fn lasts(&self, file: &File) -> Duration {
+        if file.is_some() { self.kept } else { self.asked_again }
     }
 }
 
@@ -83,41 +101,63 @@ impl PageFetcher {
             return Ok(Duration::ZERO);
         }
         let site = url.origin().ascii_serialization();
-        let known = self.permissions.0.get(&site).await;
+        let known = self.permissions.known.get(&site).await;
         self.observer.cache("robots", if known.is_some() { CacheResult::Hit } else { CacheResult::Miss });
-        let known = match known {
-            Some(known) => known,
+        let known = if let Some(known) = known {
+            known
+        } else {
             // Single flight: whoever comes meanwhile waits for the same answer. When the one who asks runs out of time,
             // one of those who wait asks anew. Errors are not kept: they are those of the page as well.
-            None => self
-                .permissions
-                .0
-                .try_get_with(site, self.ask(url, is_denied))
-                .await
-                .map_err(|error: Arc<FetchError>| FetchError::clone(&error))?,
+            let is_private = guard::check_literal_host(host, guard::is_public).is_err();
+            let known = self.learn(&site, url, is_private, is_denied);
+            let known = self.permissions.known.try_get_with(site.clone(), known).await;
+            known.map_err(|error: Arc<FetchError>| FetchError::clone(&error))?
         };
-        match known {
-            Known::Rules(robots) if robots.allows(url) => Ok(robots.crawl_delay.unwrap_or_default().min(LONGEST_DELAY)),
-            Known::Rules(_) => Err(FetchError::Robots { host: host.to_owned() }),
-            Known::Unreachable => Err(FetchError::RobotsUnreachable { host: host.to_owned() }),
+        match known.rules {
+            Some(robots) if robots.allows(url) => Ok(robots.crawl_delay.unwrap_or_default().min(LONGEST_DELAY)),
+            Some(_) => Err(FetchError::Robots { host: host.to_owned() }),
+            None => Err(FetchError::RobotsUnreachable { host: host.to_owned() }),
         }
     }
 
-    /// Asks a site for its file, within the time of the page that is wanted.
-    async fn ask(&self, url: &Url, is_denied: &(dyn Fn(&str) -> bool + Send + Sync)) -> Result<Known, FetchError> {
-        let patience = PATIENCE.min(self.settings.timeout / 2);
-        match timeout(patience, self.robots_of(url, is_denied)).await {
-            Ok(Err(FetchError::Timeout | FetchError::TooSlow)) | Err(_) => Ok(Known::Unreachable),
-            Ok(outcome) => outcome,
-        }
-    }
-
-    async fn robots_of(
+    /// What the fleet knows of a site, or else the site itself says.
+    async fn learn(
         &self,
+        site: &str,
         url: &Url,
+        is_private: bool,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<Known, FetchError> {
-        let none = || Known::Rules(Arc::new(Robots::everything()));
+        let patience = PATIENCE.min(self.settings.timeout / 2);
+        let fleet = self.hosts.fleet().filter(|_| !is_private);
+        if let Some(store) = fleet {
+            // Not heard in time: who asks is as good as gone.
+            let heard = timeout(patience, heard(store, site, patience)).await.unwrap_or(Ok(None));
+            match heard {
+                Ok(Some(known)) => return Ok(known),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(site, %error, "what others know of robots.txt cannot be had"),
+            }
+        }
+        let file = match timeout(patience, self.robots_of(url, is_denied)).await {
+            Ok(Err(FetchError::Timeout | FetchError::TooSlow)) | Err(_) => Ok(None),
+            Ok(outcome) => outcome,
+        };
+        if let Some(store) = fleet {
+            let told = match &file {
+                Ok(file) => store.keep_robots(site, file.as_deref(), self.permissions.lasts(file)).await,
+                Err(_of_the_page) => store.ask_robots_again(site).await,
+            };
+            if let Err(error) = told {
+                tracing::warn!(site, %error, "others cannot be told what robots.txt says");
+            }
+        }
+        file.map(|file| Known::of(&file, self.permissions.lasts(&file)))
+    }
+
+    async fn robots_of(&self, url: &Url, is_denied: &(dyn Fn(&str) -> bool + Send + Sync)) -> Result<File, FetchError> {
+        // An empty file forbids nothing.
+        let none = || Some(Vec::new());
         let Ok(mut url) = url.join("/robots.txt") else { return Ok(none()) };
         for _ in 0..=REDIRECTS {
             url.set_fragment(None);
@@ -134,22 +174,28 @@ impl PageFetcher {
                 outcome => outcome?,
             };
             match hop.status {
-                200..=299 => {
-                    return Ok(match hop.body.read(robots::MAX_BYTES, AtCap::Cut).await {
-                        Ok(body) => Known::Rules(Arc::new(Robots::parse(&body))),
-                        // Half a file may lack the rule that forbids.
-                        Err(_unreadable) => Known::Unreachable,
-                    });
-                }
+                // Half a file may lack the rule that forbids.
+                200..=299 => return Ok(hop.body.read(robots::MAX_BYTES, AtCap::Cut).await.ok()),
                 301 | 302 | 303 | 307 | 308 => match redirect_target(&hop, &url) {
                     Ok(Some(next)) => url = next,
                     _ => return Ok(none()),
                 },
                 // "Not now" is no "there is none".
-                429 | 500.. => return Ok(Known::Unreachable),
+                429 | 500.. => return Ok(None),
                 _ => return Ok(none()),
             }
         }
         Ok(none())
+    }
+}
+
+/// What another process heard of a site, waited for while it asks; none where it is ours to ask.
+async fn heard(store: &Store, site: &str, patience: Duration) -> Result<Option<Known>, StoreError> {
+    loop {
+        match store.look_at_robots(site, patience).await? {
+            RobotsLook::Known { file, expires_in } => return Ok(Some(Known::of(&file, expires_in))),
+            RobotsLook::Ask => return Ok(None),
+            RobotsLook::Asked => sleep(LOOK_AGAIN).await,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Fetching pages from servers that misbehave, over real sockets.
 
 mod changes;
+mod fleet;
 mod manners;
 mod weight;
 
@@ -13,7 +14,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 
-use super::super::guard::{Lookup, is_public, system_lookup};
+use super::super::guard::{Lookup, is_public};
+use super::super::names::system_lookup;
 use super::super::test_server::{Reply, TestServer, answer, head_promising};
 use super::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 

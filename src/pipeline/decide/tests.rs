@@ -1,6 +1,7 @@
 use chrono::{NaiveDate, Utc};
 
 use super::*;
+use crate::domain::result::BorneOut;
 use crate::judging::numbers;
 use crate::judging::profile::TextProfile;
 use crate::judging::samples::{context, passage};
@@ -24,6 +25,8 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         .iter()
         .map(|one| numbers::compare(&claim, &TextProfile::new(&one.passage, Some("en"), Some(written), &[])))
         .collect();
+    let borne_out = vec![BorneOut { evidence_id: passages[0].evidence_id.clone(), entail: 0.9 }];
+    let asked = Asked { text: "On Tuesday 25 people died in the mine near Oslo.".into(), borne_out };
     let told = Told {
         claim_id: "claim",
         text,
@@ -34,11 +37,14 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         only_fact_checks: false,
         language: Some("en"),
         auto_correct: true,
+        reference: Some(written),
+        claim_language: Some("en"),
+        asked: Some(&asked),
         passages: &passages,
         checks: &checks,
         reviews: &[],
     };
-    let result = result(&told, &assess(&context(), &passages, &[]), 0.3, 5);
+    let result = result(&told, &assess(&context(), &passages, &[]), &Scoring::default(), 5);
     assert_eq!(result.text, shown);
     let correction = result.correction.unwrap();
     assert_eq!(correction.original, text);

@@ -15,7 +15,7 @@ use url::Url;
 
 use self::wire::{Address, Expected, Place};
 use super::statement::{Keywords, Statement};
-use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Content, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::config::ApiEndpoint;
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
@@ -250,6 +250,17 @@ impl Provider for Api {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
+    }
+
+    /// Every endpoint, also those that no common question is about.
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        Box::pin(async move {
+            let question = probe::question();
+            let asked = self.endpoints.iter().filter_map(|one| Some((one, one.address.of(&question)?)));
+            let asked = asked.map(|(one, url)| async move { (one, one.ask(url, &probe::question(), asker).await) });
+            let outcomes = join_all(asked).await.into_iter();
+            probe::of_parts(outcomes.map(|(one, outcome)| (one.name.clone(), outcome.map(drop))).collect())
+        })
     }
 
     /// Ready while any endpoint is.

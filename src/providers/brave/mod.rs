@@ -13,7 +13,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use self::wire::{Index, Results};
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
@@ -141,6 +141,16 @@ impl Provider for Brave {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
+    }
+
+    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        Box::pin(async move {
+            if self.paid() && !paid {
+                return probe::reachable(&self.gate, &self.settings.base_url, asker).await;
+            }
+            let answer = self.search(&probe::question(), asker).await?;
+            Ok(Probed::Answered { failed: answer.failed })
+        })
     }
 
     fn status(&self) -> GateStatus {

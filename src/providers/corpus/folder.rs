@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 
+use super::dated;
 use super::index::{Index, Term, terms};
 use crate::reading::decode;
 use crate::reading::documents::{self, Format};
@@ -97,7 +98,9 @@ pub(super) struct Passage {
 pub(super) struct File {
     /// From the folder down, with `/`.
     pub(super) path: String,
-    pub(super) modified: Option<DateTime<Utc>>,
+    modified: Option<DateTime<Utc>>,
+    /// The day the document says it is of.
+    pub(super) published: Option<DateTime<Utc>>,
     bytes: u64,
     /// Of the texts held.
     held: usize,
@@ -150,9 +153,9 @@ pub(super) fn look(
             Arc::clone(file)
         } else {
             changed = true;
-            let passages = read(&root, &path, format).unwrap_or_default();
+            let (published, passages) = read(&root, &path, format).unwrap_or_default();
             let held = passages.iter().map(Passage::held).sum();
-            Arc::new(File { path, modified, bytes: metadata.len(), held, passages })
+            Arc::new(File { path, modified, published, bytes: metadata.len(), held, passages })
         };
         if held + file.held > settings.max_bytes {
             snapshot.left_out += 1;
@@ -199,8 +202,8 @@ fn files(root: &Path, settings: &FolderSettings, choice: &Choice) -> Vec<(String
     files
 }
 
-/// The passages of a file; none when it is no text.
-fn read(root: &Path, path: &str, format: Format) -> Option<Vec<Passage>> {
+/// The day and the passages of a file; nothing when it is no text.
+fn read(root: &Path, path: &str, format: Format) -> Option<(Option<DateTime<Utc>>, Vec<Passage>)> {
     let place = root.join(path);
     // What the walk saw may have become a link since.
     if !place.canonicalize().ok()?.starts_with(root) {
@@ -216,7 +219,8 @@ fn read(root: &Path, path: &str, format: Format) -> Option<Vec<Passage>> {
         return None;
     }
     let sections = documents::sections(&text, format);
-    Some(sections.into_iter().map(|section| passage(path, section)).collect())
+    let published = dated::date(path, &text, format);
+    Some((published, sections.into_iter().map(|section| passage(path, section)).collect()))
 }
 
 fn passage(path: &str, section: documents::Section) -> Passage {

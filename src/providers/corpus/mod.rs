@@ -1,9 +1,10 @@
-//! Folders of documentation or code: what a claim about them is held against, with the file's time as its date.
+//! Folders of documentation or code: what a claim about them is held against, dated where the document says of when it is.
 //!
 //! The folders are read where the daemon runs and never left: links are not followed, hidden and ignored files not read.
 //! A hit brings its passage along and names its place as `corpus://<name>/<path>#L10-L42`; no path of the machine is in
 //! anything that is stored, shown or logged. The document a claim was taken from is no evidence for it.
 
+mod dated;
 mod folder;
 mod index;
 #[cfg(test)]
@@ -51,7 +52,7 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: false,
     local: true,
-    returns: "passages of your own files with their lines and the file's time",
+    returns: "passages of your own files with their lines and the day the document names",
     terms: "free: files of your own, searched in memory",
     configure: "set ENRICHMENT_CORPUS_FOLDER",
 };
@@ -165,7 +166,7 @@ impl Folder {
             url: url.into(),
             title: one_line(&title),
             snippet: clip(&passage.text, SNIPPET.0, SNIPPET.1),
-            published_at: file.modified,
+            published_at: file.published,
             language: detect(&passage.text).language,
             provider: NAME,
             storage: PROFILE.storage,

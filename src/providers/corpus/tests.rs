@@ -74,14 +74,41 @@ async fn a_hit_names_its_lines_and_no_path_of_the_machine() {
     let content = hits[0].content.as_ref().unwrap();
     assert_eq!(content.text, "A page fetch waits at most fifteen seconds.");
     assert_eq!(content.publisher.as_deref(), Some("docs"));
-    let modified = fs::metadata(folder.path().join("docs/a guide.md")).unwrap().modified().unwrap();
-    assert_eq!(hits[0].published_at, Some(modified.into()));
+    assert_eq!(hits[0].published_at, None, "when a file was copied says nothing");
     let machine = folder.path().display().to_string();
     assert!(!format!("{hits:?}").contains(&machine));
     let gone = over(settings(&folder.path().join("gone")));
     let asker = Asker { until: Instant::now() + Duration::from_secs(10), meter: &AskMeter::default() };
     let error = gone.ask(&question("a page fetch"), asker).await.unwrap_err();
     assert!(error.to_string().contains("folder docs") && !error.to_string().contains(&machine), "{error}");
+}
+
+#[tokio::test]
+async fn a_title_without_marks_is_no_part_of_the_first_sentence() {
+    let folder = TempDir::new().unwrap();
+    let claim = "The Orrin Bridge in Larkhaven was opened by mayor Helen Drummond on 4 May 2026.";
+    for (name, text) in [
+        (
+            "a.txt",
+            format!("New bridge in Larkhaven\n{claim} It took\nseven years to build and cost 41 million pounds.\n"),
+        ),
+        ("b.txt", format!("New bridge in Larkhaven\n\n{claim}\n")),
+        ("c.md", format!("---\ntitle: Bridge\ndate: 2026-05-05\n---\n\nA bridge for the whole town\n\n{claim}\n")),
+        ("2026-05-05-d.txt", format!("NEW BRIDGE IN LARKHAVEN\nBy our reporter\n{claim}\n")),
+        ("e.txt", format!("Opened in 2026: the new bridge\n{claim}\n")),
+    ] {
+        write(&folder, name, text);
+    }
+    let hits = ask(&over(settings(folder.path())), &question(claim)).await;
+    assert_eq!(hits.len(), 5, "{hits:#?}");
+    for hit in &hits {
+        let text = &hit.content.as_ref().unwrap().text;
+        assert!(text.split("\n\n").any(|paragraph| paragraph.starts_with(claim)), "{}: {text}", hit.url);
+        assert!(!text.contains("title: Bridge"), "{text}");
+        let dated = hit.url.contains("/c.md") || hit.url.contains("/2026-");
+        let day = hit.published_at.map(|day| day.date_naive().to_string());
+        assert_eq!(day.as_deref(), dated.then_some("2026-05-05"), "{}", hit.url);
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::statement::{Keywords, Statement};
 use super::wire::{clip, one_line};
-use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Content, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::config::{DatabaseQuery, QueryParameter};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
@@ -23,6 +23,8 @@ use crate::store::{ExternalDatabase, ExternalError, ReadQuery};
 const NAME: &str = "database";
 /// Of one value in a sentence, characters.
 const LONGEST_VALUE: usize = 500;
+/// What a check-up asks every query about.
+const PROBED: &str = "United Nations";
 /// Of a snippet, characters and words.
 const SNIPPET: (usize, usize) = (300, 60);
 
@@ -250,6 +252,16 @@ impl Provider for Database {
             return Box::pin(async { Ok(Answer::default()) });
         }
         Box::pin(self.gate.run(asker, move || self.search(query)))
+    }
+
+    /// Every query, also those that no common question is about.
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        let queries = move || async move {
+            let asked = self.queries.iter().map(|one| async move { (one, self.hit(one, PROBED).await) });
+            let outcomes = join_all(asked).await.into_iter();
+            probe::of_parts(outcomes.map(|(one, outcome)| (one.name.clone(), outcome.map(drop))).collect())
+        };
+        Box::pin(self.gate.run(asker, queries))
     }
 
     fn status(&self) -> GateStatus {

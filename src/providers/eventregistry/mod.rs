@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
 use crate::domain::item::SourceKind;
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
 
@@ -123,6 +123,15 @@ impl Provider for EventRegistry {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
+    }
+
+    /// The account is free to ask, and open to the key alone.
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        let request = self.request(USAGE_PATH, &serde_json::json!({}));
+        Box::pin(async move {
+            self.gate.inquire(request, asker, wire::account).await?;
+            Ok(Probed::KeyAccepted)
+        })
     }
 
     fn status(&self) -> GateStatus {

@@ -277,6 +277,18 @@ struct Usage {
     used: Option<f64>,
 }
 
+/// Whether the account takes the key and has tokens left.
+pub(super) fn account(response: &ApiResponse) -> Result<(), AskError> {
+    let usage = (response.status == 200).then(|| wire::json::<Usage>(response).ok()).flatten();
+    match usage {
+        Some(Usage { available: Some(available), used: Some(used) }) if used >= available => {
+            Err(AskError::QuotaGone { until: None })
+        }
+        Some(Usage { available: Some(_), used: Some(_) }) => Ok(()),
+        _ => Err(refusal(response, &words_of(response))),
+    }
+}
+
 /// What a doubtful refusal was, as the account tells.
 pub(super) fn explain(error: AskError, account: &ApiResponse) -> AskError {
     let usage = (account.status == 200).then(|| wire::json::<Usage>(account).ok()).flatten();

@@ -25,12 +25,13 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::wire::is_within;
-use super::{Answer, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
 use crate::domain::Clock;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::language::tokens;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, PageFetcher};
+use crate::parsing::Parsers;
 use crate::store::{FeedFreshness, FeedSearch, FoundEntry, Store, StoreError, WantedFeeds};
 use crate::telemetry::metrics;
 
@@ -65,6 +66,7 @@ pub struct FeedsSettings {
 pub struct FeedsParts {
     pub store: Store,
     pub pages: Arc<PageFetcher>,
+    pub parsers: Arc<Parsers>,
     pub rules: CurrentRules,
     pub clock: Arc<dyn Clock>,
     pub gate: Gate,
@@ -239,6 +241,22 @@ impl Provider for Feeds {
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         let until = asker.until;
         Box::pin(self.parts.gate.run(asker, move || self.search(query, until)))
+    }
+
+    /// The configured feeds are read where none was read lately. Those that are yet to be found at trusted sites are not
+    /// looked for: that is a round of many pages, which the daemon makes.
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        let until = asker.until;
+        let look = move || async move {
+            if !self.settings.urls.is_empty() {
+                self.have_something(until).await?;
+            } else if self.freshness().await?.fresh == 0 {
+                let detail = "no feed of a trusted site was read lately; a running daemon finds and reads them";
+                return Err(AskError::NotReady { detail: detail.to_owned() });
+            }
+            Ok(Probed::Answered { failed: Vec::new() })
+        };
+        Box::pin(self.parts.gate.run(asker, look))
     }
 
     fn status(&self) -> GateStatus {

@@ -90,7 +90,7 @@ impl Feeds {
             }
             Ok(Fetched::Page(page)) => {
                 (reading.etag, reading.last_modified) = (page.etag.clone(), page.last_modified.clone());
-                match parse(page).await {
+                match self.parse(page).await {
                     Ok(read) => {
                         reading.next_poll_at = next_poll(now, interval, &read);
                         (reading.title, reading.language) = (read.title, read.language.clone());
@@ -158,7 +158,7 @@ impl Feeds {
             let Ok(url) = page.final_url.join(path) else { continue };
             match self.parts.pages.fetch(&url, end, &denied).await {
                 Ok(page) => {
-                    if parse(page).await.is_ok_and(|feed| !feed.entries.is_empty()) {
+                    if self.parse(page).await.is_ok_and(|feed| !feed.entries.is_empty()) {
                         return Some(vec![url]);
                     }
                 }
@@ -168,14 +168,14 @@ impl Feeds {
         }
         Some(Vec::new())
     }
-}
 
-/// Reads a feed on a thread for that: a large one takes a while, and what panics is no feed.
-async fn parse(page: FetchedPage) -> Result<Feed, String> {
-    let read = move || read_feed(&page.body, page.content_type.as_deref(), &page.final_url);
-    match tokio::task::spawn_blocking(read).await {
-        Ok(read) => read.map_err(|error: NoFeed| error.to_string()),
-        Err(_panicked) => Err("it could not be read".to_owned()),
+    /// Reads a feed on a thread for that: a large one takes a while, and what panics is no feed.
+    async fn parse(&self, page: FetchedPage) -> Result<Feed, String> {
+        let read = move || read_feed(&page.body, page.content_type.as_deref(), &page.final_url);
+        match self.parts.parsers.run(read).await {
+            Ok(read) => read.map_err(|error: NoFeed| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 

@@ -34,6 +34,7 @@ fn over(store: &Store, urls: Vec<Url>) -> Feeds {
     let parts = FeedsParts {
         store: store.clone(),
         pages: Arc::new(PageFetcher::new(pages, PageSource::Live).unwrap()),
+        parsers: Arc::default(),
         rules: Arc::new(move || Arc::clone(&rules)),
         clock: Arc::new(SystemClock),
         gate: gate(gate_settings(Duration::from_mins(10))),

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use url::Url;
 
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
@@ -125,6 +125,15 @@ impl Provider for SerpApi {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
+    }
+
+    /// The account is free to ask, and open to the key alone.
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+        let request = self.request(super::wire::endpoint(&self.settings.base_url, ACCOUNT_PATH));
+        Box::pin(async move {
+            self.gate.inquire(request, asker, wire::account).await?;
+            Ok(Probed::KeyAccepted)
+        })
     }
 
     fn status(&self) -> GateStatus {

@@ -253,6 +253,18 @@ struct Account {
     plan_searches_left: Option<f64>,
 }
 
+/// Whether the account takes the key and has searches left.
+pub(super) fn account(response: &ApiResponse) -> Result<(), AskError> {
+    if let Some(error) = response.status_error() {
+        return Err(error);
+    }
+    let Account { total_searches_left, plan_searches_left } = wire::json(response)?;
+    match total_searches_left.or(plan_searches_left) {
+        Some(left) if left <= 0.0 => Err(AskError::QuotaGone { until: None }),
+        _ => Ok(()),
+    }
+}
+
 /// What a doubtful 429 was, as the account tells.
 pub(super) fn explain(error: AskError, account: &ApiResponse) -> AskError {
     let account = (account.status == 200).then(|| wire::json::<Account>(account).ok()).flatten();

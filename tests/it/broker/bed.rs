@@ -115,6 +115,23 @@ impl Bed {
         assert!(sent.await.unwrap().await.unwrap().is_ack());
     }
 
+    /// Puts so many different letters among the dead, as if this daemon had given them up.
+    pub(super) async fn put_dead(&self, origin: &str, letters: u32) {
+        let mut headers = FieldTable::default();
+        headers.insert("x-origin-queue".into(), AMQPValue::LongString(origin.into()));
+        let mut confirms = Vec::new();
+        for number in 0..letters {
+            let properties = BasicProperties::default().with_delivery_mode(2).with_headers(headers.clone());
+            let options = BasicPublishOptions::default();
+            let (dead, body) = (self.names.dead_queue.as_str(), number.to_string());
+            let sent = self.channel.basic_publish("".into(), dead.into(), options, body.as_bytes(), properties);
+            confirms.push(sent.await.unwrap());
+        }
+        for confirm in confirms {
+            assert!(confirm.await.unwrap().is_ack());
+        }
+    }
+
     /// A queue of the test's own.
     pub(super) async fn temporary_queue(&self) -> String {
         let options = QueueDeclareOptions { exclusive: true, ..QueueDeclareOptions::default() };

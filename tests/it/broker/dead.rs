@@ -1,6 +1,6 @@
 //! Dead letters.
 
-use corroborate::broker::{AmqpQueue, DeadSelection, Queue, QueueName, Settle};
+use corroborate::broker::{AmqpQueue, AmqpSettings, DeadSelection, Queue, QueueName, Settle};
 
 use super::bed::Bed;
 
@@ -75,5 +75,23 @@ async fn a_message_that_is_never_settled_is_given_up_by_the_broker_in_the_end() 
     assert!(letter.failed_at.is_some());
     assert_eq!(queue.dead_requeue(DeadSelection::All).await.unwrap(), 1);
     assert_eq!(bed.receive(&queue).await.body, b"kills the process");
+    bed.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_letters_go_back_in_several_windows_each_to_its_queue_and_once() {
+    let Some(bed) = Bed::new("many").await else { return };
+    let queue = bed.try_connect(AmqpSettings { consume: false, ..bed.settings() }).await.unwrap();
+    bed.put_dead(&bed.names.enrichment_queue, 150).await;
+    bed.put_dead(&bed.names.factcheck_queue, 70).await;
+    bed.put_dead("somebody.elses", 3).await;
+    bed.until("all lie there", async || queue.depth().await.unwrap().dead == 223).await;
+    assert_eq!(queue.dead_requeue(DeadSelection::All).await.unwrap(), 220);
+    bed.until("each is in its queue, and those of unknown origin stay", async || {
+        let depth = queue.depth().await.unwrap();
+        (depth.enrichment, depth.factcheck, depth.dead) == (150, 70, 3)
+    })
+    .await;
+    assert_eq!(queue.dead_drop(DeadSelection::All).await.unwrap(), 3);
     bed.clear().await;
 }

@@ -111,7 +111,7 @@ async fn a_broker_that_throws_us_out_restarts_or_crashes_loses_nothing() {
     node.done("start", &[]).await;
     bed.until("the broker is found again", async || queue.ready().is_ok()).await;
     bed.until("all are done after the restart", async || done(&worker) == all).await;
-    assert_eq!(queue.publish_results(&[message]).await.unwrap(), [1]);
+    assert_eq!(queue.publish_results(&[message]).await.unwrap().confirmed, [1]);
 
     // Killed while retries wait and items are in flight.
     let bed = bed.again().await;

@@ -1,12 +1,14 @@
 //! The worker at a real queue.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use corroborate::broker::{AmqpQueue, NoObserver, Queue};
+use corroborate::broker::{AmqpQueue, NoObserver, Queue, Settle};
 use corroborate::domain::SystemClock;
 use corroborate::worker::{
-    self, Process, ProcessError, Processed, RetryPolicy, WorkerError, WorkerParts, WorkerSettings, announce_over,
+    self, OwnAllowance, Probe, Process, ProcessError, Processed, RetryPolicy, WorkerError, WorkerParts, WorkerSettings,
+    announce_over,
 };
 use futures::FutureExt;
 use tokio::task::JoinHandle;
@@ -18,6 +20,8 @@ pub(super) struct Worker {
     pub(super) queue: Arc<AmqpQueue>,
     /// The ids of the items that were worked on, in order, doubles and all.
     pub(super) seen: Arc<Mutex<Vec<String>>>,
+    /// Whether the store is away.
+    away: Arc<AtomicBool>,
     shutdown: CancellationToken,
     result: JoinHandle<Result<(), WorkerError>>,
 }
@@ -28,9 +32,20 @@ impl Worker {
         let queue = Arc::new(bed.connect().await);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let seeing = Arc::clone(&seen);
+        let away = Arc::new(AtomicBool::new(false));
+        let store = Arc::clone(&away);
+        let probe: Probe = Arc::new(move || {
+            let away = store.load(Ordering::SeqCst);
+            async move { if away { Err("no route".to_owned()) } else { Ok(()) } }.boxed()
+        });
+        let store = Arc::clone(&away);
         let process: Process = Arc::new(move |work| {
             seeing.lock().unwrap().push(work.item.item_id.clone());
+            let away = store.load(Ordering::SeqCst);
             async move {
+                if away {
+                    return Err(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() });
+                }
                 match work.item.text.as_deref().unwrap_or_default().split(' ').next() {
                     Some("wait") => tokio::time::sleep(Duration::from_mins(1)).await,
                     Some("fail") => {
@@ -47,6 +62,8 @@ impl Worker {
             queue: Arc::clone(&shared),
             process,
             announce: announce_over(shared, bed.names.results_exchange.clone(), Arc::new(SystemClock)),
+            probe,
+            allowance: Arc::new(OwnAllowance::default()),
             clock: Arc::new(SystemClock),
             observer: Arc::new(NoObserver),
         };
@@ -55,7 +72,7 @@ impl Worker {
         let settings = WorkerSettings { concurrency: 4, grace, retry, ..WorkerSettings::default() };
         let shutdown = CancellationToken::new();
         let result = bed.tracker.spawn(worker::run(settings, parts, shutdown.clone(), bed.tracker.clone()));
-        Self { queue, seen, shutdown, result }
+        Self { queue, seen, away, shutdown, result }
     }
 
     pub(super) fn seen(&self) -> Vec<String> {
@@ -165,5 +182,37 @@ async fn a_stop_hands_everything_back_at_once() {
     drop(heir);
     // Everything that was started ends.
     tokio::time::timeout(super::PATIENCE, bed.tracker.wait()).await.unwrap();
+    bed.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_store_is_away_nothing_is_consumed_and_no_attempt_or_delivery_counts() {
+    let Some(bed) = Bed::new("away").await else { return };
+    let worker = Worker::start(&bed, Duration::from_secs(5)).await;
+    bed.publish("item.a", &item("first", "fine")).await;
+    bed.until("it works", async || worker.seen() == ["first"]).await;
+    worker.away.store(true, Ordering::SeqCst);
+    // Four are taken, four more are fetched ahead.
+    for n in 0..12 {
+        bed.publish("item.a", &item(&n.to_string(), "fine")).await;
+    }
+    bed.until("all wait again", async || worker.queue.depth().await.unwrap().enrichment == 12).await;
+    let tried = worker.seen().len();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(worker.seen().len(), tried, "nothing is consumed");
+    // Another process, whose store is there, gets them; and to the broker each of them is as good as new.
+    let other = bed.connect().await;
+    for _ in 0..4 {
+        let delivery = bed.receive(&other).await;
+        assert_eq!((delivery.attempts, delivery.redelivered), (0, false));
+        other.settle(&delivery, Settle::Ack).await.unwrap();
+    }
+    drop(other);
+    worker.away.store(false, Ordering::SeqCst);
+    let seen = worker.seen().len();
+    bed.until("the others are done", async || worker.seen().len() >= seen + 8).await;
+    bed.until("none is left", async || worker.queue.depth().await.unwrap().enrichment == 0).await;
+    assert_eq!(worker.queue.depth().await.unwrap().dead, 0);
+    worker.stop().await.unwrap();
     bed.clear().await;
 }

@@ -150,3 +150,23 @@ async fn one_question_of_many_processes_is_put_once() {
     alone.stop().await;
     finished(app, daemons, 4).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn four_processes_together_drop_the_excess_and_no_more() {
+    let Some(mut app) = TestApp::new(WORLD).await else { return };
+    app.set("ENRICHMENT_OVERLOAD", "drop");
+    app.set("ENRICHMENT_MAX_QUEUE_LENGTH", "20");
+    app.set("WORKER_CONCURRENCY", "1");
+    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_millis(300)));
+    let daemons = fleet(&app).await;
+    publish(&app, 80).await;
+    let heard = async |key: &str| app.upstream.all(|heard| heard.key == key).await.len();
+    until("each item is stored or dropped", async || {
+        let stored = app.count("items").await;
+        heard("item.skipped").await + usize::try_from(stored).unwrap() >= 80
+    })
+    .await;
+    let dropped = heard("item.skipped").await;
+    assert!((1..=60).contains(&dropped), "{dropped} of 80 were dropped, where 20 may wait");
+    finished(app, daemons, i64::try_from(80 - dropped).unwrap()).await;
+}

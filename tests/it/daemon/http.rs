@@ -215,6 +215,7 @@ async fn without_a_token_no_web_page_gets_in_and_with_one_nobody_without_it() {
     let daemon = app.start().await;
     assert_eq!(asked(&daemon, &["Origin: https://evil.example"]).await, (403, 403));
     assert_eq!(asked(&daemon, &["Host: evil.example"]).await, (403, 403), "a rebound name");
+    assert_eq!(asked(&daemon, &["X-Forwarded-For: 192.0.2.1"]).await, (403, 403), "a proxy lets strangers in");
     let verify = json!({"claim": TOLD}).to_string();
     assert_eq!(daemon.send("POST", "/api/verify", &["Origin: https://evil.example"], &verify).await.status, 403);
     assert_eq!(asked(&daemon, &[]).await, (201, 200));
@@ -226,6 +227,7 @@ async fn without_a_token_no_web_page_gets_in_and_with_one_nobody_without_it() {
     app.set("ADMIN_TOKEN", "a-long-token-of-the-test");
     let daemon = app.start().await;
     assert_eq!(asked(&daemon, &[]).await, (401, 401));
+    assert_eq!(daemon.send("POST", "/api/verify", &[], &verify).await.status, 401, "a check costs money");
     assert_eq!(asked(&daemon, &["Authorization: Bearer wrong"]).await, (401, 401));
     assert_eq!(asked(&daemon, &["Authorization: Bearer a-long-token-of-the-test"]).await, (200, 200));
     assert_eq!(daemon.get("/healthz").await.status, 200);

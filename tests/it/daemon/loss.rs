@@ -58,12 +58,36 @@ async fn while_the_database_is_away_it_says_so_and_afterwards_everything_is_done
     assert!(answer.head.contains("application/problem+json"), "{}", answer.head);
     assert!(answer.json()["reasons"].to_string().contains("store"), "{}", answer.body);
     assert_eq!(daemon.get("/healthz").await.status, 200);
-    until("items are put off", async || daemon.metric("corroborate_item_retries_total", "").await >= 1.0).await;
+    until("work is paused", async || daemon.metric("corroborate_worker_paused", "").await == 1.0).await;
 
     app.open_database().await;
     until("all are done", async || app.count("items WHERE status = 'complete'").await == 9).await;
     until("it is ready again", async || daemon.get("/readyz").await.status == 200).await;
     until("upstream hears of all", async || heard(&app).await.len() == 9).await;
+    assert_eq!(app.upstream.waiting("dead").await, 0);
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_longer_than_all_retries_gives_nothing_up() {
+    let Some(mut app) = TestApp::new(WORLD).await else { return };
+    app.set("CORROBORATE_DATABASE_ACQUIRE_TIMEOUT", "2s");
+    let daemon = app.start().await;
+    publish(&app, 0..3).await;
+    until("it works", async || app.count("items").await == 3).await;
+
+    app.close_database().await;
+    publish(&app, 3..30).await;
+    // Longer than all of the tests' retries together.
+    tokio::time::sleep(Duration::from_secs(14)).await;
+    assert_eq!(app.upstream.waiting("dead").await, 0);
+    assert_eq!(daemon.metric("corroborate_item_retries_total", "").await, 0.0, "no attempt counts");
+    assert_eq!(daemon.metric("corroborate_items_in_flight", "").await, 0.0);
+    assert!(app.upstream.waiting("enrichment_queue").await >= 20, "nothing is consumed, nor fetched ahead");
+
+    app.open_database().await;
+    until("all are done", async || app.count("items").await == 30).await;
     assert_eq!(app.upstream.waiting("dead").await, 0);
     app.settled(&daemon).await;
     app.finish(daemon).await;

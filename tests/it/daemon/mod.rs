@@ -5,6 +5,7 @@
 #![cfg(test)]
 
 mod channels;
+mod commits;
 mod degraded;
 mod domains;
 #[cfg(feature = "embedded")]
@@ -16,6 +17,7 @@ mod knowledge;
 mod lifecycle;
 mod loss;
 mod models;
+mod outbox;
 mod pages;
 mod providers;
 mod refused;

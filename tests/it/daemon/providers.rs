@@ -48,7 +48,7 @@ async fn a_refused_key_is_one_story_everywhere_until_it_is_reset() {
     for daemon in [&first, &second] {
         until("the provider is ready again", async || disabled(daemon).await == json!([])).await;
     }
-    assert!(app.run(&["providers", "reset", "brave"]).await.ok().contains("nothing was to be done"));
+    assert!(app.run(&["providers", "reset", "brave"]).await.ok().contains("was not paused, so nothing changed"));
     assert_eq!(app.run(&["providers", "reset", "nobody"]).await.code, 2);
     second.stop().await;
     app.finish(first).await;

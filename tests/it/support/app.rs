@@ -56,6 +56,13 @@ impl TestApp {
 
     /// The same at a broker of the test's own.
     pub(crate) async fn at(url: &str, world: impl World) -> Option<Self> {
+        let app = Self::unmigrated(url, world).await?;
+        database::connect(app.database_url.as_str()).await.migrate().await.unwrap();
+        Some(app)
+    }
+
+    /// With a database that is empty.
+    pub(crate) async fn unmigrated(url: &str, world: impl World) -> Option<Self> {
         let server = database::empty_database().await?;
         let upstream = Upstream::connect(url).await;
         let simulator = Simulator::start_on_hosts(world, 4).await;

@@ -7,7 +7,7 @@ use lapin::options::{
     BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, ExchangeDeclareOptions, ExchangeDeleteOptions,
     QueueBindOptions, QueueDeclareOptions, QueueDeleteOptions,
 };
-use lapin::types::FieldTable;
+use lapin::types::{AMQPValue, FieldTable};
 use lapin::{BasicProperties, Channel, Confirmation, Connection, ConnectionProperties, ExchangeKind};
 use serde_json::Value;
 
@@ -106,6 +106,29 @@ impl Upstream {
         .to_vec()
     }
 
+    /// A queue that hears some of the results, is full, and refuses whatever comes.
+    pub(crate) async fn full_queue(&self, key: &str) -> String {
+        let name = format!("{}.full", self.prefix);
+        let mut limits = FieldTable::default();
+        limits.insert("x-max-length".into(), AMQPValue::LongInt(1));
+        limits.insert("x-overflow".into(), AMQPValue::LongString("reject-publish".into()));
+        let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
+        self.channel.queue_declare(name.as_str().into(), durable, limits).await.unwrap();
+        let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
+        let sent = self.channel.basic_publish("".into(), name.as_str().into(), options, b"full", properties);
+        assert!(sent.await.unwrap().await.unwrap().is_ack());
+        let exchange = format!("{}.results", self.prefix);
+        let (options, arguments) = (QueueBindOptions::default(), FieldTable::default());
+        let bound =
+            self.channel.queue_bind(name.as_str().into(), exchange.as_str().into(), key.into(), options, arguments);
+        bound.await.unwrap();
+        name
+    }
+
+    pub(crate) async fn delete_queue(&self, name: &str) {
+        self.channel.queue_delete(name.into(), QueueDeleteOptions::default()).await.unwrap();
+    }
+
     pub(crate) fn reply_to(&self) -> &str {
         &self.replies
     }
@@ -196,8 +219,8 @@ impl Upstream {
         loop {
             if let Some(message) = self.take(&format!("{}.dead", self.prefix)).await {
                 let headers = message.delivery.properties.headers().clone().unwrap_or_default();
-                let text = |value: &lapin::types::AMQPValue| match value {
-                    lapin::types::AMQPValue::LongString(text) => text.to_string(),
+                let text = |value: &AMQPValue| match value {
+                    AMQPValue::LongString(text) => text.to_string(),
                     other => format!("{other:?}"),
                 };
                 let headers = headers.inner().iter().map(|(name, value)| (name.to_string(), text(value))).collect();

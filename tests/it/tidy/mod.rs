@@ -23,7 +23,7 @@ const FLOORS: [&[&str]; 16] = [
     &["judging"],
     &["reading"],
     &["language"],
-    &["cache"],
+    &["cache", "parsing"],
     &["outbound"],
     &["store", "broker"],
     &["telemetry"],
@@ -39,7 +39,7 @@ const ARROW_EXCEPTIONS: [(&str, &str, &str); 1] =
     [("store", "broker", "the table queue of the embedded mode implements the broker's `Queue`")];
 
 /// Libraries that one room hides from the others: (library, rooms, why).
-const CONFINED: [(&str, &[&str], &str); 18] = [
+const CONFINED: [(&str, &[&str], &str); 19] = [
     ("sqlx", &["store"], "SQL is written in one place"),
     ("pglite_oxide", &["store"], "the embedded server is a kind of store"),
     ("lapin", &["broker"], "AMQP is spoken in one place"),
@@ -54,6 +54,7 @@ const CONFINED: [(&str, &[&str], &str); 18] = [
     ("candle_core", &["inference"], "model runtimes are behind the model traits"),
     ("tokenizers", &["inference"], "model runtimes are behind the model traits"),
     ("dom_query", &["reading"], "pages are read in one place"),
+    ("hickory_resolver", &["outbound"], "names are resolved behind the address guard"),
     ("whatlang", &["language"], "languages are detected in one place"),
     ("figment", &["config"], "configuration is read in one place"),
     ("clap", &["main", "cli"], "the command line is one room"),

@@ -56,6 +56,8 @@ pub(super) fn page(_generator: &mut SchemaGenerator) -> Schema {
         ("text", "string"),
         ("status", "string"),
         ("degraded", "texts"),
+        ("verdict", "string?"),
+        ("decisive", "boolean?"),
         ("tier", "string?"),
         ("score", "number?"),
         ("enriched_at", "time"),

@@ -6,7 +6,7 @@ use axum::response::IntoResponse as _;
 use futures::future::BoxFuture;
 
 use super::*;
-use crate::broker::{DeadLetter, DeadSelection, Delivery, OutboxMessage, QueueDepth, QueueError, Settle};
+use crate::broker::{DeadLetter, DeadSelection, Delivery, OutboxMessage, Published, QueueDepth, QueueError, Settle};
 use crate::http::extract::BodyKind;
 use crate::http::openapi::assert_described;
 
@@ -40,7 +40,7 @@ impl Queue for Recorder {
         })
     }
 
-    fn publish_results<'a>(&'a self, _messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Vec<i64>, QueueError>> {
+    fn publish_results<'a>(&'a self, _messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
         unused()
     }
 
@@ -186,6 +186,8 @@ fn the_schemas_name_what_is_sent() {
         text: "t".into(),
         status: "complete".into(),
         degraded: Vec::new(),
+        verdict: None,
+        decisive: None,
         tier: None,
         score: None,
         enriched_at: DateTime::UNIX_EPOCH,

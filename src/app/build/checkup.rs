@@ -1,0 +1,161 @@
+//! The parts that a check-up looks at, each built by itself: one that cannot be had hides none of the others.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+use super::gates::Gates;
+use super::providers::{self, Parts};
+use super::settings::page_settings;
+use super::{AppError, OutboundObserver, Purpose, learn, models, queue, setup};
+use crate::broker::QueueDepth;
+use crate::config::Config;
+use crate::domain::rules::DomainRules;
+use crate::domain::{Clock, SystemClock};
+use crate::inference::remote::Patience;
+use crate::inference::translation::{self, Translator};
+use crate::inference::{Embedder, Fallback, Models};
+use crate::outbound::HttpClient;
+use crate::outbound::ledger::{Ledger, LocalLedger, StoreLedger};
+use crate::outbound::pages::{PageFetcher, PageSource};
+use crate::pipeline::{RulesHandle, SearchProviders};
+use crate::store::Store;
+
+/// What can be looked at without a daemon.
+#[derive(Debug)]
+pub struct Checkup {
+    config: Arc<Config>,
+    /// One whose schema is up to date.
+    store: Option<Store>,
+    clock: Arc<dyn Clock>,
+    pub models: Result<Models, AppError>,
+    /// None: none is configured.
+    pub translator: Result<Option<Arc<dyn Translator>>, AppError>,
+    pub providers: Result<SearchProviders, AppError>,
+    usage: Arc<OutboundObserver>,
+}
+
+impl Checkup {
+    /// Builds what can be built. Without a `store` this process shares no rates and breakers with others, and asks once
+    /// all the same. A part that asks somebody while it is built has as long as `limit` for it.
+    pub async fn new(mut config: Config, store: Option<&Store>, limit: Duration) -> Self {
+        // Each part is asked once.
+        config.providers.retries = 0;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
+        let models = timeout(limit, Box::pin(models::build(&config, &clock, &fallback, Patience::NONE))).await;
+        let models = models.unwrap_or(Err(AppError::Silent { component: "the model server", limit }));
+        let embedder = match &models {
+            Ok(models) => Arc::clone(&models.embedder),
+            Err(_shown_by_its_own_line) => Arc::new(fallback.words) as Arc<dyn Embedder>,
+        };
+        let usage = Arc::new(OutboundObserver::default());
+        let (providers, translator) = outside(&config, store, &embedder, &clock, &usage, limit).await;
+        let config = Arc::new(config);
+        Self { config, store: store.cloned(), clock, models, translator, providers, usage }
+    }
+
+    /// What waits in the queue; `None` where the queue is a table of a store that cannot be used.
+    pub async fn queue(&self) -> Result<Option<QueueDepth>, AppError> {
+        let store = match (&self.store, &self.config.amqp.url) {
+            (Some(store), _) => store.clone(),
+            (None, Some(_)) => Store::detached(),
+            (None, None) => return Ok(None),
+        };
+        let tracker = TaskTracker::new();
+        // Tried once, so that what the broker says is heard before the check-up's time is up.
+        let (clock, patience) = (Arc::clone(&self.clock), Some(Duration::ZERO));
+        let queue = queue(&self.config, &Purpose::Command, &store, clock, &tracker, patience).await?;
+        let depth = queue.depth().await?;
+        queue.stop_receiving();
+        Ok(Some(depth))
+    }
+
+    /// Writes down what was asked, since providers count it too.
+    pub async fn close(self) {
+        if let Some(store) = &self.store {
+            let counted = store.add_usage(self.clock.now(), &self.usage.take()).await;
+            if let Err(error) = counted {
+                tracing::warn!(%error, "the questions of the check-up could not be counted");
+            }
+        }
+    }
+}
+
+type Outside = (Result<SearchProviders, AppError>, Result<Option<Arc<dyn Translator>>, AppError>);
+
+async fn outside(
+    config: &Config,
+    store: Option<&Store>,
+    embedder: &Arc<dyn Embedder>,
+    clock: &Arc<dyn Clock>,
+    usage: &Arc<OutboundObserver>,
+    limit: Duration,
+) -> Outside {
+    let http = match HttpClient::live(&config.fetch.user_agent) {
+        Ok(http) => http,
+        Err(error) => {
+            let failed = || setup("the HTTP client", &error);
+            return (Err(failed()), Err(failed()));
+        }
+    };
+    let ledger: Arc<dyn Ledger> = match store {
+        Some(store) => Arc::new(StoreLedger::new(store.clone())),
+        None => Arc::new(LocalLedger::new(Arc::clone(clock))),
+    };
+    let followers = Mutex::default();
+    let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &followers };
+    // Built first: a provider that cannot be had does not hide it.
+    let translator = translation::configured(&config.translate, &config.llm, &|settings| gates.unobserved(settings));
+    // The store is the only one that is asked here.
+    let providers = timeout(limit, Box::pin(searches(gates, store, embedder))).await;
+    let providers = providers.unwrap_or(Err(AppError::Silent { component: "the store of the domain rules", limit }));
+    (providers, Ok(translator))
+}
+
+async fn searches(
+    gates: Gates<'_>,
+    store: Option<&Store>,
+    embedder: &Arc<dyn Embedder>,
+) -> Result<SearchProviders, AppError> {
+    let config = gates.config;
+    let pages = PageFetcher::new(page_settings(config), PageSource::Live);
+    let pages = Arc::new(pages.map_err(|error| setup("the page fetcher", error))?);
+    let rules = match store {
+        Some(store) => store.domain_rules().await?.0,
+        None => config.enrichment.first_rules(),
+    };
+    let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
+    let detached = Store::detached();
+    let parsers = Arc::default();
+    let store_or_none = store.unwrap_or(&detached);
+    let parts = Parts { gates, store: store_or_none, embedder, pages: &pages, parsers: &parsers, rules: &rules };
+    let providers = providers::build(&parts);
+    if let Some(store) = store {
+        let followers = std::mem::take(&mut *parts.gates.followers.lock().unwrap_or_else(PoisonError::into_inner));
+        learn(store, &followers).await?;
+    }
+    providers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SearchProvider;
+
+    #[tokio::test]
+    async fn providers_that_cannot_be_had_do_not_hide_the_translator() {
+        let mut config = Config::built_in();
+        config.inference.embedder = "hashed".to_owned();
+        config.inference.stance = "rules".to_owned();
+        config.inference.reranker = "lexical".to_owned();
+        config.enrichment.providers = vec![SearchProvider::Gdelt];
+        config.providers.gdelt.base_url = None;
+        config.translate.base_url = Some("http://translate.example/".parse().unwrap());
+        let checkup = Checkup::new(config, None, Duration::from_secs(10)).await;
+        assert!(checkup.providers.is_err());
+        assert!(checkup.translator.is_ok_and(|translator| translator.is_some()));
+    }
+}

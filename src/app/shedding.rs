@@ -1,0 +1,35 @@
+//! The bridge from the worker's allowance to the store, where all processes share it.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::broker::QueueName;
+use crate::store::Store;
+use crate::worker::Allowance;
+
+/// The allowance of the whole fleet.
+#[derive(Debug)]
+pub(super) struct FleetAllowance(pub(super) Store);
+
+impl Allowance for FleetAllowance {
+    fn shed(&self, queue: QueueName) -> BoxFuture<'_, Result<u64, String>> {
+        Box::pin(async move { self.0.shed_so_far(queue).await.map_err(|error| error.to_string()) })
+    }
+
+    fn allow(
+        &self,
+        queue: QueueName,
+        excess: u64,
+        shed_before: u64,
+        every: Duration,
+    ) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            self.0.allow_shedding(queue, excess, shed_before, every).await.map_err(|error| error.to_string())
+        })
+    }
+
+    fn take(&self, queue: QueueName) -> BoxFuture<'_, Result<bool, String>> {
+        Box::pin(async move { self.0.take_shedding(queue).await.map_err(|error| error.to_string()) })
+    }
+}

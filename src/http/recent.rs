@@ -1,0 +1,69 @@
+//! One look at a time, whose outcome all who ask share: what anybody may ask must not take the connections that workers
+//! need, however many ask.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+/// What was found last, kept for a while.
+#[derive(Debug)]
+pub(crate) struct Recent<T> {
+    keep: Duration,
+    /// Held during a look, so that those who come meanwhile wait for it and find its outcome.
+    found: Mutex<Option<(Instant, T)>>,
+}
+
+impl<T: Clone> Recent<T> {
+    pub(crate) fn new(keep: Duration) -> Self {
+        Self { keep, found: Mutex::default() }
+    }
+
+    /// What was found within the time that it is kept; else `look` is run. A caller that goes away during its look leaves
+    /// it to the next one.
+    pub(crate) async fn get(&self, look: impl Future<Output = T>) -> T {
+        let mut found = self.found.lock().await;
+        if let Some((at, known)) = found.as_ref()
+            && at.elapsed() < self.keep
+        {
+            return known.clone();
+        }
+        let fresh = look.await;
+        *found = Some((Instant::now(), fresh.clone()));
+        fresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_burst_is_one_look_and_an_old_outcome_is_looked_for_again() {
+        let (recent, looks) = (Recent::new(Duration::from_millis(500)), AtomicU32::new(0));
+        let ask = || {
+            recent.get(async {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                looks.fetch_add(1, Ordering::Relaxed) + 1
+            })
+        };
+        assert_eq!(join_all((0..500).map(|_| ask())).await, [1; 500]);
+        assert_eq!(ask().await, 1);
+        tokio::time::sleep(Duration::from_millis(520)).await;
+        assert_eq!(ask().await, 2);
+        assert_eq!(looks.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_look_that_was_given_up_is_taken_up_by_the_next() {
+        let recent = Recent::new(Duration::from_secs(30));
+        let hung = tokio::time::timeout(Duration::from_millis(20), recent.get(std::future::pending::<u32>())).await;
+        assert!(hung.is_err());
+        assert_eq!(recent.get(async { 7 }).await, 7);
+    }
+}

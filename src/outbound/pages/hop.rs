@@ -1,0 +1,65 @@
+//! What one answer means: where it leads, what it asks of us, why it is no page.
+
+use std::time::Duration;
+
+use reqwest::header::{DATE, HeaderValue, LOCATION, RETRY_AFTER};
+use url::Url;
+
+use super::super::replay::Failure;
+use super::super::retry_after;
+use super::transfer::AtCap;
+use super::{FetchError, Hop, blocked};
+use crate::domain::{Clock as _, SystemClock};
+
+/// The rest after a 429 that names no time: twice a minute is not hammering.
+const UNNAMED_REST: Duration = Duration::from_secs(30);
+
+/// A hop that failed when it was recorded fails now.
+pub(super) fn failed_then(failure: Failure, url: &Url) -> FetchError {
+    let detail = failure.detail;
+    match failure.label.as_str() {
+        "dns" => FetchError::Dns,
+        "tls" => FetchError::Tls { detail },
+        "connect" => FetchError::Connect { detail },
+        "encoding" => FetchError::Encoding { detail },
+        "too_large" => FetchError::TooLarge,
+        "too_slow" => FetchError::TooSlow,
+        "private_address" => FetchError::PrivateAddress { host: url.host_str().unwrap_or_default().to_owned() },
+        _ => FetchError::Timeout,
+    }
+}
+
+/// Whether a host that answers so wants to be left alone, and for how long.
+pub(super) fn rest_asked_for(hop: &Hop) -> Option<Duration> {
+    let named = || {
+        let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        retry_after::parse(text(RETRY_AFTER)?, text(DATE), SystemClock.now())
+    };
+    match hop.status {
+        429 => Some(named().unwrap_or(UNNAMED_REST)),
+        503 => named(),
+        _ => None,
+    }
+}
+
+/// What a status other than 2xx means. Where a wall against robots may have spoken, its words are looked at.
+pub(super) async fn refusal(hop: Hop) -> FetchError {
+    let status = hop.status;
+    let is_wall = blocked::may_be(status)
+        && (blocked::says_so(&hop.headers) || {
+            let body = hop.body.read(blocked::LOOKED_AT, AtCap::Cut).await;
+            body.is_ok_and(|body| blocked::shows(&body))
+        });
+    if is_wall { FetchError::BotWall { status } } else { FetchError::Status(status) }
+}
+
+/// Where a redirect leads. `None` when it is none, an error when its target cannot be used.
+pub(super) fn redirect_target(hop: &Hop, url: &Url) -> Result<Option<Url>, FetchError> {
+    if !matches!(hop.status, 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = hop.headers.get(LOCATION) else { return Err(FetchError::Status(hop.status)) };
+    // Servers send raw UTF-8 here; the header type only calls ASCII a string.
+    let location = std::str::from_utf8(location.as_bytes()).map_err(|_not_utf8| FetchError::BadUrl)?;
+    url.join(location.trim()).map(Some).map_err(|_no_url| FetchError::BadUrl)
+}

@@ -1,0 +1,154 @@
+//! Two processes, each with a fetcher of its own, over one Postgres: a host sees one visitor.
+
+use secrecy::SecretString;
+
+use super::*;
+use crate::store::{Store, StoreSettings};
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A schema of its own, migrated. `None` without a server.
+#[expect(clippy::disallowed_methods, reason = "the address comes from tests/run")]
+async fn store() -> Option<Store> {
+    let Ok(url) = std::env::var("TEST_DATABASE_URL") else {
+        assert!(std::env::var_os("CORROBORATE_TEST_REQUIRE_SERVICES").is_none(), "TEST_DATABASE_URL is not set");
+        eprintln!("skipped: TEST_DATABASE_URL is not set");
+        return None;
+    };
+    let settings =
+        StoreSettings { pool_size: 4, acquire_timeout: Duration::from_secs(20), statement_timeout: None, schema: None };
+    let store = Store::connect_apart(&SecretString::from(url), &settings).await.unwrap();
+    store.migrate().await.unwrap();
+    Some(store)
+}
+
+/// A process for which every name is the server's address.
+fn process(settings: &PageSettings, server: &TestServer, store: &Store) -> PageFetcher {
+    let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
+    PageFetcher::with_guard(settings.clone(), PageSource::Live, lookup, |_| true).unwrap().in_fleet(store)
+}
+
+fn spared() -> PageSettings {
+    PageSettings { host_pause: PAUSE, ..settings() }
+}
+
+/// A server with one page, and when each request came.
+async fn timed() -> (TestServer, Arc<std::sync::Mutex<Vec<Instant>>>) {
+    let times = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&times);
+    let server = TestServer::answering(move |_, _| {
+        seen.lock().unwrap().push(Instant::now());
+        answer(200, &[HTML], "<p>page")
+    })
+    .await;
+    (server, times)
+}
+
+#[tokio::test]
+async fn two_processes_ask_a_host_at_the_pace_of_one() {
+    let Some(store) = store().await else { return };
+    let (server, times) = timed().await;
+    let processes = [process(&spared(), &server, &store), process(&spared(), &server, &store)];
+    let url = format!("http://shared.example:{}/page", server.port());
+    let all = processes.iter().flat_map(|process| [process; 3]).map(|process| fetch_with(process, &url));
+    for page in futures::future::join_all(all).await {
+        page.unwrap();
+    }
+    let times = times.lock().unwrap().clone();
+    assert_eq!(times.len(), 6);
+    let whole = *times.last().unwrap() - times[0];
+    // The first and the last may each be late; the moments that were leased are five pauses apart.
+    assert!(whole + Duration::from_millis(100) >= PAUSE * 5, "{whole:?}");
+    store.throw_away().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_host_that_sends_one_process_away_is_left_alone_by_the_others() {
+    let Some(store) = store().await else { return };
+    let server = TestServer::start([answer(429, &[HTML, ("retry-after", "60")], "")]).await;
+    let [first, second] = [process(&spared(), &server, &store), process(&spared(), &server, &store)];
+    let url = format!("http://tired.example:{}/page", server.port());
+    assert_eq!(fetch_with(&first, &url).await.unwrap_err(), FetchError::Status(429));
+    for process in [&second, &first, &second] {
+        let error = fetch_with(process, &url).await.unwrap_err();
+        assert_eq!(error.label(), "host_resting", "{error}");
+    }
+    assert_eq!(server.seen().len(), 1);
+    store.throw_away().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_that_hangs_in_one_process_takes_a_place_from_all() {
+    let Some(store) = store().await else { return };
+    let server = TestServer::answering(|_, seen| match seen.path() {
+        "/hangs" => Reply::Hang,
+        _ => answer(200, &[HTML], "<p>page"),
+    })
+    .await;
+    let settings = PageSettings { per_host: 1, timeout: Duration::from_millis(1500), ..spared() };
+    let patient = PageSettings { timeout: Duration::from_secs(10), ..settings.clone() };
+    let [first, second] = [process(&settings, &server, &store), process(&patient, &server, &store)];
+    let url = |path: &str| format!("http://slow.example:{}{path}", server.port());
+    let start = Instant::now();
+    let (hangs, waits) = (url("/hangs"), url("/page"));
+    let later = async {
+        tokio::time::sleep(PAUSE).await;
+        fetch_with(&second, &waits).await
+    };
+    let (hung, waited) = futures::join!(fetch_with(&first, &hangs), later);
+    assert_eq!(hung.unwrap_err().label(), "timeout");
+    // The place is given back, or lapses, at the end of the page's time and not before.
+    assert!(waited.is_ok() && start.elapsed() >= Duration::from_millis(1400), "{waited:?}, {:?}", start.elapsed());
+    store.throw_away().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_that_is_given_up_leaves_its_place_to_others_at_once() {
+    let Some(store) = store().await else { return };
+    let server = TestServer::answering(|_, seen| match seen.path() {
+        "/hangs" => Reply::Hang,
+        _ => answer(200, &[HTML], "<p>page"),
+    })
+    .await;
+    let settings = PageSettings { per_host: 1, timeout: Duration::from_secs(20), ..spared() };
+    let [first, second] = [process(&settings, &server, &store), process(&settings, &server, &store)];
+    let url = |path: &str| format!("http://slow.example:{}{path}", server.port());
+    let hangs = Url::parse(&url("/hangs")).unwrap();
+    let given_up = first.fetch(&hangs, Instant::now() + Duration::from_secs(1), &|_| false).await;
+    assert_eq!(given_up.unwrap_err(), FetchError::Deadline);
+    let start = Instant::now();
+    fetch_with(&second, &url("/page")).await.unwrap();
+    // It would lapse at the end of the page's time only.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    store.throw_away().await.unwrap();
+}
+
+#[tokio::test]
+async fn without_the_database_no_host_is_asked() {
+    let (server, times) = timed().await;
+    let lost = process(&spared(), &server, &Store::detached());
+    let url = format!("http://shared.example:{}/page", server.port());
+    assert_eq!(fetch_with(&lost, &url).await.unwrap_err().label(), "host_busy");
+    assert!(times.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_robots_txt_is_asked_for_once_by_the_whole_fleet() {
+    let Some(store) = store().await else { return };
+    let rules = "User-agent: *\nDisallow: /private/";
+    let server = TestServer::answering(move |_, seen| match seen.path() {
+        "/robots.txt" => answer(200, &[], rules),
+        _ => answer(200, &[HTML], "<p>page"),
+    })
+    .await;
+    let settings = PageSettings { respect_robots: true, ..spared() };
+    let processes = [process(&settings, &server, &store), process(&settings, &server, &store)];
+    let urls = ["/page", "/private/page"].map(|path| format!("http://rules.example:{}{path}", server.port()));
+    let all = processes.iter().flat_map(|process| urls.iter().map(move |url| fetch_with(process, url)));
+    let outcomes = futures::future::join_all(all).await;
+    let labels: Vec<&str> =
+        outcomes.iter().map(|page| page.as_ref().map_or_else(FetchError::label, |_| "ok")).collect();
+    assert_eq!(labels, ["ok", "robots", "ok", "robots"]);
+    assert_eq!(server.seen().iter().filter(|seen| seen.path() == "/robots.txt").count(), 1);
+    store.throw_away().await.unwrap();
+}

@@ -1,0 +1,187 @@
+//! How long messages wait. Pure; looked at on a timer, so that a standstill shows a lag that grows.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::broker::{QueueDepth, QueueName};
+
+/// What is known of one queue.
+#[derive(Debug, Default, Clone, Copy)]
+struct Waiting {
+    /// Whether any messages waited when it was last looked at.
+    any: bool,
+    /// None of them was put in before this: a queue is first in, first out, so that whatever waits came after the message
+    /// that was taken last, and after the queue was last seen empty.
+    since: Option<DateTime<Utc>>,
+}
+
+impl Waiting {
+    fn none_before(&mut self, moment: DateTime<Utc>) {
+        self.since = self.since.max(Some(moment));
+    }
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    queues: [Waiting; QueueName::ALL.len()],
+    /// As the queue itself says.
+    oldest: Option<DateTime<Utc>>,
+    /// Taken and not settled: since when each could have been delivered, with a number of its own.
+    in_hand: BTreeSet<(DateTime<Utc>, u64)>,
+    taken: u64,
+    /// The longest wait of those taken since the last look.
+    longest: Duration,
+}
+
+/// Follows the messages of one worker.
+#[derive(Debug, Default)]
+pub(super) struct Lag(Mutex<Known>);
+
+/// A delivery that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InHand(DateTime<Utc>, u64);
+
+impl Lag {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // It is whole after every statement; a panic elsewhere does not spoil it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A delivery was taken. Without a time it counts from now on.
+    pub(super) fn taken(&self, queue: QueueName, enqueued: Option<DateTime<Utc>>, now: DateTime<Utc>) -> InHand {
+        let mut known = self.known();
+        let enqueued = enqueued.unwrap_or(now).min(now);
+        known.taken += 1;
+        let number = known.taken;
+        known.in_hand.insert((enqueued, number));
+        known.longest = known.longest.max(age(enqueued, now));
+        of(&mut known, queue).none_before(enqueued);
+        InHand(enqueued, number)
+    }
+
+    /// It was settled.
+    pub(super) fn settled(&self, delivery: InHand) {
+        self.known().in_hand.remove(&(delivery.0, delivery.1));
+    }
+
+    /// The queues were counted.
+    pub(super) fn counted(&self, depth: &QueueDepth, now: DateTime<Utc>) {
+        let mut known = self.known();
+        known.oldest = depth.oldest;
+        for queue in QueueName::ALL {
+            let waiting = of(&mut known, queue);
+            waiting.any = depth.of(queue) > 0;
+            if !waiting.any || waiting.since.is_none() {
+                waiting.none_before(now);
+            }
+        }
+    }
+
+    /// The age of the oldest message that waits or is worked on, at most; or the longest wait of those that were taken since
+    /// this was last asked. Where a count of the queues failed, what the last one said still holds.
+    pub(super) fn look(&self, now: DateTime<Utc>) -> Duration {
+        let mut known = self.known();
+        let waiting: Vec<DateTime<Utc>> = match known.oldest {
+            Some(oldest) => vec![oldest],
+            None => known.queues.iter().filter(|queue| queue.any).filter_map(|queue| queue.since).collect(),
+        };
+        let in_hand = known.in_hand.first().map(|(enqueued, _)| *enqueued);
+        let oldest = waiting.into_iter().chain(in_hand).min();
+        std::mem::take(&mut known.longest).max(oldest.map(|oldest| age(oldest, now)).unwrap_or_default())
+    }
+}
+
+fn of(known: &mut Known, queue: QueueName) -> &mut Waiting {
+    let [enrichment, factcheck] = &mut known.queues;
+    match queue {
+        QueueName::Enrichment => enrichment,
+        QueueName::Factcheck => factcheck,
+    }
+}
+
+fn age(since: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+    (now - since).to_std().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    const QUEUE: QueueName = QueueName::Enrichment;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    fn waiting(enrichment: u64) -> QueueDepth {
+        QueueDepth { enrichment, ..QueueDepth::default() }
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_standstill_shows_a_lag_that_grows() {
+        let lag = Lag::default();
+        let delivery = lag.taken(QUEUE, Some(at(0)), at(3));
+        lag.settled(delivery);
+        lag.counted(&waiting(9), at(4));
+        assert_eq!(lag.look(at(4)), seconds(4), "what waits came after the one that was taken last");
+        for now in [60, 600, 6_000] {
+            lag.counted(&waiting(9), at(now));
+            assert_eq!(lag.look(at(now)), seconds(now.unsigned_abs()), "nothing is taken any more");
+        }
+        assert_eq!(lag.look(at(6_100)), seconds(6_100), "nor can the queue be counted");
+    }
+
+    #[test]
+    fn a_message_that_comes_to_an_idle_queue_is_no_old_one() {
+        let lag = Lag::default();
+        lag.settled(lag.taken(QUEUE, Some(at(0)), at(0)));
+        lag.counted(&waiting(0), at(9_000));
+        assert_eq!(lag.look(at(9_000)), Duration::ZERO);
+        lag.counted(&waiting(1), at(9_002));
+        assert_eq!(lag.look(at(9_002)), seconds(2), "it came after the queue was last seen empty");
+    }
+
+    #[test]
+    fn what_hangs_in_work_grows_old_too() {
+        let lag = Lag::default();
+        let hanging = lag.taken(QUEUE, Some(at(10)), at(12));
+        lag.settled(lag.taken(QUEUE, Some(at(11)), at(12)));
+        lag.counted(&waiting(0), at(300));
+        assert_eq!(lag.look(at(300)), seconds(290));
+        lag.settled(hanging);
+        assert_eq!(lag.look(at(301)), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_longest_wait_since_the_last_look_is_not_lost() {
+        let lag = Lag::default();
+        for enqueued in [5, 90] {
+            lag.settled(lag.taken(QUEUE, Some(at(enqueued)), at(100)));
+        }
+        lag.counted(&waiting(0), at(101));
+        assert_eq!(lag.look(at(101)), seconds(95));
+        assert_eq!(lag.look(at(103)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_queue_that_knows_its_oldest_message_is_believed_and_times_may_be_missing() {
+        let lag = Lag::default();
+        lag.counted(&QueueDepth { oldest: Some(at(40)), ..waiting(2) }, at(100));
+        assert_eq!(lag.look(at(100)), seconds(60));
+        let lag = Lag::default();
+        lag.settled(lag.taken(QueueName::Factcheck, None, at(100)));
+        lag.counted(&QueueDepth { factcheck: 1, ..QueueDepth::default() }, at(100));
+        assert_eq!(lag.look(at(130)), seconds(30));
+        lag.settled(lag.taken(QUEUE, Some(at(9_000)), at(131)));
+        assert_eq!(lag.look(at(131)), seconds(31), "a clock that is ahead makes no lag");
+    }
+}

@@ -1,0 +1,34 @@
+//! Results on their way out, when somebody's queue does not take them.
+
+use crate::support::app::TestApp;
+use crate::support::daemon::until;
+use crate::support::stories::{self, ONCE, TOLD, UNTOLD, item};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_a_full_queue_refuses_holds_up_no_other_and_is_sent_ever_more_rarely() {
+    let Some(mut app) = TestApp::new(stories::world()).await else { return };
+    // With one message a round the refused one is alone at the head of the line.
+    app.set("CORROBORATE_JOBS_OUTBOX_BATCH", "1");
+    let full = app.upstream.full_queue("claim.#").await;
+    let daemon = app.start().await;
+    for (id, text) in [("first", TOLD), ("second", ONCE), ("third", UNTOLD)] {
+        app.upstream.publish("item.new", &item(id, text)).await;
+    }
+    for id in ["first", "second", "third"] {
+        app.upstream.result(id, 1).await;
+    }
+    until("the refusal is counted", async || {
+        app.count("outbox WHERE attempts >= 3 AND last_error IS NOT NULL").await > 0
+    })
+    .await;
+    // Who else listens hears a refused signal once for each try: after 1, 2, 4 … seconds.
+    tokio::time::sleep(std::time::Duration::from_secs(8)).await;
+    for id in ["first", "second", "third"] {
+        let copies = app.upstream.all(|heard| heard.key.starts_with("claim.") && heard.body["item_id"] == id).await;
+        assert!((1..=6).contains(&copies.len()), "{} copies of the signal of {id}", copies.len());
+    }
+    assert!(daemon.metric("corroborate_outbox_refused_total", "").await >= 3.0);
+    app.upstream.delete_queue(&full).await;
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}

@@ -1,0 +1,93 @@
+//! The leases of hosts, over two clients of one Postgres.
+
+use std::time::Duration;
+
+use corroborate::domain::{Clock as _, SystemClock};
+use corroborate::store::{HostLease, HostPlace, HostTerms, Store};
+
+use crate::support::database;
+
+const PAUSE: Duration = Duration::from_secs(2);
+
+const TERMS: HostTerms<'static> = HostTerms {
+    host: "news.example",
+    places: 100,
+    pause: PAUSE,
+    patience: Duration::from_mins(1),
+    hold: Duration::from_mins(1),
+};
+
+async fn clients() -> Option<[Store; 2]> {
+    let url = database::empty_database().await?;
+    let first = database::connect(&url).await;
+    first.migrate().await.unwrap();
+    Some([first, database::connect(&url).await])
+}
+
+async fn granted(store: &Store, terms: &HostTerms<'_>) -> (Duration, HostPlace) {
+    match store.lease_host(terms).await.unwrap() {
+        HostLease::Granted { first_in, place } => (first_in, place),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn racing_clients_never_get_the_same_moment_at_a_host() {
+    let Some(clients) = clients().await else { return };
+    let all = (0..20).map(|number| granted(&clients[number % 2], &TERMS));
+    let mut waits: Vec<Duration> = futures::future::join_all(all).await.into_iter().map(|(wait, _)| wait).collect();
+    waits.sort();
+    // Each is counted from its own answer: the answers came within a moment of each other.
+    for (number, wait) in (0..).zip(&waits) {
+        assert!(*wait + Duration::from_secs(1) >= PAUSE * number && *wait <= PAUSE * number, "{waits:?}");
+    }
+    let (other, _) = granted(&clients[0], &HostTerms { host: "other.example", ..TERMS }).await;
+    assert_eq!(other, Duration::ZERO, "another host has a calendar of its own");
+}
+
+#[tokio::test]
+async fn what_comes_too_late_is_not_taken() {
+    let Some([first, second]) = clients().await else { return };
+    granted(&first, &TERMS).await;
+    let hasty = HostTerms { patience: Duration::from_millis(100), ..TERMS };
+    for _ in 0..5 {
+        let HostLease::NotBefore(wait) = second.lease_host(&hasty).await.unwrap() else { panic!("nothing is free") };
+        assert!(wait <= PAUSE, "{wait:?}: those that were refused took nothing");
+    }
+}
+
+#[tokio::test]
+async fn places_are_shared_given_back_and_lapse_with_a_killed_process() {
+    let Some([first, second]) = clients().await else { return };
+    let terms = HostTerms { places: 2, pause: Duration::from_millis(1), ..TERMS };
+    let (_, place) = granted(&first, &terms).await;
+    let brief = HostTerms { hold: Duration::from_millis(300), ..terms };
+    granted(&second, &brief).await;
+    let HostLease::Full(lapses_in) = second.lease_host(&terms).await.unwrap() else { panic!("two are under way") };
+    assert!(lapses_in <= Duration::from_millis(350), "{lapses_in:?}");
+    first.give_host_back(terms.host, place).await.unwrap();
+    granted(&second, &terms).await;
+    tokio::time::sleep(lapses_in + Duration::from_millis(50)).await;
+    granted(&first, &terms).await;
+    assert!(matches!(first.lease_host(&terms).await.unwrap(), HostLease::Full(_)));
+}
+
+#[tokio::test]
+async fn the_longer_of_two_rests_counts_for_everybody() {
+    let Some([first, second]) = clients().await else { return };
+    first.rest_host(TERMS.host, Duration::from_mins(30)).await.unwrap();
+    second.rest_host(TERMS.host, Duration::from_secs(30)).await.unwrap();
+    let HostLease::Resting(rest) = second.lease_host(&TERMS).await.unwrap() else { panic!("it rests") };
+    assert!(rest > Duration::from_mins(29) && rest <= Duration::from_mins(30), "{rest:?}");
+}
+
+#[tokio::test]
+async fn hosts_that_nobody_fetches_from_are_forgotten() {
+    let Some([store, _]) = clients().await else { return };
+    granted(&store, &TERMS).await;
+    let now = SystemClock.now();
+    assert_eq!(store.cleanup(now).await.unwrap().provider_state, 0);
+    let later = now + chrono::TimeDelta::days(3);
+    assert_eq!(store.cleanup_preview(later).await.unwrap().provider_state, 1);
+    assert_eq!(store.cleanup(later).await.unwrap().provider_state, 1);
+}
