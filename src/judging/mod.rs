@@ -34,6 +34,8 @@ pub mod verdicts;
 pub mod vocabularies;
 
 #[cfg(test)]
+mod inflected;
+#[cfg(test)]
 mod measured;
 #[cfg(test)]
 mod needed;
