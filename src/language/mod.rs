@@ -10,7 +10,7 @@
 //! This room never reads a file, a clock or the network, never waits, and never judges: whether two quantities agree is
 //! for `judging` to say. Offsets are bytes into the text that was handed in.
 //!
-//! To add a language: its letters and function words in [`detect`] and [`stopwords`], a stemmer in [`stemming`], its number
+//! To add a language: its letters and function words in [`detect`] and [`stopwords`], a stemmer in [`stemming`], a dictionary in [`lemmas`] where its words take many forms, its number
 //! words in `numbers/words.rs`, its months in `dates/names.rs`, its denials in [`negation`]; then a sentence of it in each
 //! of those files' tests. To add a module: one file, a pure function of text, listed below.
 
@@ -20,6 +20,7 @@ pub mod entities;
 pub mod gazetteer;
 pub mod identifiers;
 pub mod keywords;
+pub mod lemmas;
 pub mod negation;
 pub mod numbers;
 pub mod queries;

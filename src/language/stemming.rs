@@ -1,11 +1,15 @@
-//! Stems: Snowball where it knows the language, a light suffix stripper for Ukrainian, the word itself otherwise. Frequent nouns
-//! that would meet another's stem ("міст" and "місто") have one of their own, in `stemming/apart.tsv`.
+//! Stems: of the dictionary form where [`super::lemmas`] has one (Russian and Ukrainian), else of the word itself; Snowball where it
+//! knows the language, a light suffix stripper for Ukrainian, the word as it is otherwise.
+//!
+//! A stem and not the dictionary form, since "захват" and "захватили", "звільнення" and "звільнили" tell the same; but a short stem
+//! joins strangers (a bridge and a city, steel and what became), so a word whose stem is short keeps its dictionary form whole.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
+
+use super::lemmas;
 
 /// Stems kept per thread and language; news repeats its words, and a stem costs ten times a look-up. About 2 MB when full.
 const MOST_KEPT: usize = 20_000;
@@ -39,38 +43,16 @@ pub fn stem(word: &str, language: Option<&str>) -> String {
     })
 }
 
-/// The stems of words that would share another's: Ukrainian ones, then Russian ones.
-static APART: LazyLock<[HashMap<&'static str, &'static str>; 2]> = LazyLock::new(|| {
-    let of = |wanted: &str| {
-        let rows = include_str!("stemming/apart.tsv").lines().filter(|line| !line.starts_with('#'));
-        let mut stems = HashMap::new();
-        for row in rows {
-            let mut fields = row.split('\t');
-            if let (Some(language), Some(stem), Some(forms)) = (fields.next(), fields.next(), fields.next())
-                && language == wanted
-            {
-                stems.extend(forms.split(' ').map(|form| (form, stem)));
-            }
-        }
-        stems
-    };
-    [of("uk"), of("ru")]
-});
+/// Letters from which the stems of two dictionary forms may be one. Held against another dictionary's words, shorter ones join more
+/// strangers than relatives (`docs/lemmas.md`).
+const SHARED_STEM: usize = 6;
+
+/// Frequent nouns whose stem is as long and is a stranger's all the same: the captain's, the prime minister's.
+const APART: [&str; 3] = ["капитал", "премьера", "прем'єра"];
 
 fn computed(word: &str, language: Option<&str>) -> String {
     if super::has_cyrillic(word) {
-        let ukrainian =
-            language == Some("uk") || word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''));
-        let [of_ukrainian, of_russian] = &*APART;
-        if let Some(stem) = if ukrainian { of_ukrainian } else { of_russian }.get(word) {
-            return (*stem).to_owned();
-        }
-        // Belarusian, Bulgarian and the others have no stemmer here; Russian endings are nearer than none.
-        return if ukrainian {
-            ukrainian_stem(word)
-        } else {
-            Stemmer::create(Algorithm::Russian).stem(word).into_owned()
-        };
+        return cyrillic_stem(word, is_ukrainian(word, language));
     }
     let word = word.strip_suffix("'s").unwrap_or(word);
     let algorithm = match language {
@@ -93,6 +75,30 @@ fn computed(word: &str, language: Option<&str>) -> String {
         Some(_) => return word.to_owned(),
     };
     Stemmer::create(algorithm).stem(word).into_owned()
+}
+
+fn cyrillic_stem(word: &str, ukrainian: bool) -> String {
+    let Some(lemma) = lemmas::lemma(word, ukrainian) else { return without_ending(word, ukrainian) };
+    let stem = without_ending(&lemma, ukrainian);
+    if stem.chars().count() < SHARED_STEM || APART.contains(&lemma.as_str()) { lemma } else { stem }
+}
+
+/// Belarusian, Bulgarian and the others have no stemmer here; Russian endings are nearer than none.
+fn without_ending(word: &str, ukrainian: bool) -> String {
+    if ukrainian { ukrainian_stem(word) } else { Stemmer::create(Algorithm::Russian).stem(word).into_owned() }
+}
+
+/// How many letters of a normalised word are left without its ending: what it weighs. A stem that is a whole dictionary form has
+/// more, and says no more for it.
+pub fn letters_without_ending(word: &str, stem: &str, language: Option<&str>) -> usize {
+    if super::has_cyrillic(word) {
+        return without_ending(word, is_ukrainian(word, language)).chars().count();
+    }
+    stem.chars().count()
+}
+
+fn is_ukrainian(word: &str, language: Option<&str>) -> bool {
+    language == Some("uk") || word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''))
 }
 
 /// Ukrainian endings, longest first within each group; a stem keeps at least three letters.
@@ -268,9 +274,16 @@ mod tests {
             (&["вакцина", "вакцини", "вакцину", "вакциною", "вакцинами"], "uk"),
             (&["президент", "президента", "президентом", "президентів"], "uk"),
             // Bridges and cities, whose stems would be one.
-            (&["мосту", "мостом", "мости"], "uk"),
+            (&["міст", "мосту", "мостом", "мости", "мостів"], "uk"),
             (&["місто", "міста", "містом", "містах"], "uk"),
             (&["визит", "визита", "визитов"], "ru"),
+            (&["город", "города", "городе"], "ru"),
+            (&["ракета", "ракетой", "ракет"], "ru"),
+            (&["человек", "люди", "людей"], "ru"),
+            (&["захватить", "захватил", "захвачен", "захваченный", "захват"], "ru"),
+            (&["захопити", "захопив", "захопили", "захоплено", "захоплений"], "uk"),
+            (&["ракета", "ракетою", "ракет"], "uk"),
+            (&["генерал", "генерала", "генералы"], "ru"),
             (&["судья", "судьи", "судьей"], "ru"),
             (&["український", "українського", "українська", "українські"], "uk"),
         ] {
@@ -285,7 +298,7 @@ mod tests {
     fn frequent_nouns_of_one_beginning_have_stems_of_their_own() {
         let uk = [
             ("міст", "місто"),
-            ("міст", "мостів"),
+            ("міст", "містити"),
             ("вибори", "вибір"),
             ("водій", "вода"),
             ("подія", "под"),
@@ -304,20 +317,14 @@ mod tests {
                 assert_ne!(stem(one, Some(language)), stem(other, Some(language)), "{one} and {other}");
             }
         }
-        let rows = include_str!("stemming/apart.tsv").lines().filter(|line| !line.starts_with('#'));
-        for row in rows {
-            assert!(
-                matches!(row.split('\t').collect::<Vec<_>>()[..], ["uk" | "ru", _, forms] if !forms.is_empty()),
-                "{row}"
-            );
-        }
     }
 
     #[test]
     fn the_alphabet_decides_before_the_language() {
         assert_eq!(stem("vaccines", Some("ru")), stem("vaccine", Some("en")));
         assert_eq!(stem("країни", Some("ru")), stem("країна", Some("uk")));
-        assert_eq!(stem("слово", Some("xx")), "слов");
+        assert_eq!(stem("слово", Some("xx")), stem("слова", Some("ru")));
+        assert_eq!(stem("шмурдяками", Some("ru")), "шмурдяк");
         assert_eq!(stem("ọrọ", Some("yo")), "ọrọ");
     }
 }

@@ -17,6 +17,7 @@ pub(in crate::judging) static RUNNING: LazyLock<WordList> = LazyLock::new(|| {
         "dead death die kill victim casualt* injur wound miss infect case vote ballot arrest detain evacu lost lose loss \
          погиб погибл погибш умер умерл умерш жертв убит ранен ран пострада* пропа пропавш зараз заражен заболе* случа голос задержа задержан \
          загиб* загин* помер* вбит поран* постражд* зникл захвор* випадк випадок затрима затриман потеря* втрат* втрач* \
+         погибнут умерет жертва пропаст ранить ранение раненый рана убить случай голосова* голосування вбити убити зникнут зниклий затрим \
          mort morto ferid* caso voto fallec* herid*",
     )
 });
@@ -25,7 +26,7 @@ pub(in crate::judging) static RUNNING: LazyLock<WordList> = LazyLock::new(|| {
 pub(in crate::judging) static LEVELS: LazyLock<WordList> = LazyLock::new(|| {
     WordList::new(
         "rate price inflat unemploy exchang cost tariff \
-         тариф курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван \
+         тариф курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван ставка вартість \
          inflaç* preço desemprego",
     )
 });

@@ -53,7 +53,7 @@ pub(in crate::judging) static DIRECTIONS: LazyLock<WordList> = LazyLock::new(|| 
          won lost* loss lose support* oppos* accept* reject* alive* open clos* allow* ban legal* illeg* guilti* innoc* \
          larg* small* old older oldest young* kill* die dead resign* вырос* рост сниз* упал* паден* увелич* уменьш* \
          повыс* пониз* выигр* проигр* разреш* запрет* запрещ* откры* закры* убит* погиб* умер* зрос* зниз* впал* збільш* \
-         зменш* підвищ* дозвол* заборон* відкри* закри* виграл* програл* загинул* помер* aument* diminu* reduz* proib* \
+         зменш* підвищ* дозвол* заборон* відкри* закри* виграл* програл* загинул* помер* вырас* впасть впасти упасти загину* дозвіл aument* diminu* reduz* proib* \
          permit* narrowly* avert* avoid* escap* urg",
     )
 });
