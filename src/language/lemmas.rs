@@ -72,6 +72,14 @@ pub fn lemma(word: &str, ukrainian: bool) -> Option<String> {
     dictionary.as_ref()?.lemma(word)
 }
 
+/// Whether the word is a form of a verb by either dictionary, or `None` where neither knows it. "Генерал" ends like a past tense and is
+/// none.
+pub(crate) fn is_verb(word: &str) -> Option<bool> {
+    let mut lemmas = [false, true].into_iter().filter_map(|ukrainian| lemma(word, ukrainian)).peekable();
+    lemmas.peek()?;
+    Some(lemmas.any(|lemma| ["ть", "ти", "чь"].iter().any(|ending| lemma.ends_with(ending)) && word != lemma))
+}
+
 #[cfg(test)]
 mod tests {
     use fst::{IntoStreamer, Streamer};
@@ -112,6 +120,22 @@ mod tests {
             for form in forms.split(' ') {
                 assert_eq!(super::lemma(form, ukrainian).as_deref(), Some(lemma), "{form}");
             }
+        }
+    }
+
+    #[test]
+    fn a_general_is_no_verb() {
+        for (word, expected) in [
+            ("генерал", Some(false)),
+            ("стол", Some(false)),
+            ("материал", Some(false)),
+            ("погибли", Some(true)),
+            ("ранены", Some(true)),
+            ("захопив", Some(true)),
+            ("вбито", Some(true)),
+            ("зафрендил", None),
+        ] {
+            assert_eq!(is_verb(word), expected, "{word}");
         }
     }
 

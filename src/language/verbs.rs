@@ -1,6 +1,6 @@
 //! Which words of a sentence are its verbs, as far as a list and an ending tell.
 
-use super::{has_cyrillic, tokens};
+use super::{has_cyrillic, lemmas, tokens};
 
 /// English auxiliaries and presents that stand for themselves in a sentence.
 const PRESENT: &str = "is are am be been being has have do does will can could would may might must shall should isn't aren't hasn't haven't won't \
@@ -45,12 +45,14 @@ pub(crate) fn says(word: &str) -> bool {
     among(SAYING, word)
 }
 
-/// Whether a Russian or Ukrainian word, in small letters, has an ending of the past: "погибли", "були", "ранены", "вбито". Nouns share
-/// some of them.
+/// Whether a Russian or Ukrainian word, in small letters, has an ending of the past: "погибли", "були", "ранены", "вбито". Nouns that
+/// share one ("генерал") are told by the dictionary, where it has them.
 pub(crate) fn is_past_cyrillic(word: &str) -> bool {
     const ENDINGS: [&str; 28] = [
         "ал", "ял", "ил", "ел", "ул", "ла", "ло", "ли", "лся", "лась", "лось", "лись", "ены", "аны", "яты", "ено",
         "ано", "ято", "ився", "ався", "ив", "ав", "ув", "ер", "иб", "ік", "ён", "ёк",
     ];
-    word.chars().count() > 3 && ENDINGS.iter().any(|ending| word.ends_with(ending))
+    word.chars().count() > 3
+        && ENDINGS.iter().any(|ending| word.ends_with(ending))
+        && lemmas::is_verb(word).unwrap_or(true)
 }
