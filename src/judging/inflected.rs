@@ -63,9 +63,7 @@ fn auc(pairs: &[Pair]) -> f64 {
     let (entailing, others) = (of(true), of(false));
     let won: f64 = entailing
         .iter()
-        .flat_map(|own| {
-            others.iter().map(move |other| if own > other { 1.0 } else { f64::from(u8::from(own == other)) / 2.0 })
-        })
+        .flat_map(|own| others.iter().map(move |other| f64::from(own.total_cmp(other) as i8 + 1) / 2.0))
         .sum();
     won / (entailing.len() * others.len()).max(1) as f64
 }
