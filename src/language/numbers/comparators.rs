@@ -1,5 +1,8 @@
 //! "More than", "не менее", "майже": what a text says about a number beside its value.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::{Comparator, Reader, Stated, units, words};
 use crate::language::lexer::{Kind, Lexeme};
 use crate::language::{dates, tokens};
@@ -53,9 +56,6 @@ const PREPOSITIONS: &[&str] = &["в", "во", "на", "с", "со", "за", "к"
 
 /// Behind "больше" where it compares with what follows.
 const THAN: &[&str] = &["чем", "за", "ніж", "як", "от", "від", "половины", "половини"];
-
-/// How many lexemes the longest pattern has.
-const LONGEST: usize = 4;
 
 impl Reader<'_> {
     /// What stands before a number says of it, where that is no change, no span and no sign of its own.
@@ -118,11 +118,9 @@ impl Reader<'_> {
 
 /// The comparator that ends right before `index`.
 pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
-    let ending_at = |end: usize| {
-        let from = end.saturating_sub(LONGEST);
-        let run: Vec<&str> = lexemes.get(from..end)?.iter().map(text_of).collect();
-        longest(BEFORE, &|pattern: &&str| run.ends_with(&pattern.split(' ').collect::<Vec<_>>()))
-    };
+    static PATTERNS: LazyLock<Patterns> =
+        LazyLock::new(|| Patterns::new(BEFORE, |pattern| pattern.rsplit(' ').collect()));
+    let ending_at = |end: usize| PATTERNS.longest(|| lexemes.get(..end).into_iter().flatten().rev().map(text_of));
     // "более чем в 20 странах", "почти на 5 %": a preposition may stand between, save for "выше на 5 %".
     let prepared = index
         .checked_sub(1)
@@ -146,7 +144,8 @@ pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator>
 
 /// The comparator that begins right at `index`, and how many lexemes it takes.
 pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
-    let run: Vec<&str> = lexemes.get(index..)?.iter().take(LONGEST).map(text_of).collect();
+    static PATTERNS: LazyLock<Patterns> =
+        LazyLock::new(|| Patterns::new(AFTER, |pattern| pattern.split(' ').collect()));
     // "1+1" is a sum.
     let sum = lexemes
         .get(index)
@@ -155,19 +154,85 @@ pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> 
     if sum {
         return None;
     }
-    let fits = |pattern: &&str| run.starts_with(&pattern.split(' ').collect::<Vec<_>>());
-    longest(AFTER, &fits)
+    PATTERNS.longest(|| lexemes.get(index..).into_iter().flatten().map(text_of))
 }
 
 fn text_of<'a>(lexeme: &'a Lexeme<'_>) -> &'a str {
     lexeme.word().unwrap_or(lexeme.text)
 }
 
-fn longest(table: &[(Comparator, &'static str)], fits: &dyn Fn(&&str) -> bool) -> Option<Comparator> {
-    table
-        .iter()
-        .flat_map(|(comparator, patterns)| patterns.split(';').map(|pattern| (*comparator, pattern)))
-        .filter(|(_, pattern)| fits(pattern))
-        .max_by_key(|(_, pattern)| pattern.split(' ').count())
-        .map(|pair| pair.0)
+/// A table of patterns, split once: by the word that stands nearest to the number, the longest first.
+struct Patterns(HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>>);
+
+impl Patterns {
+    /// `outwards` gives a pattern's words, the one nearest to the number first.
+    fn new(table: &[(Comparator, &'static str)], outwards: impl Fn(&'static str) -> Vec<&'static str>) -> Self {
+        let mut by_nearest: HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>> = HashMap::new();
+        for (comparator, patterns) in table.iter().rev() {
+            for words in patterns.rsplit(';').map(&outwards) {
+                if let Some(nearest) = words.first() {
+                    by_nearest.entry(nearest).or_default().push((words, *comparator));
+                }
+            }
+        }
+        // Stable: of two that are equal the later one in the table comes first.
+        for patterns in by_nearest.values_mut() {
+            patterns.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
+        }
+        Self(by_nearest)
+    }
+
+    /// What the longest pattern says that fits the words on that side of the number, the nearest first.
+    fn longest<'a, I: Iterator<Item = &'a str>>(&self, outwards: impl Fn() -> I) -> Option<Comparator> {
+        let patterns = self.0.get(outwards().next()?)?;
+        let fits = |words: &[&str]| {
+            let mut spoken = outwards();
+            words.iter().all(|word| spoken.next() == Some(word))
+        };
+        patterns.iter().find(|(words, _)| fits(words)).map(|(_, comparator)| *comparator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::language::lexer::lex;
+
+    /// The table read as it stands, pattern by pattern: slow and plain.
+    fn plainly(table: &[(Comparator, &'static str)], fits: impl Fn(&[&str]) -> bool) -> Option<Comparator> {
+        let all = table.iter().flat_map(|(comparator, patterns)| patterns.split(';').map(|text| (*comparator, text)));
+        let split = all.map(|(comparator, text)| (comparator, text.split(' ').collect::<Vec<_>>()));
+        split.filter(|(_, words)| fits(words)).max_by_key(|(_, words)| words.len()).map(|pair| pair.0)
+    }
+
+    /// Words of the patterns in any order, and some that stand in none.
+    fn texts() -> impl Strategy<Value = String> {
+        let patterns = BEFORE.iter().chain(AFTER).flat_map(|(_, patterns)| patterns.split(';'));
+        let mut pieces: Vec<&str> = patterns.flat_map(|pattern| pattern.split(' ').chain([pattern])).collect();
+        pieces.extend(["the", "5", "км", "$", "c", "."]);
+        prop::collection::vec(prop::sample::select(pieces), 0..7).prop_map(|pieces| pieces.join(" "))
+    }
+
+    proptest! {
+        #[test]
+        fn the_tables_say_the_same_as_read_pattern_by_pattern(text in texts()) {
+            let lexemes = lex(&text, false);
+            let words: Vec<&str> = lexemes.iter().map(text_of).collect();
+            for index in 0..=lexemes.len() {
+                let behind = words.get(index..).unwrap_or_default();
+                let sum = after(&lexemes, index).is_none() && behind.first() == Some(&"+");
+                if !sum {
+                    prop_assert_eq!(after(&lexemes, index), plainly(AFTER, |pattern| behind.starts_with(pattern)));
+                }
+                let ahead = words.get(..index).unwrap_or_default();
+                if let Some(told) = plainly(BEFORE, |pattern| ahead.ends_with(pattern))
+                    && before(&lexemes, index) != Some(Comparator::About)
+                {
+                    prop_assert_eq!(before(&lexemes, index), Some(told));
+                }
+            }
+        }
+    }
 }

@@ -160,12 +160,12 @@ impl Reader<'_> {
             return (!compares).then(|| plain(times, index + 1));
         }
         // "Более тысячи двухсот" is not a thousand.
-        let goes_on = self.lexemes.get(index + 1).is_some_and(|next| {
+        let goes_on = || {
             let number = |next: &str| words::cardinal(next).is_some() || words::scale(next).is_some();
-            next.is_number() || next.word().is_some_and(number)
-        });
-        let told = !goes_on && comparators::before(&self.lexemes, index).is_some();
-        if let Some(scale) = words::lone_scale(word).filter(|_| told) {
+            self.lexemes.get(index + 1).is_some_and(|next| next.is_number() || next.word().is_some_and(number))
+        };
+        let told = || !goes_on() && comparators::before(&self.lexemes, index).is_some();
+        if let Some(scale) = words::lone_scale(word).filter(|_| told()) {
             return Some(Value {
                 amount: scale,
                 last_digit: scale,

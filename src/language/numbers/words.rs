@@ -153,6 +153,9 @@ pub(super) fn is_a_change(word: &str) -> bool {
 
 /// A scale that stands for one of it: "более триллиона", "больше тысячи".
 pub(super) fn lone_scale(word: &str) -> Option<f64> {
+    if word.is_ascii() {
+        return None;
+    }
     let singular = [
         "десятка",
         "десятку",
@@ -255,6 +258,9 @@ pub(super) fn ordinal(word: &str) -> Option<f64> {
     static TABLE: LazyLock<Table> = LazyLock::new(|| table(ORDINALS));
     static BEGINNINGS: LazyLock<Table> = LazyLock::new(|| table(RANKS));
     TABLE.get(word).copied().or_else(|| {
+        if word.is_ascii() {
+            return None;
+        }
         let declined = |(beginning, rank): (&&str, &f64)| {
             let ending = word.strip_prefix(beginning)?;
             (!ending.is_empty() && ENDINGS.contains(&format!(" {ending} "))).then_some(*rank)
@@ -337,6 +343,10 @@ fn joined(number: &str) -> Option<f64> {
 
 /// "двухдневный", "чотирирічна": the number, the base unit, and what one of it is worth there.
 pub(super) fn spanning(word: &str) -> Option<(f64, &'static str, f64)> {
+    // Every word of a text is asked about, and the spans are all Cyrillic.
+    if word.is_ascii() {
+        return None;
+    }
     SPANS.iter().find_map(|(span, base, factor)| {
         // "Однотонный" is of one colour.
         let (number, ending) = word.split_once(span).filter(|(number, _)| !(*span == "тонн" && *number == "одно"))?;
