@@ -51,8 +51,10 @@ type Found = (NaiveDate, NaiveDate, usize);
 /// The dates of a text, in order. `reference` is the moment the text was written, for relative dates.
 pub fn dates(text: &str, reference: Option<DateTime<Utc>>) -> Vec<DateMention> {
     let lexemes = lex(text, false);
-    let stated = if reference.is_some() { Some(found_in(&lexemes, text, None)) } else { None };
-    found_in(&lexemes, text, reference)
+    let found = found_in(&lexemes, text, reference);
+    // Most texts name no day, and are not read a second time.
+    let stated = reference.filter(|_| !found.is_empty()).map(|_| found_in(&lexemes, text, None));
+    found
         .into_iter()
         .map(|found| {
             let is_relative = stated.as_ref().is_some_and(|stated| !stated.contains(&found));
@@ -152,16 +154,16 @@ fn full_year(lexeme: &Lexeme<'_>) -> Option<i32> {
 
 /// 2024-05-17, 2024/05/17, 17.05.2024, 17.05.24, 17/05/2024, 5/17/2024.
 fn numeric(rest: &[Lexeme<'_>], american: bool) -> Option<Found> {
-    let first = rest.first()?;
+    let first = rest.first().filter(|first| first.is_number())?;
     // With dots the lexer sees one number: "17.05.2024".
     let dotted: Vec<&str> = first.text.split('.').collect();
-    if let ([year, month, day], true) = (dotted.as_slice(), first.is_number())
+    if let [year, month, day] = dotted.as_slice()
         && year.len() == 4
     {
         let date = day_of(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)?;
         return Some((date, date, 1));
     }
-    if let ([day, month, year], true) = (dotted.as_slice(), first.is_number()) {
+    if let [day, month, year] = dotted.as_slice() {
         let year_text = Lexeme { text: year, ..first.clone() };
         let date = day_of(full_year(&year_text)?, month.parse().ok()?, day.parse().ok()?)?;
         return Some((date, date, 1));
