@@ -96,7 +96,7 @@ pub struct Denial {
 }
 
 /// Words that deny. They carry parity, not content, so two texts that differ in them alone have the same words.
-fn is_denial(word: &str) -> bool {
+pub(crate) fn is_denial(word: &str) -> bool {
     word.ends_with("n't")
         || matches!(
             word,
@@ -306,6 +306,12 @@ impl TextProfile {
             negations: negation::negations(text, language),
             sentences: profiles,
         }
+    }
+
+    /// A text with its names and nothing else: all that [`super::agreement`] looks at beside the embedding.
+    pub fn of_names(text: &str, language: Option<&str>) -> Self {
+        let entities = entities::entities(text, language, &[]);
+        Self { text: text.to_owned(), language: language.map(str::to_owned), entities, ..Self::default() }
     }
 
     /// The same with an embedding by hashed words.

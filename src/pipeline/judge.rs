@@ -144,7 +144,7 @@ async fn best_sentences(services: &Services, pairs: &[Pair], journal: &Journal) 
         for text in sentences {
             let embedding =
                 if by_words(pair) { services.embed_words(text) } else { embeddings.next().unwrap_or_default() };
-            let sentence = TextProfile::new(text, pair.passage.language.as_deref(), None, &[])
+            let sentence = TextProfile::of_names(text, pair.passage.language.as_deref())
                 .embedded(embedding.vector, embedding.space);
             nearest = nearest.max(agreement(&pair.claim, &sentence));
         }

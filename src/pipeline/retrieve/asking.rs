@@ -16,6 +16,7 @@ use url::Url;
 
 use super::Candidate;
 use super::choose::{enough, is_about};
+use super::glance::Glances;
 use super::own::OwnSite;
 use super::stages::{Serve, Stage};
 use crate::cache::{Question, SearchCache};
@@ -52,6 +53,7 @@ pub(super) struct Round<'a> {
     pub(super) cache: &'a SearchCache<Answer>,
     pub(super) latencies: &'a Latencies,
     pub(super) rules: &'a DomainRules,
+    pub(super) glances: &'a Glances,
     /// The item's own page and site, which are no evidence for it.
     pub(super) own: OwnSite,
     pub(super) wanted: usize,
@@ -340,7 +342,7 @@ impl<'r> Round<'r> {
     fn keep(&self, answer: &Answer, foreign: Option<&TextProfile>, finds: &mut Finds) {
         for hit in &answer.hits {
             let Some(mut candidate) = self.candidate(hit) else { continue };
-            let is_of = |claim: &TextProfile| is_about(claim, hit);
+            let is_of = |claim: &TextProfile| is_about(claim, hit, self.glances);
             candidate.about = hit.content.is_some() || is_of(&finds.claim) || foreign.is_some_and(is_of);
             let list = if hit.content.is_some() { &mut finds.own } else { &mut finds.pages };
             if !list.iter().any(|known| known.url == candidate.url) {

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::Candidate;
+use super::glance::{Glance, Glances};
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
 use crate::judging::independence;
@@ -12,7 +13,7 @@ use crate::judging::numbers;
 use crate::judging::profile::TextProfile;
 use crate::language::entities::Entity;
 use crate::language::numbers::Quantity;
-use crate::language::{detect, has_cyrillic, names, tokens};
+use crate::language::tokens;
 use crate::providers::Hit;
 
 /// Independent sources wanted before the search may stop: what a High tier takes, and one that may fail to be read.
@@ -47,16 +48,15 @@ pub(super) fn enough(found: &[Candidate], wanted: usize) -> bool {
 /// Whether what the search says of a page (its title, and the extract where there is one) may be about the claim: it has
 /// the claim's names in whatever alphabet, a fair share of its other words, and no figures that are all of other things.
 /// Where nothing is said it may be. Whether it supports or contradicts is not asked.
-pub(super) fn is_about(claim: &TextProfile, hit: &Hit) -> bool {
+pub(super) fn is_about(claim: &TextProfile, hit: &Hit, glances: &Glances) -> bool {
     if hit.title.trim().is_empty() && hit.snippet.trim().is_empty() {
         return true;
     }
-    let said = format!("{}.\n{}", hit.title.trim(), hit.snippet.trim());
-    let said = TextProfile::new(&said, hit.language.as_deref(), hit.published_at, &[]);
+    let said = glances.at(hit);
     // Upstream's hints may name what the claim itself does not.
     let own: Vec<(&Entity, &Vec<String>)> =
         claim.entities.iter().zip(&claim.name_stems).filter(|(name, _)| claim.text.contains(&name.text)).collect();
-    let named = own.iter().filter(|(name, _)| is_named(&said, name)).count();
+    let named = own.iter().filter(|(name, _)| said.names(name)).count();
     let must = if own.len() <= FEW_NAMES { own.len() } else { (own.len() * 2).div_ceil(3) };
     if named * 2 < own.len() || figures_of_other_things(claim, &said) {
         return false;
@@ -71,37 +71,19 @@ pub(super) fn is_about(claim: &TextProfile, hit: &Hit) -> bool {
     let least = if own.is_empty() && words.len() > 2 { 2.0 } else { 1.0 };
     let fair = (words.len() as f64 * share).floor().max(least).min(words.len() as f64);
     // The words of another language cannot meet; two names of the claim together can.
-    shared as f64 >= fair || (is_foreign(claim, &said) && named >= 2)
+    shared as f64 >= fair || (named >= 2 && said.is_foreign_to(&claim.text, claim.language.as_deref()))
 }
 
 /// Whether both have figures of one kind and none of them speaks of the same: neither agrees, nor counts the same thing.
-fn figures_of_other_things(claim: &TextProfile, said: &TextProfile) -> bool {
+fn figures_of_other_things(claim: &TextProfile, said: &Glance) -> bool {
     let pairs = || {
-        let of = |ours| said.quantities.iter().map(move |theirs| (ours, theirs));
+        let of = |ours| said.quantities().iter().map(move |theirs| (ours, theirs));
         claim.quantities.iter().flat_map(of).filter(|(ours, theirs): &(&Quantity, &Quantity)| ours.unit == theirs.unit)
     };
     let meet = |ours: &Quantity, theirs: &Quantity| {
         numbers::agree(ours, theirs) == Some(true) || ours.counted.iter().any(|stem| theirs.counted.contains(stem))
     };
     pairs().next().is_some() && !pairs().any(|(ours, theirs)| meet(ours, theirs))
-}
-
-/// As a name, or word by word: a headline in capitals, or without any, shows no names.
-fn is_named(said: &TextProfile, name: &Entity) -> bool {
-    if said.entities.iter().any(|other| names::same_key(&name.key, &other.key)) {
-        return true;
-    }
-    let spoken: HashSet<String> =
-        said.sentences.iter().flat_map(|sentence| &sentence.spoken).map(|word| names::name_key(&word.text)).collect();
-    name.key.split(' ').all(|word| spoken.contains(word))
-}
-
-fn is_foreign(claim: &TextProfile, said: &TextProfile) -> bool {
-    let theirs = said.language.clone().or_else(|| detect::detect(&said.text).language);
-    match (&claim.language, theirs) {
-        (Some(ours), Some(theirs)) => *ours != theirs,
-        _ => has_cyrillic(&claim.text) != has_cyrillic(&said.text),
-    }
 }
 
 /// Sources that look independent before anything was read: pages of one registered domain or one known owner are one
@@ -204,6 +186,7 @@ mod tests {
     use super::super::samples::{candidate, titled};
     use super::*;
     use crate::domain::rules::{DomainList, DomainRule};
+    use crate::language::detect;
 
     #[test]
     fn claims_take_turns_and_a_page_is_read_once() {
@@ -247,7 +230,7 @@ mod tests {
     fn about(claim: &str, title: &str, snippet: &str) -> bool {
         let profile = |text: &str| TextProfile::new(text, detect::detect(text).language.as_deref(), None, &[]);
         let said = Hit { snippet: snippet.to_owned(), ..titled("https://a.example/", title).hit };
-        is_about(&profile(claim), &said)
+        is_about(&profile(claim), &said, &Glances::default())
     }
 
     #[test]

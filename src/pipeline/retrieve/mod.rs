@@ -13,6 +13,7 @@
 
 mod asking;
 mod choose;
+mod glance;
 mod known;
 mod latency;
 mod own;
@@ -30,6 +31,7 @@ use url::Url;
 
 use self::asking::{Finds, Round};
 use self::choose::share_out;
+use self::glance::Glances;
 use self::known::Known;
 use self::own::OwnSite;
 use self::stages::{Plan, selects};
@@ -101,11 +103,13 @@ pub(super) async fn retrieve(
     let only_known = kinds.iter().all(|kind| matches!(kind, SourceKind::Knowledge | SourceKind::Factcheck));
     let wanted = services.max_sources(&request.item);
     let now = Instant::now();
+    let glances = Glances::default();
     let round = Round {
         journal,
         cache: &services.search_cache,
         latencies: &services.latencies,
         rules: &rules,
+        glances: &glances,
         own: OwnSite::of(request.item.url.as_deref(), &rules),
         wanted,
         until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),

@@ -20,6 +20,7 @@ struct Bench {
     cache: SearchCache<Answer>,
     latencies: Latencies,
     rules: DomainRules,
+    glances: Glances,
     time: Duration,
 }
 
@@ -31,6 +32,7 @@ impl Bench {
             cache: SearchCache::new("search", settings, Answer::is_empty, None, Arc::new(NoObserver)),
             latencies: Latencies::default(),
             rules: DomainRules::default(),
+            glances: Glances::default(),
             time,
         }
     }
@@ -41,6 +43,7 @@ impl Bench {
             cache: &self.cache,
             latencies: &self.latencies,
             rules: &self.rules,
+            glances: &self.glances,
             own: OwnSite::default(),
             wanted: 3,
             until: Instant::now() + self.time,
