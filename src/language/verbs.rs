@@ -1,19 +1,34 @@
 //! Which words of a sentence are its verbs, as far as a list and an ending tell.
 
+use std::sync::LazyLock;
+
+use super::word_list::WordList;
 use super::{has_cyrillic, lemmas, tokens};
 
 /// English auxiliaries and presents that stand for themselves in a sentence.
-const PRESENT: &str = "is are am be been being has have do does will can could would may might must shall should isn't aren't hasn't haven't won't \
-    wouldn't says say makes takes comes goes wins loses meets remains includes follows shows means gets gives";
+static PRESENT: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "is are am be been being has have do does will can could would may might must shall should isn't aren't hasn't haven't won't \
+         wouldn't says say makes takes comes goes wins loses meets remains includes follows shows means gets gives",
+    )
+});
 
 /// English past tenses without "-ed".
-const PAST: &str = "was were had did wasn't weren't hadn't didn't said told made took came went rose fell began won lost met left found held gave got \
-    became led sent spent built bought sold hit shot fought broke drove flew grew knew paid put ran saw spoke stood taught thought wore wrote \
-    struck caught brought chose kept meant drew beat sank swore threw understood felt cut set shut let read blew burnt";
+static PAST: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "was were had did wasn't weren't hadn't didn't said told made took came went rose fell began won lost met left found held gave got \
+         became led sent spent built bought sold hit shot fought broke drove flew grew knew paid put ran saw spoke stood taught thought wore wrote \
+         struck caught brought chose kept meant drew beat sank swore threw understood felt cut set shut let read blew burnt",
+    )
+});
 
 /// Words in "-ed" that are no verbs.
-const NO_PAST: &str = "need speed seed feed breed indeed hundred red bed united agreed-upon wed shed embed exceed proceed succeed greed weed creed \
-    mohammed ahmed muhammed hamed";
+static NO_PAST: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "need speed seed feed breed indeed hundred red bed united agreed-upon wed shed embed exceed proceed succeed greed weed creed \
+         mohammed ahmed muhammed hamed",
+    )
+});
 
 /// The words of a text, normalised.
 pub(crate) fn words(text: &str) -> Vec<String> {
@@ -22,15 +37,11 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 
 /// Whether an English word, in small letters, is a finite verb or may be one: "was", "said", "killed".
 pub(crate) fn is_finite(word: &str) -> bool {
-    among(PRESENT, word) || is_past_english(word)
-}
-
-fn among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
+    PRESENT.has(word) || is_past_english(word)
 }
 
 fn is_past_english(word: &str) -> bool {
-    among(PAST, word) || word.len() > 3 && word.ends_with("ed") && !among(NO_PAST, word)
+    PAST.has(word) || word.len() > 3 && word.ends_with("ed") && !NO_PAST.has(word)
 }
 
 /// Whether a word, in small letters, is of the past or may be, in English, Russian and Ukrainian.
@@ -40,9 +51,23 @@ pub(crate) fn is_past(word: &str) -> bool {
 
 /// Whether an English word tells that something was said.
 pub(crate) fn says(word: &str) -> bool {
-    const SAYING: &str =
-        "said says say reported reports report wrote writes told tells announced announces added according";
-    among(SAYING, word)
+    matches!(
+        word,
+        "said"
+            | "says"
+            | "say"
+            | "reported"
+            | "reports"
+            | "report"
+            | "wrote"
+            | "writes"
+            | "told"
+            | "tells"
+            | "announced"
+            | "announces"
+            | "added"
+            | "according"
+    )
 }
 
 /// Whether a Russian or Ukrainian word, in small letters, has an ending of the past: "погибли", "були", "ранены", "вбито". Nouns that

@@ -63,6 +63,14 @@ impl WordList {
         self.words.contains(word) || self.beginning_of(word).is_some()
     }
 
+    /// Whether a normalised word is one of the list's words, or one of its beginnings with so many letters at most behind it:
+    /// then it is a form of the word that begins so, and hardly another one.
+    pub(crate) fn has_form(&self, word: &str, most: usize) -> bool {
+        let known = word.chars().next().and_then(|first| self.beginnings.get(&first));
+        let declined = |beginning: &&str| word.strip_prefix(beginning).is_some_and(|end| end.chars().count() <= most);
+        self.words.contains(word) || known.is_some_and(|known| known.iter().any(declined))
+    }
+
     /// The beginning by which a word is caught.
     pub fn beginning_of(&self, word: &str) -> Option<&'static str> {
         let known = self.beginnings.get(&word.chars().next()?)?;
@@ -124,6 +132,8 @@ mod tests {
         assert!(!list.has_phrase_beside(&["it", "was", "a", "lieutenant"], &[]));
         assert!(list.has_phrase_beside(&["пока", "нет", "подтверждения"], &[]));
         assert!(!list.has_phrase_beside(&["a", "lie"], &["a", "lie", "too"]));
+        assert!(list.has_form("debunked", 2) && list.has_form("debunk", 2) && !list.has_form("debunking", 2));
+        assert!(list.has_form("lie", 0) && !list.has_form("lies", 2) && !list.has_form("", 9));
         assert!(list.is_same_entry("debunked", "debunks") && list.is_same_entry("lie", "lie"));
         assert!(!list.is_same_entry("lie", "debunks"));
         assert_eq!(list.beginnings(), ["debunk"]);

@@ -1,18 +1,30 @@
 //! The unit that goes with a number: right behind it, behind a hyphen or an adjective, and inside of one ("1600-километровый").
 //! Degrees are of heat, unless the words beside them speak of a turn or an angle.
 
+use std::sync::LazyLock;
+
 use super::{Reader, Unit, Value, units, words};
 use crate::language::lexer::Lexeme;
+use crate::language::word_list::WordList;
 
 /// What has degrees that are no heat, where it stands behind them; a star ends a beginning.
-const ANGLES: &str = "phase turn turns angle angles rotation rotations arc view views panorama panoramas panoramic bend bends spin \
-    spins longitude latitude azimuth поворот* разворот* угол угла углу углом углы обзор* панорам* долготы широты розворот* кут \
-    кута куту кутом кути огляд* довготи";
+static ANGLES: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "phase turn turns angle angles rotation rotations arc view views panorama panoramas panoramic bend bends spin \
+         spins longitude latitude azimuth поворот* разворот* угол угла углу углом углы обзор* панорам* долготы широты розворот* кут \
+         кута куту кутом кути огляд* довготи",
+    )
+});
 /// The same before them ("an angle of 45°").
-const ANGLES_BEFORE: &str = "angle angles угол угла углом кут кута кутом поворот* разворот* розворот*";
+static ANGLES_BEFORE: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("angle angles угол угла углом кут кута кутом поворот* разворот* розворот*"));
 /// What is done by so many degrees, and what may stand between.
-const TURNED: &str = "turn turns turned turning rotate rotates rotated rotating повернут* повернул* повернет* повернув* развернул* \
-    развернут* обернут* обернул* розвернув* розвернул* оберну*";
+static TURNED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "turn turns turned turning rotate rotates rotated rotating повернут* повернул* повернет* повернув* развернул* \
+         развернут* обернут* обернул* розвернув* розвернул* оберну*",
+    )
+});
 /// Of those, what is done too: the number before it has an article or a hyphen then ("at 40 degrees turn the heat down").
 const DONE: &[&str] = &["turn", "turns", "bend", "bends", "spin", "spins", "view", "views"];
 const BEFORE_WHAT_IS_DONE: &[&str] =
@@ -20,11 +32,11 @@ const BEFORE_WHAT_IS_DONE: &[&str] =
 const BY: &[&str] =
     &["by", "through", "of", "about", "almost", "на", "в", "у", "около", "почти", "примерно", "майже", "близько"];
 
-fn among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| match known.strip_suffix('*') {
-        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 3),
-        None => known == word,
-    })
+/// Endings of a declension. Letters.
+const ENDING: usize = 3;
+
+fn among(list: &WordList, word: &str) -> bool {
+    list.has_form(word, ENDING)
 }
 
 impl Reader<'_> {
@@ -77,7 +89,7 @@ impl Reader<'_> {
         if !(sign || word) {
             return false;
         }
-        let is = |at: Option<usize>, list: &str| self.word_at(at).is_some_and(|word| among(list, word));
+        let is = |at: Option<usize>, list: &WordList| self.word_at(at).is_some_and(|word| among(list, word));
         // "На сто восемьдесят градусов"
         let mut number = value.next.saturating_sub(1);
         while self.word_at(number.checked_sub(1)).is_some_and(|word| words::cardinal(word).is_some()) {
@@ -88,15 +100,15 @@ impl Reader<'_> {
         let a_thing = sign || hyphen || self.word_at(back(1)).is_some_and(|word| BEFORE_WHAT_IS_DONE.contains(&word));
         let angle = |at: usize| {
             let done = self.word_at(Some(at)).is_some_and(|word| DONE.contains(&word));
-            is(Some(at), ANGLES) && (a_thing || !done)
+            is(Some(at), &ANGLES) && (a_thing || !done)
         };
         let behind = angle(degrees + 1) || (self.word_at(Some(degrees + 1)).is_some() && angle(degrees + 2));
         let joins = |steps: usize| self.word_at(back(steps)).is_some_and(|word| BY.contains(&word));
         // "An angle of about 45°", "повернул ключ на 90 градусов"
-        let near = (1..=3).find(|steps| !joins(*steps)).is_some_and(|steps| is(back(steps), ANGLES_BEFORE));
+        let near = (1..=3).find(|steps| !joins(*steps)).is_some_and(|steps| is(back(steps), &ANGLES_BEFORE));
         // "Turned colder by 5 degrees" is no turn.
         let object = if self.word_at(back(1)) == Some("на") { 3 } else { 1 };
-        let turned = is(back(1), TURNED) || (joins(1) && (2..2 + object).any(|steps| is(back(steps), TURNED)));
+        let turned = is(back(1), &TURNED) || (joins(1) && (2..2 + object).any(|steps| is(back(steps), &TURNED)));
         behind || near || turned || (sign && (value.amount - 360.0).abs() < 0.5)
     }
 }

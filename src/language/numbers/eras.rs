@@ -1,7 +1,10 @@
 //! Years that have their era beside them: "AD 79", "around 100 BC", "A.D. 590–1073", "250 г. до н. э.".
 
+use std::sync::LazyLock;
+
 use super::{Comparator, Quantity, Reader, Unit, comparators};
 use crate::language::lexer::{Kind, Lexeme};
+use crate::language::word_list::WordList;
 use crate::language::{dates, has_cyrillic, tokens};
 
 /// The last year a year before Christ or of our era is looked for in; earlier figures with "BC" are ages of the earth.
@@ -13,20 +16,27 @@ const YEARS: &[(&[&str], f64)] = &[
     (&["decades", "десятилетия", "десятилетий", "десятиліття", "десятиліть"], 10.0),
     (&["centuries", "века", "веков", "століття", "століть"], 100.0),
 ];
-const REIGNS: &str = "reign reigns reigned dynasty dynasties pontificate caliphate правление* правления* правлении царствован* \
-    династи* понтификат* папств* правління царюванн* халифат* халіфат* княжил* царствовал* правивш*";
+static REIGNS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "reign reigns reigned dynasty dynasties pontificate caliphate правление* правления* правлении царствован* \
+         династи* понтификат* папств* правління царюванн* халифат* халіфат* княжил* царствовал* правивш*",
+    )
+});
 /// Who reigns: the years are theirs behind their name only ("the Emperor's soldiers (200–300)" are counted).
-const RULERS: &str =
-    "ruler emperor empress pope caliph tsar sultan pharaoh император* імператор* халиф* халіф* султан* фараон*";
+static RULERS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "ruler emperor empress pope caliph tsar sultan pharaoh император* імператор* халиф* халіф* султан* фараон*",
+    )
+});
 /// Lexemes before the brackets among which a word of time is looked for, and one of a reign.
 const BEFORE_BRACKETS: usize = 6;
 const BEFORE_A_REIGN: usize = 4;
 
-fn among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| match known.strip_suffix('*') {
-        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 4),
-        None => known == word,
-    })
+/// Endings of a declension. Letters.
+const ENDING: usize = 4;
+
+fn among(list: &WordList, word: &str) -> bool {
+    list.has_form(word, ENDING)
 }
 
 impl Reader<'_> {
@@ -94,8 +104,8 @@ impl Reader<'_> {
         for steps in 1..=BEFORE_A_REIGN {
             let lexeme = opened.checked_sub(steps).and_then(|at| self.lexemes.get(at));
             let Some((lexeme, word)) = lexeme.and_then(|lexeme| Some((lexeme, lexeme.word()?))) else { return false };
-            if among(REIGNS, word) || among(RULERS, word) {
-                return named || among(REIGNS, word);
+            if among(&REIGNS, word) || among(&RULERS, word) {
+                return named || among(&REIGNS, word);
             }
             let capital = lexeme.text.starts_with(char::is_uppercase);
             named |= capital;

@@ -1,24 +1,35 @@
 //! Figures that name and do not count: ports, versions, orders, articles, addresses. They are exact.
 
+use std::sync::LazyLock;
+
 use super::{Comparator, Quantity, Reader, Unit, Value, units};
 use crate::language::lexer::{Kind, Lexeme};
 use crate::language::tokens;
+use crate::language::word_list::WordList;
 
 /// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
-const NUMBERED: &str = "article section flight route room chapter paragraph clause resolution amendment type channel \
-    ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
-    proposition exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
-    ст статья статьи статье статью статьей статей статьям статьях стаття статті статтю статтею рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
-    iso rfc isbn issn din гост дсту iban fm \
-    верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глава главы главе главу главой глави главі главою том тома томе урок* параграф* абзац* накладн*";
+static NUMBERED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "article section flight route room chapter paragraph clause resolution amendment type channel \
+         ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
+         proposition exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
+         ст статья статьи статье статью статьей статей статьям статьях стаття статті статтю статтею рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
+         iso rfc isbn issn din гост дсту iban fm \
+         верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глава главы главе главу главой глави главі главою том тома томе урок* параграф* абзац* накладн*",
+    )
+});
 
 /// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
-const PERHAPS_NUMBERED: &str = "order release model line phone telephone status law bill act directive decree gate platform bus train part \
-    заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
-    лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон закона закону законом законе законы законов законам законах закони законів \
-    указ указа указу указом указе указы указов указам указах укази указів указами постановлени* директив* законопроект \
-    законопроекта законопроекту законопроектом законопроекте законопроекті законопроекты законопроекти счет рахунок \
-    часть части частью частей частям частях частина частини частину частиною частині";
+static PERHAPS_NUMBERED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "order release model line phone telephone status law bill act directive decree gate platform bus train part \
+         заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
+         лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон закона закону законом законе законы законов законам законах закони законів \
+         указ указа указу указом указе указы указов указам указах укази указів указами постановлени* директив* законопроект \
+         законопроекта законопроекту законопроектом законопроекте законопроекті законопроекты законопроекти счет рахунок \
+         часть части частью частей частям частях частина частини частину частиною частині",
+    )
+});
 
 /// The same with a dot behind them.
 const ABBREVIATED: &[&str] = &[
@@ -33,25 +44,28 @@ const JOINING: &[&str] =
 /// Lexemes before the joining word among which the noun is looked for ("the port of the Zandor is").
 const SUBJECT: usize = 6;
 
-fn among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| match known.strip_suffix('*') {
-        // Endings of a declension have at most three letters.
-        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 3),
-        None => known == word,
-    })
+/// Endings of a declension. Letters.
+const ENDING: usize = 3;
+
+fn among(list: &WordList, word: &str) -> bool {
+    list.has_form(word, ENDING)
 }
 
 /// What comes before "number 3" where that is a rank.
-const CHARTED: &str = "world ranked ranking rank peaked peaking charted charting debuted debuting";
+static CHARTED: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("world ranked ranking rank peaked peaking charted charting debuted debuting"));
 
 /// What has places, or what they are the first ones in.
-const CHARTS: &str = "chart charts list lists billboard ranking rankings table tables terms term world";
+static CHARTS: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("chart charts list lists billboard ranking rankings table tables terms term world"));
 
 /// The same behind "номер один в".
-const CYRILLIC_CHARTS: &str = "мире світі рейтинг* чарт* хит хіт";
+static CYRILLIC_CHARTS: LazyLock<WordList> = LazyLock::new(|| WordList::new("мире світі рейтинг* чарт* хит хіт"));
 
 /// Streets: a number behind one and a comma is a house.
-const STREETS: &str = "ул улиц* вул вулиц* просп проспект* пер переулок переулке провулок провулку бульвар* шоссе";
+static STREETS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new("ул улиц* вул вулиц* просп проспект* пер переулок переулке провулок провулку бульвар* шоссе")
+});
 
 /// Streets behind their house, where all between is written with capitals ("10 Downing Street").
 const NAMED_STREETS: &[&str] = &["Street", "St", "Road", "Rd", "Avenue", "Ave", "Lane", "Drive", "Boulevard", "Blvd"];
@@ -157,7 +171,7 @@ impl Reader<'_> {
         };
         let name = self.lexemes.get(comma.saturating_sub(SUBJECT)..comma).unwrap_or_default();
         let clause = name.rsplit(|lexeme| lexeme.is_sign(',')).next().unwrap_or_default();
-        clause.iter().filter_map(Lexeme::word).any(|word| among(STREETS, word))
+        clause.iter().filter_map(Lexeme::word).any(|word| among(&STREETS, word))
     }
 
     /// "Address: 525 W.", "Адрес: 12".
@@ -187,10 +201,10 @@ impl Reader<'_> {
     fn is_numbered(&self, word: &str, next: usize) -> bool {
         // "Часть 2 статьи 105": what follows has a number of its own and is not counted.
         let numbered_itself = || {
-            self.word_at(Some(next)).is_some_and(|word| among(NUMBERED, word))
+            self.word_at(Some(next)).is_some_and(|word| among(&NUMBERED, word))
                 && self.lexemes.get(next + 1).is_some_and(Lexeme::is_number)
         };
-        among(NUMBERED, word) || (among(PERHAPS_NUMBERED, word) && (self.counts_nothing(next) || numbered_itself()))
+        among(&NUMBERED, word) || (among(&PERHAPS_NUMBERED, word) && (self.counts_nothing(next) || numbered_itself()))
     }
 
     /// "number 9 on the Billboard chart", "world number seven", "peaked at number 3": a rank.
@@ -199,17 +213,18 @@ impl Reader<'_> {
         let dotted = index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|dot| dot.is_sign('.'))
             && back(2) == Some("no");
         // "peaked at No. 3"
-        let charted = (dotted && back(4).is_some_and(|word| among(CHARTED, word)))
-            || back(2).is_some_and(|word| among(CHARTED, word))
-            || back(3).is_some_and(|word| among(CHARTED, word));
+        let charted = (dotted && back(4).is_some_and(|word| among(&CHARTED, word)))
+            || back(2).is_some_and(|word| among(&CHARTED, word))
+            || back(3).is_some_and(|word| among(&CHARTED, word));
         let on_the = matches!(self.word_at(Some(value.next)), Some("on" | "in")) && self.names_a_chart(value.next + 1);
         // "No. 15 on its list" has a place, "no one in the world" is nobody.
         let digits = self.lexemes.get(index).is_some_and(Lexeme::is_number);
         let numbered = dotted || back(1) == Some("number") || (back(1) == Some("no") && digits);
         // "номер один в мире"
-        let first = back(1).is_some_and(|word| among("номер*", word))
-            && matches!(self.word_at(Some(value.next)), Some("в" | "у" | "на"))
-            && self.word_at(Some(value.next + 1)).is_some_and(|word| among(CYRILLIC_CHARTS, word));
+        let first =
+            back(1).and_then(|word| word.strip_prefix("номер")).is_some_and(|end| end.chars().count() <= ENDING)
+                && matches!(self.word_at(Some(value.next)), Some("в" | "у" | "на"))
+                && self.word_at(Some(value.next + 1)).is_some_and(|word| among(&CYRILLIC_CHARTS, word));
         (numbered || first) && value.scaled.is_none() && (charted || on_the || first)
     }
 
@@ -217,7 +232,7 @@ impl Reader<'_> {
     fn names_a_chart(&self, from: usize) -> bool {
         let word = |at: usize| self.word_at(Some(at));
         let named = |lexeme: &Lexeme<'_>| {
-            lexeme.word().is_some_and(|word| among(CHARTS, word)) || matches!(lexeme.text, "Billboard" | "Hot")
+            lexeme.word().is_some_and(|word| among(&CHARTS, word)) || matches!(lexeme.text, "Billboard" | "Hot")
         };
         let opens = matches!(word(from), Some("the" | "its" | "billboard" | "terms" | "term"));
         opens && self.lexemes.iter().skip(from).take(5).any(named)
@@ -262,7 +277,7 @@ impl Reader<'_> {
             // "The number of the dead is 37": a number of something counts it.
             let counts = matches!(word, "number" | "no" | "nos")
                 && clause.get(at + 1).and_then(Lexeme::word).is_some_and(|next| next == "of");
-            !counts && (among(NUMBERED, word) || among(PERHAPS_NUMBERED, word))
+            !counts && (among(&NUMBERED, word) || among(&PERHAPS_NUMBERED, word))
         })
     }
 }
