@@ -15,11 +15,12 @@ use crate::domain::ids;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, SourceType};
 use crate::judging::credibility::{UNKNOWN_CREDIBILITY, credibility};
+use crate::judging::independence::{Fingerprint, SourceText};
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 use crate::outbound::Validators;
 use crate::providers::{Content, Hit, Storage};
-use crate::reading::{Article, own_passages, passages, registered_domain};
+use crate::reading::{Article, own_passages, passages, registered_domain, text_without_orders};
 use crate::store::{SourceRow, StoredSource};
 
 /// A page ready to be judged, shared by every item that cites it.
@@ -54,8 +55,47 @@ pub struct PreparedPage {
     /// What its head says, and what the sentence says that our own knowledge found it by last; made when first wanted.
     pub(crate) head: OnceLock<Arc<TextProfile>>,
     pub(crate) told: OnceLock<(u64, Arc<TextProfile>)>,
+    /// Where its words come from; made when first wanted.
+    pub(crate) origins: OnceLock<Origins>,
     /// False until the first item that uses it has been committed with it.
     pub(crate) stored: std::sync::atomic::AtomicBool,
+}
+
+/// What tells which pages are one source, taken of a page once.
+#[derive(Debug)]
+pub(crate) struct Origins {
+    /// Whether it was read as an article of a reference work, which the domain lists may change.
+    reference_work: bool,
+    /// The text without what orders its reader to believe, where that is another one.
+    told: Option<String>,
+    print: Fingerprint,
+}
+
+impl Origins {
+    pub(crate) fn of(page: &PreparedPage, reference_work: bool) -> Self {
+        // What a page orders its reader to believe makes it no copy of anything.
+        let told = Some(text_without_orders(&page.text)).filter(|told| *told != page.text);
+        let print = Fingerprint::new(&SourceText {
+            evidence_id: &page.id,
+            url: page.url.as_str(),
+            domain: &page.domain,
+            text: told.as_deref().unwrap_or(&page.text),
+            canonical: page.canonical.as_deref(),
+            based_on: &page.based_on,
+            publisher: page.publisher.as_deref(),
+            reference_work,
+        });
+        Self { reference_work, told, print }
+    }
+
+    pub(crate) const fn reads_as(&self, reference_work: bool) -> bool {
+        self.reference_work == reference_work
+    }
+
+    /// The text and its fingerprint, as [`groups_of`](crate::judging::independence::groups_of) takes them.
+    pub(crate) fn of_page<'a>(&'a self, page: &'a PreparedPage) -> (&'a str, &'a Fingerprint) {
+        (self.told.as_deref().unwrap_or(&page.text), &self.print)
+    }
 }
 
 /// The same within a process; two stems that meet by chance only make a passage be looked at closely.
@@ -105,7 +145,8 @@ impl PreparedPage {
     /// Bytes it holds, roughly: what the page cache weighs.
     pub fn weight(&self) -> usize {
         let passages: usize = self.passages.iter().map(|passage| passage.text.len() * 4 + 2_048).sum();
-        self.text.len() + passages + 1_024
+        // Its fingerprint has eight bytes for each word.
+        self.text.len() * 3 + passages + 1_024
     }
 
     /// The row to be stored.
@@ -221,6 +262,7 @@ pub(super) fn empty_page(
         stated: None,
         head: OnceLock::new(),
         told: OnceLock::new(),
+        origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
@@ -269,6 +311,7 @@ pub(super) fn from_article(
         stated: None,
         head: OnceLock::new(),
         told: OnceLock::new(),
+        origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }
@@ -312,6 +355,7 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         stated: None,
         head: OnceLock::new(),
         told: OnceLock::new(),
+        origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(true),
     }
 }
@@ -368,6 +412,7 @@ pub(super) fn from_content(
         stated: content.credibility,
         head: OnceLock::new(),
         told: OnceLock::new(),
+        origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
 }

@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 
 use super::claims::Claim;
 use super::models::Embedding;
-use super::page::{Passage, stem_hash};
+use super::page::{Origins, Passage, stem_hash};
 use super::read::{Pages, ReadPage};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
 use crate::inference::Pair;
-use crate::judging::independence::{ItemText, SourceText, groups_beside};
+use crate::judging::independence::{ItemText, groups_of};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
-use crate::reading;
 
 /// A passage chosen for judging.
 #[derive(Debug, Clone)]
@@ -94,24 +93,19 @@ impl<'a> Shelf<'a> {
 }
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText<'_>]) -> Vec<String> {
-    // What a page orders its reader to believe makes it no copy of anything.
-    let told: Vec<String> = pages.iter().map(|read| reading::text_without_orders(&read.page.text)).collect();
-    let sources: Vec<SourceText<'_>> = pages
+    // Every article of a reference work is a source of its own.
+    let by_article: Vec<bool> = pages.iter().map(|read| read.page.counts_by_article(rules)).collect();
+    let kept = pages.iter().zip(&by_article).map(|(read, by_article)| {
+        let origins = read.page.origins.get_or_init(|| Origins::of(&read.page, *by_article));
+        // Where the lists were changed meanwhile it is taken anew.
+        if origins.reads_as(*by_article) { None } else { Some(Origins::of(&read.page, *by_article)) }
+    });
+    let anew: Vec<Option<Origins>> = kept.collect();
+    let prints = pages
         .iter()
-        .zip(&told)
-        .map(|(read, text)| SourceText {
-            evidence_id: &read.page.id,
-            url: read.page.url.as_str(),
-            domain: &read.page.domain,
-            text,
-            canonical: read.page.canonical.as_deref(),
-            based_on: &read.page.based_on,
-            publisher: read.page.publisher.as_deref(),
-            // Every article of a reference work is a source of its own.
-            reference_work: read.page.counts_by_article(rules),
-        })
-        .collect();
-    groups_beside(&sources, item)
+        .zip(&anew)
+        .filter_map(|(read, anew)| Some(anew.as_ref().or_else(|| read.page.origins.get())?.of_page(&read.page)));
+    groups_of(&prints.collect::<Vec<_>>(), item)
 }
 
 /// Of each claim, the passages that are nearest to it by words, `per_page` of a page and `most` in all, best rank first.

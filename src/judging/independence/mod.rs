@@ -53,12 +53,33 @@ pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
 /// The same beside what is to be corroborated: sources that repeat the item, or say that they rest on it, are one source
 /// with each other, since they all have it from there. The item itself names no group.
 pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<String> {
+    let prints: Vec<Fingerprint> = sources.iter().map(Fingerprint::new).collect();
+    let texts = sources.iter().map(|source| source.text);
+    groups_of(&texts.zip(&prints).collect::<Vec<_>>(), item)
+}
+
+/// What a source's own words and addresses say of where they come from. Made of a whole page, so it is kept with the page.
+#[derive(Debug)]
+pub struct Fingerprint {
+    keys: Vec<String>,
+    sketch: Sketch,
+}
+
+impl Fingerprint {
+    pub fn new(source: &SourceText<'_>) -> Self {
+        Self { keys: keys_of(source), sketch: Sketch::new(source.text) }
+    }
+}
+
+/// [`groups_beside`] of texts whose fingerprints are already taken.
+pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec<String> {
     let mut union = Union::new(sources.len() + item.len());
-    let of_item = item.iter().map(|text| text.url.map(|url| format!("page:{}", address(url))).into_iter().collect());
-    let keys: Vec<Vec<String>> = sources.iter().map(keys_of).chain(of_item).collect();
+    let address_of = |text: &ItemText<'_>| text.url.map(|url| vec![format!("page:{}", address(url))]);
+    let of_item: Vec<Vec<String>> = item.iter().map(|text| address_of(text).unwrap_or_default()).collect();
+    let keys: Vec<&Vec<String>> = sources.iter().map(|(_, print)| &print.keys).chain(&of_item).collect();
     let mut first_with: HashMap<&str, usize> = HashMap::new();
     for (index, of_source) in keys.iter().enumerate() {
-        for key in of_source {
+        for key in *of_source {
             match first_with.get(key.as_str()) {
                 Some(other) => union.join(index, *other),
                 None => {
@@ -68,14 +89,14 @@ pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<S
         }
     }
     for (own, text) in (sources.len()..).zip(item) {
-        for (index, source) in sources.iter().enumerate() {
-            if channel::is_named(source.text, text.channel) {
+        for (index, (source, _)) in sources.iter().enumerate() {
+            if channel::is_named(source, text.channel) {
                 union.join(index, own);
             }
         }
     }
-    let own = item.iter().map(|text| Sketch::of_item(text.text));
-    let sketches: Vec<Sketch> = sources.iter().map(|source| Sketch::new(source.text)).chain(own).collect();
+    let own: Vec<Sketch> = item.iter().map(|text| Sketch::of_item(text.text)).collect();
+    let sketches: Vec<&Sketch> = sources.iter().map(|(_, print)| &print.sketch).chain(&own).collect();
     for (index, sketch) in sketches.iter().enumerate() {
         for (other, earlier) in sketches.iter().enumerate().take(index) {
             if union.root(index) != union.root(other) && sketch.is_copy_of(earlier) {
