@@ -1,6 +1,7 @@
 //! Claims: self-contained statements taken from the item's texts, each with its kind and its profile.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chrono::{DateTime, Utc};
 
@@ -8,6 +9,7 @@ use super::normalise::Normal;
 use super::{Journal, PipelineError, Services};
 use crate::domain::verdict::ClaimKind;
 use crate::domain::{Item, ids};
+use crate::inference::{Judgement, Pair};
 use crate::judging::profile::TextProfile;
 use crate::language::{dates, statements};
 
@@ -27,8 +29,32 @@ pub(crate) struct Claim {
     pub(crate) profile: Arc<TextProfile>,
     /// The same embedded by hashed words; made when first held against a text that has no other vector.
     pub(crate) by_words: OnceLock<Arc<TextProfile>>,
+    /// What passages were found to say of it.
+    pub(crate) heard: Heard,
     /// The date the claim speaks of, when it names one; freshness and "outdated" go by it.
     pub(crate) date: Option<DateTime<Utc>>,
+}
+
+/// Judgements of one item's pairs: the gate puts those of stored pages before anybody is searched, and the verdict puts
+/// them again. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Heard(Arc<Mutex<HashMap<[usize; 2], (Pair, Judgement)>>>);
+
+impl Heard {
+    /// By where the two texts are kept, which nothing else is while the pair is held here.
+    fn key(pair: &Pair) -> [usize; 2] {
+        [Arc::as_ptr(&pair.claim).addr(), Arc::as_ptr(&pair.passage).addr()]
+    }
+
+    pub(crate) fn get(&self, pair: &Pair) -> Option<Judgement> {
+        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.get(&Self::key(pair)).map(|(_, judgement)| judgement.clone())
+    }
+
+    pub(crate) fn keep(&self, pair: &Pair, judgement: &Judgement) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.insert(Self::key(pair), (pair.clone(), judgement.clone()));
+    }
 }
 
 impl Claim {
@@ -91,6 +117,7 @@ pub(super) async fn claims(
             check_worthiness: statement.check_worthiness,
             profile: Arc::new(profile),
             by_words: OnceLock::new(),
+            heard: Heard::default(),
             // Only the item's own text is known to be of its date.
             shown: item.published_at.filter(|_| source == 0).map_or_else(
                 || statement.text.clone(),

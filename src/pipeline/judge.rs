@@ -9,10 +9,11 @@ use super::page::PreparedPage;
 use super::rank::Ranked;
 use super::read::Pages;
 use super::{Journal, PipelineError, Services};
+use crate::domain::Degradation;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{Origin, SourceType};
-use crate::inference::Pair;
 use crate::inference::rules::RULES;
+use crate::inference::{Judgement, Pair};
 use crate::judging::agreement::agreement;
 use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::out_of_context::is_of_an_older_time;
@@ -100,7 +101,7 @@ pub(super) async fn passages_of(
         chosen.map(|entry| entry.pair.clone()).collect()
     };
     let (on_topic, off_topic) = (of(true), of(false));
-    let mut by_model = services.stances(&on_topic, journal).await?.into_iter();
+    let mut by_model = judged_once(services, claims, floor, journal).await?.into_iter();
     let mut by_rule = services.stances_by_rule(&off_topic).await?.into_iter();
     let mut near = if closely { best_sentences(services, &on_topic, journal).await } else { Vec::new() }.into_iter();
     let mut judged = Vec::with_capacity(claims.len());
@@ -124,6 +125,31 @@ pub(super) async fn passages_of(
         judged.push(one);
     }
     Ok(judged)
+}
+
+/// One judgement per pair on topic, in order; pairs that were judged for the item before are not judged again.
+async fn judged_once(
+    services: &Services,
+    claims: &[(&Claim, Vec<Ranked>)],
+    floor: f64,
+    journal: &Journal,
+) -> Result<Vec<Judgement>, PipelineError> {
+    let entries = || claims.iter().flat_map(|(claim, ranked)| ranked.iter().map(move |entry| (&claim.heard, entry)));
+    let on_topic =
+        || entries().filter(|(_, entry)| entry.relevance >= floor).map(|(heard, entry)| (heard, &entry.pair));
+    let known: Vec<Option<Judgement>> = on_topic().map(|(heard, pair)| heard.get(pair)).collect();
+    let missing = on_topic().zip(&known).filter(|(_, known)| known.is_none()).map(|((_, pair), _)| pair.clone());
+    let mut asked = services.stances(&missing.collect::<Vec<_>>(), journal).await?.into_iter();
+    // What stood in for a model that failed is not kept: the next time it may answer.
+    let is_kept = !journal.is_degraded_by(&Degradation::ModelFailed("stance".to_owned()));
+    let judged = on_topic().zip(known).map_while(|((heard, pair), known)| {
+        let judgement = known.or_else(|| asked.next())?;
+        if is_kept {
+            heard.keep(pair, &judgement);
+        }
+        Some(judgement)
+    });
+    Ok(judged.collect())
 }
 
 /// Sentences of a passage that are embedded for one claim: those that share most words with it.
