@@ -38,11 +38,13 @@ pub(crate) struct Claim {
 /// Judgements of one item's pairs: the gate puts those of stored pages before anybody is searched, and the verdict puts
 /// them again. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<HashMap<[usize; 2], (Pair, Judgement)>>>);
+pub(crate) struct Heard(Arc<Mutex<HashMap<Place, (Pair, Judgement)>>>);
+
+/// Where a claim and a passage are kept: nothing else is there while the pair is held.
+type Place = [usize; 2];
 
 impl Heard {
-    /// By where the two texts are kept, which nothing else is while the pair is held here.
-    fn key(pair: &Pair) -> [usize; 2] {
+    fn key(pair: &Pair) -> Place {
         [Arc::as_ptr(&pair.claim).addr(), Arc::as_ptr(&pair.passage).addr()]
     }
 

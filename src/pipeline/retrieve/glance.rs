@@ -116,7 +116,7 @@ mod tests {
         }
         let hit = |title: &str, snippet: &str| Hit {
             snippet: snippet.to_owned(),
-            language: detect::detect(title).language.filter(|_| snippet.len() % 2 == 0),
+            language: detect::detect(title).language.filter(|_| snippet.len().is_multiple_of(2)),
             ..titled("https://a.example/", title).hit
         };
         let mut hits: Vec<Hit> = texts.windows(2).map(|pair| hit(&pair[0], &pair[1])).collect();
