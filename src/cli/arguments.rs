@@ -129,7 +129,7 @@ pub enum Command {
     },
     /// Judge a labelled file as the daemon judges, and say how often that is right.
     #[command(
-        after_help = "Examples:\n  corroborate eval pairs.jsonl\n  corroborate eval claims.jsonl --html report.html --predictions out.jsonl\n\nEach line is a pair, {\"id\", \"claim\", \"evidence\": \"text\", \"label\": \"entail|neutral|contradict|not_entail\"},\nor a claim, {\"id\", \"claim\", \"claim_date\", \"evidence\": [{\"text\", \"url\", \"published_at\"}],\n\"label\": \"supported|refuted|contested|not_enough_evidence\"}. Nothing is asked, fetched or stored.\nMacro-F1 is the mean over the labels that stand in the file; a label that is only said shows in the table."
+        after_help = "Examples:\n  corroborate eval pairs.jsonl\n  corroborate eval claims.jsonl --html report.html --predictions out.jsonl\n  corroborate eval claims.jsonl --decision decision.json\n\nEach line is a pair, {\"id\", \"claim\", \"evidence\": \"text\", \"label\": \"entail|neutral|contradict|not_entail\"},\nor a claim, {\"id\", \"claim\", \"claim_date\", \"evidence\": [{\"text\", \"url\", \"published_at\"}],\n\"label\": \"supported|refuted|contested|not_enough_evidence\"}. Nothing is asked, fetched or stored.\nA claim may say which \"set\" it is of: sets weigh the same in a fitted decision model, and it is measured on each without it.\nMacro-F1 is the mean over the labels that stand in the file; a label that is only said shows in the table."
     )]
     Eval {
         /// The labelled rows, one JSON object a line.
@@ -143,6 +143,9 @@ pub enum Command {
         /// Write the curves fitted on these claims, for `scoring.calibration` to name.
         #[arg(long, value_name = "OUT")]
         calibration: Option<PathBuf>,
+        /// Write the coefficients of a decision model fitted on these claims, for `scoring.decision` to name.
+        #[arg(long, value_name = "OUT")]
+        decision: Option<PathBuf>,
     },
     /// Judge stored items again by today's settings and lists, from the database alone.
     #[command(

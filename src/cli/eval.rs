@@ -1,5 +1,6 @@
 //! `eval`: a labelled file judged as the daemon judges, held against its labels.
 
+mod decision;
 mod page;
 mod reliability;
 mod rows;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use self::decision::Caution;
 use self::reliability::{Reliability, Shown};
 use self::rows::{ClaimRow, PairRow, Rows};
 use super::failure::Failure;
@@ -23,6 +25,7 @@ use crate::config::Config;
 use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::EvidenceRow;
 use crate::domain::verdict::Verdict;
+use crate::judging::decision::FIGURES;
 use crate::judging::evaluation::{Evaluation, Prediction, evaluate};
 use crate::judging::features;
 use crate::pipeline::Services;
@@ -38,6 +41,8 @@ pub(super) struct Wanted<'a> {
     pub(super) predictions: Option<&'a Path>,
     /// Where the curves fitted on the file go.
     pub(super) calibration: Option<&'a Path>,
+    /// Where the decision model fitted on the file goes.
+    pub(super) decision: Option<&'a Path>,
 }
 
 /// A row with what was made of it.
@@ -49,6 +54,10 @@ struct Answer {
     prediction: Prediction,
     /// Of claims.
     shown: Option<Shown>,
+    /// What the decision model is told of a claim's passages.
+    figures: Option<(String, [f64; FIGURES])>,
+    /// Whether the verdict may be acted on.
+    decisive: bool,
     /// What stands in its line of the predictions, beside id, label and prediction.
     detail: Value,
     judge: String,
@@ -58,10 +67,10 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     let (rows, bad) = rows::read(file, output)?;
     // Said before the work, not after it; what stands there is only replaced when there is something to put in its place.
     apart(file, &wanted)?;
-    if wanted.calibration.is_some() {
-        can_be_fitted(config, &rows)?;
+    if wanted.calibration.is_some() || wanted.decision.is_some() {
+        can_be_fitted(config, &rows, &wanted)?;
     }
-    for path in wanted.predictions.into_iter().chain(wanted.html).chain(wanted.calibration) {
+    for path in wanted.predictions.into_iter().chain(wanted.html).chain(wanted.calibration).chain(wanted.decision) {
         probe(path).map_err(|error| unwritable(path, &error))?;
     }
     let services = app::judging(config).await?;
@@ -75,6 +84,7 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     let report = Report {
         evaluation: evaluate(&all),
         reliability: reliability::measure(&answers),
+        caution: decision::caution(&answers),
         judge: judges(&answers),
         took,
     };
@@ -101,6 +111,12 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
             output.problem(&format!("{}: {weak}; label more claims before it is trusted", path.display()));
         }
     }
+    if let Some(path) = wanted.decision {
+        let mut out = created(path)?;
+        serde_json::to_writer_pretty(&mut out, &decision::fitted(&answers, &report.judge)?)?;
+        writeln!(out)?;
+        out.flush()?;
+    }
     if output.json { output.value(&report.value()) } else { output.text(&report.text(output)) }?;
     if bad > 0 {
         return Err(Failure::failed(format!("{bad} line(s) were left out; see above")));
@@ -109,14 +125,14 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
 }
 
 /// Curves are fitted on the verdicts of claims, and on figures that no other curve has bent.
-fn can_be_fitted(config: &Config, rows: &Rows) -> Result<(), Failure> {
+fn can_be_fitted(config: &Config, rows: &Rows, wanted: &Wanted<'_>) -> Result<(), Failure> {
     if matches!(rows, Rows::Pairs(_)) {
         return Err(Failure::new(
             2,
-            "--calibration wants claims, and these are pairs: they have no verdict to be sure of",
+            "--calibration wants claims, as --decision does, and these are pairs: they have no verdict to be sure of",
         ));
     }
-    if config.scoring.calibration.is_some() {
+    if wanted.calibration.is_some() && config.scoring.calibration.is_some() {
         return Err(Failure::new(2, "scoring.calibration is set; leave it out while a new calibration is fitted"));
     }
     Ok(())
@@ -139,7 +155,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 /// Refuses to write over the labelled file, or one output over the other.
 fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
-    let paths = [Some(file), wanted.predictions, wanted.html, wanted.calibration];
+    let paths = [Some(file), wanted.predictions, wanted.html, wanted.calibration, wanted.decision];
     let mut seen: Vec<PathBuf> = Vec::new();
     for path in paths.into_iter().flatten() {
         let real = real_path(path, LINKS);
@@ -192,6 +208,8 @@ async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Resu
                 evidence: row.evidence.clone(),
                 prediction: Prediction { gold, said, confidence: Some(confidence) },
                 shown: None,
+                figures: None,
+                decisive: false,
                 detail: json!({ "entail": p.entail, "neutral": p.neutral, "contradict": p.contradict }),
                 judge: judged.judge.to_string(),
             });
@@ -234,8 +252,10 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
                 tier: result.tier,
                 score: result.score,
                 raw: features::raw(&result.features, &scoring.weights),
-                cap: f64::from(features::cap(verdict, &scoring.curve)) / 100.0,
+                cap: f64::from(features::cap(verdict, result.decisive, &scoring.curve)) / 100.0,
             }),
+            figures: result.as_ref().and_then(|result| Some((row.set.clone(), decision::figures(result)?))),
+            decisive: result.as_ref().is_some_and(|result| result.decisive),
             detail: json!({
                 "verdict": verdict,
                 "confidence": confidence,
@@ -243,6 +263,7 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
                 "tier": result.as_ref().map(|result| result.tier),
                 "score": result.as_ref().and_then(|result| result.score),
                 "features": result.as_ref().map(|result| result.features),
+                "decision": result.as_ref().and_then(|result| result.decision.clone()),
                 "evidence": result.as_ref().map(|result| result.evidence.iter().map(weighed).collect::<Vec<_>>()),
             }),
             judge: result.map_or_else(String::new, |result| result.judge),
@@ -292,6 +313,8 @@ impl Answer {
 struct Report {
     evaluation: Evaluation,
     reliability: Reliability,
+    /// Of claims.
+    caution: Option<Caution>,
     judge: String,
     took: Duration,
 }
@@ -305,7 +328,7 @@ impl Report {
         let Evaluation { rows, accuracy, macro_f1, per_class, confusion, sided, ece, reliability } = &self.evaluation;
         json!({
             "rows": rows, "accuracy": accuracy, "macro_f1": macro_f1, "per_class": per_class, "confusion": confusion,
-            "sided": sided, "ece": ece, "reliability": reliability, "calibration": self.reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
+            "sided": sided, "caution": self.caution, "ece": ece, "reliability": reliability, "calibration": self.reliability, "ms_per_row": self.ms_per_row(), "judge": self.judge,
         })
     }
 
@@ -345,6 +368,7 @@ impl Report {
                 said.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
             let _infallible = writeln!(text, "{gold:20}{}", cells.concat());
         }
+        text += &self.caution.map(Caution::text).unwrap_or_default();
         text += &self.reliability.text();
         text
     }
@@ -376,7 +400,8 @@ mod tests {
         std::fs::write(at("rows.jsonl"), "").unwrap();
         let meet = |html: &str, predictions: &str| {
             let (html, predictions) = (at(html), at(predictions));
-            let wanted = Wanted { html: Some(&html), predictions: Some(&predictions), calibration: None };
+            let wanted =
+                Wanted { html: Some(&html), predictions: Some(&predictions), calibration: None, decision: None };
             apart(&at("rows.jsonl"), &wanted).is_err()
         };
         assert!(meet("real/new.html", "link/new.html"), "neither is there, their folder is one");

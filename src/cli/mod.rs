@@ -129,11 +129,12 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         }
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
-        Command::Eval { file, html, predictions, calibration } => {
+        Command::Eval { file, html, predictions, calibration, decision } => {
             let wanted = eval::Wanted {
                 html: html.as_deref(),
                 predictions: predictions.as_deref(),
                 calibration: calibration.as_deref(),
+                decision: decision.as_deref(),
             };
             eval::run(&config, &file, wanted, output).await
         }

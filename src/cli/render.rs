@@ -374,7 +374,7 @@ pub(super) mod tests {
             "Supported · decisive · confidence in this verdict 0.50 · corroboration: medium"
         );
         let unsure = |claim: &mut ClaimResult| (claim.decisive, claim.confidence) = (false, 1.0);
-        assert_eq!(line(Verdict::Refuted, unsure), "Refuted · not decisive");
+        assert_eq!(line(Verdict::Refuted, unsure), "Refuted · a lean, not a finding");
         let open = |claim: &mut ClaimResult| (claim.decisive, claim.score) = (false, Some(58));
         assert_eq!(line(Verdict::NotEnoughEvidence, open), "Not enough evidence · corroboration: low");
         assert_eq!(line(Verdict::NotVerifiable, |claim| claim.decisive = false), "Not verifiable");
@@ -383,7 +383,7 @@ pub(super) mod tests {
     #[test]
     fn a_note_that_would_contradict_the_verdict_is_left_out() {
         let noted = |note| move |claim: &mut ClaimResult| (claim.decisive, claim.notes) = (false, vec![note]);
-        assert_eq!(line(Verdict::Refuted, noted(Note::NoCorroboration)), "Refuted · not decisive");
+        assert_eq!(line(Verdict::Refuted, noted(Note::NoCorroboration)), "Refuted · a lean, not a finding");
         assert_eq!(line(Verdict::Contested, noted(Note::ConflictingSources)), "Contested");
         let open = "Not enough evidence · corroboration: low";
         assert_eq!(line(Verdict::NotEnoughEvidence, noted(Note::ConflictingSources)), open);

@@ -225,15 +225,6 @@ fn scoring_contradictions(config: &Config) -> Vec<Contradiction> {
             mend: "make the four sum to 1".to_owned(),
         });
     }
-    let verdict = config.scoring.verdict;
-    if verdict.conflict > verdict.contest {
-        found.push(Contradiction {
-            keys: vec!["scoring.verdict.conflict", "scoring.verdict.contest"],
-            value: Some(verdict.conflict.to_string()),
-            what: "is above contest: sources would be contested before they conflict".to_owned(),
-            mend: "keep conflict at or below contest".to_owned(),
-        });
-    }
     found
 }
 

@@ -384,6 +384,7 @@ fn scoring_keys() -> Vec<Key> {
     vec![
         Key::own("scoring.relevance_floor", UNIT, "relevance under which a passage decides nothing"),
         Key::own("scoring.calibration", Kind::Path, "curves fitted on labelled claims"),
+        Key::own("scoring.decision", Kind::Path, "coefficients of the decision model"),
         Key::own("scoring.half_life", SPAN, "age at which a source is half as fresh"),
         Key::own("scoring.half_life_breaking", SPAN, "the same for breaking news"),
         Key::own("scoring.half_life_lasting", SPAN, "the same for science and history"),
@@ -403,12 +404,12 @@ fn scoring_keys() -> Vec<Key> {
         Key::own("scoring.score.scale", Kind::Number { min: 0.001, max: 10.0 }, "steepness of the sigmoid"),
         Key::own("scoring.score.cap_unsupported", count(0, 100), "highest score unless supported"),
         Key::own("scoring.score.cap_refuted", count(0, 100), "highest score when refuted"),
-        Key::own("scoring.verdict.support", UNIT, "entailment that is support"),
-        Key::own("scoring.verdict.groups", count(1, 100), "independent groups for supported"),
-        Key::own("scoring.verdict.conflict", UNIT, "contradiction that forbids supported"),
-        Key::own("scoring.verdict.contest", UNIT, "contradiction that makes contested"),
-        Key::own("scoring.verdict.refute", UNIT, "contradiction that refutes"),
+        Key::own("scoring.verdict.lean", UNIT, "posterior from which a side is the verdict"),
+        Key::own("scoring.verdict.conflict", UNIT, "contradiction against which nothing is decisive"),
         Key::own("scoring.verdict.single_source_credibility", UNIT, "credibility a single decisive source needs"),
+        Key::own("scoring.sufficiency.support", UNIT, "entailment by which a stored passage clearly supports"),
+        Key::own("scoring.sufficiency.refute", UNIT, "contradiction by which one clearly contradicts"),
+        Key::own("scoring.sufficiency.groups", count(1, 100), "independent groups that settle a claim unasked"),
     ]
 }
 

@@ -20,6 +20,9 @@ pub struct ScoringConfig {
     pub weights: FeatureWeights,
     pub score: ScoreCurve,
     pub verdict: VerdictThresholds,
+    pub sufficiency: SufficiencyThresholds,
+    /// A file that `eval --decision` wrote.
+    pub decision: Option<PathBuf>,
     /// A file that `eval --calibration` wrote.
     pub calibration: Option<PathBuf>,
 }
@@ -66,10 +69,16 @@ pub struct ScoreCurve {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictThresholds {
-    pub support: f64,
-    pub groups: u32,
+    pub lean: f64,
     pub conflict: f64,
-    pub contest: f64,
-    pub refute: f64,
     pub single_source_credibility: f64,
+}
+
+/// When stored passages settle a claim, so that nobody else is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SufficiencyThresholds {
+    pub support: f64,
+    pub refute: f64,
+    pub groups: u32,
 }

@@ -56,12 +56,16 @@ pub struct JudgedPassage {
     pub out_of_context: bool,
 }
 
+/// Probability from which a passage takes a side (SCORING, a passage's own stance).
+pub const TAKES_A_SIDE: f64 = 0.5;
+
 impl JudgedPassage {
-    /// Supports when e ≥ 0.6 and c < 0.5; contradicts when c ≥ 0.6.
+    /// Supports when e is the largest of the three and at least 0.5, contradicts when c is. Of equal ones the passage says
+    /// both, and takes neither side.
     pub fn stance(&self) -> Stance {
-        if self.contradict >= 0.6 {
+        if self.contradict >= TAKES_A_SIDE && self.contradict > self.entail && self.contradict > self.neutral {
             Stance::Contradicts
-        } else if self.entail >= 0.6 && self.contradict < 0.5 {
+        } else if self.entail >= TAKES_A_SIDE && self.entail > self.contradict && self.entail > self.neutral {
             Stance::Supports
         } else {
             Stance::Neutral

@@ -92,6 +92,9 @@ pub struct ClaimResult {
     pub contradiction: bool,
     pub notes: Vec<Note>,
     pub features: Features,
+    /// What the decision model made of the passages; absent where nothing was on topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
     /// Reasoning with `[N]` citations.
     pub justification: String,
     pub citations: Vec<u32>,
@@ -109,6 +112,45 @@ pub struct Features {
     pub rel_avg: f64,
     pub rec_max: f64,
     pub num_ok: Option<bool>,
+}
+
+/// What the decision model was told of a claim's passages, and what it made of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Decision {
+    /// The table of coefficients: `model` or `rules`, by who judged the passages.
+    pub table: String,
+    /// The three strongest supports of independent groups, as log-odds above a floor; 0 where there is none.
+    pub support: [f64; 3],
+    /// The three strongest contradictions, likewise.
+    pub against: [f64; 3],
+    pub posterior: Posterior,
+}
+
+/// How likely a claim is to be each of these, judged by its passages alone. The shares sum to 1.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Posterior {
+    pub supported: f64,
+    pub refuted: f64,
+    pub contested: f64,
+    pub open: f64,
+}
+
+impl Posterior {
+    /// The side that has at least that share, and the share. Of equal ones the more cautious: contested, then refuted.
+    pub fn side(&self, least: f64) -> Option<(Verdict, f64)> {
+        let sides = [
+            (Verdict::Contested, self.contested),
+            (Verdict::Refuted, self.refuted),
+            (Verdict::Supported, self.supported),
+        ];
+        let best = sides.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
+        best.filter(|(_, share)| *share >= least)
+    }
+
+    /// The side of the largest share, or not enough evidence.
+    pub fn likeliest(&self) -> Verdict {
+        self.side(self.open).map_or(Verdict::NotEnoughEvidence, |(side, _)| side)
+    }
 }
 
 /// One passage as shown.

@@ -125,6 +125,8 @@ words! {
         Degraded => "degraded",
         NoSources => "no_sources",
         SocialOnly => "social_only",
+        /// Passages speak of the subject and settle nothing.
+        OnlyRelated => "only_related",
         Phase1Only => "phase1_only",
         NoClaims => "no_claims",
     }

@@ -1,6 +1,6 @@
 //! Which passages a verdict is shown with: two or three, the strongest for it, from different groups, the newest first
-//! among equals. Where both sides are heard, a group that takes both is heard on both; and where nothing speaks against
-//! the claim outright, what may is heard: a verdict that rests on a doubt shows the doubt.
+//! among equals. Where both sides are heard, a group that takes both is heard on both. Where nothing takes a side outright
+//! that a verdict rests on, what leans to it is cited: a lean shows what it leans on, and a doubt shows the doubt.
 
 use std::collections::BTreeSet;
 
@@ -24,9 +24,9 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
         Verdict::Contested | Verdict::NotEnoughEvidence => &[Stance::Supports, Stance::Contradicts],
         Verdict::NotVerifiable => &[],
     };
-    let doubts = matches!(verdict, Verdict::Contested | Verdict::NotEnoughEvidence);
+    let open = verdict == Verdict::NotEnoughEvidence;
     let mut queues: Vec<std::vec::IntoIter<usize>> =
-        sides.iter().map(|side| strongest(*side, passages, relevance_floor, doubts).into_iter()).collect();
+        sides.iter().map(|side| strongest(*side, passages, relevance_floor, open).into_iter()).collect();
     let mut groups = BTreeSet::new();
     let mut chosen = Vec::new();
     // The sides take turns, so that both are heard before either is heard twice.
@@ -55,16 +55,29 @@ pub(super) fn may_contradict(passage: &JudgedPassage) -> bool {
     passage.stance() == Stance::Neutral && passage.contradict >= MAY_CONTRADICT
 }
 
-/// The on-topic passages of a stance, strongest first; with `doubts`, those that may contradict where none does.
-fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, doubts: bool) -> Vec<usize> {
+/// True of a passage that takes no side and leans to that one.
+pub(super) fn leans(passage: &JudgedPassage, side: Stance) -> bool {
+    let (own, other) = match side {
+        Stance::Supports => (passage.entail, passage.contradict),
+        _ => (passage.contradict, passage.entail),
+    };
+    passage.stance() == Stance::Neutral && own > other
+}
+
+/// The on-topic passages of a stance, strongest first; where there is none, those that lean to it. With `open`, of a claim
+/// on which no side is taken, only those that may contradict.
+fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, open: bool) -> Vec<usize> {
     let on_topic = || {
         let numbered = passages.iter().enumerate();
         numbered.filter(|(_, passage)| passage.relevance >= relevance_floor && !passage.is_context())
     };
     let mut of_side: Vec<(usize, &JudgedPassage)> =
         on_topic().filter(|(_, passage)| passage.stance() == side).collect();
-    if of_side.is_empty() && side == Stance::Contradicts && doubts {
-        of_side = on_topic().filter(|(_, passage)| may_contradict(passage)).collect();
+    if of_side.is_empty() {
+        let leaning = |passage: &JudgedPassage| {
+            if open { side == Stance::Contradicts && may_contradict(passage) } else { leans(passage, side) }
+        };
+        of_side = on_topic().filter(|(_, passage)| leaning(passage)).collect();
     }
     let step = |passage: &JudgedPassage| {
         let strength = if side == Stance::Contradicts { passage.contradict } else { passage.entail };
@@ -117,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_doubt_is_cited_where_nothing_contradicts_outright_and_only_there() {
-        let (support, doubt, against) = (passage("a", 0.9, 0.0), passage("b", 0.2, 0.55), passage("c", 0.0, 0.9));
+        let (support, doubt, against) = (passage("a", 0.9, 0.0), passage("b", 0.2, 0.45), passage("c", 0.0, 0.9));
         let both = [support.clone(), doubt.clone()];
         assert_eq!(choose(Verdict::Contested, &both, 0.3), vec![0, 1]);
         assert_eq!(choose(Verdict::NotEnoughEvidence, &both, 0.3), vec![0, 1]);

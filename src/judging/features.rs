@@ -88,21 +88,22 @@ pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
         + if f.num_ok == Some(true) { weights.num_ok } else { 0.0 }
 }
 
-/// The shown score, 0–100, by the fitted curve where there is one: at most 69 unless supported, at most 30 when refuted.
-pub fn score(f: &Features, verdict: Verdict, scoring: &Scoring) -> u32 {
+/// The shown score, 0–100, by the fitted curve where there is one: at most 69 unless supported decisively, at most 30 when
+/// refuted.
+pub fn score(f: &Features, verdict: Verdict, decisive: bool, scoring: &Scoring) -> u32 {
     let ScoreCurve { center, scale, .. } = scoring.curve;
     let raw = raw(f, &scoring.weights);
     let share = match scoring.calibration {
         Some(fitted) => fitted.score.at(raw),
         None => 1.0 / (1.0 + (-(raw - center) / scale).exp()),
     };
-    ((100.0 * share).round().clamp(0.0, 100.0) as u32).min(cap(verdict, &scoring.curve))
+    ((100.0 * share).round().clamp(0.0, 100.0) as u32).min(cap(verdict, decisive, &scoring.curve))
 }
 
-/// The most a claim of this verdict may score, 0–100.
-pub const fn cap(verdict: Verdict, curve: &ScoreCurve) -> u32 {
+/// The most a claim of this verdict may score, 0–100. A lean is not yet support.
+pub const fn cap(verdict: Verdict, decisive: bool, curve: &ScoreCurve) -> u32 {
     match verdict {
-        Verdict::Supported => 100,
+        Verdict::Supported if decisive => 100,
         Verdict::Refuted => curve.cap_refuted,
         _ => curve.cap_unsupported,
     }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     fn score(f: &Features, verdict: Verdict) -> u32 {
-        super::score(f, verdict, &Scoring::default())
+        super::score(f, verdict, true, &Scoring::default())
     }
 
     #[test]
@@ -130,7 +131,7 @@ mod tests {
         assert!((super::raw(&features, &weights) - 0.8).abs() < 1e-12);
         let curve = ScoreCurve { cap_refuted: 5, ..ScoreCurve::default() };
         let scoring = Scoring { weights, curve, ..Scoring::default() };
-        assert_eq!(super::score(&features, Verdict::Refuted, &scoring), 5);
+        assert_eq!(super::score(&features, Verdict::Refuted, true, &scoring), 5);
     }
 
     #[test]
@@ -149,6 +150,7 @@ mod tests {
         assert_eq!(score(&example, Verdict::Supported), 94);
         assert_eq!(score(&example, Verdict::Contested), 69);
         assert_eq!(score(&example, Verdict::Refuted), 30);
+        assert_eq!(super::score(&example, Verdict::Supported, false, &Scoring::default()), 69, "a lean");
     }
 
     #[test]

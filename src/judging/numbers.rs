@@ -42,7 +42,7 @@ pub const REFUTING_CONTRADICTION: f64 = 0.70;
 const DISAGREEING_ENTAILMENT: f64 = 0.30;
 
 /// A newer and larger running total, or a newer level of what moves, larger or smaller, contradicts the claim as it
-/// stands, which makes an older report outdated, and must not refute it: between the stance threshold (0.6) and the
+/// stands, which makes an older report outdated, and must not refute it: between the stance threshold (0.5) and the
 /// refuting one (0.7).
 const RUNNING_TOTAL_CONTRADICTION: f64 = 0.65;
 

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
 use crate::domain::verdict::{ClaimKind, Origin, RatingClass, Relation, SourceType};
 
+use super::decision::JudgeKind;
 use super::scoring::Scoring;
 use super::verdicts::ClaimContext;
 
@@ -16,6 +17,7 @@ pub(crate) fn context() -> ClaimContext {
         confidence_threshold: 0.85,
         degraded: false,
         searched: true,
+        judge: JudgeKind::Model,
         scoring: Scoring::default(),
     }
 }

@@ -3,6 +3,7 @@
 //! reason, beside the function that uses it.
 
 use super::calibration::Calibration;
+use super::decision::DecisionTables;
 
 /// Everything that can be set.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,6 +15,9 @@ pub struct Scoring {
     pub weights: FeatureWeights,
     pub curve: ScoreCurve,
     pub limits: VerdictLimits,
+    pub sufficiency: SufficiencyLimits,
+    /// Coefficients of the decision model.
+    pub decision: DecisionTables,
     /// Curves fitted on labelled claims; `None` without a file of them.
     pub calibration: Option<Calibration>,
 }
@@ -27,6 +31,8 @@ impl Default for Scoring {
             weights: FeatureWeights::default(),
             curve: ScoreCurve::default(),
             limits: VerdictLimits::default(),
+            sufficiency: SufficiencyLimits::default(),
+            decision: DecisionTables::default(),
             calibration: None,
         }
     }
@@ -115,22 +121,33 @@ impl Default for ScoreCurve {
 /// Where one verdict ends and the next begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VerdictLimits {
-    /// Entailment from which a claim has support (steps 4 and 5).
-    pub support: f64,
-    /// Independent groups that must agree (step 5).
-    pub groups: usize,
-    /// Contradiction that keeps a claim from being supported, and makes the sources conflict (step 5).
+    /// Posterior from which a side is the verdict (step 5).
+    pub lean: f64,
+    /// Contradiction from which sources conflict: no verdict is decisive against it, and no tier above low.
     pub conflict: f64,
-    /// Contradiction from which a supported claim is contested (step 4).
-    pub contest: f64,
-    /// Contradiction that refutes (step 6).
-    pub refute: f64,
-    /// A lone group less credible than this decides nothing.
+    /// A lone group less credible than this makes nothing decisive.
     pub lone_credibility: f64,
 }
 
 impl Default for VerdictLimits {
     fn default() -> Self {
-        Self { support: 0.70, groups: 2, conflict: 0.40, contest: 0.50, refute: 0.70, lone_credibility: 0.8 }
+        Self { lean: 0.50, conflict: 0.40, lone_credibility: 0.8 }
+    }
+}
+
+/// When what is already known settles a claim, so that nobody else need be asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SufficiencyLimits {
+    /// Entailment from which a stored passage clearly supports.
+    pub support: f64,
+    /// Contradiction from which one clearly contradicts.
+    pub refute: f64,
+    /// Independent groups that must agree.
+    pub groups: usize,
+}
+
+impl Default for SufficiencyLimits {
+    fn default() -> Self {
+        Self { support: 0.70, refute: 0.70, groups: 2 }
     }
 }

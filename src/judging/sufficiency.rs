@@ -12,7 +12,7 @@ use crate::language::entities::Entity;
 
 use super::features;
 use super::profile::TextProfile;
-use super::scoring::VerdictLimits;
+use super::scoring::SufficiencyLimits;
 
 /// A stored passage, judged for the claim.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,9 @@ pub struct Wanted {
     pub relevance_floor: f64,
     /// The quality bar: mean relevance from which what is known is good enough to look no further.
     pub relevance: f64,
-    pub limits: VerdictLimits,
+    pub limits: SufficiencyLimits,
+    /// Probability from which a side is heard at all: two sides that are heard conflict.
+    pub conflict: f64,
 }
 
 /// What the gate decided, and on what.
@@ -124,9 +126,9 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
         return Sufficiency::Lacking(Lack::Nothing);
     }
     // A doubt stands, whoever has it and however old it is: also a page's about itself.
-    let against = on_topic.iter().any(|p| p.judged.contradict >= limits.conflict);
+    let against = on_topic.iter().any(|p| p.judged.contradict >= wanted.conflict);
     let for_it =
-        on_topic.iter().any(|p| p.judged.entail >= limits.conflict && p.judged.stance() != Stance::Contradicts);
+        on_topic.iter().any(|p| p.judged.entail >= wanted.conflict && p.judged.stance() != Stance::Contradicts);
     if against && for_it {
         return Sufficiency::Lacking(Lack::Conflict);
     }
@@ -259,7 +261,8 @@ mod tests {
             oldest_reading: day(-3),
             relevance_floor: 0.3,
             relevance: 0.6,
-            limits: VerdictLimits::default(),
+            limits: SufficiencyLimits::default(),
+            conflict: 0.40,
         }
     }
 

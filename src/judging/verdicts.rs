@@ -6,17 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
-use crate::domain::result::Features;
+use crate::domain::result::{Decision, Features, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Stance, Tier, Verdict};
 
 use super::citations;
+use super::decision::{self, JudgeKind};
 use super::fact_checks::{self, ReviewSays};
 use super::features::{self, groups_of};
 use super::scoring::{Scoring, VerdictLimits};
 
 /// Weight of a fact-check at similarity 1: people checked it, and they err now and then (SCORING, confidence).
 const FACT_CHECK_WEIGHT: f64 = 0.95;
-/// Evidence weight from which confidence is no longer held down for want of evidence (SCORING, confidence).
+/// Evidence weight from which the confidence in a reviewed claim is no longer held down for want of evidence (SCORING,
+/// confidence).
 const FULL_WEIGHT: f64 = 0.5;
 /// One side outweighs the other from this ratio on (seed 2); below it a verdict is never decisive.
 const OUTWEIGHS: f64 = 1.5;
@@ -24,8 +26,11 @@ const OUTWEIGHS: f64 = 1.5;
 /// story contradict each other for days and are settled within a month.
 const OUTDATED_MARGIN: TimeDelta = TimeDelta::days(30);
 
-/// Independent groups of a high tier, whatever is configured for verdicts: one source is a report.
+/// Independent groups of a high tier: one source is a report.
 const CORROBORATING: usize = 2;
+
+/// Posterior of "refuted" and "contested" together from which no tier is high (SCORING, tier).
+const DOUBTED: f64 = 0.20;
 
 /// What is known of a claim besides its evidence.
 #[derive(Debug, Clone)]
@@ -39,6 +44,8 @@ pub struct ClaimContext {
     pub degraded: bool,
     /// Whether sources were searched at all. Where they were not, an empty hand says nothing.
     pub searched: bool,
+    /// Who judged the passages.
+    pub judge: JudgeKind,
     /// The operator's numbers.
     pub scoring: Scoring,
 }
@@ -49,7 +56,7 @@ pub struct ClaimContext {
 pub struct Assessment {
     pub verdict: Verdict,
     pub decisive: bool,
-    /// 0–1; 0 for verdicts that take no side for want of evidence.
+    /// 0–1, the posterior of the verdict; 0 for verdicts that take no side for want of evidence.
     pub confidence: f64,
     /// 0–100; `None` for what cannot be verified and where nothing is above the floor.
     pub score: Option<u32>,
@@ -60,6 +67,8 @@ pub struct Assessment {
     pub contradiction: bool,
     pub notes: Vec<Note>,
     pub features: Features,
+    /// What the decision model made of the passages on topic; `None` without any.
+    pub decision: Option<Decision>,
     /// Indices into the passages, the strongest first; three at most.
     pub citations: Vec<usize>,
     /// Whether a published review decided.
@@ -74,6 +83,10 @@ struct Weighed<'a> {
     deciding: Vec<&'a JudgedPassage>,
     limits: VerdictLimits,
     features: Features,
+    /// `None` where nothing may decide.
+    decision: Option<Decision>,
+    /// The posterior without what tells of the fact at another time or place.
+    in_context: Option<Posterior>,
     says: ReviewSays,
     /// Σ quality·relevance, each independent group once.
     support: f64,
@@ -86,10 +99,14 @@ struct Weighed<'a> {
     best_similarity: f64,
     /// Groups whose support fits the claim's own time and place.
     groups_in_context: usize,
+    /// Whether anything that leans to the claim fits its time and place.
+    is_in_context: bool,
 }
 
 impl<'a> Weighed<'a> {
-    fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], scoring: &Scoring) -> Self {
+    fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], context: &ClaimContext) -> Self {
+        let scoring = &context.scoring;
+        let table = scoring.decision.of(context.judge);
         let deciding = features::deciding(passages, scoring.relevance_floor);
         // A reprint without a date, or with today's, makes no news of an old story.
         let elsewhere: BTreeSet<&str> =
@@ -100,6 +117,9 @@ impl<'a> Weighed<'a> {
         Self {
             limits: scoring.limits,
             features: features::features_of(&deciding),
+            decision: (!deciding.is_empty()).then(|| table.decision(context.judge, &deciding)),
+            in_context: (!in_context.is_empty())
+                .then(|| table.posterior(&decision::figures(context.judge, &in_context))),
             says: fact_checks::says(reviews),
             support: weight(&deciding, Stance::Supports),
             contradiction: weight(&deciding, Stance::Contradicts),
@@ -108,6 +128,7 @@ impl<'a> Weighed<'a> {
             review_misleading: review_weight(ReviewSays::Misleading),
             best_similarity: fact_checks::best_similarity(reviews),
             groups_in_context: groups_of(&in_context, Stance::Supports).len(),
+            is_in_context: in_context.iter().any(|passage| passage.entail > passage.contradict),
             deciding,
         }
     }
@@ -130,7 +151,7 @@ fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
 /// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
 /// `citations`.
 pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
-    let weighed = Weighed::new(passages, reviews, &context.scoring);
+    let weighed = Weighed::new(passages, reviews, context);
     let (verdict, by_fact_check) = verdict(context, &weighed);
     let confidence = match context.scoring.calibration {
         // The curves are of verdicts that rest on passages: nothing was measured of reviews.
@@ -139,14 +160,15 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     };
     let unverifiable = verdict == Verdict::NotVerifiable;
     let tier = tier(verdict, by_fact_check, context.degraded, &weighed);
+    let decisive = decisive(verdict, confidence, by_fact_check, context, &weighed);
     let top = weighed.deciding.get(..3).unwrap_or(&weighed.deciding);
     let against = matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading);
     Assessment {
         verdict,
-        decisive: decisive(verdict, confidence, by_fact_check, context, &weighed),
+        decisive,
         confidence,
         score: (!unverifiable && !weighed.deciding.is_empty())
-            .then(|| features::score(&weighed.features, verdict, &context.scoring)),
+            .then(|| features::score(&weighed.features, verdict, decisive, &context.scoring)),
         tier,
         agreement: features::mean(top.iter().map(|passage| passage.agreement)),
         contradiction: !unverifiable
@@ -159,11 +181,12 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
             citations::choose(verdict, passages, context.scoring.relevance_floor)
         },
         features: weighed.features,
+        decision: weighed.decision,
         by_fact_check,
     }
 }
 
-/// The seven steps of SCORING, first match wins. The flag says whether a review decided.
+/// The steps of SCORING, first match wins. The flag says whether a review decided.
 fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
     if matches!(context.kind, ClaimKind::Opinion | ClaimKind::Ambiguous) {
         return (Verdict::NotVerifiable, false);
@@ -178,37 +201,69 @@ fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
     (verdict_of_passages(context, weighed), false)
 }
 
-/// Steps 3 to 7.
+/// Steps 3 to 6.
 fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict {
-    let (f, limits) = (&weighed.features, &weighed.limits);
-    if weighed.deciding.is_empty() {
-        return Verdict::NotEnoughEvidence;
-    }
-    if f.e_max >= limits.support && f.c_max >= limits.contest {
-        let outdated = newest_is_a_running_total(weighed) || is_outdated(context.claim_date, &weighed.deciding);
-        return if outdated { Verdict::Outdated } else { Verdict::Contested };
-    }
-    let agreeing = groups_of(&weighed.deciding, Stance::Supports).len();
-    if f.e_max >= limits.support && agreeing >= limits.groups && f.c_max < limits.conflict {
-        if weighed.groups_in_context >= limits.groups {
-            return Verdict::Supported;
+    let lean = weighed.limits.lean;
+    let Some(Decision { posterior, .. }) = &weighed.decision else { return Verdict::NotEnoughEvidence };
+    let overtaken = || newest_is_a_running_total(weighed) || is_outdated(context.claim_date, &weighed.deciding);
+    let side = if disagree(weighed) {
+        Some(Verdict::Contested)
+    } else {
+        posterior.side(lean).map(|(side, _)| side).filter(|side| is_shown(*side, weighed))
+    };
+    match side {
+        Some(Verdict::Supported) if !weighed.is_in_context => Verdict::Misleading,
+        // One group has it at the claimed time and place, the rest elsewhere: those speak of another event.
+        Some(Verdict::Supported) if !weighed.in_context.is_some_and(|own| own.supported >= lean) => {
+            Verdict::NotEnoughEvidence
         }
-        if weighed.groups_in_context == 0 {
-            return Verdict::Misleading;
+        Some(Verdict::Refuted | Verdict::Contested) if overtaken() => Verdict::Outdated,
+        Some(side) => side,
+        // What contradicts and supports at once is one claim at two times.
+        None if posterior.refuted + posterior.contested >= lean
+            && overtaken()
+            && is_shown(Verdict::Refuted, weighed) =>
+        {
+            Verdict::Outdated
         }
-        // One group has it at the claimed time and place, the rest elsewhere: that is a single source.
-        return Verdict::NotEnoughEvidence;
+        None => Verdict::NotEnoughEvidence,
     }
-    if f.c_max >= limits.refute {
-        return Verdict::Refuted;
+}
+
+/// Probability from which a source says so plainly.
+const PLAINLY: f64 = 0.6;
+
+/// Whether one source says so plainly and another plainly not, and neither side outweighs the other. What the tables make of
+/// that is an average over claims; a reader is told that sources disagree. On labelled claims it costs nothing
+/// (docs/quality.md).
+fn disagree(weighed: &Weighed<'_>) -> bool {
+    let plainly = |stance, probability: fn(&JudgedPassage) -> f64| {
+        weighed.deciding.iter().any(|passage| passage.stance() == stance && probability(passage) >= PLAINLY)
+    };
+    let (support, against) = (weighed.support, weighed.contradiction);
+    plainly(Stance::Supports, |passage| passage.entail)
+        && plainly(Stance::Contradicts, |passage| passage.contradict)
+        && support <= OUTWEIGHS * against
+        && against <= OUTWEIGHS * support
+}
+
+/// Whether a passage can be cited for that side: a posterior may rest on what leans a little in many passages, and an answer
+/// needs one that a reader can be shown.
+fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
+    let leans = |test: fn(&JudgedPassage) -> bool| weighed.deciding.iter().any(|passage| test(passage));
+    let supports = || leans(|passage| passage.entail > passage.contradict);
+    let contradicts = || leans(|passage| passage.contradict > passage.entail);
+    match side {
+        Verdict::Supported => supports(),
+        Verdict::Refuted => contradicts(),
+        _ => supports() && contradicts(),
     }
-    if only_running_totals(weighed) { Verdict::Outdated } else { Verdict::NotEnoughEvidence }
 }
 
 /// True where something contradicts, and all that does is a newer and larger count of the same thing, or a newer level of
 /// what moves.
 fn only_running_totals(weighed: &Weighed<'_>) -> bool {
-    let mut contradicting = weighed.deciding.iter().filter(|p| p.contradict >= weighed.limits.contest).peekable();
+    let mut contradicting = weighed.deciding.iter().filter(|p| p.stance() == Stance::Contradicts).peekable();
     contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))
 }
 
@@ -247,26 +302,38 @@ fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -
     }
 }
 
-/// Confidence in the verdict, 0–1 (SCORING). A review that stands alone is no surer than its match to the claim.
+/// Confidence in the verdict, 0–1 (SCORING): its posterior where passages decide.
 fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f64 {
-    let (mut s, mut c) = (weighed.support, weighed.contradiction);
-    let cap = FACT_CHECK_WEIGHT * weighed.best_similarity;
-    let mut most: f64 = 1.0;
     if by_fact_check {
-        s += weighed.review_support;
-        c += weighed.review_contradiction;
-        let alone = match verdict {
-            Verdict::Supported => weighed.support <= 0.0,
-            Verdict::Refuted => weighed.contradiction <= 0.0,
-            // Passages that bear the fact out do not make it surer that it misleads.
-            _ => true,
-        };
-        if alone {
-            most = cap;
-        }
+        return confidence_of_reviews(verdict, weighed);
     }
+    let Some(Decision { posterior, .. }) = &weighed.decision else { return 0.0 };
+    match verdict {
+        // As sure as what fits the claim's own time and place.
+        Verdict::Supported => {
+            weighed.in_context.map_or(posterior.supported, |own| own.supported.min(posterior.supported))
+        }
+        Verdict::Misleading => posterior.supported,
+        Verdict::Refuted => posterior.refuted,
+        // Both sides are true, each in its time.
+        Verdict::Outdated => posterior.refuted + posterior.contested,
+        Verdict::Contested => posterior.contested,
+        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => 0.0,
+    }
+}
+
+/// The same where published reviews decided. One that stands alone is no surer than its match to the claim.
+fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
+    let (mut s, c) = (weighed.support + weighed.review_support, weighed.contradiction + weighed.review_contradiction);
+    let alone = match verdict {
+        Verdict::Supported => weighed.support <= 0.0,
+        Verdict::Refuted => weighed.contradiction <= 0.0,
+        // Passages that bear the fact out do not make it surer that it misleads.
+        _ => true,
+    };
+    let most = if alone { FACT_CHECK_WEIGHT * weighed.best_similarity } else { 1.0 };
     // "Misleading" grants that the fact holds: support is on its side.
-    if verdict == Verdict::Misleading && by_fact_check {
+    if verdict == Verdict::Misleading {
         s += weighed.review_misleading;
     }
     let total = s + c;
@@ -282,8 +349,8 @@ fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f
     (own / total * (total / FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
 }
 
-/// Whether the verdict may be acted on: sure enough, not on one group of little credit, and one side outweighing the
-/// other.
+/// Whether the verdict may be acted on: sure enough, not on one group of little credit, on passages of that very stance, and
+/// one side outweighing the other. What is not is a lean.
 fn decisive(
     verdict: Verdict,
     confidence: f64,
@@ -313,8 +380,17 @@ fn decisive(
         .filter(|passage| passage.stance() == side)
         .map(|passage| passage.credibility)
         .fold(0.0, f64::max);
-    let rests_on_enough = by_fact_check || groups.len() > 1 || most_credible >= weighed.limits.lone_credibility;
-    confidence > 0.0 && confidence >= context.confidence_threshold && rests_on_enough && own > OUTWEIGHS * other
+    let is_shown = !groups.is_empty() && (groups.len() > 1 || most_credible >= weighed.limits.lone_credibility);
+    let conflict = weighed.limits.conflict;
+    let is_disputed = match verdict {
+        Verdict::Supported | Verdict::Misleading => weighed.features.c_max >= conflict,
+        Verdict::Refuted => weighed.deciding.iter().any(|p| p.entail >= conflict && p.entail > p.contradict),
+        _ => false,
+    };
+    confidence > 0.0
+        && confidence >= context.confidence_threshold
+        && (by_fact_check || (is_shown && !is_disputed))
+        && own > OUTWEIGHS * other
 }
 
 /// High, medium or low: it speaks of corroboration, not of truth.
@@ -325,8 +401,9 @@ fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed
     if verdict == Verdict::NotVerifiable || contradicted {
         return Tier::Low;
     }
-    let independent = weighed.groups_in_context >= weighed.limits.groups.max(CORROBORATING);
-    if verdict == Verdict::Supported && independent && !degraded {
+    let independent = weighed.groups_in_context >= CORROBORATING;
+    let doubt = weighed.in_context.map_or(0.0, |own| own.refuted + own.contested);
+    if verdict == Verdict::Supported && independent && doubt < DOUBTED && !degraded {
         return Tier::High;
     }
     let agreed = weighed.features.agree_dom >= 1 || (by_fact_check && verdict == Verdict::Supported);
@@ -356,11 +433,21 @@ fn notes(
         notes.push(Note::ConflictingSources);
     }
     let groups = groups_of(&weighed.deciding, Stance::Supports).len();
-    let one_source = groups == 1 || (groups > 1 && weighed.groups_in_context == 1);
-    if verdict == Verdict::NotEnoughEvidence && one_source {
+    let against = groups_of(&weighed.deciding, Stance::Contradicts).len();
+    let one_source = match verdict {
+        Verdict::Supported | Verdict::NotEnoughEvidence => {
+            groups == 1 || (groups > 1 && weighed.groups_in_context == 1)
+        }
+        Verdict::Refuted | Verdict::Outdated => against == 1,
+        _ => false,
+    };
+    if one_source && !by_fact_check {
         notes.push(Note::SingleSource);
     }
     let nothing = weighed.deciding.is_empty();
+    if verdict == Verdict::NotEnoughEvidence && !nothing && groups + against == 0 {
+        notes.push(Note::OnlyRelated);
+    }
     // Where something could not be asked, or nobody was, an empty hand says nothing about who reports it.
     let unasked = (context.degraded || !context.searched) && nothing;
     if groups == 0 && !(by_fact_check && verdict == Verdict::Supported) && !unasked {

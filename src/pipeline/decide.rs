@@ -10,9 +10,10 @@ use super::normalise::Normal;
 use super::shown::{self, Showable};
 use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
-use crate::domain::result::{ClaimResult, EvidenceRow};
+use crate::domain::result::{ClaimResult, Decision, EvidenceRow, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
 use crate::judging::correction::{self, Asked, Found, Subject};
+use crate::judging::decision::JudgeKind;
 use crate::judging::explanations::{Unchecked, explain};
 use crate::judging::justification;
 use crate::judging::numbers::NumberCheck;
@@ -45,18 +46,19 @@ pub(super) async fn decide(
     let empty = JudgedClaim::default();
     let seen = |position: usize| judged.claims.get(position).unwrap_or(&empty);
     let reviews = |position: usize| -> &[MatchedReview] { reviews.get(position).map_or(&[], Vec::as_slice) };
-    let context = |claim: &Claim| ClaimContext {
+    let context = |claim: &Claim, seen: &JudgedClaim| ClaimContext {
         kind: claim.kind,
         claim_date: claim.date,
         confidence_threshold: request.item.options.confidence_threshold(),
         degraded: !journal.degraded().is_empty(),
         searched: judged.searched,
+        judge: JudgeKind::of(&seen.judge()),
         scoring: services.settings.scoring,
     };
     let assessments: Vec<Assessment> = claims
         .iter()
         .enumerate()
-        .map(|(position, claim)| assess(&context(claim), &seen(position).passages, reviews(position)))
+        .map(|(position, claim)| assess(&context(claim, seen(position)), &seen(position).passages, reviews(position)))
         .collect();
     let floor = services.settings.scoring.relevance_floor;
     let showable: Vec<Showable> = assessments
@@ -206,6 +208,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         contradiction: assessment.contradiction,
         notes,
         features: assessment.features,
+        decision: assessment.decision.as_ref().map(rounded),
         justification: justification(told, &as_shown, &passages_shown),
         citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
         evidence: passages_shown.iter().enumerate().map(|(number, passage)| evidence_row(number, passage)).collect(),
@@ -244,6 +247,21 @@ fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {
         provider: passage.provider.clone(),
         independent_group: passage.independent_group.clone(),
         extraction_failed: false,
+    }
+}
+
+fn rounded(decision: &Decision) -> Decision {
+    let Posterior { supported, refuted, contested, open } = decision.posterior;
+    Decision {
+        table: decision.table.clone(),
+        support: decision.support.map(round),
+        against: decision.against.map(round),
+        posterior: Posterior {
+            supported: round(supported),
+            refuted: round(refuted),
+            contested: round(contested),
+            open: round(open),
+        },
     }
 }
 

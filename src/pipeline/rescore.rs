@@ -15,6 +15,7 @@ use crate::domain::verdict::{Note, Origin, Tier, Verdict};
 use crate::inference::rules::RULES;
 use crate::judging::correction::Asked;
 use crate::judging::credibility::credibility;
+use crate::judging::decision::JudgeKind;
 use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
@@ -95,6 +96,11 @@ struct Again<'a> {
     changed: Vec<JudgedPassage>,
 }
 
+/// Who judged the passages: of a claim that a review decided the stored table tells.
+fn judge_kind(before: &ClaimResult) -> JudgeKind {
+    JudgeKind::of(before.decision.as_ref().map_or(before.judge.as_str(), |decision| decision.table.as_str()))
+}
+
 impl<'a> Again<'a> {
     fn assess(before: ClaimResult, stored: &'a StoredClaim, terms: &Terms, degraded: bool) -> Self {
         let context = ClaimContext {
@@ -102,6 +108,7 @@ impl<'a> Again<'a> {
             claim_date: stored.claim_date,
             confidence_threshold: stored.confidence_threshold,
             degraded,
+            judge: judge_kind(&before),
             searched: stored.searched.unwrap_or(!before.notes.contains(&Note::Phase1Only)),
             scoring: terms.scoring,
         };

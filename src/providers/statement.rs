@@ -1,6 +1,6 @@
 //! What the operator writes about his sources: sentences with places for values, and words that say when to ask. Pure.
 
-use crate::language::identifiers;
+use crate::language::{identifiers, tokens};
 
 /// A sentence with places like `{value}`.
 #[derive(Debug, Clone)]
@@ -72,7 +72,9 @@ impl Keywords {
         if self.0.is_empty() {
             return true;
         }
-        let stems = identifiers::stems(text);
+        let mut stems = identifiers::stems(text);
+        // A word without a Ukrainian letter may be Ukrainian all the same: "порти" are ports there, and a verb in Russian.
+        stems.extend(tokens::content_stems(text, Some("uk")));
         self.0.iter().any(|words| words.iter().all(|word| stems.contains(word)))
     }
 }

@@ -152,6 +152,35 @@ async fn curves_fitted_on_claims_are_written_and_used_where_they_are_named() {
     assert!(pairs.code == 2 && pairs.stderr.contains("wants claims"), "{}", pairs.stderr);
 }
 
+#[tokio::test]
+async fn a_decision_model_is_fitted_to_claims_and_used_where_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/verdicts.jsonl");
+    let out = at("decision.json");
+    eval(&[text(&rows), "--decision", text(&out)]).await.ok();
+    let fitted: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(fitted["judge"], "model", "most of these claims are English");
+    assert!(fitted["rows"].as_u64().unwrap() > 100 && fitted["without_the_claim"].as_object().unwrap().len() == 1);
+    std::fs::write(at("settings.toml"), format!("[scoring]\ndecision = '{}'\n", text(&out))).unwrap();
+    let settings = at("settings.toml");
+    let settings = [("CORROBORATE_CONFIG", text(&settings))];
+    std::fs::write(at("claims.jsonl"), claims()).unwrap();
+    let told = |out: &Path| {
+        let lines = std::fs::read_to_string(out).unwrap();
+        serde_json::from_str::<Value>(lines.lines().next().unwrap()).unwrap()["decision"]["posterior"].clone()
+    };
+    let (shipped, own) = (at("shipped.jsonl"), at("own.jsonl"));
+    eval(&[text(&at("claims.jsonl")), "--predictions", text(&shipped)]).await.ok();
+    eval_with(&settings, &[text(&at("claims.jsonl")), "--predictions", text(&own)]).await.ok();
+    assert_ne!(told(&shipped), told(&own), "another table, another posterior");
+    std::fs::write(&out, "{}").unwrap();
+    let broken = eval_with(&settings, &[text(&at("claims.jsonl"))]).await;
+    assert!(broken.code == 64 && broken.stderr.contains("--decision OUT"), "{}", broken.stderr);
+    let few = eval(&[text(&at("claims.jsonl")), "--decision", text(&out)]).await;
+    assert!(few.code == 2 && few.stderr.contains("too few"), "{}", few.stderr);
+}
+
 /// Claims that were judged wrongly once, and their harmless neighbours (`tests/data/README.md`).
 #[tokio::test]
 async fn the_written_claims_get_no_decisive_verdict_that_is_wrong() {

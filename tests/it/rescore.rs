@@ -32,7 +32,7 @@ async fn embedded_the_same_settings_change_nothing_and_others_only_what_follows_
     assert!(count(&same, "items") >= 24 && count(&same, "changed") == 0, "{same:#}");
 
     // Nothing is refuted any more by what was sure enough before.
-    let strict = "[scoring.verdict]\nrefute = 1.0\n";
+    let strict = "[scoring.verdict]\nlean = 1.0\n";
     let shown = rescored(folder.path(), strict, &["--dry-run"]).await;
     let gone = |found: &Value| {
         let changes = found["changes"].as_array().unwrap().clone();

@@ -6,6 +6,7 @@ use super::setup;
 use crate::app::AppError;
 use crate::config::ScoringConfig;
 use crate::judging::calibration::Fitted;
+use crate::judging::decision::fit;
 
 /// The curves of a file that `eval` wrote.
 pub(in crate::app) fn read(path: &Path) -> Result<Fitted, AppError> {
@@ -15,6 +16,16 @@ pub(in crate::app) fn read(path: &Path) -> Result<Fitted, AppError> {
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     Fitted::parse(&text).map_err(wrong)
+}
+
+/// The coefficients of a file that `eval` wrote.
+pub(super) fn decision(path: &Path) -> Result<fit::Fitted, AppError> {
+    let wrong = |why: String| {
+        let mend = "name a file that `corroborate eval FILE --decision OUT` wrote, or leave scoring.decision out";
+        setup("the decision model", format!("{}: {why}; {mend}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    fit::Fitted::parse(&text).map_err(wrong)
 }
 
 /// Curves bend the figures of the judge they were fitted on. Said and not refused: a model may have two names.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::{AppError, curves};
 use crate::config::{Config, EnrichmentConfig, ScoringConfig};
-use crate::judging::scoring::{FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, VerdictLimits};
+use crate::judging::decision::DecisionTables;
+use crate::judging::scoring::{
+    FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, SufficiencyLimits, VerdictLimits,
+};
 use crate::outbound::pages::PageSettings;
 use crate::pipeline::{LanguagePolicy, LanguageRule, Pilot, Settings};
 
@@ -58,7 +61,7 @@ fn languages(config: &EnrichmentConfig) -> LanguagePolicy {
 /// The operator's numbers as the rules take them.
 fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
     let days = |span: Duration| span.as_secs_f64() / 86_400.0;
-    let ScoringConfig { quality, weights, score, verdict, .. } = config;
+    let ScoringConfig { quality, weights, score, verdict, sufficiency, .. } = config;
     Ok(Scoring {
         calibration: config.calibration.as_deref().map(curves::read).transpose()?.map(|fitted| fitted.curves),
         relevance_floor: config.relevance_floor,
@@ -90,12 +93,18 @@ fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
             cap_refuted: score.cap_refuted,
         },
         limits: VerdictLimits {
-            support: verdict.support,
-            groups: usize::try_from(verdict.groups).unwrap_or(usize::MAX),
+            lean: verdict.lean,
             conflict: verdict.conflict,
-            contest: verdict.contest,
-            refute: verdict.refute,
             lone_credibility: verdict.single_source_credibility,
+        },
+        sufficiency: SufficiencyLimits {
+            support: sufficiency.support,
+            refute: sufficiency.refute,
+            groups: usize::try_from(sufficiency.groups).unwrap_or(usize::MAX),
+        },
+        decision: match &config.decision {
+            Some(path) => DecisionTables::default().with(&curves::decision(path)?),
+            None => DecisionTables::default(),
         },
     })
 }

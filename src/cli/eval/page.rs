@@ -234,11 +234,14 @@ mod tests {
             evidence: "a < b & c".to_owned(),
             prediction,
             shown: None,
+            figures: None,
+            decisive: false,
             detail: Value::Null,
             judge: "rules".to_owned(),
         };
         let answers = [answer];
         let report = Report {
+            caution: None,
             evaluation: evaluate(&[prediction]),
             reliability: measure(&answers),
             judge: "rules".to_owned(),

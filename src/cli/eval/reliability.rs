@@ -254,6 +254,8 @@ mod tests {
             evidence: String::new(),
             prediction: Prediction { gold, said, confidence: (said != rows::NOT_ENOUGH_EVIDENCE).then_some(sure) },
             shown,
+            figures: None,
+            decisive: false,
             detail: Value::Null,
             judge: "rules".to_owned(),
         }

@@ -41,6 +41,8 @@ pub(super) struct PairRow {
 pub(super) struct ClaimRow {
     pub(super) given: GivenClaim,
     pub(super) label: &'static str,
+    /// The set it is of, where a file holds several; empty otherwise.
+    pub(super) set: String,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,8 @@ struct Given {
     claim_date: Option<String>,
     evidence: Evidence,
     label: String,
+    #[serde(default)]
+    set: String,
 }
 
 #[derive(Deserialize)]
@@ -182,7 +186,8 @@ fn row(line: &[u8], number: usize) -> Result<Row, String> {
             let label = label(CLAIM_LABELS)?;
             let date = given.claim_date.as_deref().map(|text| date("claim_date", text)).transpose()?;
             let evidence = texts.into_iter().map(text).collect::<Result<_, _>>()?;
-            Ok(Row::Claim(ClaimRow { given: GivenClaim { id, text: given.claim, date, evidence }, label }))
+            let set = given.set;
+            Ok(Row::Claim(ClaimRow { given: GivenClaim { id, text: given.claim, date, evidence }, label, set }))
         }
     }
 }

@@ -118,8 +118,6 @@ fn company(key: &Key) -> Vec<(&'static str, &'static str)> {
         "llm.search_enabled" => vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")],
         "enrichment.judged_passages" => vec![("CORROBORATE_ENRICHMENT_PASSAGES_PER_CLAIM", "1000")],
         "enrichment.max_sources" => vec![("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "1000")],
-        "scoring.verdict.conflict" => vec![("CORROBORATE_SCORING_VERDICT_CONTEST", "1")],
-        "scoring.verdict.contest" => vec![("CORROBORATE_SCORING_VERDICT_CONFLICT", "0")],
         _ => Vec::new(),
     }
 }

@@ -37,13 +37,15 @@ fn corrected(claim: &str, passages: &[JudgedPassage]) -> Option<Correction> {
 #[test]
 fn the_figure_that_differs_is_swapped_in() {
     let claim = "The Orrin tower is 250 metres tall, and people work there.";
-    let found =
-        corrected(claim, &[says("paper", "The Orrin tower is 330 metres tall, and people work there.")]).unwrap();
+    let says = |id: &str| says(id, "The Orrin tower is 330 metres tall, and people work there.");
+    let found = corrected(claim, &[says("paper"), says("other"), says("third")]).unwrap();
     assert_eq!(found.corrected, "The Orrin tower is 330 metres tall, and people work there.");
-    assert_eq!((found.kind, found.apply), (CorrectionType::Replace, Apply::Auto), "the source is credible");
-    assert!((found.confidence - 0.9).abs() < 1e-9);
-    assert_eq!(found.sources, ["https://paper.example/page"]);
-    assert_eq!(found.borne_out, [BorneOut { evidence_id: "ev_paper".into(), entail: 0.95 }]);
+    assert_eq!((found.kind, found.apply), (CorrectionType::Replace, Apply::Auto));
+    assert!(found.confidence > AUTO_ABOVE && found.confidence <= 0.9, "{}", found.confidence);
+    assert_eq!(found.sources.len(), 3);
+    assert!(found.borne_out.iter().all(|said| said.entail >= BORNE_OUT) && found.borne_out.len() == 3);
+    let alone = corrected(claim, &[says("paper")]).unwrap();
+    assert_eq!((alone.kind, alone.apply), (CorrectionType::Replace, Apply::Review), "one source is a lean");
 }
 
 /// The date is of what the board said, and what the passages say is that nothing was closed.

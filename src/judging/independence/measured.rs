@@ -78,7 +78,7 @@ fn four_real_reprints_of_one_release_give_tier_medium_at_most() {
     let vaccine = of("vaccine");
     assert_eq!(vaccine.len(), 4);
     let found = judged(&vaccine);
-    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::NotEnoughEvidence, Tier::Medium, false));
+    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::Supported, Tier::Medium, false));
     assert_eq!(found.notes, [Note::SingleSource]);
     let landing = judged(&of("mars-landing"));
     assert_eq!((landing.verdict, landing.tier), (Verdict::Supported, Tier::High), "a release, and another hand");

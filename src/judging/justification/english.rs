@@ -52,6 +52,8 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::MayContradict(sources) => {
             format!("No passage found supports the claim, and {sources} may contradict it, though not clearly.")
         }
+        Saying::LeansTowards(sources) => format!("No source says so outright; what was found leans towards the claim: {sources}."),
+        Saying::LeansAgainst(sources) => format!("No source denies it outright; what was found leans against the claim: {sources}."),
         Saying::SingleSource(sources) => {
             format!("One source supports the claim: {sources}. A second, independent one was not found.")
         }

@@ -49,6 +49,8 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::MayContradict(sources) => {
             format!("Nenhum trecho encontrado confirma a afirmação; talvez haja contradição, mas não clara: {sources}.")
         }
+        Saying::LeansTowards(sources) => format!("Nenhuma fonte o diz diretamente; o que foi encontrado aponta a favor da afirmação: {sources}."),
+        Saying::LeansAgainst(sources) => format!("Nenhuma fonte o nega diretamente; o que foi encontrado aponta contra a afirmação: {sources}."),
         Saying::SingleSource(sources) => {
             format!("Uma fonte apoia a afirmação: {sources}. Não foi encontrada uma segunda, independente.")
         }

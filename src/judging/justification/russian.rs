@@ -52,6 +52,8 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::MayContradict(sources) => {
             format!("Найденные фрагменты не подтверждают утверждения; возможно противоречие, но не явное: {sources}.")
         }
+        Saying::LeansTowards(sources) => format!("Прямо этого никто не говорит, но найденное скорее подтверждает утверждение: {sources}."),
+        Saying::LeansAgainst(sources) => format!("Прямо этого никто не отрицает, но найденное скорее противоречит утверждению: {sources}."),
         Saying::SingleSource(sources) => {
             format!("Утверждение подтверждает один источник: {sources}. Второго, независимого, не найдено.")
         }

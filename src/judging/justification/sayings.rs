@@ -93,6 +93,9 @@ pub(super) enum Saying<'a> {
     /// A doubt alone.
     MayContradict(&'a str),
     SingleSource(&'a str),
+    /// Nothing says it outright, and what is found leans to it.
+    LeansTowards(&'a str),
+    LeansAgainst(&'a str),
     SupportUnclear(&'a str),
     AgainstUnclear(&'a str),
     NotSearched,

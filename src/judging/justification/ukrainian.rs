@@ -52,6 +52,8 @@ pub(super) fn say(saying: Saying<'_>) -> String {
         Saying::MayContradict(sources) => {
             format!("Знайдені уривки не підтверджують твердження; можлива суперечність, але не явне: {sources}.")
         }
+        Saying::LeansTowards(sources) => format!("Прямо цього ніхто не каже, але знайдене радше підтверджує твердження: {sources}."),
+        Saying::LeansAgainst(sources) => format!("Прямо цього ніхто не заперечує, але знайдене радше суперечить твердженню: {sources}."),
         Saying::SingleSource(sources) => {
             format!("Твердження підтверджує одне джерело: {sources}. Другого, незалежного, не знайдено.")
         }

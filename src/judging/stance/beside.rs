@@ -4,13 +4,13 @@
 //! subject that differ. A model reads the rest, and errs just there: it takes a text that shares all words for one that
 //! says the same. So where a precise rule speaks and the model says the opposite, nobody decides.
 
-use crate::domain::evidence::StanceProbabilities;
+use crate::domain::evidence::{StanceProbabilities, TAKES_A_SIDE};
 
-/// The most either side keeps where rule and model contradict each other: under the 0.6 from which a passage takes a side.
-pub const UNDECIDED: f64 = 0.55;
+/// The most either side keeps where rule and model contradict each other: under [`SUPPORTS`].
+pub const UNDECIDED: f64 = 0.49;
 
 /// From here a passage takes a side ([`crate::domain::evidence::JudgedPassage::stance`]).
-pub const SUPPORTS: f64 = 0.6;
+pub const SUPPORTS: f64 = TAKES_A_SIDE;
 
 /// What a judge takes a passage for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ mod tests {
         }
 
         #[test]
-        fn silent_rules_change_nothing(e in 0.0..=1.0f64, share in 0.0..=1.0f64, own in 0.0..0.59f64) {
+        fn silent_rules_change_nothing(e in 0.0..=1.0f64, share in 0.0..=1.0f64, own in 0.0..0.49f64) {
             let model = p(e, (1.0 - e) * share, (1.0 - e) * (1.0 - share));
             prop_assert_eq!(beside(model, p(own, 1.0 - own, 0.0)), model);
         }

@@ -34,8 +34,8 @@ pub const NAMES: [&str; 12] = [
 const WEIGHTS: [f64; 12] = [-3.742, -1.689, -1.983, 0.827, -1.720, -0.872, 0.611, -1.072, -0.966, -0.663, 2.243, 0.336];
 const INTERCEPT: f64 = 1.997;
 
-/// The most a leaning is worth: under the 0.6 from which a passage supports.
-const MOST: f64 = 0.575;
+/// The most a leaning is worth: under the 0.5 from which a passage supports.
+const MOST: f64 = 0.49;
 
 /// What is left to neutral and entailing beside the little that always contradicts.
 pub(super) const LEFT: f64 = 0.95;

@@ -39,7 +39,7 @@ struct Reserve {
     contradict: f64,
 }
 
-/// The probabilities as far as the passage's own words allow: a side that they forbid stays under the 0.6 from which a passage
+/// The probabilities as far as the passage's own words allow: a side that they forbid stays under the 0.5 from which a passage
 /// takes one.
 pub fn reserved(claim: &TextProfile, passage: &TextProfile, given: StanceProbabilities) -> StanceProbabilities {
     let reserve = reserve(claim, passage);
@@ -60,8 +60,7 @@ pub fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
             && states(text, passage, at)
     };
     let speaks_of_it = |sentence: &&SentenceProfile| coverage_of_sentence(text, passage, sentence) >= REPEATS;
-    let is_left_standing =
-        |sentence: &SentenceProfile| agree_in_denial(text, sentence) && !debunked(sentence, text);
+    let is_left_standing = |sentence: &SentenceProfile| agree_in_denial(text, sentence) && !debunked(sentence, text);
     reserve(text, passage).entail >= 1.0
         && passage.sentences.iter().filter(speaks_of_it).all(is_left_standing)
         && passage.sentences.iter().enumerate().any(says)

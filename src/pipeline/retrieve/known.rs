@@ -206,7 +206,8 @@ async fn gate(
         oldest_reading: sufficiency::oldest_reading(journal.evaluated_at, enduring, half_life_days, most),
         relevance_floor: scoring.relevance_floor,
         relevance: services.settings.sufficient_relevance,
-        limits: scoring.limits,
+        limits: scoring.sufficiency,
+        conflict: scoring.limits.conflict,
     };
     Ok((sufficiency::sufficiency(&known, &wanted), judged.passages))
 }

@@ -39,13 +39,17 @@ async fn nothing_found_is_low_complete_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_source_is_medium_and_never_a_verdict() {
+async fn one_source_is_medium_and_a_lean_at_most() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
     let daemon = app.start().await;
     app.upstream.publish("item.new", &item("once", ONCE)).await;
     let result = app.upstream.result("once", 1).await;
     assert_eq!((&result["status"], &result["tier"]), (&json!("complete"), &json!("medium")), "{result:#}");
-    assert_eq!(result["claims"][0]["verdict"], "not_enough_evidence");
+    assert_eq!(
+        (&result["claims"][0]["verdict"], &result["claims"][0]["decisive"]),
+        (&json!("supported"), &json!(false)),
+        "{result:#}"
+    );
     assert_eq!(notes(&result), ["single_source"]);
     assert!(result["score"].as_u64().unwrap() <= 69);
     app.finish(daemon).await;

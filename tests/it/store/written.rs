@@ -92,6 +92,7 @@ pub(super) fn claim(item: &str, verdict: Verdict) -> ClaimResult {
         contradiction: false,
         notes: vec![],
         features: Features::default(),
+        decision: None,
         justification: String::new(),
         citations: vec![1],
         evidence: vec![],

@@ -76,15 +76,23 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut V
                 }
             }
             "minLength" | "maxLength" => {
-                let bound = rule.as_u64().unwrap() as usize;
-                let outside = |length: usize| if keyword == "minLength" { length < bound } else { length > bound };
-                if value.as_str().is_some_and(|text| outside(text.chars().count())) {
-                    faults.push(format!("{path}: {value} breaks {keyword} {bound}"));
-                }
+                let length = value.as_str().map(|text| text.chars().count());
+                faults.extend(bounded(keyword, rule, length).map(|broken| format!("{path}: {value} breaks {broken}")));
+            }
+            "minItems" | "maxItems" => {
+                let length = value.as_array().map(Vec::len);
+                faults.extend(bounded(keyword, rule, length).map(|broken| format!("{path}: {value} breaks {broken}")));
             }
             other => panic!("{path}: this validator does not know {other:?}; teach it"),
         }
     }
+}
+
+/// The bound that a length breaks.
+fn bounded(keyword: &str, rule: &Value, length: Option<usize>) -> Option<String> {
+    let bound = rule.as_u64().unwrap() as usize;
+    let outside = |length: &usize| if keyword.starts_with("min") { *length < bound } else { *length > bound };
+    length.filter(outside).map(|_| format!("{keyword} {bound}"))
 }
 
 fn alternatives(root: &Value, rule: &Value, value: &Value, path: &str, faults: &mut Vec<String>) {

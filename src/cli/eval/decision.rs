@@ -1,0 +1,91 @@
+//! Caution beside accuracy: how often a side is taken where people take one, and how often rightly; and the decision model
+//! fitted to a labelled file.
+
+use serde::Serialize;
+
+use super::{Answer, rows};
+use crate::cli::failure::Failure;
+use crate::domain::result::ClaimResult;
+use crate::domain::verdict::Verdict;
+use crate::judging::decision::fit::{Fitted, LabelledClaim};
+use crate::judging::decision::{FIGURES, JudgeKind};
+
+/// Claims from which coefficients say something.
+const FEW: usize = 30;
+
+/// How often sides are taken, and how often rightly. "Not enough evidence" takes none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Caution {
+    /// Claims on which people take a side.
+    pub(super) sided_by_people: usize,
+    /// Of those, claims on which a side is taken here.
+    pub(super) of_them_taken: usize,
+    /// Claims on which a side is taken here.
+    pub(super) taken: usize,
+    /// Of those, the ones on which it is people's.
+    pub(super) right: usize,
+    pub(super) decisive: usize,
+    pub(super) decisive_right: usize,
+}
+
+/// `None` for pairs, which have no verdict.
+pub(super) fn caution(answers: &[Answer]) -> Option<Caution> {
+    let claims: Vec<&Answer> = answers.iter().filter(|answer| answer.shown.is_some()).collect();
+    if claims.is_empty() {
+        return None;
+    }
+    let takes = |label: &str| label != rows::NOT_ENOUGH_EVIDENCE;
+    let count = |test: &dyn Fn(&Answer) -> bool| claims.iter().filter(|answer| test(answer)).count();
+    Some(Caution {
+        sided_by_people: count(&|answer| takes(answer.prediction.gold)),
+        of_them_taken: count(&|answer| takes(answer.prediction.gold) && takes(answer.prediction.said)),
+        taken: count(&|answer| takes(answer.prediction.said)),
+        right: count(&|answer| takes(answer.prediction.said) && answer.prediction.is_right()),
+        decisive: count(&|answer| answer.decisive),
+        decisive_right: count(&|answer| answer.decisive && answer.prediction.is_right()),
+    })
+}
+
+impl Caution {
+    pub(super) fn text(self) -> String {
+        let share = |part: usize, of: usize| match of {
+            0 => "none".to_owned(),
+            _ => format!("{:.2}", part as f64 / of as f64),
+        };
+        let Self { sided_by_people, of_them_taken, taken, right, decisive, decisive_right } = self;
+        format!(
+            "\nof {sided_by_people} claims on which people take a side, a side is taken on {of_them_taken} ({}); of {taken} sides \
+             taken {right} are right ({}); of {decisive} decisive ones {decisive_right} ({})\n",
+            share(of_them_taken, sided_by_people),
+            share(right, taken),
+            share(decisive_right, decisive),
+        )
+    }
+}
+
+/// What the decision model was told of a claim.
+pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
+    let decision = result.decision.as_ref()?;
+    let ([s1, s2, s3], [c1, c2, c3]) = (decision.support, decision.against);
+    Some([s1, s2, s3, c1, c2, c3])
+}
+
+/// The model fitted to these claims. Claims of the other kind of judge than most are left out: their figures mean something
+/// else.
+pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Failure> {
+    let by_rules = answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == JudgeKind::Rules).count();
+    let kind = if by_rules * 2 > answers.len() { JudgeKind::Rules } else { JudgeKind::Model };
+    let of_kind = answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind);
+    let claims: Vec<LabelledClaim> = of_kind
+        .filter_map(|answer| {
+            let (set, figures) = answer.figures.clone()?;
+            let label = Verdict::parse(answer.prediction.gold)?;
+            Some(LabelledClaim { claim: answer.claim.clone(), set, label, figures })
+        })
+        .collect();
+    if claims.len() < FEW {
+        let why = format!("{} claim(s) with passages on topic are too few to fit a decision model to", claims.len());
+        return Err(Failure::new(2, format!("{why}; label {FEW} or more")));
+    }
+    Ok(Fitted::fit(kind, judged_by.to_owned(), &claims))
+}

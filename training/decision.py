@@ -1,0 +1,90 @@
+"""Writes the labelled claims that the decision model is fitted to, one JSON line each, as `corroborate eval` reads them.
+
+    python decision.py --data DATA > claims.jsonl
+    corroborate eval claims.jsonl --decision ../config/decision/model.json
+
+DATA holds `news_claims/*.jsonl`; what is not there is named and left out. The claims of
+`written/news2.jsonl`, on which the shipped stance model was not trained, are put together here: of a claim's passages those
+that bear it out, those that contradict it, those that leave it open, and both sides at once, each among silent ones.
+Standard library only.
+"""
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# A claim of which both sides are told is rare in the news; one in four of those that have both.
+BOTH_SIDES = 0.25
+# What a search brings for one claim.
+MOST = 5
+
+
+def lines(path):
+    if not path.exists():
+        print(f"skipped: {path} is not there", file=sys.stderr)
+        return
+    with path.open(encoding="utf-8") as rows:
+        for row in rows:
+            if row.strip():
+                yield json.loads(row)
+
+
+def composed(path):
+    """Claims from written ones with their passages by label; the same ones at every run."""
+    chance = random.Random(7)
+    for number, row in enumerate(lines(path)):
+        if "h" not in row:
+            continue
+        bearing, silent, against = row.get("e", []), row.get("n", []), row.get("c", [])
+
+        def some(texts, most, chance=chance):
+            return chance.sample(texts, min(len(texts), chance.randint(0, most)))
+
+        kinds = []
+        if bearing:
+            kinds.append(("supported", bearing[: chance.choice([1, 2, 2, 3])] + some(silent, 3)))
+        if against:
+            kinds.append(("refuted", against[: chance.choice([1, 2, 2, 3])] + some(silent, 3)))
+        if silent:
+            kinds.append(("not_enough_evidence", silent[: chance.choice([1, 2, 3])]))
+        if bearing and against and chance.random() < BOTH_SIDES:
+            kinds.append(("contested", [bearing[0], against[0], *some(silent, 1)]))
+        for label, texts in kinds:
+            chance.shuffle(texts)
+            evidence = [
+                {"text": text, "url": f"https://paper{number}-{place}.example/{label}"}
+                for place, text in enumerate(texts[:MOST])
+            ]
+            yield {
+                "set": path.stem,
+                "id": f"{path.stem}/{number}/{label}",
+                "claim": row["h"],
+                "label": label,
+                "evidence": evidence,
+            }
+
+
+def ready(path, name):
+    """A file that is in the format of `eval` already."""
+    for row in lines(path):
+        yield {"set": name, **row, "id": f"{name}/{row['id']}"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    data = parser.parse_args().data
+    tests = HERE.parent / "tests" / "data"
+    rows = [*composed(HERE / "written" / "news2.jsonl")]
+    rows += ready(tests / "verdicts.jsonl", "verdicts")
+    for language in ("en", "ru", "uk"):
+        rows += ready(data / "news_claims" / f"{language}.jsonl", f"news_{language}")
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
