@@ -56,7 +56,7 @@ pub struct JudgedPassage {
     pub out_of_context: bool,
 }
 
-/// Probability from which a passage takes a side (SCORING, a passage's own stance).
+/// Probability from which a passage takes a side (`docs/scoring.md`, a passage's own stance).
 pub const TAKES_A_SIDE: f64 = 0.5;
 
 impl JudgedPassage {

@@ -155,7 +155,7 @@ pub struct ItemOptions {
     pub additional_context: Option<String>,
 }
 
-/// Confidence from which a verdict is decisive unless the item says otherwise (seed 2's default).
+/// Confidence from which a verdict is decisive unless the item says otherwise.
 pub const DEFAULT_CONFIDENCE_THRESHOLD: f64 = 0.85;
 
 impl ItemOptions {

@@ -102,7 +102,7 @@ pub struct ClaimResult {
     pub correction: Option<Correction>,
 }
 
-/// The features the score is made of; seed 1's, plus `num_ok`.
+/// The features the score is made of.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Features {
     pub e_max: f64,

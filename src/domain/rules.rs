@@ -26,7 +26,7 @@ pub struct DomainRule {
     pub why: Option<String>,
 }
 
-/// An allowed domain is at least this credible (CONTRACT section 4).
+/// An allowed domain is at least this credible.
 pub const ALLOW_MIN_CREDIBILITY: f64 = 0.7;
 
 /// A credibility that a rule cannot have.

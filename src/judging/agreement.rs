@@ -5,7 +5,7 @@ use crate::language::entities;
 
 use super::profile::TextProfile;
 
-/// Mean of max(0, cosine) and entity overlap; the cosine alone where the claim names no entity (SCORING). 0–1. Without
+/// Mean of max(0, cosine) and entity overlap; the cosine alone where the claim names no entity (`docs/scoring.md`). 0–1. Without
 /// embeddings of one length the cosine counts 0.
 pub fn agreement(claim: &TextProfile, evidence_claim: &TextProfile) -> f64 {
     let near = cosine(claim, evidence_claim).max(0.0);

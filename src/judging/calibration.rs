@@ -123,7 +123,7 @@ fn part(claim: &str, folds: usize) -> usize {
     hash.get(..8).and_then(|head| usize::from_str_radix(head, 16).ok()).unwrap_or(0) % folds
 }
 
-/// Curves that stand in for what SCORING gives uncalibrated. Fitted on labelled claims by `corroborate eval`, and used
+/// Curves that stand in for what the rules give uncalibrated. Fitted on labelled claims by `corroborate eval`, and used
 /// where the operator names their file.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

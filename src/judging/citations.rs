@@ -8,7 +8,7 @@ use super::labels::MAY_CONTRADICT;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{Stance, Verdict};
 
-/// A reader looks at two or three sources, not at eight (seed 1, section 6).
+/// A reader looks at two or three sources, not at eight.
 const MOST: usize = 3;
 
 /// Passages whose probability differs by less than this are equals: no judge is surer than that.

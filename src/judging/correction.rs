@@ -23,7 +23,7 @@ use super::verdicts::Assessment;
 /// Entailment from which a passage says a proposed text. It is what a verdict asks of its surest support.
 const BORNE_OUT: f64 = 0.7;
 
-/// Confidence above which a correction may be applied without a person (SCORING, correction).
+/// Confidence above which a correction may be applied without a person (`docs/scoring.md`, correction).
 const AUTO_ABOVE: f64 = 0.8;
 
 /// Independent groups that bear a text out which may be applied without a person, unless one is credible enough alone.

@@ -4,13 +4,13 @@
 use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRules};
 use crate::domain::verdict::SourceType;
 
-/// A host nobody has said anything about: neither boosted nor demoted (seed 5, section 6).
+/// A host nobody has said anything about: neither boosted nor demoted.
 pub const UNKNOWN_CREDIBILITY: f64 = 0.5;
 
-/// Well-known domains with the figures of seed 5, section 6, continued in its spirit for sites of the same tier.
+/// Well-known domains with what the knowledge-base design gave them, continued in its spirit for sites of the same tier.
 /// A domain covers every host below it.
 const KNOWN: &[(&str, f64, SourceType)] = &[
-    // Dedicated fact-checkers: seed 5 gives 0.90–0.95; signatories of the IFCN code stand at the lower end.
+    // Dedicated fact-checkers: the design gave 0.90–0.95; signatories of the IFCN code stand at the lower end.
     ("snopes.com", 0.95, SourceType::FactChecker),
     ("factcheck.org", 0.95, SourceType::FactChecker),
     ("politifact.com", 0.95, SourceType::FactChecker),
@@ -139,7 +139,7 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("lercio.it", 0.05, SourceType::Satire),
     ("sensacionalista.com.br", 0.05, SourceType::Satire),
     ("panorama.pub", 0.05, SourceType::Satire),
-    // Social platforms: context, never agreement (SCORING, independent groups).
+    // Social platforms: context, never agreement (`docs/scoring.md`, independent groups).
     ("x.com", 0.2, SourceType::Social),
     ("truthsocial.com", 0.2, SourceType::Social),
     ("gettr.com", 0.2, SourceType::Social),

@@ -1,4 +1,4 @@
-//! The decision model: from the figures of independent sources to a posterior over what a claim may be (SCORING, verdict,
+//! The decision model: from the figures of independent sources to a posterior over what a claim may be (`docs/scoring.md`, verdict,
 //! step 4).
 //!
 //! One small multinomial logistic model for each kind of judge. Its figures are of independent groups, never of passages: a

@@ -11,7 +11,7 @@ use crate::domain::verdict::{Stance, Verdict};
 use super::numbers::REFUTING_CONTRADICTION;
 use super::scoring::{FeatureWeights, ScoreCurve, Scoring};
 
-/// The passages that may decide: on topic and not social (social posts are context, SCORING "independent groups"),
+/// The passages that may decide: on topic and not social (social posts are context, `docs/scoring.md`),
 /// best rank first. Ties are broken by content, so that the order they arrive in changes nothing.
 pub fn deciding(passages: &[JudgedPassage], relevance_floor: f64) -> Vec<&JudgedPassage> {
     let mut chosen: Vec<&JudgedPassage> =
@@ -76,7 +76,7 @@ pub(super) fn mean(figures: impl Iterator<Item = f64>) -> f64 {
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
-/// The raw score, about −0.25 to 1.05 with the weights of SCORING.
+/// The raw score, about −0.25 to 1.05 with the default weights.
 pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
     let agreeing = f64::from(f.agree_dom) / f64::from(weights.agree_dom_full.max(1));
     weights.e_max * f.e_max

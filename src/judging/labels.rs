@@ -12,7 +12,7 @@ use crate::domain::Degradation;
 use crate::domain::result::{ClaimResult, EvidenceRow};
 use crate::domain::verdict::{Apply, CorrectionType, Note, Relation, Stance, Tier, Verdict};
 
-/// Contradiction from which a passage that takes no side may speak against the claim: SCORING's limit of a conflict. An
+/// Contradiction from which a passage that takes no side may speak against the claim: the default limit of a conflict. An
 /// operator who sets that limit otherwise moves verdicts, and not what a passage says.
 pub const MAY_CONTRADICT: f64 = 0.4;
 

@@ -1,6 +1,6 @@
 //! Judging: evidence in, assessment out. Pure: no I/O, no async, no clock, no model.
 //!
-//! The law is SCORING: each of its rules is one function here, with a table test and a property test. Files in the
+//! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
 //! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`decision`], [`verdicts`], [`citations`],
 //! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against

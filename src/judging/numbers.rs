@@ -37,7 +37,7 @@ use subject::Subject;
 pub use dated::{Occasions, Recurrence, recurrence};
 pub use standing::{Standing, standing};
 
-/// What a disagreeing figure does to a judgement (SCORING, numbers and dates).
+/// What a disagreeing figure does to a judgement (`docs/scoring.md`, numbers and dates).
 pub const REFUTING_CONTRADICTION: f64 = 0.70;
 const DISAGREEING_ENTAILMENT: f64 = 0.30;
 

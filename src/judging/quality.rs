@@ -6,7 +6,7 @@ use super::numbers;
 use super::profile::TextProfile;
 use super::scoring::{HalfLives, QualityShares};
 
-/// A page without a date is neither fresh nor stale (SCORING).
+/// A page without a date is neither fresh nor stale (`docs/scoring.md`).
 const UNDATED_FRESHNESS: f64 = 0.5;
 
 /// A claim that dates itself this long before its reference is about history.
@@ -189,11 +189,11 @@ pub fn quality(shares: &QualityShares, cred: f64, fresh: f64, rel: f64, spec: f6
     (credibility * cred + freshness * fresh + relevance * rel + specificity * spec).clamp(0.0, 1.0)
 }
 
-/// How far credibility moves a passage up or down among equally relevant ones (SCORING, rank): by 0.15 at most, so that
+/// How far credibility moves a passage up or down among equally relevant ones (`docs/scoring.md`, rank): by 0.15 at most, so that
 /// it never stands in for relevance.
 const CREDIBILITY_SWAY: f64 = 0.3;
 
-/// How much one earlier use is worth for own stored evidence, and the most that uses are worth (SCORING, rank). The cap
+/// How much one earlier use is worth for own stored evidence, and the most that uses are worth (`docs/scoring.md`, rank). The cap
 /// keeps an old favourite from outranking a better answer.
 const ACCESS_BOOST: f64 = 0.02;
 const MOST_ACCESS_BOOST: f64 = 0.1;

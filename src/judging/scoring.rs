@@ -1,4 +1,4 @@
-//! The numbers of SCORING that an operator may set. The defaults are SCORING's; `config/default.toml` says the same with
+//! The numbers of `docs/scoring.md` that an operator may set. The defaults are its; `config/default.toml` says the same with
 //! the reasons, and a test of `app` holds the two together. What is not here is part of a rule and stands, with its
 //! reason, beside the function that uses it.
 
@@ -69,7 +69,7 @@ impl Default for QualityShares {
     }
 }
 
-/// What the raw score is made of (seed 1, section 5, with `num_ok` of its notes).
+/// What the raw score is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FeatureWeights {
     pub e_max: f64,
@@ -99,7 +99,7 @@ impl Default for FeatureWeights {
     }
 }
 
-/// From the raw score to 0–100 (seed 1, section 5).
+/// From the raw score to 0–100.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreCurve {
     /// The raw score that gives 50.

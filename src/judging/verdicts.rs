@@ -1,4 +1,4 @@
-//! From judged passages and matched reviews to a verdict, in the order SCORING gives. Pure: `rescore` calls it on
+//! From judged passages and matched reviews to a verdict, in the order that `docs/scoring.md` gives. Pure: `rescore` calls it on
 //! stored rows and gets the same answer.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +15,12 @@ use super::fact_checks::{self, ReviewSays};
 use super::features::{self, groups_of};
 use super::scoring::{Scoring, VerdictLimits};
 
-/// Weight of a fact-check at similarity 1: people checked it, and they err now and then (SCORING, confidence).
+/// Weight of a fact-check at similarity 1: people checked it, and they err now and then (`docs/scoring.md`, confidence).
 const FACT_CHECK_WEIGHT: f64 = 0.95;
-/// Evidence weight from which the confidence in a reviewed claim is no longer held down for want of evidence (SCORING,
+/// Evidence weight from which the confidence in a reviewed claim is no longer held down for want of evidence (`docs/scoring.md`,
 /// confidence).
 const FULL_WEIGHT: f64 = 0.5;
-/// One side outweighs the other from this ratio on (seed 2); below it a verdict is never decisive.
+/// One side outweighs the other from this ratio on; below it a verdict is never decisive.
 const OUTWEIGHS: f64 = 1.5;
 /// Where the claim has no date, support and contradiction this far apart speak of two times. Reports on a running
 /// story contradict each other for days and are settled within a month.
@@ -29,7 +29,7 @@ const OUTDATED_MARGIN: TimeDelta = TimeDelta::days(30);
 /// Independent groups of a high tier: one source is a report.
 const CORROBORATING: usize = 2;
 
-/// Posterior of "refuted" and "contested" together from which no tier is high (SCORING, tier).
+/// Posterior of "refuted" and "contested" together from which no tier is high (`docs/scoring.md`, tier).
 const DOUBTED: f64 = 0.20;
 
 /// What is known of a claim besides its evidence.
@@ -186,7 +186,7 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     }
 }
 
-/// The steps of SCORING, first match wins. The flag says whether a review decided.
+/// The steps of `docs/scoring.md`, first match wins. The flag says whether a review decided.
 fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
     if matches!(context.kind, ClaimKind::Opinion | ClaimKind::Ambiguous) {
         return (Verdict::NotVerifiable, false);
@@ -237,14 +237,17 @@ const PLAINLY: f64 = 0.6;
 /// that is an average over claims; a reader is told that sources disagree. On labelled claims it costs nothing
 /// (docs/quality.md).
 fn disagree(weighed: &Weighed<'_>) -> bool {
-    let plainly = |stance, probability: fn(&JudgedPassage) -> f64| {
-        weighed.deciding.iter().any(|passage| passage.stance() == stance && probability(passage) >= PLAINLY)
+    let plainly = |stance, probability: fn(&JudgedPassage) -> f64| -> BTreeSet<&str> {
+        let said =
+            weighed.deciding.iter().filter(|passage| passage.stance() == stance && probability(passage) >= PLAINLY);
+        said.map(|passage| passage.independent_group.as_str()).collect()
     };
+    let supporting = plainly(Stance::Supports, |passage| passage.entail);
+    let contradicting = plainly(Stance::Contradicts, |passage| passage.contradict);
+    // Of one source that is read both ways one reading is wrong: nobody disagrees there.
+    let are_two = supporting.union(&contradicting).count() > 1 && !supporting.is_empty() && !contradicting.is_empty();
     let (support, against) = (weighed.support, weighed.contradiction);
-    plainly(Stance::Supports, |passage| passage.entail)
-        && plainly(Stance::Contradicts, |passage| passage.contradict)
-        && support <= OUTWEIGHS * against
-        && against <= OUTWEIGHS * support
+    are_two && support <= OUTWEIGHS * against && against <= OUTWEIGHS * support
 }
 
 /// Whether a passage can be cited for that side: a posterior may rest on what leans a little in many passages, and an answer
@@ -302,7 +305,7 @@ fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -
     }
 }
 
-/// Confidence in the verdict, 0–1 (SCORING): its posterior where passages decide.
+/// Confidence in the verdict, 0–1 (`docs/scoring.md`): its posterior where passages decide.
 fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f64 {
     if by_fact_check {
         return confidence_of_reviews(verdict, weighed);

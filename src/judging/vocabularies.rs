@@ -40,7 +40,7 @@ impl Vocabulary {
     }
 }
 
-/// The features under the names of seed 1: what the module vocabulary shows in the place of ours.
+/// The features under their names in the module vocabulary, which shows them in the place of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ModuleFeatures {
     /// 0–1, as all but the count.
@@ -69,7 +69,7 @@ impl From<&Features> for ModuleFeatures {
     }
 }
 
-/// The verdict in another system's words (SCORING, "Five vocabularies").
+/// The verdict in another system's words.
 pub const fn word(vocabulary: Vocabulary, verdict: Verdict, decisive: bool) -> &'static str {
     match vocabulary {
         Vocabulary::Ours => verdict.as_str(),

@@ -1,4 +1,4 @@
-//! The worked examples of SCORING, one test a row, on constructed evidence; the last one through the rules themselves.
+//! The worked examples of the scoring rules, one test a row, on constructed evidence; the last one through the rules themselves.
 
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use proptest::prelude::*;
@@ -72,6 +72,15 @@ fn nothing_is_decisive_against_a_contradiction_of_some_weight() {
     let found = assess(&eager, &[passage("a", 0.72, 0.1), passage("b", 0.72, 0.1), passage("c", 0.2, 0.45)], &[]);
     assert_eq!((found.tier, found.decisive), (Tier::Low, false));
     assert_eq!(found.notes, [Note::ConflictingSources]);
+}
+
+#[test]
+fn two_sources_that_say_the_opposite_are_contested_and_one_is_not() {
+    let (supports, contradicts) = (passage("a", 0.9, 0.02), passage("b", 0.02, 0.9));
+    let found = judged(&[supports.clone(), contradicts.clone()], &[]);
+    assert_eq!((found.verdict, found.decisive, found.tier), (Verdict::Contested, false, Tier::Low));
+    let same = JudgedPassage { independent_group: supports.independent_group.clone(), ..contradicts };
+    assert_ne!(judged(&[supports, same], &[]).verdict, Verdict::Contested, "one of the two readings is wrong");
 }
 
 #[test]

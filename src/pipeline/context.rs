@@ -9,7 +9,7 @@ use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
 use crate::judging::explanations::{Unchecked, explain};
 use crate::language::dates;
 
-/// Channels named in a digest (seed 4: three keep the line short).
+/// Channels named in a digest.
 const MAX_CHANNELS_SHOWN: usize = 3;
 
 /// Evidence and background bullets a prompt gets.
@@ -172,7 +172,7 @@ fn lines(
         }
         context.digest_lines.push(line);
     }
-    // A Low item without evidence gets no bullets: a prompt must not be fed what nobody said (seed 4, degradation).
+    // A Low item without evidence gets no bullets: a prompt must not be fed what nobody said.
     context.evidence = deciding.iter().take(MAX_BULLETS).map(|row| bullet(row)).collect();
     context.background = claims
         .iter()

@@ -9,7 +9,7 @@ use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::telemetry::metrics;
 
-/// More channels than this are not looked for; three are shown (seed 4, UX impact).
+/// More channels than this are not looked for; three are shown.
 const MAX_CHANNELS: i64 = 10;
 
 /// The other channels, upstream's order or the nearest first, each once, never the item's own.

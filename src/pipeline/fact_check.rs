@@ -93,7 +93,7 @@ pub(super) fn of_pages(
     }
 }
 
-/// Beside its own review a page's sentences count for nothing (SCORING: a matched fact-check stays out of `e_max` and `c_max`).
+/// Beside its own review a page's sentences count for nothing (`docs/scoring.md`: a matched fact-check stays out of `e_max` and `c_max`).
 fn stands_aside(passage: &mut JudgedPassage) {
     (passage.entail, passage.contradict, passage.neutral) = (0.0, 0.0, 1.0);
 }

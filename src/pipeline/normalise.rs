@@ -37,7 +37,7 @@ impl Normal {
     }
 }
 
-/// Below this confidence a detected language is treated as mixed (seed 4, language handling).
+/// Below this confidence a detected language is treated as mixed.
 const MIN_LANGUAGE_CONFIDENCE: f64 = 0.7;
 
 /// The share of a long text that goes into its vector: the lead says what an item is about.

@@ -15,7 +15,7 @@ use super::*;
 use crate::domain::rules::DomainList;
 use crate::domain::verdict::SourceType;
 
-/// The names of CONTRACT section 4, as users rely on them.
+/// The names of settings, as users rely on them.
 const CONTRACT_NAMES: &str = "DATABASE_URL AMQP_URL CORROBORATE_DATA_DIR HTTP_BIND ADMIN_TOKEN WORKER_CONCURRENCY \
     LOG_FORMAT RUST_LOG FACTCHECK_GOOGLE_ENABLED FACTCHECK_GOOGLE_API_KEY FACTCHECK_GOOGLE_BASE_URL \
     FACTCHECK_GOOGLE_MAX_RESULTS FACTCHECK_GOOGLE_RPM FACTCHECK_CACHE_TTL_HOURS FACTCHECK_MIN_CLAIM_LENGTH \

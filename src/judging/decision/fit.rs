@@ -22,7 +22,7 @@ const STEPS: usize = 3_000;
 const STEP: f64 = 0.1;
 const MOMENTUM: f64 = 0.9;
 
-/// The posterior from which a side is taken where tables are measured (SCORING, verdict, step 5).
+/// The posterior from which a side is taken where tables are measured (`docs/scoring.md`, verdict, step 5).
 const LEAN: f64 = 0.5;
 
 /// A labelled claim with the figures of its passages.

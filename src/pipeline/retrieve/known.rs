@@ -24,7 +24,7 @@ use crate::pipeline::read::{self, ReadPage};
 use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
 use crate::providers::{Hit, Query};
 
-/// Stored pages looked at per claim (seed 5: the twenty nearest). All of them are judged before anything is settled.
+/// Stored pages looked at per claim. All of them are judged before anything is settled.
 const CANDIDATES: usize = 20;
 
 /// What our own knowledge gave for one claim.

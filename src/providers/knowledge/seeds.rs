@@ -42,7 +42,7 @@ const fn seed(
     Seed { text, url, title, publisher, language: "en", source_type }
 }
 
-/// The facts, by seed 5's topics.
+/// The facts, by topic.
 pub static SEEDS: [Seed; 10] = [
     seed(
         "The Earth is about 4.54 billion years old, as radiometric dating of meteorites and of the oldest rocks shows.",

@@ -1,4 +1,4 @@
-//! "Low because we could not ask" is not "low because nobody reports it" (SCORING, rule 3; the core document's section on
+//! "Low because we could not ask" is not "low because nobody reports it" (`docs/scoring.md`, rule 3; the core document's section on
 //! degradation).
 
 use std::time::Duration;

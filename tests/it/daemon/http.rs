@@ -11,7 +11,7 @@ use crate::support::daemon::{Daemon, until};
 use crate::support::simulator::{Fault, Target};
 use crate::support::stories::{self, TOLD, item};
 
-/// The metrics CONTRACT section 7 names, but those of what one good item has nothing of: an open provider (its own test),
+/// The metrics that are promised, but those of what one good item has nothing of: an open provider (its own test),
 /// models and a language model. That the catalogue holds all of them is a test in `telemetry`.
 const METRICS: [&str; 24] = [
     "item_duration_seconds",

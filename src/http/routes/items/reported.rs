@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::domain::item::ClusterMember;
 use crate::store::StoredItem;
 
-/// Channels named at most (CONTRACT section 6).
+/// Channels named at most.
 const MOST: usize = 3;
 
 /// The channels upstream named, then those the daemon found, then those whose items joined the cluster since. Each once
