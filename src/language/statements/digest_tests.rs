@@ -18,6 +18,7 @@ fn a_point_of_a_digest_is_a_text_of_its_own() {
         for digest in [
             format!("• {a}\n• {b}\n• {c}"),
             format!("• {a}\n• {b}"),
+            format!("{a}.\n• {b}\n• Подписывайтесь на наш канал"),
             format!("Коротко:\n• {a}\n\n• {b}\n\n• {c}\n\nПодписаться | Чат | Прислать новость"),
             format!("▪️ {a}\n▪️ {b}\n▪️ {c}"),
             format!("— {a};\n— {b};\n— {c}."),

@@ -81,7 +81,9 @@ pub(super) fn parts(text: &str) -> Vec<Part> {
         *marks.entry(mark).or_default() += 1;
     }
     let all: usize = marks.values().sum();
-    let same = |mark: char| marks.get(&mark).is_some_and(|count| *count >= SAME_MARKS);
+    // A dash, a number and an emoji may begin a sentence; a bullet marks a point even where it is the only one left.
+    let same =
+        |mark: char| matches!(mark, '•' | '‣' | '⁃') || marks.get(&mark).is_some_and(|count| *count >= SAME_MARKS);
     let is_point = |line: &Line| line.mark.is_some_and(|mark| all >= MARKS || same(mark));
     let last = lines.iter().rposition(is_point);
     let headlines = lines.iter().filter(|line| is_headline(line)).count();
