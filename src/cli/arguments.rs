@@ -95,6 +95,14 @@ pub enum Command {
         /// The item's id, as it was sent; `check --json` prints the one it made up.
         item_id: String,
     },
+    /// Show how a claim's verdict came about: the figures it rests on, and each passage with its own.
+    #[command(
+        after_help = "Examples:\n  corroborate why tg:channel1:48211\n  corroborate why clm_1f0c5a7e9b2d4c6f8a01\n\nFrom the database alone; docs/scoring.md says what each figure is. `evidence` shows the passages' words."
+    )]
+    Why {
+        /// An item's id, or one claim's as `evidence ITEM --json` prints it.
+        id: String,
+    },
     /// List and edit the allow and deny lists, while the daemon runs.
     #[command(
         after_help = "Examples:\n  corroborate domains list\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains remove spam.example"

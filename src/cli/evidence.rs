@@ -13,30 +13,43 @@ use crate::judging::vocabularies::Vocabulary;
 use crate::outbound::Method;
 use crate::store::StoredEvidence;
 
-pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> Result<(), Failure> {
-    let found: Option<(ItemResult, serde_json::Value)> = match reach::store(&config).await? {
+/// An item's result and every passage judged for it.
+pub(super) struct Found {
+    pub(super) result: ItemResult,
+    pub(super) evidence: Vec<StoredEvidence>,
+}
+
+/// What is stored of an item, here or by the daemon that holds the data folder.
+pub(super) async fn stored(config: Arc<Config>, item_id: &str) -> Result<Option<Found>, Failure> {
+    match reach::store(&config).await? {
         Reach::Here(opened) => {
             let item = opened.store.item(item_id).await?;
-            let evidence: Vec<StoredEvidence> = opened.store.item_evidence(item_id).await?;
+            let evidence = opened.store.item_evidence(item_id).await?;
             opened.close().await?;
-            let evidence = serde_json::to_value(evidence)?;
-            item.map(|item| (item.result, evidence))
+            Ok(item.map(|item| Found { result: item.result, evidence }))
         }
         Reach::Daemon(daemon) => {
             let path = format!("/api/items/{}", segment(item_id));
+            let unreadable =
+                |error: serde_json::Error| Failure::failed(format!("the daemon's answer cannot be read: {error}"));
             match daemon.call(Method::GET, &path, None).await {
                 Ok(result) => {
                     let evidence = daemon.call(Method::GET, &format!("{path}/evidence"), None).await?;
-                    let result = serde_json::from_value(result)
-                        .map_err(|error| Failure::failed(format!("the daemon's answer cannot be read: {error}")))?;
-                    Some((result, evidence))
+                    let rows = evidence.get("items").unwrap_or(&evidence).clone();
+                    Ok(Some(Found {
+                        result: serde_json::from_value(result).map_err(unreadable)?,
+                        evidence: serde_json::from_value(rows).map_err(unreadable)?,
+                    }))
                 }
-                Err(crate::outbound::local::LocalError::Refused { status: 404, .. }) => None,
-                Err(error) => return Err(error.into()),
+                Err(crate::outbound::local::LocalError::Refused { status: 404, .. }) => Ok(None),
+                Err(error) => Err(error.into()),
             }
         }
-    };
-    let Some((result, evidence)) = found else {
+    }
+}
+
+pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> Result<(), Failure> {
+    let Some(Found { result, evidence }) = stored(config, item_id).await? else {
         return Err(Failure::failed(format!(
             "nothing is stored of an item {item_id:?}: it may still be waiting in the queue, or its id is another one; \
              GET /api/items lists those that are done"
@@ -45,7 +58,7 @@ pub(super) async fn run(config: Arc<Config>, item_id: &str, output: Output) -> R
     if output.json {
         return output.value(&serde_json::json!({ "result": result, "evidence": evidence }));
     }
-    let rows = evidence.get("items").unwrap_or(&evidence).as_array().map_or(0, Vec::len);
+    let rows = evidence.len();
     let mut text = render::result(&result, Vocabulary::Ours, output);
     let _infallible = write!(text, "\n{rows} judged passage(s) are stored; --json shows all of them\n");
     output.text(&text)

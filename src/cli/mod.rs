@@ -29,6 +29,7 @@ mod render;
 mod rescore;
 mod schema;
 mod serve;
+mod why;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -129,6 +130,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         }
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
+        Command::Why { id } => why::run(config, &id, output).await,
         Command::Eval { file, html, predictions, calibration, decision } => {
             let wanted = eval::Wanted {
                 html: html.as_deref(),

@@ -1,7 +1,7 @@
 //! Reading items back: what was done, what was found, what the pages of the API show.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
 use super::{Store, StoreError};
@@ -79,7 +79,7 @@ pub struct Page<T> {
 }
 
 /// Every stored passage of an item, shown or not.
-#[derive(Debug, Clone, Serialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct StoredEvidence {
     pub claim_id: String,
     pub claim: String,
@@ -212,6 +212,15 @@ impl Store {
         }
         let next = items.last().filter(|_| more).map(|last| cursor(last.enriched_at, &last.item_id));
         Ok(Page { items, next })
+    }
+
+    /// The item that a claim is of.
+    pub async fn item_of_claim(&self, claim_id: &str) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query("SELECT item_id FROM claims WHERE claim_id = $1")
+            .bind(claim_id)
+            .fetch_optional(&self.pool)
+            .await?;
+        row.map(|row| row.try_get("item_id")).transpose().map_err(StoreError::from)
     }
 
     /// Every passage of an item, best first within each claim.

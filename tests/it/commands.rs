@@ -88,6 +88,17 @@ async fn enqueue_puts_items_into_the_queue_for_a_daemon() {
     let sites: std::collections::BTreeSet<&str> =
         json["evidence"].as_array().unwrap().iter().map(|row| row["domain"].as_str().unwrap()).collect();
     assert_eq!(sites.len(), 3, "{json:#}");
+    let claim = json["result"]["claims"][0]["claim_id"].as_str().unwrap().to_owned();
+    for id in ["q1", &claim] {
+        let shown = app.run(&["why", id]).await;
+        let why = shown.ok();
+        let tells = ["posterior", "support ", "source ", claim.as_str(), "supported"];
+        assert!(tells.iter().all(|told| why.contains(told)), "{why}");
+    }
+    let told = app.run(&["why", &claim, "--json"]).await.json();
+    assert_eq!((told["item_id"].as_str(), told["claims"].as_array().unwrap().len()), (Some("q1"), 1), "{told:#}");
+    assert!(told["claims"][0]["passages"].as_array().unwrap().len() >= 3, "{told:#}");
+    assert_eq!(app.run(&["why", "clm_none"]).await.code, 1);
     let nobody = app.run(&["evidence", "nobody"]).await;
     let errors = nobody.stderr.lines().filter(|line| line.starts_with("error: ")).count();
     assert_eq!((nobody.code, errors), (1, 1), "{}", nobody.stderr);
@@ -216,8 +227,8 @@ async fn schemas_and_completions_need_no_configuration() {
         assert!(alone(&[], &["completions", shell]).await.ok().contains("corroborate"));
     }
     for command in [
-        "serve", "demo", "check", "enrich", "enqueue", "evidence", "eval", "rescore", "domains", "migrate", "config",
-        "doctor",
+        "serve", "demo", "check", "enrich", "enqueue", "evidence", "why", "eval", "rescore", "domains", "migrate",
+        "config", "doctor",
     ] {
         assert!(alone(&[], &[command, "--help"]).await.ok().contains("Usage"), "{command}");
     }

@@ -1,0 +1,125 @@
+//! `why`: the chain from judged passages to a claim's verdict, from what is stored.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::evidence::{self, Found};
+use super::failure::Failure;
+use super::output::{Colour, Output};
+use super::reach::{self, Reach};
+use super::render::plain;
+use crate::config::Config;
+use crate::domain::result::ClaimResult;
+use crate::store::StoredEvidence;
+
+/// What a claim's id begins with.
+const CLAIM: &str = "clm_";
+
+/// `id` is a claim's or an item's.
+pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result<(), Failure> {
+    let is_claim = id.starts_with(CLAIM);
+    let item_id = if is_claim { item_of(&config, id).await? } else { Some(id.to_owned()) };
+    let found = match &item_id {
+        Some(item_id) => evidence::stored(config, item_id).await?,
+        None => None,
+    };
+    let Some(Found { result, evidence }) = found else {
+        return Err(Failure::failed(format!(
+            "nothing is stored of {id:?}: give an item's id as it was sent, or a claim's as `evidence ITEM --json` prints it"
+        )));
+    };
+    let claims: Vec<&ClaimResult> = result.claims.iter().filter(|claim| !is_claim || claim.claim_id == id).collect();
+    let of = |claim: &ClaimResult| -> Vec<&StoredEvidence> {
+        evidence.iter().filter(|row| row.claim_id == claim.claim_id).collect()
+    };
+    if output.json {
+        let told: Vec<_> = claims.iter().map(|claim| json!({ "claim": claim, "passages": of(claim) })).collect();
+        return output.value(&json!({ "item_id": result.item_id, "claims": told }));
+    }
+    output.text(&claims.iter().map(|claim| chain(claim, &of(claim), output)).collect::<Vec<_>>().join("\n"))
+}
+
+/// The item that a claim is of. A daemon that holds the data folder answers by item alone.
+async fn item_of(config: &Config, claim_id: &str) -> Result<Option<String>, Failure> {
+    match reach::store(config).await? {
+        Reach::Here(opened) => {
+            let item = opened.store.item_of_claim(claim_id).await?;
+            opened.close().await?;
+            Ok(item)
+        }
+        Reach::Daemon(_) => Err(Failure::failed(
+            "a running daemon holds the data folder and answers by item: give the item's id in place of the claim's",
+        )),
+    }
+}
+
+/// One claim: what was decided, by which figures, and on which passages.
+fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> String {
+    let firm = if claim.decisive { "decisive" } else { "not decisive" };
+    let mut text = format!(
+        "{}  {}\n  verdict     {} ({firm}, confidence {:.2}), judged by {}\n",
+        output.paint(&claim.claim_id, Colour::Dim),
+        plain(&claim.text),
+        claim.verdict,
+        claim.confidence,
+        claim.judge,
+    );
+    // Writing to a String cannot fail.
+    if let Some(decision) = &claim.decision {
+        let p = decision.posterior;
+        let _infallible = writeln!(
+            text,
+            "  posterior   supported {:.2}, refuted {:.2}, contested {:.2}, open {:.2} (table: {})\n  support     {}\n  against     {}",
+            p.supported,
+            p.refuted,
+            p.contested,
+            p.open,
+            decision.table,
+            strongest(&decision.support),
+            strongest(&decision.against),
+        );
+    }
+    let f = &claim.features;
+    let _infallible = writeln!(
+        text,
+        "  features    e_max {:.2}, e_mean3 {:.2}, c_max {:.2}, agree_dom {}, rel_avg {:.2}, rec_max {:.2}, num_ok {}",
+        f.e_max,
+        f.e_mean3,
+        f.c_max,
+        f.agree_dom,
+        f.rel_avg,
+        f.rec_max,
+        f.num_ok.map_or("-", |agrees| if agrees { "yes" } else { "no" }),
+    );
+    if !claim.notes.is_empty() {
+        let notes: Vec<&str> = claim.notes.iter().map(|note| note.as_str()).collect();
+        let _infallible = writeln!(text, "  notes       {}", notes.join(", "));
+    }
+    for row in passages {
+        let _infallible = writeln!(
+            text,
+            "  passage {:<3} {:<11} entail {:.2}, contradict {:.2}, relevance {:.2}, credibility {:.2}, source {}\n              {}",
+            row.rank,
+            row.stance,
+            row.entail,
+            row.contradict,
+            row.relevance,
+            row.credibility,
+            plain(&row.independent_group),
+            plain(&row.url),
+        );
+    }
+    text
+}
+
+/// The figures of one side, and what they are.
+fn strongest(figures: &[f64; 3]) -> String {
+    let told: Vec<String> =
+        figures.iter().filter(|figure| **figure > 0.0).map(|figure| format!("{figure:.2}")).collect();
+    if told.is_empty() {
+        return "no independent source above the floor".to_owned();
+    }
+    format!("{} (strongest independent sources, log-odds above the floor)", told.join(", "))
+}
