@@ -1,5 +1,6 @@
 -- A verdict that is not decisive is a lean: it may rest on passages that lean to a side without taking it. What is decisive
--- still has a passage of that very stance, or a fact-check that says it, in the same transaction.
+-- still has a passage of that very stance, or a fact-check that says it, in the same transaction. Rows of programs before this
+-- one have their stance from 0.6 on: what took none takes one by the rule of today.
 CREATE OR REPLACE FUNCTION claim_has_evidence(claim claims) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT CASE claim.verdict
         WHEN 'supported' THEN
@@ -31,3 +32,9 @@ CREATE OR REPLACE FUNCTION claim_has_evidence(claim claims) RETURNS boolean LANG
         ELSE true
     END
 $$;
+
+UPDATE item_evidence SET stance = 'supports'
+WHERE stance = 'neutral' AND entail >= 0.5 AND entail > contradict AND entail > neutral;
+
+UPDATE item_evidence SET stance = 'contradicts', contradiction = true
+WHERE stance = 'neutral' AND contradict >= 0.5 AND contradict > entail AND contradict > neutral;

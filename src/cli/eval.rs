@@ -112,8 +112,10 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
         }
     }
     if let Some(path) = wanted.decision {
+        // Before the file: too few claims leave what stands there.
+        let fitted = decision::fitted(&answers, &report.judge)?;
         let mut out = created(path)?;
-        serde_json::to_writer_pretty(&mut out, &decision::fitted(&answers, &report.judge)?)?;
+        serde_json::to_writer_pretty(&mut out, &fitted)?;
         writeln!(out)?;
         out.flush()?;
     }

@@ -17,16 +17,25 @@ const EQUAL_WITHIN: f64 = 0.05;
 /// Indices into `passages`, the strongest first. Off-topic and social passages are never cited.
 pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64) -> Vec<usize> {
     let sides: &[Stance] = match verdict {
-        Verdict::Supported | Verdict::Misleading => &[Stance::Supports],
         Verdict::Refuted => &[Stance::Contradicts],
         // The new state of things first, then what was true before.
         Verdict::Outdated => &[Stance::Contradicts, Stance::Supports],
-        Verdict::Contested | Verdict::NotEnoughEvidence => &[Stance::Supports, Stance::Contradicts],
+        // What contradicts outright is cited beside what a verdict rests on.
+        Verdict::Supported | Verdict::Misleading | Verdict::Contested | Verdict::NotEnoughEvidence => {
+            &[Stance::Supports, Stance::Contradicts]
+        }
         Verdict::NotVerifiable => &[],
     };
     let open = verdict == Verdict::NotEnoughEvidence;
-    let mut queues: Vec<std::vec::IntoIter<usize>> =
-        sides.iter().map(|side| strongest(*side, passages, relevance_floor, open).into_iter()).collect();
+    let own = sides.first().copied();
+    let heard_if_outright = matches!(verdict, Verdict::Supported | Verdict::Misleading);
+    let mut queues: Vec<std::vec::IntoIter<usize>> = sides
+        .iter()
+        .map(|side| {
+            let outright = heard_if_outright && Some(*side) != own;
+            strongest(*side, passages, relevance_floor, open, outright).into_iter()
+        })
+        .collect();
     let mut groups = BTreeSet::new();
     let mut chosen = Vec::new();
     // The sides take turns, so that both are heard before either is heard twice.
@@ -65,15 +74,15 @@ pub(super) fn leans(passage: &JudgedPassage, side: Stance) -> bool {
 }
 
 /// The on-topic passages of a stance, strongest first; where there is none, those that lean to it. With `open`, of a claim
-/// on which no side is taken, only those that may contradict.
-fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, open: bool) -> Vec<usize> {
+/// on which no side is taken, only those that may contradict; with `outright` none.
+fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, open: bool, outright: bool) -> Vec<usize> {
     let on_topic = || {
         let numbered = passages.iter().enumerate();
         numbered.filter(|(_, passage)| passage.relevance >= relevance_floor && !passage.is_context())
     };
     let mut of_side: Vec<(usize, &JudgedPassage)> =
         on_topic().filter(|(_, passage)| passage.stance() == side).collect();
-    if of_side.is_empty() {
+    if of_side.is_empty() && !outright {
         let leaning = |passage: &JudgedPassage| {
             if open { side == Stance::Contradicts && may_contradict(passage) } else { leans(passage, side) }
         };
@@ -113,7 +122,7 @@ mod tests {
         let weak = passage("weak", 0.65, 0.0);
         let against = passage("against", 0.0, 0.9);
         let cited = choose(Verdict::Supported, &[old, weak, copy, new, against, strong], 0.3);
-        assert_eq!(cited, vec![2, 3, 0], "copy and strong are one group; copy ranks first of the two by its id");
+        assert_eq!(cited, vec![2, 4, 3], "copy and strong are one group; what contradicts outright is heard too");
     }
 
     #[test]
@@ -143,9 +152,13 @@ mod tests {
         fn citations_are_few_different_and_on_topic(passages in any_passages(), which in 0..Verdict::ALL.len()) {
             let cited = choose(Verdict::ALL[which], &passages, 0.3);
             prop_assert!(cited.len() <= 3);
-            let heard = |index: &usize| (passages[*index].stance().as_str(), &passages[*index].independent_group);
-            let groups: BTreeSet<_> = cited.iter().map(heard).collect();
-            prop_assert_eq!(groups.len(), cited.len());
+            let once: BTreeSet<usize> = cited.iter().copied().collect();
+            prop_assert_eq!(once.len(), cited.len(), "no passage twice");
+            // A group is heard once on each side.
+            let most = if Verdict::ALL[which] == Verdict::Refuted { 1 } else { 2 };
+            let group = |index: usize| &passages[index].independent_group;
+            let of = |one: usize| cited.iter().filter(|other| group(**other) == group(one)).count();
+            prop_assert!(cited.iter().all(|one| of(*one) <= most));
             prop_assert!(cited.iter().all(|index| passages[*index].relevance >= 0.3 && !passages[*index].is_context()));
         }
     }

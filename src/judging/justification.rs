@@ -100,10 +100,17 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
         beside.into_iter().flatten().collect()
     } else {
         match (assessment.verdict, supporting, contradicting) {
+            (Verdict::Supported, Some(supporting), Some(contradicting)) => {
+                vec![Saying::Supported { groups, sources: supporting }, Saying::PassagesContradict(contradicting)]
+            }
+            (Verdict::Contested, None, Some(contradicting)) => {
+                let leaning = towards.as_deref().map(Saying::LeansTowards);
+                leaning.into_iter().chain([Saying::PassagesContradict(contradicting)]).collect()
+            }
             (Verdict::Supported, Some(sources), _) if groups <= 1 && !assessment.decisive => {
                 vec![Saying::SingleSource(sources)]
             }
-            (Verdict::Supported | Verdict::Misleading, None, _) if towards.is_some() => {
+            (Verdict::Supported, None, _) if towards.is_some() => {
                 towards.as_deref().map(Saying::LeansTowards).into_iter().collect()
             }
             (Verdict::Refuted | Verdict::Outdated, _, None) if away.is_some() => {

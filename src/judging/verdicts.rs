@@ -212,12 +212,19 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
         posterior.side(lean).map(|(side, _)| side).filter(|side| is_shown(*side, weighed))
     };
     match side {
-        Some(Verdict::Supported) if !weighed.is_in_context => Verdict::Misleading,
+        Some(Verdict::Supported) if !weighed.is_in_context => {
+            // That it holds elsewhere is said of what says it outright.
+            if weighed.any(Stance::Supports) { Verdict::Misleading } else { Verdict::NotEnoughEvidence }
+        }
         // One group has it at the claimed time and place, the rest elsewhere: those speak of another event.
         Some(Verdict::Supported) if !weighed.in_context.is_some_and(|own| own.supported >= lean) => {
             Verdict::NotEnoughEvidence
         }
         Some(Verdict::Refuted | Verdict::Contested) if overtaken() => Verdict::Outdated,
+        // A table is an average over claims: no claim is refuted against as much support, said outright, as contradiction.
+        Some(Verdict::Refuted) if weighed.any(Stance::Supports) && weighed.support >= weighed.contradiction => {
+            Verdict::Contested
+        }
         Some(side) => side,
         // What contradicts and supports at once is one claim at two times.
         None if posterior.refuted + posterior.contested >= lean
@@ -256,8 +263,10 @@ fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
     let leans = |test: fn(&JudgedPassage) -> bool| weighed.deciding.iter().any(|passage| test(passage));
     let supports = || leans(|passage| passage.entail > passage.contradict);
     let contradicts = || leans(|passage| passage.contradict > passage.entail);
+    // Support that nobody says outright is none beside a contradiction that somebody does.
+    let is_outright = || weighed.any(Stance::Supports) || !weighed.any(Stance::Contradicts);
     match side {
-        Verdict::Supported => supports(),
+        Verdict::Supported => supports() && is_outright(),
         Verdict::Refuted => contradicts(),
         _ => supports() && contradicts(),
     }

@@ -179,6 +179,7 @@ async fn a_decision_model_is_fitted_to_claims_and_used_where_it_is_named() {
     assert!(broken.code == 64 && broken.stderr.contains("--decision OUT"), "{}", broken.stderr);
     let few = eval(&[text(&at("claims.jsonl")), "--decision", text(&out)]).await;
     assert!(few.code == 2 && few.stderr.contains("too few"), "{}", few.stderr);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "{}", "what stood there stands");
 }
 
 /// Claims that were judged wrongly once, and their harmless neighbours (`tests/data/README.md`).

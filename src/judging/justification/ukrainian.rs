@@ -50,7 +50,7 @@ pub(super) fn say(saying: Saying<'_>) -> String {
             format!("{} ({sources}), але можлива суперечність: {doubting}.", supports(groups))
         }
         Saying::MayContradict(sources) => {
-            format!("Знайдені уривки не підтверджують твердження; можлива суперечність, але не явне: {sources}.")
+            format!("Знайдені уривки не підтверджують твердження; можлива суперечність, але не явна: {sources}.")
         }
         Saying::LeansTowards(sources) => format!("Прямо цього ніхто не каже, але знайдене радше підтверджує твердження: {sources}."),
         Saying::LeansAgainst(sources) => format!("Прямо цього ніхто не заперечує, але знайдене радше суперечить твердженню: {sources}."),
