@@ -54,7 +54,7 @@ struct Answer {
     prediction: Prediction,
     /// Of claims.
     shown: Option<Shown>,
-    /// What the decision model is told of a claim's passages.
+    /// The set of a claim, and the figures from which the decision model judges it.
     figures: Option<(String, [f64; FIGURES])>,
     /// Whether the verdict may be acted on.
     decisive: bool,

@@ -114,7 +114,7 @@ pub struct Features {
     pub num_ok: Option<bool>,
 }
 
-/// What the decision model was told of a claim's passages, and what it made of it.
+/// The figures from which the decision model judged a claim, and the posterior it came to.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Decision {
     /// The table of coefficients: `model` or `rules`, by who judged the passages.

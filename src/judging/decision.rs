@@ -196,7 +196,7 @@ impl DecisionTables {
 /// The tables that ship. A test reads them, so that a broken one cannot ship.
 static SHIPPED: LazyLock<DecisionTables> = LazyLock::new(|| {
     let read = |text: &str| fit::Fitted::parse(text).map(|fitted| fitted.coefficients).ok();
-    // Takes no side, whatever it is told.
+    // Takes no side, whatever the figures.
     let open = Coefficients {
         supported: Row::default(),
         refuted: Row::default(),

@@ -190,7 +190,7 @@ pub fn stance(row: &EvidenceRow) -> Words {
     match row.stance {
         Stance::Supports => words("supports", "подтверждает", "підтверджує", "confirma"),
         Stance::Contradicts => words("contradicts", "противоречит", "суперечить", "contradiz"),
-        Stance::Neutral if row.contradict >= MAY_CONTRADICT => {
+        Stance::Neutral if row.contradict >= MAY_CONTRADICT && row.contradict >= row.entail => {
             words("may contradict", "возможно, противоречит", "можливо, суперечить", "talvez contradiga")
         }
         Stance::Neutral if row.entail >= MAY_CONTRADICT => {

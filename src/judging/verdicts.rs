@@ -213,10 +213,10 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
     };
     match side {
         Some(Verdict::Supported) if !weighed.is_in_context => {
-            // That it holds elsewhere is said of what says it outright.
+            // "Misleading" says that the fact holds elsewhere, so a passage must state the fact.
             if weighed.any(Stance::Supports) { Verdict::Misleading } else { Verdict::NotEnoughEvidence }
         }
-        // One group has it at the claimed time and place, the rest elsewhere: those speak of another event.
+        // Without the sources on another time or place the support is too weak: those speak of another event.
         Some(Verdict::Supported) if !weighed.in_context.is_some_and(|own| own.supported >= lean) => {
             Verdict::NotEnoughEvidence
         }
@@ -241,8 +241,8 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
 const PLAINLY: f64 = 0.6;
 
 /// Whether one source says so plainly and another plainly not, and neither side outweighs the other. What the tables make of
-/// that is an average over claims; a reader is told that sources disagree. On labelled claims it costs nothing
-/// (docs/quality.md).
+/// that is an average over claims; this claim's reader has to know that its sources disagree. `docs/quality.md` says what it
+/// costs on labelled claims.
 fn disagree(weighed: &Weighed<'_>) -> bool {
     let plainly = |stance, probability: fn(&JudgedPassage) -> f64| -> BTreeSet<&str> {
         let said =
@@ -251,7 +251,7 @@ fn disagree(weighed: &Weighed<'_>) -> bool {
     };
     let supporting = plainly(Stance::Supports, |passage| passage.entail);
     let contradicting = plainly(Stance::Contradicts, |passage| passage.contradict);
-    // Of one source that is read both ways one reading is wrong: nobody disagrees there.
+    // If one source seems to say both, one of the two readings is wrong; that is no disagreement between sources.
     let are_two = supporting.union(&contradicting).count() > 1 && !supporting.is_empty() && !contradicting.is_empty();
     let (support, against) = (weighed.support, weighed.contradiction);
     are_two && support <= OUTWEIGHS * against && against <= OUTWEIGHS * support
@@ -263,7 +263,7 @@ fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
     let leans = |test: fn(&JudgedPassage) -> bool| weighed.deciding.iter().any(|passage| test(passage));
     let supports = || leans(|passage| passage.entail > passage.contradict);
     let contradicts = || leans(|passage| passage.contradict > passage.entail);
-    // Support that nobody says outright is none beside a contradiction that somebody does.
+    // Passages that merely lean towards the claim do not support it while another one contradicts it outright.
     let is_outright = || weighed.any(Stance::Supports) || !weighed.any(Stance::Contradicts);
     match side {
         Verdict::Supported => supports() && is_outright(),

@@ -39,6 +39,8 @@ fn now() -> DateTime<Utc> {
 #[test]
 fn one_supporter_is_a_lean() {
     let little = JudgedPassage { credibility: 0.5, ..passage("a", 0.97, 0.01) };
+    let eager = ClaimContext { confidence_threshold: 0.0, ..context() };
+    assert!(!assess(&eager, std::slice::from_ref(&little), &[]).decisive, "little credit");
     let found = judged(&[little], &[]);
     assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::Supported, Tier::Medium, false));
     assert_eq!(found.notes, [Note::SingleSource]);
@@ -69,9 +71,13 @@ fn two_independent_supporters_support() {
 #[test]
 fn nothing_is_decisive_against_a_contradiction_of_some_weight() {
     let eager = ClaimContext { confidence_threshold: 0.0, ..context() };
-    let found = assess(&eager, &[passage("a", 0.72, 0.1), passage("b", 0.72, 0.1), passage("c", 0.2, 0.45)], &[]);
-    assert_eq!((found.tier, found.decisive), (Tier::Low, false));
+    let three = ["a", "b", "c"].map(|id| passage(id, 0.9, 0.02));
+    assert!(assess(&eager, &three, &[]).decisive);
+    let found = assess(&eager, &[three.as_slice(), &[passage("d", 0.2, 0.45)]].concat(), &[]);
+    assert_eq!((found.verdict, found.tier, found.decisive), (Verdict::Supported, Tier::Low, false));
     assert_eq!(found.notes, [Note::ConflictingSources]);
+    let example = judged(&[passage("a", 0.72, 0.1), passage("b", 0.72, 0.1), passage("c", 0.2, 0.45)], &[]);
+    assert_eq!((example.tier, example.decisive, example.notes), (Tier::Low, false, vec![Note::ConflictingSources]));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told, round};
 use super::shown::{self, Showable};
 use crate::domain::evidence::JudgedPassage;
-use crate::domain::result::{ClaimResult, Features, ItemResult};
+use crate::domain::result::{ClaimResult, Decision, Features, ItemResult, Posterior};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Note, Origin, Tier, Verdict};
 use crate::inference::rules::RULES;
@@ -226,7 +226,24 @@ fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment) -> b
         && exact(before.confidence) == exact(after.confidence)
         && exact(round(before.agreement)) == exact(round(assessment.agreement))
         && close(&before.features, &after.features)
+        && same_decision(before.decision.as_ref(), after.decision.as_ref())
         && shown(before) == shown(after)
+}
+
+/// Whether the stored posterior is the one of today's table. Both are rounded to four digits, of which the last may differ.
+fn same_decision(before: Option<&Decision>, after: Option<&Decision>) -> bool {
+    let posterior = |decision: &Decision| {
+        let Posterior { supported, refuted, contested, open } = decision.posterior;
+        [supported, refuted, contested, open]
+    };
+    match (before, after) {
+        (None, None) => true,
+        (Some(before), Some(after)) => {
+            before.table == after.table
+                && posterior(before).iter().zip(posterior(after)).all(|(then, now)| (then - now).abs() < 2e-4)
+        }
+        _ => false,
+    }
 }
 
 fn close(a: &Features, b: &Features) -> bool {

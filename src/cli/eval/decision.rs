@@ -63,7 +63,7 @@ impl Caution {
     }
 }
 
-/// What the decision model was told of a claim.
+/// The figures from which the decision model judged a claim.
 pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
     let decision = result.decision.as_ref()?;
     let ([s1, s2, s3], [c1, c2, c3]) = (decision.support, decision.against);

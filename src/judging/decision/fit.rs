@@ -22,6 +22,9 @@ const STEPS: usize = 3_000;
 const STEP: f64 = 0.1;
 const MOMENTUM: f64 = 0.9;
 
+/// Largest coefficient of a usable table: fitted ones stay under 10, and much larger ones overflow.
+const LARGEST: f64 = 1_000.0;
+
 /// The posterior from which a side is taken where tables are measured (`docs/scoring.md`, verdict, step 5).
 const LEAN: f64 = 0.5;
 
@@ -75,8 +78,9 @@ impl Fitted {
         let fitted: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Coefficients { supported, refuted, contested, open } = fitted.coefficients;
         let weights = |row: Row| std::iter::once(row.intercept).chain(row.support).chain(row.against);
-        if !([supported, refuted, contested, open].into_iter().flat_map(weights).all(f64::is_finite)) {
-            return Err("a coefficient is not a number".to_owned());
+        let is_usable = |weight: f64| weight.abs() <= LARGEST;
+        if ![supported, refuted, contested, open].into_iter().flat_map(weights).all(is_usable) {
+            return Err(format!("a coefficient is no number between -{LARGEST} and {LARGEST}"));
         }
         if !fitted.coefficients.is_monotone() {
             return Err("by these coefficients more support would make support less likely".to_owned());
@@ -287,6 +291,9 @@ mod tests {
         fitted.coefficients.refuted.support = [9.0; EACH_SIDE];
         let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
         assert!(why.contains("less likely"), "{why}");
+        fitted.coefficients.refuted.support = [-1e308; EACH_SIDE];
+        let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
+        assert!(why.contains("between"), "{why}");
         assert!(Fitted::parse("{}").is_err());
     }
 }
