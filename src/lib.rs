@@ -26,8 +26,9 @@
 //!
 //! # The house
 //!
-//! Modules stand below in reading order; a module uses only those below it (`tests/it/tidy` holds that). `language`,
-//! `reading` and `judging` are pure: no I/O, no async, no clock. SQL lives in `store` alone, AMQP in `broker`, HTTP
+//! Modules stand below in reading order; a module uses only those below it (`tests/it/tidy` holds that). `domain`,
+//! `language`, `reading` and `judging` are packages of their own under `crates`, so that their tests build without the
+//! database, the broker and the models; they are pure: no I/O, no async, no clock. SQL lives in `store` alone, AMQP in `broker`, HTTP
 //! clients in `outbound`, metrics in `telemetry`, the environment in `config`, printing in `cli`.
 //!
 //! # Three rules above every number
@@ -58,13 +59,13 @@ pub mod providers;
 pub mod inference;
 
 // Evidence in, assessment out: stance, numbers, independence, features, verdicts. Pure.
-pub mod judging;
+pub use corroborate_judging as judging;
 
 // Bytes in, article out: charset, metadata, main text, junk. Pure.
-pub mod reading;
+pub use corroborate_reading as reading;
 
 // Text in, structure out: sentences, names, numbers, dates, claims. Pure.
-pub mod language;
+pub use corroborate_language as language;
 
 // Threads for parsing what strangers sent.
 pub mod parsing;
@@ -88,4 +89,4 @@ pub mod telemetry;
 pub mod config;
 
 // Types and rules that every room shares.
-pub mod domain;
+pub use corroborate_domain as domain;

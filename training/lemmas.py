@@ -1,9 +1,9 @@
-"""Builds the dictionaries of word forms that ship with the program: src/language/lemmas/{ru,uk}.{fst,rules}.
+"""Builds the dictionaries of word forms that ship with the program: crates/language/src/lemmas/{ru,uk}.{fst,rules}.
 
     venv/bin/pip install ducer==1.2.0 pymorphy3==2.0.6 pymorphy3-dicts-ru==2.4.417150.4580142 wordfreq==3.1.1
-    venv/bin/python lemmas.py ru ../src/language/lemmas
+    venv/bin/python lemmas.py ru ../crates/language/src/lemmas
     apt-get download hunspell-uk && dpkg-deb -x hunspell-uk_*.deb hunspell
-    venv/bin/python lemmas.py uk ../src/language/lemmas --hunspell hunspell/usr/share/hunspell/uk_UA
+    venv/bin/python lemmas.py uk ../crates/language/src/lemmas --hunspell hunspell/usr/share/hunspell/uk_UA
 
 Russian forms are those of OpenCorpora, Ukrainian ones those of the spelling dictionary of LibreOffice; wordfreq says which words
 are frequent, and so ship. docs/lemmas.md has the licences. Two runs give the same files.
@@ -23,7 +23,7 @@ from pathlib import Path
 import ducer
 
 # Letters in the order of their bytes in the file: those that the format packs into one byte with the transition. The same
-# table stands in src/language/lemmas.rs.
+# table stands in crates/language/src/lemmas.rs.
 LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ'"
 BYTES = "0123456789abcdefghijklmnopqrstuvwxyz-"
 SHORTEST = 3

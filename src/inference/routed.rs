@@ -9,11 +9,12 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::judging::profile::EmbeddingSpace;
+use crate::judging::relevance::lexical_relevance;
 use crate::judging::stance::{beside, reserved, rule_stance};
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;
-use super::rules::{RuleStance, lexical_relevance};
+use super::rules::RuleStance;
 use super::{Embedder, InferenceError, Judgement, Pair, Reranker, StanceModel};
 
 /// Takes the answers of those asked apart, in the order they were given in.

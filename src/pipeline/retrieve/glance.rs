@@ -102,11 +102,11 @@ mod tests {
     use super::super::samples::titled;
     use super::*;
     use crate::judging::profile::TextProfile;
-    use crate::language::shared_data;
+    use corroborate_labelled as labelled;
 
     /// Titles with extracts: each text of the labelled verdicts before the next one.
     fn hits() -> Vec<Hit> {
-        let rows = shared_data::read("verdicts.jsonl").unwrap();
+        let rows = labelled::read("verdicts.jsonl").unwrap();
         let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
         let mut texts = Vec::new();
         for row in rows {

@@ -1,10 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::language::shared_data;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
 use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
+use corroborate_labelled as labelled;
 
 /// A recorded answer, with a made-up token.
 const RECORDED: &str = r#"{"claims":[{"text":"COVID-19 norms flouted in Delhi's Jaffrabad area","claimant":"Facebook,Twitter",
@@ -97,7 +97,7 @@ async fn a_recorded_answer_is_read_whole() {
 
 #[tokio::test]
 async fn the_stored_real_answer_is_read_where_it_is_at_hand() {
-    let Some(body) = shared_data::read("api_samples/google_factcheck_claims_search_real_response.json") else { return };
+    let Some(body) = labelled::read("api_samples/google_factcheck_claims_search_real_response.json") else { return };
     let (bench, outcome) = ask([test_server::json(&body)], 10).await;
     let answer = outcome.unwrap();
     assert_eq!(answer.reviews.len(), 10);

@@ -131,8 +131,24 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
 }
 
-/// The room a file of `src` belongs to; none for `lib.rs`, which only names the rooms.
+/// The folders that hold the program.
+const PROGRAM: [&str; 2] = ["src", "crates"];
+
+/// Packages that serve the tests alone, and are no part of the program.
+const FOR_TESTS: [&str; 1] = ["labelled"];
+
+/// The program's files, sorted.
+fn program_files(wanted: impl Fn(&Path) -> bool + Copy) -> Vec<PathBuf> {
+    PROGRAM.iter().flat_map(|folder| files(folder, wanted)).collect()
+}
+
+/// The room a file of the program belongs to, which is its package under `crates` and its module under `src`; none for
+/// `src/lib.rs`, which only names the rooms.
 fn room_of(path: &Path) -> Option<String> {
+    if let Ok(rest) = path.strip_prefix("crates") {
+        let name = rest.components().next()?.as_os_str().to_str()?;
+        return (!FOR_TESTS.contains(&name)).then(|| name.to_owned());
+    }
     let first = path.strip_prefix("src").ok()?.components().next()?;
     let name = first.as_os_str().to_str()?;
     let name = name.strip_suffix(".rs").unwrap_or(name);
@@ -160,9 +176,9 @@ fn arrow(from: &str, to: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The program's own part of every file of `src`: what stands under `#[cfg(test)]`, there or as a file, is left out.
+/// The program's own part of every file of it: what stands under `#[cfg(test)]`, there or as a file, is left out.
 fn program() -> Vec<(String, PathBuf, Source)> {
-    let sources: Vec<(PathBuf, Source)> = files("src", is_rust)
+    let sources: Vec<(PathBuf, Source)> = program_files(is_rust)
         .into_iter()
         .map(|path| {
             let source = Source::read(&read(&path));
@@ -184,6 +200,16 @@ fn program() -> Vec<(String, PathBuf, Source)> {
         .collect()
 }
 
+/// The rooms that a file uses as packages, with the line of each use.
+fn packages_used(source: &Source) -> Vec<(usize, String)> {
+    let rooms = FLOORS.iter().flat_map(|floor| floor.iter());
+    rooms
+        .flat_map(|room| {
+            source.uses_of(&format!("corroborate_{room}")).into_iter().map(|line| (line, (*room).to_owned()))
+        })
+        .collect()
+}
+
 /// Fails with every offence at once, so that one run shows all there is to mend.
 fn report(rule: &str, offences: &[String]) {
     assert!(offences.is_empty(), "{rule}:\n  {}", offences.join("\n  "));
@@ -193,8 +219,12 @@ fn report(rule: &str, offences: &[String]) {
 fn arrows_point_down() {
     let mut offences = BTreeSet::new();
     for (room, path, source) in program() {
-        let name = if room == "main" { "corroborate" } else { "crate" };
-        for (line, used) in source.crate_paths(name) {
+        let uses = if path.starts_with("crates") {
+            packages_used(&source)
+        } else {
+            source.crate_paths(if room == "main" { "corroborate" } else { "crate" })
+        };
+        for (line, used) in uses {
             // `crate::Name` can only be a re-export of lib.rs; a room is a module.
             if floor_of(&used).is_none() && used.starts_with(char::is_uppercase) {
                 continue;
@@ -209,7 +239,7 @@ fn arrows_point_down() {
 
 #[test]
 fn every_room_has_a_floor_and_every_floor_a_room() {
-    let rooms: BTreeSet<String> = files("src", is_rust).iter().filter_map(|path| room_of(path)).collect();
+    let rooms: BTreeSet<String> = program_files(is_rust).iter().filter_map(|path| room_of(path)).collect();
     let planned: BTreeSet<String> =
         FLOORS.iter().flat_map(|floor| floor.iter().map(|room| (*room).to_owned())).collect();
     assert_eq!(rooms, planned);
@@ -311,7 +341,7 @@ fn lints_are_expected_with_a_reason_never_allowed() {
 #[test]
 fn every_module_says_what_it_is() {
     let says = |path: &Path| read(path).trim_start().starts_with("//!");
-    let silent: Vec<String> = files("src", |path| path.ends_with("mod.rs") || path.ends_with("lib.rs"))
+    let silent: Vec<String> = program_files(|path| path.ends_with("mod.rs") || path.ends_with("lib.rs"))
         .into_iter()
         .filter(|path| !says(path))
         .map(|path| format!("{}: begins without `//!`", path.display()))

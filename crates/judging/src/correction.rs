@@ -1,0 +1,310 @@
+//! A proposed mend of a claim that does not hold as it stands.
+//!
+//! A text is put in the claim's place only where a cited passage says it: the figure or the name that differs is swapped in
+//! ([`propose`]), the judge is asked whether the passage bears the new text out, and by rule the passage must state it, deny
+//! nothing of it and have its figures ([`correct`]). Otherwise the passage's own sentence is quoted, as a clarification. Pure:
+//! what the judge said of a proposal is handed in, and stays with the correction, so that it need not be asked again.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
+use corroborate_domain::result::{BorneOut, Correction};
+use corroborate_domain::verdict::{Apply, CorrectionType, Relation, Stance, Verdict};
+
+use super::fact_checks::{self, ReviewSays};
+use super::numbers::{self, NumberCheck};
+use super::profile::{SentenceProfile, TextProfile};
+use super::scoring::Scoring;
+use super::stance;
+use super::verdicts::Assessment;
+
+/// Entailment from which a passage says a proposed text. It is what a verdict asks of its surest support.
+const BORNE_OUT: f64 = 0.7;
+
+/// Confidence above which a correction may be applied without a person (`docs/scoring.md`, correction).
+const AUTO_ABOVE: f64 = 0.8;
+
+/// Independent groups that bear a text out which may be applied without a person, unless one is credible enough alone.
+const AUTO_GROUPS: usize = 2;
+
+/// Longest sentence worth quoting, characters: more is a paragraph that a person has to read anyway.
+const LONGEST: usize = 400;
+
+/// Share of the claim's words from which a sentence speaks of it.
+const OF_THE_CLAIM: f64 = 0.4;
+
+/// The claim as corrections see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    pub text: &'a str,
+    pub language: Option<&'a str>,
+    /// The day its relative dates are counted from.
+    pub reference: Option<DateTime<Utc>>,
+}
+
+impl Subject<'_> {
+    /// A text in the claim's place, analysed as the claim is.
+    pub fn profile_of(&self, text: &str) -> TextProfile {
+        TextProfile::new(text, self.language, self.reference, &[])
+    }
+}
+
+/// What a correction is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    pub assessment: &'a Assessment,
+    pub passages: &'a [JudgedPassage],
+    /// Parallel to `passages`.
+    pub checks: &'a [NumberCheck],
+    pub reviews: &'a [MatchedReview],
+    pub scoring: &'a Scoring,
+}
+
+/// A text that may stand in the claim's place, if the passages bear it out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    pub text: String,
+    /// The passages to be asked, the one it comes from first; three at most, of different groups.
+    pub passages: Vec<usize>,
+    note: String,
+    /// A figure or date was swapped in, and no name.
+    is_figure: bool,
+}
+
+/// What the judge said of a proposed text, beside each passage it was asked about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asked {
+    pub text: String,
+    pub borne_out: Vec<BorneOut>,
+}
+
+/// The text to ask the judge about: the claim with the figure, or the name, that differs in a contradicting passage that is
+/// cited. `None` where nothing contradicts, or nothing says what differs.
+pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
+    kind_of(found.assessment)?;
+    let against = contradicting(found);
+    let of = |from: usize, text: String, note: String, is_figure: bool| {
+        let others = against.iter().copied().filter(|index| *index != from);
+        Proposal { text, passages: std::iter::once(from).chain(others).collect(), note, is_figure }
+    };
+    let figure = against.iter().find_map(|index| {
+        let passage = found.passages.get(*index)?;
+        let (ours, theirs) = found.checks.get(*index)?.mismatch.as_ref()?;
+        let note = format!("{} gives {} where the claim says {}.", passage.domain, theirs.trim(), ours.trim());
+        Some(of(*index, swap(claim.text, ours, theirs)?, note, true))
+    });
+    let name = || {
+        let from = *against.first()?;
+        let passage = found.passages.get(from)?;
+        let ours = claim.profile_of(claim.text);
+        let theirs = profile(passage);
+        let sentence = nearest(&ours, &theirs)?;
+        let theirs =
+            TextProfile::new(theirs.text.get(sentence.start..sentence.end)?, theirs.language.as_deref(), None, &[]);
+        let (mine, other) = stance::differing_names(&ours, &theirs)?;
+        let note = format!("{} names {other} where the claim names {mine}.", passage.domain);
+        Some(of(from, swap(claim.text, &mine, &other)?, note, false))
+    };
+    figure.or_else(name).filter(|proposal| proposal.text.trim() != claim.text.trim())
+}
+
+/// The correction an assessment calls for: refuted → replace, outdated → update, contested, misleading and what is not
+/// decisive → clarify (a figure that differs is replaced all the same, since it says exactly what). `asked` is what the judge
+/// said of the proposed text; a text it was not asked about is not put in the claim's place. `None` where nothing
+/// contradicts, or nothing found says how it was.
+pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) -> Option<Correction> {
+    let kind = kind_of(found.assessment)?;
+    let against = contradicting(found);
+    if against.is_empty() {
+        return from_review(claim, found);
+    }
+    replaced(claim, found, asked, kind).or_else(|| quoted(claim, found, &against))
+}
+
+/// The proposed text, where the passage it comes from says it.
+fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind: CorrectionType) -> Option<Correction> {
+    let proposal = propose(claim, found)?;
+    let asked = asked.filter(|asked| asked.text == proposal.text)?;
+    let text = claim.profile_of(&proposal.text);
+    let entailed = |index: &usize| {
+        let passage = found.passages.get(*index)?;
+        let said = asked.borne_out.iter().find(|said| said.evidence_id == passage.evidence_id)?;
+        (said.entail >= BORNE_OUT && says(&text, &profile(passage), proposal.is_figure))
+            .then_some((passage, said.entail))
+    };
+    let from = *proposal.passages.first()?;
+    let (source, entail) = entailed(&from)?;
+    let bearing: Vec<&JudgedPassage> =
+        proposal.passages.iter().filter_map(entailed).map(|(passage, _)| passage).collect();
+    let groups: BTreeSet<&str> = bearing.iter().map(|passage| passage.independent_group.as_str()).collect();
+    let is_enough = groups.len() >= AUTO_GROUPS || source.credibility >= found.scoring.limits.lone_credibility;
+    let confidence = confidence(found).min(entail);
+    let exact = match found.assessment.verdict {
+        Verdict::Refuted if proposal.is_figure => CorrectionType::Replace,
+        Verdict::Outdated if proposal.is_figure => CorrectionType::Update,
+        _ => kind,
+    };
+    // A name is put in as the passage has it, in whatever case: a person reads it first.
+    let is_sure = found.assessment.decisive && proposal.is_figure && confidence > AUTO_ABOVE;
+    Some(Correction {
+        kind: exact,
+        original: claim.text.to_owned(),
+        corrected: proposal.text,
+        confidence,
+        note: proposal.note,
+        apply: if is_sure && is_enough { Apply::Auto } else { Apply::Review },
+        sources: bearing.iter().map(|passage| passage.url.clone()).collect(),
+        borne_out: asked.borne_out.clone(),
+    })
+}
+
+/// The first cited sentence that says how it was, in the passage's own words. A person decides what to make of it.
+fn quoted(claim: &Subject<'_>, found: &Found<'_>, against: &[usize]) -> Option<Correction> {
+    let ours = claim.profile_of(claim.text);
+    let (source, sentence) = against.iter().find_map(|index| {
+        let passage = found.passages.get(*index)?;
+        Some((passage, telling_sentence(&ours, &profile(passage))?))
+    })?;
+    let mut sources = vec![source.url.clone()];
+    for passage in against.iter().filter_map(|index| found.passages.get(*index)) {
+        if !sources.contains(&passage.url) {
+            sources.push(passage.url.clone());
+        }
+    }
+    Some(Correction {
+        kind: CorrectionType::Clarify,
+        original: claim.text.to_owned(),
+        corrected: sentence,
+        confidence: confidence(found),
+        note: format!("{} puts it this way.", source.domain),
+        apply: Apply::Review,
+        sources,
+        borne_out: Vec::new(),
+    })
+}
+
+/// What sort of mend the verdict calls for.
+fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
+    match assessment.verdict {
+        Verdict::Refuted if assessment.decisive => Some(CorrectionType::Replace),
+        Verdict::Outdated if assessment.decisive => Some(CorrectionType::Update),
+        Verdict::Refuted | Verdict::Outdated | Verdict::Contested | Verdict::Misleading => {
+            Some(CorrectionType::Clarify)
+        }
+        // Support that is not decisive leaves nothing to correct, only something to wait for.
+        Verdict::Supported | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => None,
+    }
+}
+
+/// The cited passages that contradict (for "misleading", those that put the fact elsewhere), the strongest first.
+/// Citations are on topic and never social, so nothing else can correct a claim.
+fn contradicting(found: &Found<'_>) -> Vec<usize> {
+    let speaks =
+        |index: &usize| found.passages.get(*index).is_some_and(|passage| speaks_against(found.assessment, passage));
+    found.assessment.citations.iter().copied().filter(speaks).collect()
+}
+
+fn speaks_against(assessment: &Assessment, passage: &JudgedPassage) -> bool {
+    passage.stance() == Stance::Contradicts || (assessment.verdict == Verdict::Misleading && passage.out_of_context)
+}
+
+/// That of the verdict, or the mean quality of what speaks against the claim, whichever is less.
+fn confidence(found: &Found<'_>) -> f64 {
+    let floor = found.scoring.relevance_floor;
+    let speaks = |p: &&JudgedPassage| p.relevance >= floor && !p.is_context() && speaks_against(found.assessment, p);
+    let mean_quality = super::features::mean(found.passages.iter().filter(speaks).map(|p| p.quality));
+    found.assessment.confidence.min(mean_quality).clamp(0.0, 1.0)
+}
+
+fn profile(passage: &JudgedPassage) -> TextProfile {
+    TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[])
+}
+
+/// Whether a passage states a proposed text, as far as rules tell: it neither denies nor doubts it, and has its figures, of
+/// the same event.
+fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
+    let figures = numbers::compare(text, passage).num_ok;
+    stance::is_stated_in(text, passage) && if is_figure { figures == Some(true) } else { figures != Some(false) }
+}
+
+/// The sentence of a passage with most of the claim's words.
+fn nearest<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Option<&'a SentenceProfile> {
+    by_coverage(claim, passage).into_iter().next().map(|(sentence, _)| sentence)
+}
+
+/// Sentences with the share of the claim's words each has, the most first.
+fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a SentenceProfile, f64)> {
+    let mut all: Vec<(&SentenceProfile, f64)> = passage
+        .sentences
+        .iter()
+        .map(|sentence| (sentence, stance::coverage_of_sentence(claim, passage, sentence)))
+        .collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// The sentence of a passage that speaks of what the claim says and stands for itself: it asks nothing, is not taken back by
+/// its neighbours, and does not say just what the claim says.
+fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
+    by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
+        let text = passage.text.get(sentence.start..sentence.end)?.trim();
+        let is_of_it = coverage >= OF_THE_CLAIM && stance::shares_more_than_names(claim, sentence);
+        if !is_of_it || sentence.question || text.is_empty() || text.chars().count() > LONGEST {
+            return None;
+        }
+        let own = TextProfile::new(text, passage.language.as_deref(), passage.reference, &[]);
+        let repeats = text == claim.text.trim() || stance::rule_stance(claim, &own, 0.0).entail >= stance::SUPPORTS;
+        (!repeats && stance::is_stated_in(&own, passage)).then(|| text.to_owned())
+    })
+}
+
+/// The first occurrence of `from` that stands as a word of its own, replaced.
+fn swap(text: &str, from: &str, to: &str) -> Option<String> {
+    let (from, to) = (from.trim(), to.trim());
+    if from.is_empty() || to.is_empty() {
+        return None;
+    }
+    let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    text.match_indices(from).find_map(|(at, _)| {
+        let (before, rest) = text.split_at_checked(at)?;
+        let after = rest.strip_prefix(from)?;
+        let joined_before = inside(before.chars().next_back()) && inside(from.chars().next());
+        let joined_after = inside(after.chars().next()) && inside(from.chars().next_back());
+        let alone = !joined_before && !joined_after;
+        alone.then(|| format!("{before}{to}{after}"))
+    })
+}
+
+/// Where only a review speaks against the claim, its title is the nearest thing to a statement of how it was: unless it asks,
+/// or repeats the claim. A person decides whether to take it.
+fn from_review(claim: &Subject<'_>, found: &Found<'_>) -> Option<Correction> {
+    if !found.assessment.by_fact_check {
+        return None;
+    }
+    let nearest = [ReviewSays::Refuted, ReviewSays::Misleading]
+        .into_iter()
+        .find_map(|side| fact_checks::nearest(found.reviews, side))?;
+    let title = nearest.review.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
+    let (ours, theirs) = (claim.profile_of(claim.text), claim.profile_of(title));
+    if title.ends_with('?') || fact_checks::relation(&ours, &theirs).0 == Relation::Same {
+        return None;
+    }
+    Some(Correction {
+        kind: CorrectionType::Clarify,
+        original: claim.text.to_owned(),
+        corrected: title.to_owned(),
+        confidence: found.assessment.confidence,
+        note: format!(
+            "{} rated the claim “{}”; this is the title of its review.",
+            nearest.review.publisher, nearest.review.rating
+        ),
+        apply: Apply::Review,
+        sources: vec![nearest.review.url.clone()],
+        borne_out: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! Fits a table of the decision model to labelled claims, and says how tables fitted without a claim, or without its whole
+//! set, do on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CLASSES, Coefficients, EACH_SIDE, FIGURES, JudgeKind, Row};
+use crate::evaluation::{calibration_error, reliability};
+use corroborate_domain::ids;
+use corroborate_domain::result::Posterior;
+use corroborate_domain::verdict::Verdict;
+
+/// Parts that claims are cut into for cross-validation. Ten is the custom.
+const FOLDS: usize = 10;
+/// Pull of the weights towards zero: a prior with a standard deviation of 1 beside all claims.
+const PULL: f64 = 1.0;
+/// Each set weighs as many claims as this, however large it is: none outvotes the others.
+const AS_MANY: f64 = 200.0;
+/// Steps of gradient descent with momentum on a convex sum; after some thousand the third digit no longer moves.
+const STEPS: usize = 3_000;
+const STEP: f64 = 0.1;
+const MOMENTUM: f64 = 0.9;
+
+/// Largest coefficient of a usable table: fitted ones stay under 10, and much larger ones overflow.
+const LARGEST: f64 = 1_000.0;
+
+/// The posterior from which a side is taken where tables are measured (`docs/scoring.md`, verdict, step 5).
+const LEAN: f64 = 0.5;
+
+/// A labelled claim with the figures of its passages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabelledClaim {
+    /// Its text says which part it is in, so that the order of the rows changes nothing.
+    pub claim: String,
+    /// The set it is of.
+    pub set: String,
+    pub label: Verdict,
+    pub figures: [f64; FIGURES],
+}
+
+/// How verdicts did on claims that their table had not seen. Shares from 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unseen {
+    pub claims: usize,
+    /// Whose likeliest class is people's.
+    pub accuracy: f64,
+    /// Of the claims on which people take a side, those on which a side is taken.
+    pub taken: f64,
+    /// Of the sides taken, those that are people's.
+    pub right: f64,
+    /// Mean distance between the posterior of the side taken and how often it is right.
+    pub calibration_error: f64,
+}
+
+/// A table with its provenance, as it is written and read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// Whose figures it was fitted to.
+    pub judge: JudgeKind,
+    /// The judges by name.
+    pub judged_by: String,
+    /// Claims of each set.
+    pub sets: BTreeMap<String, usize>,
+    pub rows: usize,
+    pub coefficients: Coefficients,
+    /// By tables fitted on nine parts of ten, without the claim.
+    pub without_the_claim: BTreeMap<String, Unseen>,
+    /// By tables fitted on the other sets; empty where there is one set.
+    pub without_the_set: BTreeMap<String, Unseen>,
+}
+
+impl Fitted {
+    /// The table of a file's text; says what is wrong with another.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let fitted: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let Coefficients { supported, refuted, contested, open } = fitted.coefficients;
+        let weights = |row: Row| std::iter::once(row.intercept).chain(row.support).chain(row.against);
+        let is_usable = |weight: f64| weight.abs() <= LARGEST;
+        if ![supported, refuted, contested, open].into_iter().flat_map(weights).all(is_usable) {
+            return Err(format!("a coefficient is no number between -{LARGEST} and {LARGEST}"));
+        }
+        if !fitted.coefficients.is_monotone() {
+            return Err("by these coefficients more support would make support less likely".to_owned());
+        }
+        Ok(fitted)
+    }
+
+    /// Fits a table to these claims and measures it on what it has not seen.
+    pub fn fit(judge: JudgeKind, judged_by: String, claims: &[LabelledClaim]) -> Self {
+        let all: Vec<&LabelledClaim> = claims.iter().collect();
+        let mut sets: BTreeMap<String, usize> = BTreeMap::new();
+        for claim in claims {
+            *sets.entry(claim.set.clone()).or_default() += 1;
+        }
+        Self {
+            judge,
+            judged_by,
+            rows: claims.len(),
+            coefficients: rounded(coefficients(&all)),
+            without_the_claim: unseen(&all, |claim| part(&claim.claim)),
+            without_the_set: if sets.len() > 1 { unseen(&all, |claim| claim.set.clone()) } else { BTreeMap::new() },
+            sets,
+        }
+    }
+}
+
+/// The part of a claim: its text's hash, which is as good as chance.
+fn part(claim: &str) -> usize {
+    let hash = ids::sentence_hash(claim);
+    hash.get(..8).and_then(|head| usize::from_str_radix(head, 16).ok()).unwrap_or(0) % FOLDS
+}
+
+/// Each set's verdicts by tables fitted without the claims of the same key.
+fn unseen<K: Ord>(claims: &[&LabelledClaim], key: impl Fn(&LabelledClaim) -> K) -> BTreeMap<String, Unseen> {
+    let mut told: BTreeMap<String, Vec<(Verdict, Posterior)>> = BTreeMap::new();
+    let keys: BTreeSet<K> = claims.iter().map(|claim| key(claim)).collect();
+    for left_out in keys {
+        let (out, seen): (Vec<&LabelledClaim>, Vec<&LabelledClaim>) =
+            claims.iter().partition(|claim| key(claim) == left_out);
+        let table = coefficients(&seen);
+        for claim in out {
+            told.entry(claim.set.clone()).or_default().push((claim.label, table.posterior(&claim.figures)));
+        }
+    }
+    told.into_iter().map(|(set, rows)| (set, measure(&rows))).collect()
+}
+
+fn measure(rows: &[(Verdict, Posterior)]) -> Unseen {
+    let share = |part: usize, of: usize| if of == 0 { 0.0 } else { digits(part as f64 / of as f64) };
+    let takes_side = |label: Verdict| label != Verdict::NotEnoughEvidence;
+    let taken: Vec<(Verdict, Verdict, f64)> = rows
+        .iter()
+        .filter_map(|(label, posterior)| posterior.side(LEAN).map(|(side, sure)| (*label, side, sure)))
+        .collect();
+    let sided = rows.iter().filter(|(label, _)| takes_side(*label)).count();
+    let told = taken.iter().map(|(label, side, sure)| (*sure, label == side));
+    Unseen {
+        claims: rows.len(),
+        accuracy: share(rows.iter().filter(|(label, posterior)| posterior.likeliest() == *label).count(), rows.len()),
+        taken: share(taken.iter().filter(|(label, ..)| takes_side(*label)).count(), sided),
+        right: share(taken.iter().filter(|(label, side, _)| label == side).count(), taken.len()),
+        calibration_error: digits(calibration_error(&reliability(told))),
+    }
+}
+
+/// Three digits: more would suggest a precision that some hundred claims do not give.
+fn digits(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}
+
+fn rounded(Coefficients { supported, refuted, contested, open }: Coefficients) -> Coefficients {
+    let row = |row: Row| Row {
+        intercept: digits(row.intercept),
+        support: row.support.map(digits),
+        against: row.against.map(digits),
+    };
+    Coefficients { supported: row(supported), refuted: row(refuted), contested: row(contested), open: row(open) }
+}
+
+/// Weights by class: intercept first, then the figures.
+type Weights = [[f64; FIGURES + 1]; CLASSES.len()];
+
+/// The coefficients of a multinomial logistic regression over these claims, each set weighing the same, projected after each
+/// step so that support never speaks against "supported", nor contradiction against "refuted".
+fn coefficients(claims: &[&LabelledClaim]) -> Coefficients {
+    let mut of_set: BTreeMap<&str, f64> = BTreeMap::new();
+    for claim in claims {
+        *of_set.entry(claim.set.as_str()).or_default() += 1.0;
+    }
+    let total = AS_MANY * of_set.len().max(1) as f64;
+    let shares: Vec<f64> =
+        claims.iter().map(|claim| of_set.get(claim.set.as_str()).map_or(0.0, |rows| AS_MANY / rows) / total).collect();
+    let (mut weights, mut speed): (Weights, Weights) = Default::default();
+    for _ in 0..STEPS {
+        let slope = slope(&weights, claims, &shares, PULL / total);
+        for ((row, speed), slope) in weights.iter_mut().zip(&mut speed).zip(&slope) {
+            for ((weight, speed), slope) in row.iter_mut().zip(speed).zip(slope) {
+                *speed = MOMENTUM * *speed - STEP * slope;
+                *weight += *speed;
+            }
+        }
+        project(&mut weights);
+    }
+    table(&weights)
+}
+
+/// The slope of the loss: mean of −ln of the posterior of people's labels, and the pull on all but the intercepts.
+fn slope(weights: &Weights, claims: &[&LabelledClaim], shares: &[f64], pull: f64) -> Weights {
+    let mut slope = weights.map(|row| row.map(|weight| weight * pull));
+    for row in &mut slope {
+        row[0] = 0.0;
+    }
+    let now = table(weights);
+    for (claim, share) in claims.iter().zip(shares) {
+        let Posterior { supported, refuted, contested, open } = now.posterior(&claim.figures);
+        for ((row, told), class) in slope.iter_mut().zip([supported, refuted, contested, open]).zip(CLASSES) {
+            let off = (told - f64::from(u8::from(class == claim.label))) * share;
+            for (slope, input) in row.iter_mut().zip(std::iter::once(&1.0).chain(&claim.figures)) {
+                *slope += off * input;
+            }
+        }
+    }
+    slope
+}
+
+/// Takes back what would let support speak more for another class than for "supported", and contradiction more for another
+/// than for "refuted": to the nearest weights of the same sum that do not.
+fn project(weights: &mut Weights) {
+    let [supported, refuted, contested, open] = weights;
+    for at in 1..=EACH_SIDE {
+        pool(&mut supported[at], [&mut refuted[at], &mut contested[at], &mut open[at]]);
+        let against = at + EACH_SIDE;
+        pool(&mut refuted[against], [&mut supported[against], &mut contested[against], &mut open[against]]);
+    }
+}
+
+/// Makes the first the largest by pooling it with those above it.
+fn pool(most: &mut f64, mut others: [&mut f64; CLASSES.len() - 1]) {
+    others.sort_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut count) = (*most, 1.0);
+    for other in &others {
+        if **other > sum / count {
+            sum += **other;
+            count += 1.0;
+        }
+    }
+    let mean = sum / count;
+    for other in others {
+        *other = other.min(mean);
+    }
+    *most = most.max(mean);
+}
+
+fn table(weights: &Weights) -> Coefficients {
+    let row = |[intercept, s1, s2, s3, c1, c2, c3]: &[f64; FIGURES + 1]| Row {
+        intercept: *intercept,
+        support: [*s1, *s2, *s3],
+        against: [*c1, *c2, *c3],
+    };
+    let [supported, refuted, contested, open] = weights;
+    Coefficients { supported: row(supported), refuted: row(refuted), contested: row(contested), open: row(open) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(number: usize, set: &str, label: Verdict, figures: [f64; FIGURES]) -> LabelledClaim {
+        LabelledClaim { claim: format!("{set} {number}"), set: set.to_owned(), label, figures }
+    }
+
+    /// Strong support is right nine times of ten, strong contradiction four times of five.
+    fn claims() -> Vec<LabelledClaim> {
+        let (strong, against) = ([4.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
+        (0..400)
+            .map(|n| {
+                let set = if (n / 20) % 2 == 0 { "one" } else { "other" };
+                match n % 20 {
+                    0..=8 => claim(n, set, Verdict::Supported, strong),
+                    9 => claim(n, set, Verdict::NotEnoughEvidence, strong),
+                    10..=13 => claim(n, set, Verdict::Refuted, against),
+                    14 => claim(n, set, Verdict::NotEnoughEvidence, against),
+                    _ => claim(n, set, Verdict::NotEnoughEvidence, [0.0; FIGURES]),
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_fitted_table_is_as_sure_as_it_is_right() {
+        let claims = claims();
+        let fitted = Fitted::fit(JudgeKind::Model, "model:test".into(), &claims);
+        let told = |figures| fitted.coefficients.posterior(&figures);
+        assert!((told([4.0, 0.0, 0.0, 0.0, 0.0, 0.0]).supported - 0.9).abs() < 0.05);
+        assert!((told([0.0, 0.0, 0.0, 4.0, 0.0, 0.0]).refuted - 0.8).abs() < 0.07);
+        assert!(told([0.0; FIGURES]).open > 0.8);
+        assert!(fitted.coefficients.is_monotone());
+        let all = fitted.without_the_claim.values().map(|set| set.claims).sum::<usize>();
+        assert_eq!(all, claims.len());
+        assert!(fitted.without_the_set.values().all(|set| set.right > 0.8 && set.taken > 0.95), "{fitted:?}");
+        let text = serde_json::to_string(&fitted).unwrap();
+        assert_eq!(Fitted::parse(&text).unwrap(), fitted);
+    }
+
+    #[test]
+    fn a_table_that_would_turn_support_round_is_refused() {
+        let mut fitted = Fitted::fit(JudgeKind::Rules, "rules".into(), &claims());
+        fitted.coefficients.refuted.support = [9.0; EACH_SIDE];
+        let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
+        assert!(why.contains("less likely"), "{why}");
+        fitted.coefficients.refuted.support = [-1e308; EACH_SIDE];
+        let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
+        assert!(why.contains("between"), "{why}");
+        assert!(Fitted::parse("{}").is_err());
+    }
+}

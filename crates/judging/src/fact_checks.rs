@@ -1,0 +1,224 @@
+//! Published reviews: whether a reviewed claim is ours, its plain negation, or merely near; and what the matched ones
+//! say. A review rates its own words, not ours, and a search for reviews returns opposites as gladly as matches.
+
+use std::collections::BTreeMap;
+
+use corroborate_domain::evidence::MatchedReview;
+use corroborate_domain::verdict::{RatingClass, Relation};
+
+use super::numbers;
+use super::profile::TextProfile;
+use super::stance;
+
+/// Share of each claim's words that must be in the other for the two to be one claim. Fact-checkers reword, yet a
+/// claim that shares fewer than four of five weighted words says something more or something else.
+const SAME_COVERAGE: f64 = 0.78;
+
+/// Similarity under which two claims are one only by accident of common words.
+const SAME_SIMILARITY: f64 = 0.70;
+
+/// Similarity from which a reader gains by seeing the review beside the claim.
+const RELATED_SIMILARITY: f64 = 0.35;
+
+/// What the matched reviews come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReviewSays {
+    Supported,
+    Refuted,
+    Misleading,
+    Contested,
+    Nothing,
+}
+
+/// How the reviewed claim relates to ours, and their similarity (0–1, of the words apart from the negation).
+///
+/// The same in both directions: both texts must entail each other as far as words, names, numbers and negation show.
+/// `Opposite` is plain negation and nothing else: "50 died" being false does not make "100 died" true.
+pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
+    let forward = stance::coverage(ours, reviewed);
+    let backward = stance::coverage(reviewed, ours);
+    let lexical = if forward + backward > 0.0 { 2.0 * forward * backward / (forward + backward) } else { 0.0 };
+    // The mean of meaning and words: an embedding alone calls everything about one event the same.
+    let similarity = if ours.embedding.is_empty() || reviewed.embedding.is_empty() {
+        lexical
+    } else {
+        f64::midpoint(super::agreement::cosine(ours, reviewed).max(0.0), lexical).max(lexical.powi(2))
+    };
+    let similarity = similarity.clamp(0.0, 1.0);
+    let numbers_differ = numbers::may_differ(ours, reviewed)
+        || numbers::may_differ(reviewed, ours)
+        || stance::has_numbers(ours) != stance::has_numbers(reviewed);
+    let one_claim = forward >= SAME_COVERAGE
+        && backward >= SAME_COVERAGE
+        && similarity >= SAME_SIMILARITY
+        && !numbers_differ
+        && stance::same_names(ours, reviewed)
+        && !stance::swapped_roles(ours, reviewed);
+    if one_claim {
+        let negated = stance::negated(ours) != stance::negated(reviewed);
+        let antonyms = stance::antonym_between(ours, reviewed);
+        return match (negated, antonyms) {
+            (false, false) => (Relation::Same, similarity),
+            (true, false) => (Relation::Opposite, similarity),
+            // An antonym is no plain negation ("rose"/"fell" leaves "stayed"), and two turns make no straight line.
+            _ => (Relation::Related, similarity),
+        };
+    }
+    let relation = if similarity >= RELATED_SIMILARITY { Relation::Related } else { Relation::Other };
+    (relation, similarity)
+}
+
+/// What one review says of our claim.
+fn says_one(review: &MatchedReview) -> ReviewSays {
+    match (review.relation, review.rating_class) {
+        (Relation::Same, RatingClass::False) | (Relation::Opposite, RatingClass::True) => ReviewSays::Refuted,
+        (Relation::Same, RatingClass::True | RatingClass::MostlyTrue) | (Relation::Opposite, RatingClass::False) => {
+            ReviewSays::Supported
+        }
+        (Relation::Same, RatingClass::Mixed | RatingClass::Misleading) => ReviewSays::Misleading,
+        // Of the opposite claim, "mostly" and "misleading" leave open how much of ours is true.
+        _ => ReviewSays::Nothing,
+    }
+}
+
+/// What the reviews of the same or the plainly opposite claim say together. One that finds the claim true beside one
+/// that does not makes it contested; "false" beside "misleading" agree that it does not hold as it stands, and the
+/// milder finding is kept.
+pub fn says(reviews: &[MatchedReview]) -> ReviewSays {
+    let said = |what| reviews.iter().any(|review| says_one(review) == what);
+    let supported = said(ReviewSays::Supported);
+    let refuted = said(ReviewSays::Refuted);
+    let misleading = said(ReviewSays::Misleading);
+    match (supported, refuted, misleading) {
+        (true, false, false) => ReviewSays::Supported,
+        (true, _, _) => ReviewSays::Contested,
+        (false, _, true) => ReviewSays::Misleading,
+        (false, true, false) => ReviewSays::Refuted,
+        (false, false, false) => ReviewSays::Nothing,
+    }
+}
+
+/// Σ similarity of the reviews that say it, each publisher once by its nearest review.
+pub(super) fn weight_by_publisher(reviews: &[MatchedReview], what: ReviewSays) -> f64 {
+    let mut nearest: BTreeMap<String, f64> = BTreeMap::new();
+    for review in reviews.iter().filter(|review| says_one(review) == what) {
+        let best = nearest.entry(review.review.publisher.trim().to_lowercase()).or_insert(0.0);
+        *best = best.max(review.similarity);
+    }
+    nearest.values().sum()
+}
+
+/// Similarity of the nearest review that says something, 0 without one.
+pub(super) fn best_similarity(reviews: &[MatchedReview]) -> f64 {
+    speaking(reviews).map(|review| review.similarity).fold(0.0, f64::max)
+}
+
+/// The reviews that say something of our claim.
+pub(super) fn speaking(reviews: &[MatchedReview]) -> impl Iterator<Item = &MatchedReview> {
+    reviews.iter().filter(|review| says_one(review) != ReviewSays::Nothing)
+}
+
+/// The nearest review that says exactly this; ties by URL.
+pub(super) fn nearest(reviews: &[MatchedReview], what: ReviewSays) -> Option<&MatchedReview> {
+    let says_it = reviews.iter().filter(|review| says_one(review) == what);
+    says_it.max_by(|a, b| a.similarity.total_cmp(&b.similarity).then_with(|| b.review.url.cmp(&a.review.url)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::samples::{any_reviews, review};
+    use super::*;
+
+    fn relation_of(ours: &str, reviewed: &str) -> Relation {
+        let profile = |text: &str| TextProfile::new(text, None, None, &[]);
+        relation(&profile(ours), &profile(reviewed)).0
+    }
+
+    #[test]
+    fn a_review_is_of_our_claim_its_negation_or_something_else() {
+        let cases = [
+            ("Vaccines cause autism.", "Vaccines cause autism", Relation::Same),
+            ("Vaccines cause autism.", "Vaccines don't cause autism", Relation::Opposite),
+            ("Vaccines do not cause autism.", "Vaccines cause autism", Relation::Opposite),
+            ("50 people died in the Kharkiv strike", "100 people died in the Kharkiv strike", Relation::Related),
+            ("Some vaccines contain mercury.", "Vaccines cause autism", Relation::Other),
+            ("Вакцины вызывают аутизм.", "Вакцины не вызывают аутизм", Relation::Opposite),
+            ("Вакцины вызывают аутизм.", "Вакцина вызывает аутизм", Relation::Same),
+            ("Bill Gates funded the lab in Wuhan", "Anthony Fauci funded the lab in Wuhan", Relation::Related),
+        ];
+        for (ours, reviewed, expected) in cases {
+            assert_eq!(relation_of(ours, reviewed), expected, "{ours} / {reviewed}");
+        }
+    }
+
+    /// A name that begins like a word for denying is a name: "False" of this claim must not make it true.
+    #[test]
+    fn a_name_is_no_negation() {
+        for (ours, reviewed) in [
+            ("Prime Minister Denys Shmyhal resigned on Monday.", "Prime Minister Shmyhal resigned on Monday."),
+            ("Банк сообщил, что баланс отрицательный.", "Банк сообщил, что у него отрицательный баланс."),
+        ] {
+            assert_ne!(relation_of(ours, reviewed), Relation::Opposite, "{ours} / {reviewed}");
+            assert_ne!(relation_of(reviewed, ours), Relation::Opposite, "{ours} / {reviewed}");
+        }
+    }
+
+    #[test]
+    fn each_rating_of_each_relation_says_what_scoring_says() {
+        use RatingClass as C;
+        use ReviewSays as S;
+        let rows = [
+            (Relation::Same, C::False, S::Refuted),
+            (Relation::Same, C::True, S::Supported),
+            (Relation::Same, C::MostlyTrue, S::Supported),
+            (Relation::Same, C::Mixed, S::Misleading),
+            (Relation::Same, C::Misleading, S::Misleading),
+            (Relation::Same, C::Unproven, S::Nothing),
+            (Relation::Same, C::Satire, S::Nothing),
+            (Relation::Same, C::None, S::Nothing),
+            (Relation::Same, C::Unknown, S::Nothing),
+            (Relation::Opposite, C::True, S::Refuted),
+            (Relation::Opposite, C::False, S::Supported),
+            (Relation::Opposite, C::MostlyTrue, S::Nothing),
+            (Relation::Opposite, C::Mixed, S::Nothing),
+            (Relation::Related, C::False, S::Nothing),
+            (Relation::Other, C::True, S::Nothing),
+        ];
+        for (relation, class, expected) in rows {
+            assert_eq!(says(&[review("a", relation, class, 0.95)]), expected, "{relation} {class}");
+        }
+        assert_eq!(says(&[]), S::Nothing);
+    }
+
+    #[test]
+    fn checkers_that_disagree_make_a_claim_contested() {
+        let of = |class| review("a", Relation::Same, class, 0.9);
+        let is = |classes: [RatingClass; 2]| says(&classes.map(of));
+        assert_eq!(is([RatingClass::True, RatingClass::False]), ReviewSays::Contested);
+        assert_eq!(is([RatingClass::True, RatingClass::Misleading]), ReviewSays::Contested);
+        assert_eq!(is([RatingClass::False, RatingClass::Misleading]), ReviewSays::Misleading);
+        assert_eq!(is([RatingClass::False, RatingClass::Unproven]), ReviewSays::Refuted);
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_reviews_changes_nothing(reviews in any_reviews()) {
+            let mut turned = reviews.clone();
+            turned.reverse();
+            prop_assert_eq!(says(&reviews), says(&turned));
+        }
+
+        #[test]
+        fn similarity_is_symmetric_and_bounded(a in "[a-z ]{0,30}", b in "[a-z ]{0,30}") {
+            let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+            let (first, second) = (profile(&a), profile(&b));
+            let (relation_ab, ab) = relation(&first, &second);
+            let (relation_ba, ba) = relation(&second, &first);
+            prop_assert!((0.0..=1.0).contains(&ab));
+            prop_assert!((ab - ba).abs() < 1e-9);
+            prop_assert_eq!(relation_ab, relation_ba);
+        }
+    }
+}

@@ -1,0 +1,478 @@
+//! The words that people read for what is stored under names of ours: verdicts, notes, stances, causes of degradation and
+//! the rest, in the four languages of readers. Each stands in one table, with all four side by side and one arm for each
+//! variant, so that a new variant or a new language does not compile before it has its words.
+//!
+//! Names of ours (`provider_open:gdelt`, `no_corroboration`) belong into JSON and the trace, never into what is read here.
+
+mod places;
+
+pub use places::{domain, place};
+
+use corroborate_domain::Degradation;
+use corroborate_domain::result::{ClaimResult, EvidenceRow};
+use corroborate_domain::verdict::{Apply, CorrectionType, Note, Relation, Stance, Tier, Verdict};
+
+/// Contradiction from which a passage that takes no side may speak against the claim: the default limit of a conflict. An
+/// operator who sets that limit otherwise moves verdicts, and not what a passage says.
+pub const MAY_CONTRADICT: f64 = 0.4;
+
+/// A language in which results are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReaderLanguage {
+    English,
+    Russian,
+    Ukrainian,
+    Portuguese,
+}
+
+impl ReaderLanguage {
+    pub const ALL: [Self; 4] = [Self::English, Self::Russian, Self::Ukrainian, Self::Portuguese];
+
+    /// By ISO 639-1 code, a region may follow (`pt-BR`); English for any other.
+    pub fn of(language: Option<&str>) -> Self {
+        match language.and_then(|code| code.split(['-', '_']).next()).unwrap_or_default().to_lowercase().as_str() {
+            "ru" => Self::Russian,
+            "uk" => Self::Ukrainian,
+            "pt" => Self::Portuguese,
+            _ => Self::English,
+        }
+    }
+
+    /// A figure between 0 and 1 with two digits, as the language writes it.
+    pub fn figure(self, value: f64) -> String {
+        let figure = format!("{value:.2}");
+        if self == Self::English { figure } else { figure.replace('.', ",") }
+    }
+}
+
+/// One label in each language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    english: &'static str,
+    russian: &'static str,
+    ukrainian: &'static str,
+    portuguese: &'static str,
+}
+
+impl Words {
+    pub const fn of(self, reader: ReaderLanguage) -> &'static str {
+        match reader {
+            ReaderLanguage::English => self.english,
+            ReaderLanguage::Russian => self.russian,
+            ReaderLanguage::Ukrainian => self.ukrainian,
+            ReaderLanguage::Portuguese => self.portuguese,
+        }
+    }
+}
+
+const fn words(
+    english: &'static str,
+    russian: &'static str,
+    ukrainian: &'static str,
+    portuguese: &'static str,
+) -> Words {
+    Words { english, russian, ukrainian, portuguese }
+}
+
+/// The same in every language: a name.
+const fn name(name: &'static str) -> Words {
+    words(name, name, name, name)
+}
+
+pub const fn verdict(verdict: Verdict) -> Words {
+    match verdict {
+        Verdict::Supported => words("Supported", "Подтверждается", "Підтверджується", "Confirmado"),
+        Verdict::Refuted => words("Refuted", "Опровергается", "Спростовується", "Falso"),
+        Verdict::Contested => words("Contested", "Источники расходятся", "Джерела розходяться", "Fontes divergem"),
+        Verdict::Misleading => words("Misleading", "Вводит в заблуждение", "Вводить в оману", "Enganoso"),
+        Verdict::Outdated => words("Outdated", "Устарело", "Застаріло", "Desatualizado"),
+        Verdict::NotEnoughEvidence => words(
+            "Not enough evidence",
+            "Недостаточно данных",
+            "Недостатньо даних",
+            "Fontes insuficientes para verificar",
+        ),
+        Verdict::NotVerifiable => {
+            words("Not verifiable", "Не поддаётся проверке", "Не підлягає перевірці", "Não verificável")
+        }
+    }
+}
+
+/// Whether a verdict that takes a side may be acted on; nothing of one that takes none.
+pub const fn decisive(verdict: Verdict, decisive: bool) -> Option<Words> {
+    match (verdict, decisive) {
+        (Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable, _) => None,
+        (_, true) => Some(words("decisive", "вывод уверенный", "висновок упевнений", "conclusão firme")),
+        (_, false) => {
+            Some(words("a lean, not a finding", "вывод предварительный", "висновок попередній", "conclusão provisória"))
+        }
+    }
+}
+
+/// How well the claim is corroborated. It says nothing of the verdict, and where a verdict is against the claim it is low
+/// by definition: there it is left out.
+pub const fn tier(tier: Tier) -> Words {
+    match tier {
+        Tier::High => words("corroboration: high", "подтверждений много", "підтверджень багато", "corroboração: alta"),
+        Tier::Medium => words("corroboration: medium", "подтверждения есть", "підтвердження є", "corroboração: média"),
+        Tier::Low => words("corroboration: low", "подтверждений мало", "підтверджень мало", "corroboração: baixa"),
+    }
+}
+
+/// A reason beside the verdict.
+pub const fn note(note: Note) -> Words {
+    match note {
+        Note::NoCorroboration => words(
+            "no independent source supports it",
+            "независимых подтверждений нет",
+            "незалежних підтверджень немає",
+            "nenhuma fonte independente confirma",
+        ),
+        Note::ConflictingSources => {
+            words("sources disagree", "источники расходятся", "джерела розходяться", "as fontes divergem")
+        }
+        Note::SingleSource => words("one source only", "только один источник", "лише одне джерело", "apenas uma fonte"),
+        Note::Degraded => words(
+            "not every source could be asked",
+            "опрошены не все источники",
+            "опитано не всі джерела",
+            "nem todas as fontes puderam ser consultadas",
+        ),
+        Note::NoSources => {
+            words("no sources found", "источников не найдено", "джерел не знайдено", "nenhuma fonte encontrada")
+        }
+        Note::SocialOnly => words(
+            "only social media posts",
+            "только посты в соцсетях",
+            "лише дописи в соцмережах",
+            "apenas publicações em redes sociais",
+        ),
+        Note::OnlyRelated => words(
+            "sources speak of the subject and settle nothing",
+            "источники говорят о теме, но ничего не решают",
+            "джерела говорять про тему, але нічого не вирішують",
+            "as fontes tratam do assunto e não decidem nada",
+        ),
+        Note::Phase1Only => words(
+            "only published fact-checks were looked up",
+            "искались только опубликованные проверки фактов",
+            "шукали лише опубліковані перевірки фактів",
+            "só foram procuradas checagens publicadas",
+        ),
+        Note::NoClaims => words(
+            "no statement to check",
+            "нет утверждения, которое можно проверить",
+            "немає твердження, яке можна перевірити",
+            "nenhuma afirmação a verificar",
+        ),
+    }
+}
+
+/// The notes that add something to a claim's verdict for a reader. Left out is what would contradict it or say it twice:
+/// that nobody supports a claim which is refuted, that sources disagree where none takes the other side.
+pub fn notes(claim: &ClaimResult) -> Vec<Note> {
+    let has = |stance| claim.evidence.iter().any(|row| row.stance == stance);
+    let both_sides = has(Stance::Supports) && has(Stance::Contradicts);
+    let no_sources = claim.notes.contains(&Note::NoSources);
+    let adds = |note: &Note| match note {
+        Note::NoCorroboration => claim.verdict == Verdict::NotEnoughEvidence && !no_sources,
+        Note::ConflictingSources => both_sides && claim.verdict != Verdict::Contested,
+        Note::NoSources => claim.verdict == Verdict::NotEnoughEvidence,
+        // Said by "not enough evidence" beside sources that take no side.
+        Note::OnlyRelated => false,
+        Note::SingleSource | Note::Degraded | Note::SocialOnly | Note::Phase1Only | Note::NoClaims => true,
+    };
+    claim.notes.iter().copied().filter(adds).collect()
+}
+
+/// What a passage says of the claim.
+pub fn stance(row: &EvidenceRow) -> Words {
+    match row.stance {
+        Stance::Supports => words("supports", "подтверждает", "підтверджує", "confirma"),
+        Stance::Contradicts => words("contradicts", "противоречит", "суперечить", "contradiz"),
+        Stance::Neutral if row.contradict >= MAY_CONTRADICT && row.contradict >= row.entail => {
+            words("may contradict", "возможно, противоречит", "можливо, суперечить", "talvez contradiga")
+        }
+        Stance::Neutral if row.entail >= MAY_CONTRADICT => {
+            words("may support", "возможно, подтверждает", "можливо, підтверджує", "talvez confirme")
+        }
+        Stance::Neutral => words("takes no side", "нейтрально", "нейтрально", "neutro"),
+    }
+}
+
+/// The heading of a published fact-check.
+pub const fn fact_check(relation: Relation) -> Words {
+    match relation {
+        Relation::Same => words(
+            "Fact-check of this claim",
+            "Проверка этого утверждения",
+            "Перевірка цього твердження",
+            "Checagem desta afirmação",
+        ),
+        Relation::Opposite => words(
+            "Fact-check of the opposite claim",
+            "Проверка противоположного утверждения",
+            "Перевірка протилежного твердження",
+            "Checagem da afirmação contrária",
+        ),
+        Relation::Related => words(
+            "Fact-check of a related claim",
+            "Проверка близкого утверждения",
+            "Перевірка близького твердження",
+            "Checagem de uma afirmação próxima",
+        ),
+        Relation::Other => words(
+            "Fact-check of another claim",
+            "Проверка другого утверждения",
+            "Перевірка іншого твердження",
+            "Checagem de outra afirmação",
+        ),
+    }
+}
+
+/// The heading of a correction, and who has to look at it.
+pub const fn correction(kind: CorrectionType, apply: Apply) -> Words {
+    match (kind, apply) {
+        (CorrectionType::Replace, Apply::Auto) => words("Correction", "Исправление", "Виправлення", "Correção"),
+        (CorrectionType::Replace, Apply::Review) => words(
+            "Possible correction, for an editor to check",
+            "Возможное исправление, проверьте",
+            "Можливе виправлення, перевірте",
+            "Possível correção, a ser conferida",
+        ),
+        (CorrectionType::Update, Apply::Auto) => words("Update", "Обновление", "Оновлення", "Atualização"),
+        (CorrectionType::Update, Apply::Review) => words(
+            "Possible update, for an editor to check",
+            "Возможное обновление, проверьте",
+            "Можливе оновлення, перевірте",
+            "Possível atualização, a ser conferida",
+        ),
+        (CorrectionType::Clarify, Apply::Auto) => words("Clarification", "Уточнение", "Уточнення", "Esclarecimento"),
+        (CorrectionType::Clarify, Apply::Review) => words(
+            "Possible clarification, for an editor to check",
+            "Возможное уточнение, проверьте",
+            "Можливе уточнення, перевірте",
+            "Possível esclarecimento, a ser conferido",
+        ),
+    }
+}
+
+/// Words that stand in lines of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phrase {
+    /// What the confidence is of.
+    Confidence,
+    /// What the score is of; "12 of 100" follows.
+    Support,
+    OutOf100,
+    NoDate,
+    Gaps,
+    Digest,
+    AlsoReportedBy,
+    RelatedFactCheck,
+    /// How many claims there are, with a count for each verdict.
+    Claims,
+}
+
+impl Phrase {
+    #[cfg(test)]
+    const ALL: [Self; 9] = [
+        Self::Confidence,
+        Self::Support,
+        Self::OutOf100,
+        Self::NoDate,
+        Self::Gaps,
+        Self::Digest,
+        Self::AlsoReportedBy,
+        Self::RelatedFactCheck,
+        Self::Claims,
+    ];
+
+    pub const fn words(self) -> Words {
+        match self {
+            Self::Confidence => words(
+                "confidence in this verdict",
+                "уверенность в этом выводе",
+                "упевненість у цьому висновку",
+                "confiança nesta conclusão",
+            ),
+            Self::Support => words(
+                "support for the claim in the passages",
+                "поддержка утверждения в источниках",
+                "підтримка твердження в джерелах",
+                "apoio à afirmação nas fontes",
+            ),
+            Self::OutOf100 => words("of 100", "из 100", "зі 100", "de 100"),
+            Self::NoDate => words("no date", "без даты", "без дати", "sem data"),
+            Self::Gaps => words(
+                "Not everything could be asked",
+                "Опросить удалось не всех",
+                "Опитати вдалося не всіх",
+                "Nem tudo pôde ser consultado",
+            ),
+            Self::Digest => words("For the digest", "Для дайджеста", "Для дайджесту", "Para o resumo"),
+            Self::AlsoReportedBy => {
+                words("Also reported by", "Об этом сообщают также", "Про це повідомляють також", "Também noticiado por")
+            }
+            Self::RelatedFactCheck => {
+                words("Related fact-check", "Проверка по теме", "Перевірка за темою", "Checagem relacionada")
+            }
+            Self::Claims => words("Claims", "Утверждений", "Тверджень", "Afirmações"),
+        }
+    }
+}
+
+/// A line on the sources that take a side, for a digest; `None` where none does.
+pub fn evidence(supporting: usize, contradicting: usize, reader: ReaderLanguage) -> Option<String> {
+    let (count, supports, contradicts) = match reader {
+        ReaderLanguage::English => return english_evidence(supporting, contradicting),
+        ReaderLanguage::Russian => ("Источники", "подтверждают", "противоречат"),
+        ReaderLanguage::Ukrainian => ("Джерела", "підтверджують", "суперечать"),
+        ReaderLanguage::Portuguese => ("Fontes", "confirmam", "contradizem"),
+    };
+    match (supporting, contradicting) {
+        (0, 0) => None,
+        (support, 0) => Some(format!("{count}: {supports} — {support}")),
+        (0, against) => Some(format!("{count}: {contradicts} — {against}")),
+        (support, against) => Some(format!("{count}: {supports} — {support}, {contradicts} — {against}")),
+    }
+}
+
+fn english_evidence(supporting: usize, contradicting: usize) -> Option<String> {
+    let sources = |count: usize, verb: &str| {
+        if count == 1 { format!("1 source {verb}s the claim") } else { format!("{count} sources {verb} the claim") }
+    };
+    match (supporting, contradicting) {
+        (0, 0) => None,
+        (support, 0) => Some(format!("Evidence: {}", sources(support, "support"))),
+        (0, against) => Some(format!("Evidence: {}", sources(against, "contradict"))),
+        (support, against) => {
+            let verb = if against == 1 { "contradicts" } else { "contradict" };
+            Some(format!("Evidence: {}, {against} {verb} it", sources(support, "support")))
+        }
+    }
+}
+
+/// What could not be asked or read, and why. `cause` is the stored form; one that this version does not know is left to
+/// the trace, and said to be something.
+pub fn cause(cause: &str, reader: ReaderLanguage) -> String {
+    let Some(cause) = Degradation::parse(cause) else {
+        return words("another fault", "другой сбой", "інший збій", "outra falha").of(reader).to_owned();
+    };
+    let said = degradation(&cause).of(reader);
+    cause.of_whom().map_or_else(|| said.to_owned(), |whom| format!("{}: {said}", asked(whom, reader)))
+}
+
+/// The reason alone; of whom it is said goes before it.
+const fn degradation(cause: &Degradation) -> Words {
+    match cause {
+        Degradation::ProviderOpen(_) => words(
+            "takes no requests at the moment",
+            "запросы сейчас не принимаются",
+            "запити зараз не приймаються",
+            "não aceita consultas no momento",
+        ),
+        Degradation::ProviderBusy(_) => words(
+            "the request limit is used up for now",
+            "лимит запросов пока исчерпан",
+            "ліміт запитів поки вичерпано",
+            "limite de consultas esgotado por ora",
+        ),
+        Degradation::ProviderFailed(_) => words(
+            "no usable answer",
+            "не удалось получить ответ",
+            "не вдалося отримати відповідь",
+            "não foi possível obter resposta",
+        ),
+        Degradation::ProviderDisabled(_) => words(
+            "access refused, the key has to be checked",
+            "доступ закрыт, нужно проверить ключ",
+            "доступ закрито, потрібно перевірити ключ",
+            "acesso recusado, é preciso verificar a chave",
+        ),
+        Degradation::StoreAway(_) => words(
+            "not asked, because the database was not reachable",
+            "запрос не отправлен: база данных недоступна",
+            "запит не надіслано: база даних недоступна",
+            "consulta não enviada: banco de dados inacessível",
+        ),
+        Degradation::ModelFailed(_) => words(
+            "failed, rules did its work",
+            "сбой, вместо неё сработали правила",
+            "збій, замість неї спрацювали правила",
+            "falhou, regras fizeram o trabalho",
+        ),
+        Degradation::Deadline => words("time ran out", "не хватило времени", "забракло часу", "o tempo se esgotou"),
+        Degradation::Budget => words(
+            "paid requests are stopped, the spending cap is reached",
+            "платные запросы остановлены: достигнут предел расходов",
+            "платні запити зупинено: досягнуто межі витрат",
+            "consultas pagas suspensas: limite de gastos atingido",
+        ),
+        Degradation::Overload => words(
+            "too much work at once, so sources were not searched",
+            "слишком большая нагрузка, источники не искались",
+            "завелике навантаження, джерел не шукали",
+            "sobrecarga: as fontes não foram pesquisadas",
+        ),
+        Degradation::NoPageRead => words(
+            "pages were found, and none of them could be read",
+            "страницы найдены, но ни одну не удалось прочитать",
+            "сторінки знайдено, але жодної не вдалося прочитати",
+            "páginas foram encontradas, mas nenhuma pôde ser lida",
+        ),
+        Degradation::PagesFailed => words(
+            "most of the pages found could not be read",
+            "большинство найденных страниц не удалось прочитать",
+            "більшість знайдених сторінок не вдалося прочитати",
+            "a maioria das páginas encontradas não pôde ser lida",
+        ),
+        Degradation::NoProvider => words(
+            "no search service is set up",
+            "ни один поисковый сервис не настроен",
+            "жоден пошуковий сервіс не налаштовано",
+            "nenhum serviço de busca está configurado",
+        ),
+    }
+}
+
+/// A provider or model as people call it; what has no such name keeps its own.
+pub fn asked(of: &str, reader: ReaderLanguage) -> &str {
+    let words = match of {
+        "google_factcheck" => name("Google Fact Check"),
+        "searxng" => name("SearxNG"),
+        "brave" => name("Brave Search"),
+        "serpapi" => name("SerpAPI"),
+        "gdelt" => name("GDELT"),
+        "eventregistry" => name("Event Registry"),
+        "newsapi" => name("NewsAPI"),
+        "knowledge" => words("stored evidence", "сохранённые источники", "збережені джерела", "fontes armazenadas"),
+        "corpus" => words("own documents", "собственные документы", "власні документи", "documentos próprios"),
+        "api" => words("own services", "собственные сервисы", "власні сервіси", "serviços próprios"),
+        "database" => words("own database", "собственная база данных", "власна база даних", "banco de dados próprio"),
+        "feeds" => words("news feeds", "новостные ленты", "новинні стрічки", "feeds de notícias"),
+        "embedder" => words(
+            "model that compares meanings",
+            "модель сравнения по смыслу",
+            "модель порівняння за змістом",
+            "modelo que compara sentidos",
+        ),
+        "stance" => words(
+            "model that judges passages",
+            "модель оценки фрагментов",
+            "модель оцінки уривків",
+            "modelo que avalia trechos",
+        ),
+        "reranker" => words(
+            "model that ranks passages",
+            "модель отбора фрагментов",
+            "модель добору уривків",
+            "modelo que ordena trechos",
+        ),
+        other => return other,
+    };
+    words.of(reader)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,367 @@
+//! The dates of a claim against those of a passage, where both date the same event.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::out_of_context::is_of_an_older_time;
+use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::stance;
+use corroborate_language::numbers::{Quantity, Unit};
+use corroborate_language::{cut, has_cyrillic, stemming, tokens, verbs};
+
+use super::Found;
+use super::periods::{Dated, periods};
+use super::subject::Subject;
+
+/// Share of the claim's words that the sentence of a date must hold before the date may be called another one. What happens
+/// and to what must be there besides.
+const SAME_EVENT: f64 = 0.6;
+
+/// Words that begin another clause without a comma before them.
+const JOINING: [&str; 10] = ["and", "и", "а", "но", "или", "і", "й", "та", "або", "e"];
+
+/// One date of the claim: agreement with a date of a sentence about the same thing settles it; else it differs from the
+/// one date of a sentence that is of the same event.
+pub(super) fn date<'a>(
+    ours: &Dated<'_>,
+    claim: &TextProfile,
+    passage: &TextProfile,
+    theirs: &[Dated<'a>],
+    subject: &Subject<'_>,
+) -> Option<Found<'a>> {
+    let mut differing = None;
+    // "On Monday" of a page from years before is no other day of this event: the event is another one.
+    let is_old = is_of_an_older_time(claim, passage.reference);
+    let event = if claim.dates.len() == 1 { event(ours, claim) } else { None };
+    for sentence in &passage.sentences {
+        let inside: Vec<&Dated<'a>> = theirs.iter().filter(|date| date.is_in(sentence)).collect();
+        if inside.is_empty() || !subject.is_of(sentence) {
+            continue;
+        }
+        let may_differ = stance::agree_in_denial(claim, sentence);
+        if inside.iter().any(|date| ours.period.borne_out_by(&date.period) == Some(true)) {
+            return Some(Found::Agrees);
+        }
+        if may_differ
+            && let Some(event) = &event
+            && let Some(date) = date_of(event, &inside, sentence, passage)
+            && ours.period.borne_out_by(&date.period) == Some(false)
+            && (is_another_telling(event, claim)
+                || ours.period.may_be_of_one_occasion(&date.period) && recurrence(claim) != Recurrence::Again)
+            && !is_old
+            && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
+        {
+            differing = differing.or(Some(Found::Differs(date.mention.text.as_str())));
+        }
+    }
+    differing
+}
+
+/// The times of a claim and a passage, to tell one occasion from another.
+#[derive(Debug)]
+pub struct Occasions<'a> {
+    ours: Vec<Dated<'a>>,
+    theirs: Vec<Dated<'a>>,
+    is_of: Recurrence,
+}
+
+/// What is known of whether another time is another occasion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recurrence {
+    /// Every year has its profit: another year's neither bears it out nor refutes it.
+    Again,
+    /// Nothing is known: another year speaks against it and may be another occasion.
+    Unknown,
+    /// Nobody is born twice.
+    Once,
+}
+
+impl<'a> Occasions<'a> {
+    pub fn new(claim: &'a TextProfile, passage: &'a TextProfile) -> Self {
+        if claim.dates.is_empty() || passage.dates.is_empty() {
+            return Self { ours: Vec::new(), theirs: Vec::new(), is_of: Recurrence::Once };
+        }
+        let ours = periods(claim);
+        let is_adjective = |own: &Dated<'_>| matches!(event(own, claim), Some(Event::Adjective));
+        let is_of = if ours.iter().any(is_adjective) { Recurrence::Once } else { recurrence(claim) };
+        Self { theirs: if is_of == Recurrence::Once { Vec::new() } else { periods(passage) }, ours, is_of }
+    }
+
+    /// Whether a sentence of the passage, by its dates, tells of another time than the claim's that is another occasion, or may be one;
+    /// `None` where it tells of the same, or of what happens once.
+    pub fn another(&self, sentence: &SentenceProfile) -> Option<Recurrence> {
+        // "Its best year since 2018" tells when nothing happened.
+        let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
+        let is_other = |date: &Dated<'_>| {
+            self.ours.iter().all(|own| {
+                own.period.borne_out_by(&date.period) == Some(false)
+                    && (self.is_of == Recurrence::Again || !own.period.may_be_of_one_occasion(&date.period))
+            })
+        };
+        let is_another = self.is_of != Recurrence::Once && inside.peek().is_some() && inside.all(is_other);
+        is_another.then_some(self.is_of)
+    }
+}
+
+/// What a claim dates.
+enum Event {
+    /// What happens, as a stem, and the stems of the names it happens to: those on its far side from the date's clause.
+    Of { word: String, names: Vec<String> },
+    /// "Is a 1969 film": the date is an adjective, and can only be told otherwise by one.
+    Adjective,
+}
+
+/// Beginnings of stems, or whole ones, of what happens once, whatever figure is told with it.
+const ONCE: &str = "born birth die dead death found establish creat invent discover complet built build construct inaugur open publish \
+    premier sank sunk sink assassin abolish independ crown canon bapti join acced patent erect demolish dissolv coloni \
+    annex legal ratif retir graduat releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
+    родил рожд умер скончал погиб основа учрежд созда изобр откры постро заверш законч окончил вышел вышл опублик затон убит коронова вступ присоедин \
+    аннекс сбили сбит убили убит расстрел сгорел взорв обанкрот освят переименова снесли снесен приземл прилун сел села полете написа издан ратифиц распа провозгла казн закры независим \
+    народ помер загин заснов створ винай відкр побуд збуд закінч скінч вийш опубл вбит приєдн збили збит вбили розстріл згорі вибух збанкрут освят перейменова знесли приземл сів полеті заснув провест окончи издать написа надрук анекс ратиф розпа проголо страч закри незалеж";
+
+/// Letters of a stem that may be shorter than such a beginning.
+const SHORTEST_STEM: usize = 4;
+
+/// Whole words of the same.
+const ONCE_WORDS: &str = "end ended ends land landed";
+
+/// Words of what happens again, in English by their stems: two may have met in 2018 and in 2025.
+const AGAIN: &str = "visit visited meet met meeting won win wins beat host hosted play played strike walkout protest recall recalled erupt eruption \
+    quake earthquake flood flooded storm attack attacked shelled struck elect elected election vote voted poll award summit trip tour raise \
+    raised hike reported deliver delivered sell sold shipped produce produced";
+static AGAIN_STEMS: LazyLock<HashSet<String>> =
+    LazyLock::new(|| AGAIN.split_whitespace().map(|word| stemming::stem(word, Some("en"))).collect());
+/// And in Russian and Ukrainian by their beginnings, up to [`ENDING`] letters.
+const AGAIN_CYRILLIC: &str = "посетил посещени встретил встреча встречи выиграл победил победа победу победы обыграл сыграл забастовк протест отозвал \
+    извержени землетрясени наводнени пожар атаковал атака атаки обстрел обстрелял удар выборы выборах голосовал голосовани саммит визит прибыл \
+    прилетел повысил снизил поднял продал произвел \
+    відвідав зустріл зустріч виграв переміг зіграв страйк відкликал виверженн землетрус повін пожеж атакувал обстріл вибори голосуван саміт візит \
+    прибув прибул підвищи знизи продав";
+const ENDING: usize = 3;
+
+/// The words of the claim that are no names, and what they say of recurrence.
+struct Words<'a> {
+    all: Vec<&'a Spoken>,
+    spoken: Vec<&'a Spoken>,
+}
+
+impl<'a> Words<'a> {
+    fn of(claim: &'a TextProfile) -> Self {
+        let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
+        let all: Vec<&Spoken> = claim.sentences.iter().flat_map(|own| &own.spoken).collect();
+        let spoken = all.iter().copied().filter(|word| word.content && !is_name(&word.stem)).collect();
+        Self { all, spoken }
+    }
+
+    /// Whether one of them, a verb where only those are asked for, tells of what happens once. A Russian stem may be shorter than
+    /// what tells it from others: "родился" and "родина" are both "род".
+    fn are_once(&self, verbs_only: bool) -> bool {
+        let begins = |stem: &str| {
+            ONCE.split_whitespace().any(|beginning| {
+                stem.starts_with(beginning) || stem.chars().count() >= SHORTEST_STEM && beginning.starts_with(stem)
+            })
+        };
+        let is_once = |word: &&&Spoken| {
+            begins(&word.stem)
+                || has_cyrillic(&word.text) && begins(&word.text)
+                || ONCE_WORDS.split_whitespace().any(|known| known == word.text)
+        };
+        self.spoken.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
+    }
+
+    /// "A ferry sank", "opened a store": another year's may be of another.
+    fn are_of_any(&self) -> bool {
+        let is_any = |word: &str| matches!(word, "a" | "an" | "two" | "three" | "four" | "five" | "several" | "some");
+        let is_once = |word: &Spoken| ONCE.split_whitespace().any(|known| word.stem.starts_with(known));
+        self.all.first().is_some_and(|first| is_any(&first.text))
+            || self.all.windows(2).any(
+                |pair| matches!(pair, [verb, any] if verbs::is_past(&verb.text) && is_once(verb) && is_any(&any.text)),
+            )
+    }
+
+    fn recur(&self) -> bool {
+        self.spoken.iter().any(|word| {
+            if has_cyrillic(&word.text) {
+                let ending = |known: &str| word.text.strip_prefix(known).map(|ending| ending.chars().count());
+                return AGAIN_CYRILLIC.split_whitespace().any(|known| ending(known).is_some_and(|more| more <= ENDING));
+            }
+            AGAIN_STEMS.contains(&word.stem)
+        })
+    }
+}
+
+/// Whether what the claim dates happens again: by its words, its verbs first, or because it gives a figure, which every year has.
+pub fn recurrence(claim: &TextProfile) -> Recurrence {
+    let is_figure = |quantity: &Quantity| {
+        !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
+    };
+    let words = Words::of(claim);
+    let is_any = words.are_of_any();
+    if !is_any && (is_first(claim) || words.are_once(true)) {
+        Recurrence::Once
+    } else if words.recur() {
+        Recurrence::Again
+    } else if !is_any && words.are_once(false) {
+        Recurrence::Once
+    } else if claim.quantities.iter().any(is_figure) {
+        Recurrence::Again
+    } else {
+        Recurrence::Unknown
+    }
+}
+
+/// "Was first elected", "впервые": what is done for the first time is done once.
+fn is_first(claim: &TextProfile) -> bool {
+    let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.spoken).map(|word| word.text.as_str()).collect();
+    spoken.windows(2).any(|pair| match pair {
+        ["first", verb] => verbs::is_past(verb),
+        ["his" | "her" | "its" | "their", "first"] => true,
+        _ => false,
+    }) || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
+}
+
+/// "Apollo 11": a figure right behind a name is part of it.
+fn is_of_a_name(claim: &TextProfile, quantity: &Quantity) -> bool {
+    let before = cut(&claim.text, 0, quantity.start);
+    let is_before = |name: &str| name.ends_with(&quantity.text) || before.trim_end().ends_with(name);
+    quantity.text.chars().all(|c| c.is_ascii_digit()) && claim.entities.iter().any(|name| is_before(&name.text))
+}
+
+/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of what
+/// happens once. In Russian and Ukrainian, which no model reads, also where nothing is known: it is kept from refuting elsewhere.
+fn is_another_telling(event: &Event, claim: &TextProfile) -> bool {
+    matches!(event, Event::Adjective)
+        || match recurrence(claim) {
+            Recurrence::Once => true,
+            Recurrence::Unknown => has_cyrillic(&claim.text),
+            Recurrence::Again => false,
+        }
+}
+
+/// The word that says what is dated is the nearest before the date that is neither a name nor a figure, or behind a date
+/// that comes first. `None` where the claim says nothing that can be held against another date.
+fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
+    let sentence = claim.sentences.iter().find(|own| date.is_in(own))?;
+    let before = claim.text.get(sentence.start..date.start())?;
+    let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
+    if is_adjective(before) {
+        return Some(Event::Adjective);
+    }
+    // "Blade Runner 2049": a year right behind a name is part of it, and dates nothing.
+    let is_year = date.mention.text.chars().all(|digit| digit.is_ascii_digit());
+    if is_year && last_word(before).is_some_and(|last| content(last, claim).iter().any(is_name)) {
+        return None;
+    }
+    let own = content(before, claim);
+    if let Some(at) = own.iter().rposition(|stem| !is_name(stem)) {
+        return Some(Event::Of { word: own.get(at)?.clone(), names: own.get(at + 1..)?.to_vec() });
+    }
+    // "On 24 February Vladimir Putin announced": the names before the word are of him who does it, as the subject is.
+    let after = claim.text.get(date.end()..sentence.end)?.trim_start_matches([',', ' ']);
+    let follows = content(clause(after), claim);
+    let at = follows.iter().position(|stem| !is_name(stem))?;
+    let names = follows.get(at + 1..)?.iter().filter(|stem| is_name(stem)).cloned().collect();
+    Some(Event::Of { word: follows.get(at)?.clone(), names })
+}
+
+/// The one date of the sentence that is of that event: "founded in 1994, and sold in 2002" dates a founding and a sale.
+/// `None` where it may be either of two, or where the sentence has the event elsewhere than with its date.
+fn date_of<'d, 'a>(
+    event: &Event,
+    inside: &[&'d Dated<'a>],
+    sentence: &SentenceProfile,
+    passage: &TextProfile,
+) -> Option<&'d Dated<'a>> {
+    let is_of = |position: usize| {
+        let to = inside.get(position + 1).map_or(sentence.end, |next| next.start());
+        let date = inside.get(position)?;
+        let after = passage.text.get(date.end()..to)?;
+        let before = match position.checked_sub(1).and_then(|last| inside.get(last)) {
+            Some(last) => behind_clause(passage.text.get(last.end()..date.start())?),
+            None => passage.text.get(sentence.start..date.start())?,
+        };
+        let is_same = match event {
+            Event::Adjective => is_adjective(before),
+            Event::Of { word, .. } if is_of_another_verb(before, word, passage) => false,
+            Event::Of { word, names } => {
+                let around = around(before, after, passage);
+                around.event.contains(word) && names.iter().all(|name| around.names.contains(name))
+            }
+        };
+        is_same.then_some(*date)
+    };
+    let mut found = (0..inside.len()).filter_map(is_of);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Whether a date stands in a clause that has a verb of its own and not the event's word: "the hospital will not close, the board
+/// said on 10 November" dates what the board said.
+fn is_of_another_verb(before: &str, event: &str, passage: &TextProfile) -> bool {
+    let last = last_clause(before);
+    let has_verb = verbs::words(last).iter().any(|word| verbs::is_past(word));
+    last.len() < before.len() && has_verb && !content(last, passage).iter().any(|stem| stem == event)
+}
+
+/// The content stems that stand with a date.
+struct Around {
+    /// Those that may say what it dates.
+    event: Vec<String>,
+    /// Those that may say to what that happened: of the whole clause.
+    names: Vec<String>,
+}
+
+fn around(before: &str, after: &str, passage: &TextProfile) -> Around {
+    let first = content(before, passage);
+    let follows = || content(after, passage);
+    let both = |rest: Vec<String>| first.iter().cloned().chain(rest).collect::<Vec<_>>();
+    match last_word(before) {
+        // "Is a 1994 film directed by", "the 1994 flood": what an adjective dates follows.
+        Some("a" | "an") => Around { event: follows(), names: both(follows()) },
+        Some("the") => Around { event: both(follows()), names: both(follows()) },
+        // "In 1994 it was founded".
+        _ if first.is_empty() => Around { event: follows(), names: follows() },
+        _ => {
+            let clause = both(content(clause(after), passage));
+            // "Компания в 1994 году основана": where words stand in any order, the rest of the clause counts too.
+            let is_free = passage.language.as_deref() != Some("en");
+            Around { event: if is_free { clause.clone() } else { first }, names: clause }
+        }
+    }
+}
+
+/// The words up to the end of the clause.
+fn clause(words: &str) -> &str {
+    let stop = words.find([',', ';', ':', '(', ')', '—', '–']).unwrap_or(words.len());
+    let words = words.get(..stop).unwrap_or(words);
+    let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !JOINING.contains(&word.trim_end()));
+    words.get(..joined.map(str::len).sum()).unwrap_or(words)
+}
+
+/// The words from the beginning of the last clause on.
+fn last_clause(words: &str) -> &str {
+    let tail = words.rsplit([',', ';', ':', '(', ')', '—', '–']).next().unwrap_or(words);
+    let joined = tail.split_inclusive(char::is_whitespace).rev();
+    let length: usize = joined.take_while(|word| !JOINING.contains(&word.trim_end())).map(str::len).sum();
+    tail.get(tail.len() - length..).unwrap_or(tail)
+}
+
+/// What stands between two dates, without the clause of the first one where it ends before the second.
+fn behind_clause(between: &str) -> &str {
+    between.get(clause(between).len()..).filter(|rest| !rest.is_empty()).unwrap_or(between)
+}
+
+fn is_adjective(before: &str) -> bool {
+    matches!(last_word(before), Some("a" | "an"))
+}
+
+fn last_word(words: &str) -> Option<&str> {
+    words.split_whitespace().next_back()
+}
+
+fn content(words: &str, text: &TextProfile) -> Vec<String> {
+    let tokens = tokens::tokens(words, text.language.as_deref()).into_iter();
+    tokens.filter(|token| !token.stop && !token.number).map(|token| token.stem).collect()
+}
+
+#[cfg(test)]
+mod tests;

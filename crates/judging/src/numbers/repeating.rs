@@ -1,0 +1,173 @@
+//! Events of which every day may bring another: strikes, matches, quarterly figures. A report of another day's is silent
+//! about this one.
+
+use std::sync::LazyLock;
+
+use chrono::{NaiveTime, TimeDelta};
+
+use crate::profile::TextProfile;
+use corroborate_language::word_list::WordList;
+
+/// Words of what a place may suffer, or a team may play, on any day. A weapon by itself is no event: a rocket is 40 metres tall on any day.
+pub(crate) static DAILY: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "strike strikes struck attack attacks attacked airstrike airstrikes shelling shellings shelled bombardment bombed \
+         bombing raid raids match matches beat \
+         удар удара удару ударом ударе удары ударов ударам ударами ударах удари ударів \
+         обстрел* обстріл* атака атаки атаку атакой атаке атак атаковал* атакувал* атаці атакою бомбардиров* бомбардув* \
+         матч матча матче матчи матчей матчі матчу матчем сыграл* зіграл* обыгра* обігра* выиграл* вигра* \
+         победил* перемогл* переміг проиграл* програл*",
+    )
+});
+
+/// Weapons, and the words of their use: fired together they are an attack of one day.
+pub(crate) static WEAPONS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "missile missiles drone drones rocket rockets shaheds ракет* дрон дрона дроны дронов дронами дрони дронів \
+         беспилотник* безпілотник* бпла шахед*",
+    )
+});
+pub(crate) static FIRED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "fired launched intercepted downed выпустил* запустил* сбил* сбиты сбито випустил* запустил* збил* збито",
+    )
+});
+
+/// Words of what is counted anew every quarter or month.
+pub(crate) static QUARTERLY: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "profit profits revenue revenues turnover earnings sales gdp deliveries exports imports output \
+         прибыл* выручк* оборот оборота продаж продажи экспорт* импорт* ввп \
+         прибут* виторг* виручк* обіг експорт* імпорт*",
+    )
+});
+
+/// Reports of one strike or match are no farther apart; its toll grows for some days.
+const ONE_OCCASION: TimeDelta = TimeDelta::hours(36);
+const TOLL_GROWS: TimeDelta = TimeDelta::days(3);
+/// Where in its day an event is taken to be of which only the day is known.
+const HALF_A_DAY: TimeDelta = TimeDelta::hours(12);
+
+/// From here on a quarterly figure is another quarter's.
+const ANOTHER_QUARTER: TimeDelta = TimeDelta::days(45);
+
+/// How the day of a claim and that of a passage lie, where the claim tells of what comes again and of no day of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Nothing says that it is another one.
+    Same,
+    /// The passage is from days before: what it tells of is an earlier one.
+    Earlier,
+    /// It is from days later: a later one, or the same told again with a figure that has grown.
+    Later,
+    /// It is from long after.
+    LongAfter,
+}
+
+/// Which occasion a passage may tell of, by the days of the two texts.
+pub(crate) fn occasion(claim: &TextProfile, passage: &TextProfile) -> Occasion {
+    let own = claim.dates.iter().find(|date| !date.is_relative);
+    let claimed = match own {
+        // The day that the claim states, of which a passage that states one says enough by itself.
+        Some(date) if date.start == date.end && passage.dates.iter().all(|date| date.is_relative) => {
+            Some(date.start.and_time(NaiveTime::MIN).and_utc() + HALF_A_DAY)
+        }
+        Some(_) => None,
+        None => claim.reference,
+    };
+    let Some((claimed, published)) = claimed.zip(passage.reference) else { return Occasion::Same };
+    let speaks_of =
+        |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| list.has(&word.text));
+    let later = published.signed_duration_since(claimed);
+    let (least, long) = if speaks_of(&DAILY) || speaks_of(&WEAPONS) && speaks_of(&FIRED) {
+        (ONE_OCCASION, TOLL_GROWS)
+    } else if speaks_of(&QUARTERLY) {
+        (ANOTHER_QUARTER, ANOTHER_QUARTER)
+    } else {
+        return Occasion::Same;
+    };
+    if later < -least {
+        Occasion::Earlier
+    } else if later > long {
+        Occasion::LongAfter
+    } else if later > least {
+        Occasion::Later
+    } else {
+        Occasion::Same
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numbers::{NumberCheck, compare};
+
+    fn at(text: &str, language: &str, day: &str) -> TextProfile {
+        TextProfile::new(text, Some(language), format!("{day}T12:00:00Z").parse().ok(), &[])
+    }
+
+    fn held(claim: (&str, &str), passage: (&str, &str), language: &str) -> NumberCheck {
+        compare(&at(claim.0, language, claim.1), &at(passage.0, language, passage.1))
+    }
+
+    #[test]
+    fn another_days_strike_match_or_quarter_is_silent() {
+        for (claim, passage, language) in [
+            (
+                ("В результате удара по Харькову ранены 5 человек.", "2026-05-11"),
+                ("В результате удара по Харькову ранены 12 человек.", "2026-05-01"),
+                "ru",
+            ),
+            (
+                ("В результате удара по Харькову ранены 5 человек.", "2026-05-01"),
+                ("В результате удара по Харькову ранены 12 человек.", "2026-05-11"),
+                "ru",
+            ),
+            (
+                ("В результате удара по Харькову 11 мая ранены 5 человек.", "2026-05-11"),
+                ("В результате удара по Харькову 1 мая ранены 12 человек.", "2026-05-01"),
+                "ru",
+            ),
+            (
+                ("В результате удара по Харькову 11 мая 2026 года ранены 5 человек.", "2026-05-12"),
+                ("В результате удара по Харькову ранены 12 человек.", "2026-05-01"),
+                "ru",
+            ),
+            (
+                ("Внаслідок обстрілу Нікополя поранено 3 людини.", "2026-05-11"),
+                ("Внаслідок обстрілу Нікополя поранено 7 людей.", "2026-05-05"),
+                "uk",
+            ),
+            (
+                ("The strike on Kharkiv wounded 5 people.", "2026-05-11"),
+                ("The strike on Kharkiv wounded 12 people.", "2026-05-01"),
+                "en",
+            ),
+            (
+                ("Telisk made a profit of 40 million euros.", "2026-08-11"),
+                ("Telisk made a profit of 55 million euros.", "2026-05-10"),
+                "en",
+            ),
+            (
+                ("Сборная Орлеска обыграла Кастору, забив 3 мяча.", "2026-05-11"),
+                ("Сборная Орлеска обыграла Кастору, забив 2 мяча.", "2026-03-01"),
+                "ru",
+            ),
+        ] {
+            let check = held(claim, passage, language);
+            assert_ne!(check.num_ok, Some(false), "{} / {}: {check:?}", claim.0, passage.0);
+        }
+    }
+
+    #[test]
+    fn the_same_days_strike_differs_and_its_toll_grows() {
+        let claim = ("The strike on Kharkiv wounded 5 people.", "2026-05-11");
+        let same = held(claim, ("The strike on Kharkiv wounded 12 people.", "2026-05-11"), "en");
+        assert_eq!((same.num_ok, same.newer_total), (Some(false), false));
+        let later = held(claim, ("The strike on Kharkiv wounded 12 people.", "2026-05-13"), "en");
+        assert!(later.num_ok == Some(false) && later.newer_total, "{later:?}");
+        let quake = ("The earthquake in Nepal killed 50 people.", "2026-05-11");
+        let long_after = held(quake, ("The earthquake in Nepal killed 700 people.", "2026-05-25"), "en");
+        assert!(long_after.newer_total, "an earthquake is one, and its toll grows for weeks");
+    }
+}

@@ -1,0 +1,96 @@
+//! What part a figure has in its sentence: the level that was left, the whole of which a part is told, what was added.
+//! Only figures of one part answer each other.
+
+use crate::profile::TextProfile;
+use corroborate_language::numbers::{PART_OF, Quantity};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Plain,
+    /// "From 9 to 12 percent", "against 48 percent a year ago": what it was before.
+    Left,
+    /// "12 of 20 suspects": the 12.
+    Part,
+    /// And the 20.
+    Whole,
+    /// "Another 13", "20 million more": what came on top.
+    Added,
+}
+
+/// Words of what came on top, right before a figure.
+const ADDED: &[&str] = &["another", "additional", "extra", "further", "ещё", "еще", "ще", "дополнительно", "додатково"];
+
+pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
+    let before = text.text.get(..figure.start).unwrap_or_default().to_lowercase();
+    let end = figure.start + figure.text.len();
+    let behind = text.text.get(end..).unwrap_or_default().to_lowercase();
+    let mut words = before.split_whitespace().rev().map(bare);
+    let (last, earlier) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut next = behind.split_whitespace().map(bare);
+    let (first, second) = (next.next().unwrap_or_default(), next.next().unwrap_or_default());
+    let follows = |other: &&Quantity| other.unit == figure.unit && other.start > end;
+    let is_left = matches!(last, "from" | "с" | "со" | "з" | "із" | "зі" | "від")
+        && text.quantities.iter().filter(follows).any(|other| {
+            let between = text.text.get(end..other.start).unwrap_or_default().to_lowercase();
+            let between = between.trim();
+            between.split_whitespace().count() <= 3
+                && matches!(between.split_whitespace().next_back(), Some("to" | "до"))
+        });
+    let beside = matches!(last, "против" | "проти" | "вместо" | "замість")
+        || (matches!(last, "плане" | "квоте" | "норме" | "прогнозе" | "плані" | "квоті" | "нормі" | "прогнозі")
+            && matches!(earlier, "при" | "за"));
+    // "7.1 percent, and 5.2 percent a year earlier": right behind one of two.
+    let ago = ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"];
+    let near = behind.trim_start();
+    // "With 300 soldiers a year earlier": what is counted may stand between.
+    let counted = |then: &str| {
+        near.find(then).is_some_and(|at| {
+            let between = near.get(..at).unwrap_or_default();
+            between.split_whitespace().count() <= 2
+                && between.chars().all(|c| c.is_alphabetic() || c == ' ')
+                && between.split_whitespace().all(|word| before.contains(word))
+        })
+    };
+    let is_earlier = ago.iter().any(|then| counted(then))
+        && text.quantities.iter().any(|other| other.unit == figure.unit && other.start < figure.start);
+    let was = beside || is_earlier || (last == "against" && behind.contains("year"));
+    if is_left || was {
+        return Role::Left;
+    }
+    let part_before = text.quantities.iter().any(|other| {
+        let ended = other.start + other.text.len();
+        let between = text.text.get(ended..figure.start).unwrap_or_default().trim().to_lowercase();
+        ended < figure.start && PART_OF.contains(&between.as_str())
+    });
+    if part_before {
+        return Role::Whole;
+    }
+    let whole_behind = text.quantities.iter().any(|other| {
+        let between = text.text.get(end..other.start).unwrap_or_default().trim().to_lowercase();
+        other.start > end && PART_OF.contains(&between.as_str())
+    });
+    if whole_behind {
+        return Role::Part;
+    }
+    let is_added = ADDED.contains(&last)
+        || (matches!(last, "an" | "of" | "about" | "at" | "около" | "близько") && ADDED.contains(&earlier))
+        || (matches!(first, "more" | "additional") && second != "or")
+        || (matches!(
+            second,
+            "more"
+                | "less"
+                | "дороже"
+                | "дешевле"
+                | "больше"
+                | "меньше"
+                | "дорожче"
+                | "дешевше"
+                | "більше"
+                | "менше"
+        ));
+    if is_added { Role::Added } else { Role::Plain }
+}
+
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+}

@@ -1,0 +1,194 @@
+//! Whether the sentence that holds a figure speaks of what the claim speaks of. A figure about something else neither
+//! bears a claim out nor disagrees with it, however like the words around it are: life on Earth is younger than the Earth.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::stance::{self, Names};
+use corroborate_language::entities::EntityKind;
+use corroborate_language::numbers::{Quantity, Unit};
+use corroborate_language::tokens;
+use corroborate_language::word_list::WordList;
+
+use super::counted::PEOPLE;
+use super::says_every_name;
+
+/// Share of the claim's weighted words beside its names and figures that a sentence about the same thing may lack: one
+/// of five. Of a shorter claim every word counts.
+const REMAINDER: f64 = 0.2;
+
+/// Stems of words that report or measure and say nothing of what; among them what joins a figure with what it counts.
+pub(crate) static REPORTING: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "say says said* report* announc* accord* state told* confirm* estim* сообщ* заяв* сказа* говор* подтверд* \
+         повідом* сказ* каже* підтверд* оцін* оцен* segund* disse* inform* mean reach* exceed* total amount* stood* \
+         достиг* превыс* превыш* составля* составил* насчитыва* досяг* перевищ* станов* налічу* сягну*",
+    )
+});
+
+/// Verbs that join what a sentence speaks of with what it says of it.
+const JOINING: &[&str] = &["is", "are", "was", "were", "has", "have", "had", "became", "becomes", "be", "been"];
+
+/// Content words before a joining verb: a longer stretch is a clause of its own.
+const LONGEST_LEAD: usize = 5;
+
+/// Content words of the claim's beginning from which it is recognised wherever it stands.
+const QUOTED: usize = 3;
+
+/// A word of the claim that a sentence about the same thing must have.
+struct Required {
+    stem: String,
+    weight: f64,
+    /// What the claim begins with, its capitalised words, and what says up or down: never the word that may be missing.
+    indispensable: bool,
+}
+
+/// What a claim speaks of, held against one passage.
+pub(super) struct Subject<'a> {
+    claim: &'a TextProfile,
+    names: &'a Names,
+    required: Vec<Required>,
+    /// The passage has every name of the claim.
+    named: bool,
+    /// It has another one of the claim's numbered names.
+    renumbered: bool,
+    /// Words of the passage's dates and figures.
+    figures: HashSet<String>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(claim: &'a TextProfile, passage: &'a TextProfile, names: &'a Names) -> Self {
+        Self {
+            claim,
+            names,
+            required: required(claim),
+            named: names.found() >= 1.0 && says_every_name(claim, passage),
+            renumbered: names_another_number(claim, passage),
+            figures: figure_stems(passage),
+        }
+    }
+
+    /// Whether that sentence of the passage speaks of it.
+    pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
+        if !self.named
+            || !self.names.stand_in(sentence)
+            || self.renumbered
+            || self.leads_elsewhere(sentence)
+            || stance::is_of_another_group(self.claim, sentence)
+        {
+            return false;
+        }
+        let (mut all, mut missing) = (0.0, 0.0);
+        for word in &self.required {
+            all += word.weight;
+            if sentence.stems.binary_search(&word.stem).is_err() {
+                if word.indispensable {
+                    return false;
+                }
+                missing += word.weight;
+            }
+        }
+        // A figure with neither word nor name says nothing of what.
+        all > 0.0 && missing <= REMAINDER * all || (all <= 0.0 && !self.claim.entities.is_empty())
+    }
+
+    /// Whether a figure of that sentence may bear the claim out, where the caller sees to the names and to most words: what
+    /// the claim begins with is spoken of, and the sentence speaks of nothing else.
+    pub(super) fn is_borne_in(&self, sentence: &SentenceProfile, passage: &TextProfile) -> bool {
+        !self.renumbered
+            && !self.leads_elsewhere(sentence)
+            && (!self.claim.sentences.iter().any(|own| lead(own).is_some())
+                || self.required.first().is_none_or(|word| passage.has_stem(&word.stem)))
+    }
+
+    /// "Life on Earth is …" where the claim says "the Earth is …": before the verb the sentence names more than the claim
+    /// has anywhere, so that verb speaks of something else.
+    fn leads_elsewhere(&self, sentence: &SentenceProfile) -> bool {
+        let Some(ours) = self.claim.sentences.iter().find_map(lead) else { return false };
+        let Some(theirs) = lead(sentence) else { return false };
+        let (ours, theirs) = (content(ours), content(theirs));
+        // A quotation holds the whole of a longer beginning behind words of its own.
+        let quoted = ours.len() >= QUOTED && theirs.ends_with(&ours);
+        let shared = theirs.iter().any(|stem| ours.contains(stem));
+        let more = |stem: &&str| {
+            !self.claim.has_stem(stem)
+                && !self.figures.contains(*stem)
+                && !is_light(stem)
+                && !self.claim.name_stems.iter().flatten().any(|name| name == stem)
+        };
+        theirs.len() <= LONGEST_LEAD && shared && !quoted && theirs.iter().any(more)
+    }
+}
+
+/// The words before the joining verb.
+fn lead(sentence: &SentenceProfile) -> Option<&[Spoken]> {
+    let verb = sentence.spoken.iter().position(|word| JOINING.contains(&word.text.as_str()))?;
+    sentence.spoken.get(..verb)
+}
+
+fn content(words: &[Spoken]) -> Vec<&str> {
+    words.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect()
+}
+
+/// Words for people, whom other words say more of, and words that only report.
+fn is_light(stem: &str) -> bool {
+    PEOPLE.contains(&stem) || REPORTING.has(stem)
+}
+
+/// The stems of a text's figures and dates as written, units included.
+fn figure_stems(text: &TextProfile) -> HashSet<String> {
+    let language = text.language.as_deref();
+    let written = text.quantities.iter().map(|quantity| &quantity.text).chain(text.dates.iter().map(|date| &date.text));
+    written.flat_map(|written| tokens::content_stems(written, language)).collect()
+}
+
+fn required(claim: &TextProfile) -> Vec<Required> {
+    let figures = figure_stems(claim);
+    let mut seen: HashSet<&str> = claim.name_stems.iter().flatten().map(String::as_str).collect();
+    let mut required = Vec::new();
+    // The first unbroken run of content words is what the claim begins with: "the Earth's inner core", "life (on)".
+    let (mut begun, mut ended) = (false, false);
+    for word in claim.sentences.iter().flat_map(|own| &own.spoken) {
+        ended |= begun && !word.content;
+        if !word.content || figures.contains(&word.stem) || is_light(&word.stem) {
+            continue;
+        }
+        begun = true;
+        if !seen.insert(&word.stem) {
+            continue;
+        }
+        let Ok(at) = claim.words.binary_search_by(|own| own.stem.cmp(&word.stem)) else { continue };
+        let Some(weighed) = claim.words.get(at) else { continue };
+        let indispensable = !ended || weighed.weight > 1.0 || stance::is_direction(weighed);
+        required.push(Required { stem: word.stem.clone(), weight: weighed.weight, indispensable });
+    }
+    required
+}
+
+/// "Apollo 12" where the passage has Apollo 11 only, "COVID-19" where it has another COVID: a number that is part of a
+/// name is a name.
+fn names_another_number(claim: &TextProfile, passage: &TextProfile) -> bool {
+    claim.quantities.iter().filter_map(|ours| Some((ours, name_before(claim, ours)?))).any(|(ours, name)| {
+        let mut twins = passage
+            .quantities
+            .iter()
+            .filter(|theirs| name_before(passage, theirs).is_some_and(|other| other == name))
+            .peekable();
+        twins.peek().is_some() && !twins.any(|theirs| (theirs.low - ours.low).abs() < 1e-9)
+    })
+}
+
+/// The capitalised word that a bare number stands right behind, lower case. A place does not bear numbers: "in Odesa 37
+/// people".
+fn name_before(text: &TextProfile, quantity: &Quantity) -> Option<String> {
+    if !matches!(quantity.unit, Unit::None | Unit::Identifier) {
+        return None;
+    }
+    let before = text.text.get(..quantity.start)?.trim_end_matches([' ', '\u{a0}', '-', '‑']);
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+    let is_place = |word: &str| {
+        text.entities.iter().any(|name| name.kind == EntityKind::Loc && name.text.split(' ').next_back() == Some(word))
+    };
+    (word.chars().next()?.is_uppercase() && !is_place(word)).then(|| word.to_lowercase())
+}

@@ -1,0 +1,82 @@
+//! An old event passed off as new: the fact holds, at another time than the claim says.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::profile::TextProfile;
+use corroborate_language::dates::DateMention;
+use corroborate_language::verbs;
+
+/// A claim that says "yesterday" or "on Monday" speaks of the last days.
+const RECENT: TimeDelta = TimeDelta::days(14);
+/// A page from longer before that day tells of another event, however like its words are.
+const LONG_BEFORE: TimeDelta = TimeDelta::days(60);
+/// "Last year" says nothing of the last days.
+const FEW_DAYS: TimeDelta = TimeDelta::days(7);
+
+/// Whether the claim dates what happened by the days just before it was made, and the page is from long before those.
+pub fn is_of_an_older_time(claim: &TextProfile, published: Option<DateTime<Utc>>) -> bool {
+    let Some((claimed, published)) = claim.reference.zip(published) else { return false };
+    let (claimed, published) = (claimed.date_naive(), published.date_naive());
+    // A claim with a date of its own is held against that, and what is always so is no event.
+    if claim.dates.iter().any(|date| !date.is_relative) || !tells_what_happened(claim) {
+        return false;
+    }
+    claim.dates.iter().any(|date| {
+        is_of_the_last_days(claim, date)
+            && date.end.signed_duration_since(date.start) <= FEW_DAYS
+            && claimed.signed_duration_since(date.end) <= RECENT
+            && date.start.signed_duration_since(published) > LONG_BEFORE
+    })
+}
+
+/// "Yesterday", or a weekday as one says when something happened: not "The Sunday Times", "Wednesday Addams", "a Tuesday", "today".
+fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
+    const DAYS: &[&str] = &["yesterday", "last night", "вчера", "вчора", "учора"];
+    const BEFORE: &[&str] = &["on", "last", "в", "во", "у"];
+    if !date.is_told_by_the_day() {
+        return false;
+    }
+    let lower = date.text.to_lowercase();
+    let before = claim.text.get(..date.offset).unwrap_or_default();
+    let behind = claim.text.get(date.offset + date.text.len()..).unwrap_or_default();
+    let next = behind.split_whitespace().next().unwrap_or_default();
+    let is_in_a_name = behind.starts_with(' ') && next.starts_with(char::is_uppercase);
+    let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
+    let is_prepared = BEFORE.contains(&last.as_str()) || lower.starts_with("last ");
+    // "The Beatles recorded Yesterday" has a capital inside the sentence.
+    let is_day = DAYS.contains(&lower.as_str()) && (before.is_empty() || date.text.starts_with(char::is_lowercase));
+    is_day || is_prepared && !is_in_a_name
+}
+
+/// Whether it has a verb of the past.
+fn tells_what_happened(claim: &TextProfile) -> bool {
+    claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| verbs::is_past(&word.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_page_is_of_another_time_where_the_claim_says_when() {
+        let at = |text: &str| TextProfile::new(text, Some("en"), "2026-08-15T12:00:00Z".parse().ok(), &[]);
+        let old: Option<DateTime<Utc>> = "2018-08-14T12:00:00Z".parse().ok();
+        let new: Option<DateTime<Utc>> = "2026-08-14T12:00:00Z".parse().ok();
+        assert!(is_of_an_older_time(&at("A bridge collapsed in Genoa yesterday."), old));
+        for (claim, published) in [
+            ("A bridge collapsed in Genoa yesterday.", new),
+            ("A bridge collapsed in Genoa yesterday.", None),
+            ("A bridge collapsed in Genoa.", old),
+            ("A bridge collapsed in Genoa on 14 August 2018.", old),
+            ("A bridge collapsed in Genoa last year.", old),
+            ("The Sunday Times was founded in London.", old),
+            ("The Beatles recorded Yesterday in London.", old),
+            ("Muslims pray in mosques on Friday.", old),
+            ("Russia invaded Ukraine on Thursday, 24 February 2022.", old),
+            ("Today eight billion people lived on Earth.", old),
+            ("The king died on a Thursday.", old),
+        ] {
+            assert!(!is_of_an_older_time(&at(claim), published), "{claim}");
+        }
+    }
+}

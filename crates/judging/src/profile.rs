@@ -1,0 +1,472 @@
+//! A text with everything the judges look at taken from it once.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+
+use corroborate_domain::item::EntityHint;
+use corroborate_language::dates::{self, DateMention};
+use corroborate_language::entities::{self, Entity};
+use corroborate_language::numbers::{self, Quantity};
+use corroborate_language::{negation, sentences, stemming, tokens};
+
+/// A claim or a passage, analysed. Cheap to share; never changed after it is built.
+#[derive(Debug, Clone, Default)]
+pub struct TextProfile {
+    /// The text as it stands.
+    pub text: String,
+    /// The text without "yesterday" and "on Monday", where it has such days.
+    pub undated: Option<String>,
+    /// ISO 639-1, where known.
+    pub language: Option<String>,
+    /// Unit-length embedding; empty until the embedder has run.
+    pub embedding: Vec<f32>,
+    /// What the embedding may be compared with.
+    pub space: EmbeddingSpace,
+    /// What relative dates are counted from, and when the text was current: the claim's date, the page's publication.
+    pub reference: Option<DateTime<Utc>>,
+    /// The distinct content words, sorted by stem.
+    pub words: Vec<Word>,
+    pub entities: Vec<Entity>,
+    /// The content stems of each entity, parallel to `entities`.
+    pub name_stems: Vec<Vec<String>>,
+    pub quantities: Vec<Quantity>,
+    pub dates: Vec<DateMention>,
+    /// Denials in the whole text.
+    pub negations: usize,
+    pub sentences: Vec<SentenceProfile>,
+}
+
+/// Which vectors an embedding may be compared with: those of another embedder point anywhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum EmbeddingSpace {
+    /// Hashed words: near where words are shared.
+    #[default]
+    Words,
+    /// The model's: near where the meaning is.
+    Meaning,
+}
+
+/// A content word with what it weighs when texts are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word {
+    pub stem: String,
+    /// 0.6 for a short word to 1 for a long one, 1.4 for one written with a capital inside a sentence.
+    pub weight: f64,
+}
+
+/// One sentence of the text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SentenceProfile {
+    /// Byte offset of its beginning in the text.
+    pub start: usize,
+    /// Byte offset behind its end.
+    pub end: usize,
+    /// The distinct stems of its content words, sorted.
+    pub stems: Vec<String>,
+    /// All its words, in order.
+    pub spoken: Vec<Spoken>,
+    /// Its denials, in order.
+    pub denials: Vec<Denial>,
+    /// Positions in `entities` of the names it holds.
+    pub names: Vec<usize>,
+    /// It asks, and so states nothing.
+    pub question: bool,
+}
+
+/// A word as it stands in its sentence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spoken {
+    /// Lower case, normalised.
+    pub text: String,
+    pub stem: String,
+    /// Neither function word, number nor denial.
+    pub content: bool,
+    /// Written with a capital as part of a name or a date: "Denys", the "May" of "Theresa May" and of "3 May".
+    pub name: bool,
+}
+
+/// A denial and what it reaches within its clause.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Denial {
+    /// Stems of the content words it reaches, nearest first.
+    pub reached: Vec<String>,
+    /// The word it denies beyond doubt; `None` for "not all", and where nothing but function words follows.
+    pub denied: Option<String>,
+}
+
+/// Words that deny. They carry parity, not content, so two texts that differ in them alone have the same words.
+pub fn is_denial(word: &str) -> bool {
+    word.ends_with("n't")
+        || matches!(
+            word,
+            "not"
+                | "no"
+                | "never"
+                | "nor"
+                | "none"
+                | "nobody"
+                | "nothing"
+                | "neither"
+                | "cannot"
+                | "without"
+                | "не"
+                | "ни"
+                | "нет"
+                | "никогда"
+                | "никто"
+                | "ничего"
+                | "нельзя"
+                | "без"
+                | "ні"
+                | "нема"
+                | "немає"
+                | "ніколи"
+                | "ніхто"
+                | "нічого"
+                | "não"
+                | "nunca"
+                | "sem"
+        )
+}
+
+/// How many words behind it a denial reaches: an auxiliary, an adverb and the verb with its object ("have never been
+/// approved for").
+const REACH: usize = 4;
+
+/// "No evidence that …" denies all that follows.
+fn reaches_to_the_end(next: &str) -> bool {
+    matches!(next, "evidence" | "proof" | "basis" | "truth" | "indication" | "link" | "connection" | "sign" | "way")
+        || ["доказательств", "подтвержден", "оснований", "доказів", "підтверджен", "підстав", "prova", "evidência"]
+            .iter()
+            .any(|beginning| next.starts_with(beginning))
+}
+
+/// "Not only … but also" asserts both.
+fn takes_back(next: &str) -> bool {
+    matches!(
+        next,
+        "only"
+            | "just"
+            | "merely"
+            | "solely"
+            | "только"
+            | "лишь"
+            | "просто"
+            | "тільки"
+            | "лише"
+            | "apenas"
+            | "só"
+    )
+}
+
+/// "Not all", "not always": part of it holds.
+fn leaves_some(next: &str) -> bool {
+    matches!(
+        next,
+        "all"
+            | "every"
+            | "everyone"
+            | "everything"
+            | "always"
+            | "entirely"
+            | "fully"
+            | "enough"
+            | "necessarily"
+            | "все"
+            | "всё"
+            | "всегда"
+            | "каждый"
+            | "совсем"
+            | "вполне"
+            | "полностью"
+            | "всі"
+            | "усі"
+            | "завжди"
+            | "кожен"
+            | "зовсім"
+            | "повністю"
+            | "todos"
+            | "todas"
+            | "sempre"
+            | "nem"
+    )
+}
+
+/// Adverbs between a denial and what it denies ("not yet officially approved").
+fn steps_aside(word: &Spoken) -> bool {
+    !word.content
+        || word.text.ends_with("ly")
+        || matches!(
+            word.text.as_str(),
+            "yet" | "ever" | "even" | "still" | "ещё" | "еще" | "уже" | "даже" | "ще" | "вже" | "навіть"
+        )
+}
+
+/// The denials of a clause. `concord` says that a plain "не" stands in the sentence, so "никто" only repeats it.
+fn denials(clause: &[Spoken], concord: bool) -> impl Iterator<Item = Denial> {
+    clause.iter().enumerate().filter_map(move |(index, word)| {
+        if !is_denial(&word.text) || (concord && is_concord(&word.text)) {
+            return None;
+        }
+        let rest = clause.get(index + 1..).unwrap_or(&[]);
+        let next = rest.first().map_or("", |word| word.text.as_str());
+        if takes_back(next) {
+            return None;
+        }
+        let reach = if reaches_to_the_end(next) { rest.len() } else { REACH.min(rest.len()) };
+        let reached = rest.get(..reach).unwrap_or(rest);
+        let plain = !leaves_some(next) && !reaches_to_the_end(next);
+        Some(Denial {
+            reached: reached.iter().filter(|word| word.content).map(|word| word.stem.clone()).collect(),
+            denied: reached.iter().find(|word| !steps_aside(word)).filter(|_| plain).map(|word| word.stem.clone()),
+        })
+    })
+}
+
+/// "Никто не", "ніколи не": the second word repeats the first one's denial.
+fn is_concord(word: &str) -> bool {
+    matches!(word, "ни" | "никогда" | "никто" | "ничего" | "ні" | "ніколи" | "ніхто" | "нічого")
+}
+
+/// The clauses of a sentence: a denial does not reach past a comma, a dash or a bracket. A comma between digits is part
+/// of a number.
+fn clauses(sentence: &str) -> Vec<&str> {
+    let mut clauses = Vec::new();
+    let mut rest = sentence;
+    let mut from = 0;
+    let mut before = ' ';
+    let mut characters = sentence.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let after = characters.peek().map_or(' ', |(_, next)| *next);
+        let divides = match c {
+            ',' | ':' => !after.is_ascii_digit(),
+            ';' | '(' | ')' | '—' | '–' => true,
+            '-' => before == ' ' && after == ' ',
+            _ => false,
+        };
+        before = c;
+        if divides && let Some((clause, behind)) = rest.split_at_checked(at + c.len_utf8() - from) {
+            clauses.push(clause);
+            from = at + c.len_utf8();
+            rest = behind;
+        }
+    }
+    clauses.push(rest);
+    clauses
+}
+
+impl TextProfile {
+    /// What a model is asked about a claim: without days that only the day of the text tells, which are compared by rule.
+    pub fn without_days(&self) -> &str {
+        self.undated.as_deref().unwrap_or(&self.text)
+    }
+
+    /// Analyses a text. `reference` is the date relative dates are counted from; `hints` are names upstream found.
+    pub fn new(text: &str, language: Option<&str>, reference: Option<DateTime<Utc>>, hints: &[EntityHint]) -> Self {
+        let mut words: Vec<Word> = Vec::new();
+        let mut profiles = Vec::new();
+        let mut searched_to = 0;
+        for sentence in sentences::sentences(text) {
+            // Sentences are slices of the text in order, so the next search starts where the last one ended.
+            let start =
+                text.get(searched_to..).and_then(|rest| rest.find(sentence)).map_or(searched_to, |at| searched_to + at);
+            let end = start + sentence.len();
+            searched_to = end;
+            profiles.push(sentence_profile(sentence, start, end, language, &mut words));
+        }
+        words.sort_by(|a, b| a.stem.cmp(&b.stem).then_with(|| b.weight.total_cmp(&a.weight)));
+        words.dedup_by(|later, earlier| later.stem == earlier.stem);
+        let entities = entities::entities(text, language, hints);
+        for sentence in &mut profiles {
+            let own = text.get(sentence.start..sentence.end).unwrap_or_default();
+            let held = entities.iter().enumerate().filter(|(_, name)| own.contains(&name.text));
+            sentence.names = held.map(|(position, _)| position).collect();
+        }
+        let dates = dates::dates(text, reference);
+        for sentence in &mut profiles {
+            let held = sentence.names.iter().filter_map(|position| entities.get(*position)).map(|name| &name.text);
+            let within = |date: &&DateMention| (sentence.start..sentence.end).contains(&date.offset);
+            let named: Vec<&String> = held.chain(dates.iter().filter(within).map(|date| &date.text)).collect();
+            mark_names(&mut sentence.spoken, &named);
+        }
+        let name_stems = entities.iter().map(|name| name_stems(&name.text, &profiles, language)).collect();
+        Self {
+            text: text.to_owned(),
+            language: language.map(str::to_owned),
+            embedding: Vec::new(),
+            space: EmbeddingSpace::default(),
+            reference,
+            words,
+            entities,
+            name_stems,
+            quantities: numbers::quantities(text, language),
+            undated: dates::without_days(text, &dates),
+            dates,
+            negations: negation::negations(text, language),
+            sentences: profiles,
+        }
+    }
+
+    /// A text with its names and nothing else: all that [`super::agreement`] looks at beside the embedding.
+    pub fn of_names(text: &str, language: Option<&str>) -> Self {
+        let entities = entities::entities(text, language, &[]);
+        Self { text: text.to_owned(), language: language.map(str::to_owned), entities, ..Self::default() }
+    }
+
+    /// The same with an embedding by hashed words.
+    #[must_use]
+    pub fn with_embedding(mut self, embedding: Vec<f32>) -> Self {
+        self.space = EmbeddingSpace::Words;
+        self.embedding = embedding;
+        self
+    }
+
+    /// The same with an embedding of that space.
+    #[must_use]
+    pub fn embedded(self, embedding: Vec<f32>, space: EmbeddingSpace) -> Self {
+        Self { space, ..self.with_embedding(embedding) }
+    }
+
+    /// Whether a stem is among the content words.
+    pub fn has_stem(&self, stem: &str) -> bool {
+        self.words.binary_search_by(|word| word.stem.as_str().cmp(stem)).is_ok()
+    }
+}
+
+/// Leaves those words marked as of a name that stand in one of these names or dates, and the month of "in May" and "3 May".
+fn mark_names(spoken: &mut [Spoken], named: &[&String]) {
+    const BEFORE_MONTHS: [&str; 12] =
+        ["in", "of", "since", "until", "by", "from", "early", "mid", "late", "last", "this", "next"];
+    let words: HashSet<String> =
+        named.iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric())).map(tokens::normalise_word).collect();
+    let capitals: Vec<bool> = spoken.iter().map(|word| word.name).collect();
+    let capital = |at: Option<usize>| at.and_then(|at| capitals.get(at)).copied().unwrap_or_default();
+    let is_led = |word: &Spoken| BEFORE_MONTHS.contains(&word.text.as_str()) || is_figure(word);
+    for at in 0..spoken.len() {
+        let before = at.checked_sub(1);
+        let led = before.and_then(|before| spoken.get(before)).is_some_and(is_led)
+            || spoken.get(at + 1).is_some_and(is_figure);
+        // In a headline every word has a capital: "Mayor May Resign".
+        let is_surname = capital(before) && !capital(Some(at + 1));
+        let Some(word) = spoken.get_mut(at) else { break };
+        word.name = word.name && (words.contains(&word.text) || (led || is_surname) && word.text == "may");
+    }
+}
+
+fn is_figure(word: &Spoken) -> bool {
+    word.text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The content stems of a name, taken from the words already read; a hint from upstream may not be among them.
+fn name_stems(name: &str, sentences: &[SentenceProfile], language: Option<&str>) -> Vec<String> {
+    let spoken = |word: &str| sentences.iter().flat_map(|sentence| &sentence.spoken).find(|spoken| spoken.text == word);
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(tokens::normalise_word);
+    let known: Option<Vec<&Spoken>> = words.map(|word| spoken(&word)).collect();
+    match known {
+        Some(words) => words.into_iter().filter(|word| word.content).map(|word| word.stem.clone()).collect(),
+        None => tokens::content_stems(name, language),
+    }
+}
+
+fn sentence_profile(
+    sentence: &str,
+    start: usize,
+    end: usize,
+    language: Option<&str>,
+    words: &mut Vec<Word>,
+) -> SentenceProfile {
+    let mut stems = Vec::new();
+    let mut spoken: Vec<Spoken> = Vec::new();
+    let mut bounds = Vec::new();
+    for clause in clauses(sentence) {
+        let from = spoken.len();
+        for token in tokens::tokens(clause, language) {
+            // Numbers are compared as quantities and dates, not as words.
+            let content = !token.stop && !token.number && !is_denial(&token.text);
+            if content {
+                let letters = stemming::letters_without_ending(&token.text, &token.stem, language).min(8) as f64;
+                let named = token.capitalised && !spoken.is_empty();
+                let weight = if named { 1.4 } else { 0.6 + 0.4 * letters / 8.0 };
+                words.push(Word { stem: token.stem.clone(), weight });
+                stems.push(token.stem.clone());
+            }
+            // Whether it is of a name is known when the text's names are.
+            spoken.push(Spoken { text: token.text, stem: token.stem, content, name: token.capitalised });
+        }
+        bounds.push(from..spoken.len());
+    }
+    stems.sort_unstable();
+    stems.dedup();
+    let concord = spoken.iter().any(|word| is_denial(&word.text) && !is_concord(&word.text));
+    let of_clause = |bound: std::ops::Range<usize>| denials(spoken.get(bound).unwrap_or(&[]), concord);
+    let denials: Vec<Denial> = bounds.into_iter().flat_map(of_clause).collect();
+    let question = sentence.trim_end().ends_with('?');
+    SentenceProfile { start, end, stems, spoken, denials, names: Vec::new(), question }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_denial_is_counted_and_is_no_content() {
+        let plain = TextProfile::new("Vaccines cause autism.", Some("en"), None, &[]);
+        let denied = TextProfile::new("Vaccines don't cause autism.", Some("en"), None, &[]);
+        assert_eq!(plain.words, denied.words);
+        assert_eq!((plain.negations, denied.negations), (0, 1));
+    }
+
+    #[test]
+    fn a_denial_reaches_what_follows_it_in_its_clause() {
+        let denials = |text: &str| TextProfile::new(text, None, None, &[]).sentences[0].denials.clone();
+        let rows: [(&str, &[&str], Option<&str>); 7] = [
+            ("Doctors did not approve the drug.", &["approv", "drug"], Some("approv")),
+            ("Doctors have not yet officially approved it.", &["offici", "approv"], Some("approv")),
+            ("The drug was sold to people who did not ask.", &["ask"], Some("ask")),
+            ("Not all schools closed.", &["school", "close"], None),
+            ("He was not a robber, he came to a meeting.", &["robber"], Some("robber")),
+            ("Он не уличный бандит - он пришел.", &["уличный", "бандит"], Some("уличный")),
+            ("There is no evidence that pills work.", &["evid", "pill", "work"], None),
+        ];
+        for (text, reached, denied) in rows {
+            let found = denials(text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert_eq!(
+                (found[0].reached.iter().map(String::as_str).collect::<Vec<_>>(), found[0].denied.as_deref()),
+                (reached.to_vec(), denied),
+                "{text}"
+            );
+        }
+        assert!(denials("It was not only cheap but good.").is_empty());
+        assert_eq!(denials("Никто не видел пожара.").len(), 1, "a repeated denial is one");
+    }
+
+    #[test]
+    fn a_comma_in_a_number_divides_nothing() {
+        assert_eq!(clauses("Of 1,234 men, two (both old) fell"), ["Of 1,234 men,", " two (", "both old)", " fell"]);
+        assert_eq!(clauses(""), [""]);
+    }
+
+    #[test]
+    fn sentences_keep_their_places() {
+        let text = "It rained. It rained. Was it cold?";
+        let profile = TextProfile::new(text, Some("en"), None, &[]);
+        let starts: Vec<usize> = profile.sentences.iter().map(|sentence| sentence.start).collect();
+        assert_eq!(starts, [0, 11, 22]);
+        assert!(profile.sentences[2].question);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_a_profile(text in "\\PC{0,200}") {
+            let profile = TextProfile::new(&text, None, None, &[]);
+            prop_assert!(profile.words.windows(2).all(|pair| pair[0].stem < pair[1].stem));
+            for sentence in &profile.sentences {
+                prop_assert!(text.get(sentence.start..sentence.end).is_some());
+            }
+        }
+    }
+}

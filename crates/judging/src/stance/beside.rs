@@ -1,0 +1,97 @@
+//! A model's judgement beside the rules': where both speak, and where they disagree.
+//!
+//! The rules are silent on nearly everything and sure of little: near-verbatim reports, plain denials, figures of the same
+//! subject that differ. A model reads the rest, and errs just there: it takes a text that shares all words for one that
+//! says the same. So where a precise rule speaks and the model says the opposite, nobody decides.
+
+use corroborate_domain::evidence::{StanceProbabilities, TAKES_A_SIDE};
+
+/// The most either side keeps where rule and model contradict each other: under [`SUPPORTS`].
+pub const UNDECIDED: f64 = 0.49;
+
+/// From here a passage takes a side ([`corroborate_domain::evidence::JudgedPassage::stance`]).
+pub const SUPPORTS: f64 = TAKES_A_SIDE;
+
+/// What a judge takes a passage for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    For,
+    Against,
+    Neither,
+}
+
+fn side(p: StanceProbabilities) -> Side {
+    if p.contradict >= SUPPORTS {
+        Side::Against
+    } else if p.entail >= SUPPORTS {
+        Side::For
+    } else {
+        Side::Neither
+    }
+}
+
+/// The model's probabilities in the light of what the rules say of the same pair. Figures and dates are applied after it
+/// ([`crate::numbers::apply`]).
+///
+/// Where the rules are silent the model stands. Where they take a side, the mean of both counts, so that the model's doubt
+/// weighs; where the model takes the other side, neither reaches the threshold of one.
+pub fn beside(model: StanceProbabilities, rules: StanceProbabilities) -> StanceProbabilities {
+    let (ours, theirs) = (side(rules), side(model));
+    if ours == Side::Neither {
+        return model;
+    }
+    let entail = f64::midpoint(model.entail, rules.entail);
+    let contradict = f64::midpoint(model.contradict, rules.contradict);
+    if theirs == Side::Neither || ours == theirs {
+        return StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) };
+    }
+    let (entail, contradict) = (entail.min(UNDECIDED), contradict.min(UNDECIDED));
+    StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn p(entail: f64, neutral: f64, contradict: f64) -> StanceProbabilities {
+        StanceProbabilities { entail, contradict, neutral }
+    }
+
+    #[test]
+    fn who_decides_where_rule_and_model_meet() {
+        let silent = p(0.2, 0.75, 0.05);
+        let rows = [
+            // The rules are silent: the model's word.
+            (p(0.9, 0.08, 0.02), silent, Side::For),
+            (p(0.1, 0.1, 0.8), silent, Side::Against),
+            // A denial the model took for a report, a report the model took for a denial: nobody's.
+            (p(0.95, 0.03, 0.02), p(0.05, 0.1, 0.85), Side::Neither),
+            (p(0.02, 0.0, 0.98), p(0.92, 0.05, 0.03), Side::Neither),
+            // Both agree.
+            (p(0.7, 0.2, 0.1), p(0.8, 0.17, 0.03), Side::For),
+            (p(0.1, 0.2, 0.7), p(0.05, 0.15, 0.8), Side::Against),
+        ];
+        for (model, rules, expected) in rows {
+            assert_eq!(side(beside(model, rules)), expected, "{model:?} beside {rules:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_disagreement_takes_no_side(e in 0.6..=1.0f64, c in 0.6..=1.0f64) {
+            let (for_it, against) = (p(e, 1.0 - e, 0.0), p(0.0, 1.0 - c, c));
+            for both in [beside(for_it, against), beside(against, for_it)] {
+                prop_assert_eq!(side(both), Side::Neither);
+                prop_assert!((both.entail + both.contradict + both.neutral - 1.0).abs() < 1e-9);
+            }
+        }
+
+        #[test]
+        fn silent_rules_change_nothing(e in 0.0..=1.0f64, share in 0.0..=1.0f64, own in 0.0..0.49f64) {
+            let model = p(e, (1.0 - e) * share, (1.0 - e) * (1.0 - share));
+            prop_assert_eq!(beside(model, p(own, 1.0 - own, 0.0)), model);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Who did it to whom, by the endings of Russian and Ukrainian names: "Путин поблагодарил Лукашенко" and "Путина поблагодарил
+//! Лукашенко" have the same words in the same order.
+
+use crate::profile::{SentenceProfile, TextProfile};
+use corroborate_language::entities::Entity;
+use corroborate_language::has_cyrillic;
+
+use super::order::PREPOSITIONS;
+
+/// Whether a name of the claim stands in another case in the sentence, where the claim has two names and either may have done it.
+pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let Some(text) = passage.text.get(sentence.start..sentence.end) else { return false };
+    if claim.entities.len() < 2 || !has_cyrillic(&claim.text) || !has_cyrillic(text) {
+        return false;
+    }
+    let of = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '-')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let (ours, theirs) = (of(&claim.text), of(text));
+    claim.entities.iter().any(|name| {
+        let Some(own) = last_word(name) else { return false };
+        let own_at = ours.iter().position(|word| word == own);
+        let own = own.to_lowercase();
+        let mut alike = theirs
+            .iter()
+            .enumerate()
+            .map(|(at, word)| (at, word.to_lowercase()))
+            .filter(|(_, word)| is_form_of(&own, word))
+            .peekable();
+        alike.peek().is_some()
+            && !own_at.is_some_and(|at| is_joined(&ours, at))
+            && alike.all(|(at, word)| word != own && !is_joined(&theirs, at))
+    })
+}
+
+/// Whether the name that ends at a word stands with a preposition or beside another ("с Эммануэлем Макроном", "Путин и Си"):
+/// its ending does not tell who did it.
+fn is_joined(words: &[String], at: usize) -> bool {
+    let is_among = |word: &String, list: &str| {
+        let word = word.to_lowercase();
+        list.split_whitespace().any(|known| known == word)
+    };
+    let is_joining = |word: &&String| is_among(word, PREPOSITIONS) || is_among(word, JOINING);
+    let is_of_name = |word: &String| word.starts_with(char::is_uppercase) && !is_joining(&word);
+    let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !is_of_name(word));
+    before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, JOINING))
+}
+
+/// Words between a name and another that does the same.
+const JOINING: &str = "и с со і й та з із зі";
+
+/// The word of a name that is declined as the whole is.
+fn last_word(name: &Entity) -> Option<&str> {
+    name.text.split_whitespace().next_back()
+}
+
+/// Whether two words have one beginning and differ in an ending of two letters at most.
+fn is_form_of(own: &str, other: &str) -> bool {
+    let (own, other): (Vec<char>, Vec<char>) = (own.chars().collect(), other.chars().collect());
+    let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    shared >= 3 && own.len() - shared <= 2 && other.len() - shared <= 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differ_in(claim: &str, passage: &str) -> bool {
+        let (claim, passage) =
+            (TextProfile::new(claim, Some("ru"), None, &[]), TextProfile::new(passage, Some("ru"), None, &[]));
+        passage.sentences.iter().any(|sentence| differ(&claim, &passage, sentence))
+    }
+
+    #[test]
+    fn another_ending_is_another_part() {
+        assert!(differ_in(
+            "Владимир Путин поблагодарил Александра Лукашенко.",
+            "Владимира Путина поблагодарил Александр Лукашенко."
+        ));
+        assert!(differ_in("Польша передала Германии танки.", "Польше передала Германия танки."));
+        assert!(!differ_in("Польша передала Германии танки.", "Во вторник Польша передала Германии четыре танка."));
+        assert!(!differ_in("Путин поблагодарил Лукашенко.", "Путин поблагодарил Лукашенко за помощь."));
+        assert!(!differ_in("Путин прилетел.", "Путина встретили."));
+        assert!(!differ_in(
+            "Владимир Зеленский встретился с Эммануэлем Макроном.",
+            "Владимир Зеленский и Эммануэль Макрон встретились."
+        ));
+    }
+}

@@ -1,0 +1,166 @@
+//! Sentences of the claim's words that say another thing by who does what to whom, or by one small word: "B bought A" for "A bought
+//! B", "voted against" for "voted for". A small model takes them for the same.
+
+use crate::profile::{SentenceProfile, TextProfile};
+use corroborate_language::{has_cyrillic, stemming, stopwords, verbs};
+
+/// Small words that exchange what is said, where one text has the one and not the other.
+const OPPOSITES: [(&str, &str); 6] =
+    [("за", "против"), ("за", "проти"), ("до", "после"), ("до", "після"), ("for", "against"), ("before", "after")];
+
+/// Verbs that say the same both ways.
+const MUTUAL: &str = "met meet meets married talked talks spoke discussed agreed signed merged drew tied clashed fought negotiated is are was were be \
+    been has have had said says will would could did does do";
+/// Verbs of a claim that a passive of another verb bears out: "A lost to B" and "A was beaten by B".
+const SUFFERED: &str = "lost lose loses received got won took";
+const PLACES: &str = "in at near from inside outside off on to with against of over";
+
+fn among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Whether the sentence has the opposite of a small word of the claim in its place.
+pub(super) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let ours = |word: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| own.text == word);
+    let theirs = |word: &str| sentence.spoken.iter().any(|own| own.text == word);
+    let is = |one: &str, other: &str| ours(one) && !ours(other) && theirs(other) && !theirs(one);
+    OPPOSITES.iter().any(|(one, other)| is(one, other) || is(other, one))
+}
+
+/// Bytes from and to.
+type Span = (usize, usize);
+
+/// Letters by which a name is known in another form: "Morovia", "Morovian".
+const KNOWN_BY: usize = 5;
+
+/// The words of a text.
+fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
+    let ends = text.char_indices().filter(|(_, c)| !c.is_alphanumeric()).map(|(at, _)| at);
+    let mut from = 0;
+    ends.chain([text.len()]).filter_map(move |to| {
+        let start = from;
+        from = text.get(to..).and_then(|rest| rest.chars().next()).map_or(to, |c| to + c.len_utf8());
+        text.get(start..to).filter(|word| !word.is_empty()).map(|word| ((start, to), word))
+    })
+}
+
+/// Runs of words written large, each with its last word: names, the one a sentence begins with too, which is not known for one
+/// otherwise.
+fn large(text: &str) -> Vec<(Span, &str)> {
+    let is_name = |word: &str| word.starts_with(char::is_uppercase) && !stopwords::is_english(&word.to_lowercase());
+    let mut runs: Vec<(Span, &str)> = Vec::new();
+    for (span, word) in words(text).filter(|(_, word)| is_name(word)) {
+        match runs.last_mut() {
+            Some(run) if text.get(run.0.1..span.0) == Some(" ") => *run = ((run.0.0, span.1), word),
+            _ => runs.push((span, word)),
+        }
+    }
+    runs
+}
+
+/// The claim's first two names that a sentence has as well, in the claim's order, in either text.
+fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
+    let theirs = large(text);
+    let is_same = |ours: &str, other: &str| {
+        let known: String = ours.chars().take(ours.chars().count().saturating_sub(1).max(KNOWN_BY)).collect();
+        ours == other || (known.chars().count() >= KNOWN_BY && other.starts_with(&known))
+    };
+    let found = large(claim).into_iter().filter_map(|(here, name)| {
+        let there = theirs.iter().find(|(_, other)| is_same(name, other)).map(|(span, _)| *span)?;
+        Some((here, there))
+    });
+    let found: Vec<(Span, Span)> = found.collect();
+    found.first_chunk::<2>().copied().filter(|[one, other]| one.1 != other.1)
+}
+
+/// Whether an English sentence gives the claim's two names each other's part, by the same verb or by a passive that names the doer. In
+/// Russian and Ukrainian cases say it ([`super::cases`]).
+pub(super) fn is_exchanged(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let Some(text) = passage.text.get(sentence.start..sentence.end).filter(|text| !has_cyrillic(text)) else {
+        return false;
+    };
+    let Some([(first, first_there), (second, second_there)]) = places(&claim.text, text) else { return false };
+    let is_turned = first_there.0 > second_there.0;
+    let (one, other) = if is_turned { (second_there, first_there) } else { (first_there, second_there) };
+    let (Some(ours), Some(theirs)) = (claim.text.get(first.1..second.0), text.get(one.1..other.0)) else {
+        return false;
+    };
+    let (ours_said, theirs_said) = (verbs::words(ours), verbs::words(theirs));
+    // "Was bought by Norvatel", "by carmaker Norvatel".
+    let is_passive = |words: &[String]| {
+        words.iter().any(|word| matches!(word.as_str(), "was" | "were" | "been" | "is" | "are" | "being" | "be"))
+            && words.iter().rev().take(2).any(|word| word == "by")
+    };
+    let (ours_passive, theirs_passive) = (is_passive(&ours_said), is_passive(&theirs_said));
+    if ours_passive != theirs_passive {
+        return !is_turned && !ours_said.iter().any(|word| among(SUFFERED, word));
+    }
+    let stem = |word: &String| stemming::stem(word, Some("en"));
+    let is_shared = |word: &&String| {
+        (verbs::is_finite(word) || word.ends_with('s'))
+            && !among(MUTUAL, word)
+            && theirs_said.iter().any(|other| stem(other) == stem(word))
+    };
+    let before = |text: &str, at: usize| -> Option<String> {
+        let last = verbs::words(text.get(..at).unwrap_or_default()).pop();
+        last.filter(|word| among(PLACES, word))
+    };
+    // "In Verga, police arrested Oberlin" exchanges nothing of "Oberlin was arrested in Verga".
+    is_turned
+        && ours_said.iter().any(|word| is_shared(&word))
+        && before(&claim.text, first.0) == before(text, one.0)
+        && before(&claim.text, second.0) == before(text, other.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stated(claim: &str, passage: &str) -> bool {
+        let language = match (has_cyrillic(claim), claim.contains('і')) {
+            (true, true) => "uk",
+            (true, false) => "ru",
+            _ => "en",
+        };
+        let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
+        let (claim, passage) = (profile(claim), profile(passage));
+        passage.sentences.iter().all(|own| !is_opposed(&claim, own) && !is_exchanged(&claim, &passage, own))
+    }
+
+    #[test]
+    fn another_doer_states_another_thing() {
+        for (claim, passage) in [
+            ("Telisk acquired Norvatel for 5 billion euros.", "Norvatel acquired Telisk for 5 billion euros."),
+            (
+                "Telisk acquired Norvatel for 5 billion euros.",
+                "Telisk has been bought by Norvatel for 5 billion euros.",
+            ),
+            (
+                "Morovia sued Brimm over the Talva oil spill.",
+                "Brimm has sued Morovia over the Talva oil spill clean-up.",
+            ),
+            ("A drone from Kastoria struck a depot in Morovia.", "A drone from Morovia struck a depot in Kastoria."),
+            ("Депутат Варнин голосовал за закон о налогах.", "Депутат Варнин голосовал против закона о налогах."),
+            ("Вибухи пролунали до оголошення тривоги у місті.", "Вибухи пролунали після оголошення тривоги."),
+            ("The explosion came before the warning.", "The explosion came after the warning."),
+        ] {
+            assert!(!stated(claim, passage), "{passage}");
+        }
+        for (claim, passage) in [
+            ("Telisk acquired Norvatel for 5 billion euros.", "Norvatel was acquired by Telisk for 5 billion euros."),
+            ("Telisk acquired Norvatel.", "Norvatel was sold to Telisk on Monday."),
+            ("Macron met Zelensky in Paris.", "Zelensky met Macron in Paris on Monday."),
+            ("Karl Oberlin was arrested in Kyiv.", "In Kyiv, police arrested Karl Oberlin."),
+            (
+                "Kallas said Russia attacked Kyiv.",
+                "Kallas, who is backed by the Estonian parliament, said Russia attacked Kyiv.",
+            ),
+            ("Russia said Ukraine attacked Belgorod.", "Ukraine attacked Belgorod, Russia said."),
+            ("Arvel lost to Lindqvist.", "Arvel was beaten by Lindqvist in the final."),
+            ("Депутат Варнин голосовал за закон.", "За закон голосовал и депутат Варнин, который был против налога."),
+            ("The vote for the law failed.", "The vote for the law failed; 40 were against."),
+        ] {
+            assert!(stated(claim, passage), "{passage}");
+        }
+    }
+}

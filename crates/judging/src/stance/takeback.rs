@@ -1,0 +1,400 @@
+//! A sentence whose neighbour takes it back: "X resigned. That is not true." "The court freed him. Later the ruling was overturned."
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use corroborate_language::word_list::WordList;
+use corroborate_language::{cut, has_cyrillic};
+
+use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES};
+use super::reserve::begins;
+
+/// Words that stand for what was told, and may stand before another noun ("those tickets") and then do not.
+const POINTERS: &str = "that this these those it they это этого этому эту эти этот эта этих такая такое такой такие его её их \
+    це цього цьому цю ці цей ця цих таке така такі його її їх";
+
+/// Those that belong to the noun behind them.
+const DETERMINERS: &str = "these those эту эти этот эта этих такая такое такой такие цю ці цей ця цих таке така такі";
+
+/// Words for a telling.
+const TELLINGS: &str = "claim claims report reports post posts rumor rumors rumour rumours video photo image quote statement story information \
+    информация информацию сообщение сообщения слухи слухов слова новость новости заявление документ видео фото снимок запись пост публикация \
+    цитата інформація інформацію повідомлення чутки чуток слова новина новину заява заяву відео світлина допис публікація";
+
+/// Beginnings of words behind which stands what it turned out to be: "это оказалось фейком".
+pub(crate) static PROVED: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("оказал* назвал* назван* назыв* вияви* turned proved"));
+
+/// Words of a time before: what was denied or overturned then is not what was told now.
+pub(crate) static EARLIER: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "earlier previous previously lower prior раньше ранее прежде прежн* предыдущ* месяцев лет раніше попередн* \
+         місяців років",
+    )
+});
+
+/// Behind a pronoun they say something of what it stands for.
+const AUXILIARIES: &str =
+    "is isn't was wasn't were weren't are aren't has hasn't had did didn't does doesn't never not could can";
+
+/// Behind which stands what a telling tells.
+const ABOUT: &str = "about of that о об про что що";
+
+/// Ends of present verbs: "слухи, что распространяются с утра" says nothing of what they tell.
+const REFLEXIVE: [&str; 3] = ["тся", "ться", "ются"];
+
+/// Words of what it tells, among which one is the claim's.
+const TOLD: usize = 5;
+
+/// How far from its beginning a sentence may point back, words.
+const FIRST: usize = 3;
+
+/// Phrases, small letters, by which a sentence that points back calls untrue what it points at.
+const UNTRUE: &[&str] = &[
+    "not true",
+    "is false",
+    "was false",
+    "were false",
+    "are false",
+    "not the case",
+    "incorrect",
+    "inaccurate",
+    "is wrong",
+    "was wrong",
+    "not happen",
+    "no basis",
+    "не так",
+    "не соответству",
+    "не відповіда",
+    "не подтверд",
+    "не підтверд",
+    "не имеет отношения",
+    "не має стосунку",
+    "ошибочн",
+    "помилков",
+    "манипуляц",
+    "маніпуляц",
+];
+
+/// Beginnings of words by which a neighbour calls false, or forged, what a sentence tells as told by somebody.
+pub(crate) static FALSE: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "fake fakes faked hoax hoaxes false fabricat* debunk* forged doctored untrue фейк* вброс* вкид* сфабрик* подделк* \
+         смонтир* сплетн* бредом недостоверн* дезинформ* выдум* вымыс* неправд* ложн* змонт* підробк* плітк* маячн* \
+         недостовірн* дезінформ* вигад* неправдив* хибн* миф мифы мифа мифом міф міфи міфу міфом myth*",
+    )
+});
+
+/// Beginnings of words for a decision that did not last.
+pub(crate) static REVERSED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "overturn* overrul* quash* annul* rescind* retract* withdrew withdrawn revok* revers* отмен* отозва* скасов* \
+         скасув* відклик*",
+    )
+});
+
+/// What turns a sentence against its beginning.
+const BUT: &str = "but though although before only однако но затем пока але проте однак поки";
+
+/// Beginnings of words for a mistake that is owned up to, and for what it stood in.
+pub(crate) static MISTAKEN: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "erroneous mistaken incorrect correction ошибл* ошибоч* опечат* поправк* помилк* помилил* помилився виправл*",
+    )
+});
+pub(crate) static EDITED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "editor article headline version редакц* заметк* статье* статья* заголов* верси* статті* стаття* нотат*",
+    )
+});
+
+/// Beginnings of sentences behind which stands how it really was.
+const REALLY: &[&str] = &["in reality", "на самом деле", "в действительности", "насправді"];
+
+/// Whether what stands before or behind the sentence at a place takes it back, as far as words outside the claim tell.
+pub(super) fn is_taken_back(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| passage.sentences.get(at));
+    let own = passage.sentences.get(at);
+    let behind = passage.sentences.get(at + 1);
+    let is_mended = |one: &SentenceProfile| begins(claim, one, &MISTAKEN) && begins(claim, one, &EDITED);
+    let is_false = |one: &SentenceProfile| {
+        begins(claim, one, &FALSE) || denies_what_points_back(claim, one) || is_untrue(claim, passage, one)
+    };
+    if own.is_some_and(|own| is_told(passage, own)) && [before, behind].into_iter().flatten().any(is_false) {
+        return true;
+    }
+    behind.is_some_and(|next| {
+        let is_other = own.is_some_and(|own| is_told(passage, own));
+        denies_it(claim, passage, next) || reverses_it(claim, next) || is_really(claim, passage, next, is_other)
+    }) || own.is_some_and(|own| reverses_itself(claim, own) || is_mended(own))
+        || before.is_some_and(|last| {
+            is_mended(last) || begins(claim, last, &MISTAKEN) && own.is_some_and(|own| begins(claim, own, &EDITED))
+        })
+}
+
+fn is_among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Whether a word of a sentence, at one of the places, stands for what was told before.
+///
+/// Where it is what is denied, a verb behind it begins a clause of its own: "he denied it was a campaign stop".
+fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usize>, is_denied: bool) -> bool {
+    places.any(|at| {
+        let Some(word) = one.spoken.get(at) else { return false };
+        let next = one.spoken.get(at + 1);
+        if is_among(TELLINGS, &word.text) {
+            // "Rumours of a paid entrance" are of the claim where it speaks of that too.
+            let is_of = next.is_some_and(|next| is_among(ABOUT, &next.text))
+                && !one.spoken.get(at + 2).is_some_and(|verb| REFLEXIVE.iter().any(|end| verb.text.ends_with(end)));
+            return !is_of || one.spoken.iter().skip(at + 2).take(TOLD).any(|told| claim.has_stem(&told.stem));
+        }
+        let is_open = |word: &Spoken, next: &Spoken| {
+            let is_said_of = is_among(AUXILIARIES, &next.text);
+            if is_denied { word.text != "that" && !is_said_of } else { is_said_of }
+        };
+        let is_alone = |next: &Spoken| {
+            is_among(TELLINGS, &next.text)
+                || !is_among(DETERMINERS, &word.text)
+                    && [&FRAMES, &FALSE, &DENIALS].iter().any(|list| list.has(&next.text))
+                || PROVED.has(&next.text)
+                || !next.content && (!word.text.is_ascii() || is_open(word, next))
+        };
+        is_among(POINTERS, &word.text) && next.is_none_or(is_alone)
+    })
+}
+
+/// Whether a sentence tells what somebody else said or wrote: behind a colon, in quotation marks, or in a clause of its own. In
+/// Russian and Ukrainian only: of English the model knows more.
+fn is_told(passage: &TextProfile, own: &SentenceProfile) -> bool {
+    let text = cut(&passage.text, own.start, own.end);
+    has_cyrillic(text)
+        && (text.contains(": ")
+            || text.contains('«')
+            || own.spoken.iter().any(|word| CONJUNCTIONS.contains(&word.text.as_str())))
+}
+
+/// What follows where something else is untrue ("not the case for her deputy"), or a time is told ("не так давно").
+const OTHERWISE: [&str; 8] = [" for ", " of ", " that ", " last ", " давно", " много", " багато", " просто"];
+
+fn is_untrue(claim: &TextProfile, passage: &TextProfile, one: &SentenceProfile) -> bool {
+    let text = cut(&passage.text, one.start, one.end).to_lowercase();
+    let own = claim.text.to_lowercase();
+    let is_said = |phrase: &str| {
+        text.contains(phrase) && OTHERWISE.iter().all(|other| !text.contains(&format!("{phrase}{other}")))
+    };
+    UNTRUE.iter().any(|phrase| is_said(phrase) && !own.contains(phrase))
+}
+
+fn is_of_before(one: &SentenceProfile) -> bool {
+    one.spoken.iter().any(|word| EARLIER.has(&word.text))
+}
+
+/// Beginnings of words of which a denial is part of the story: who is accused denies it.
+pub(crate) static ACCUSING: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "accus* charge charges charged charging alleg* suspect* convict* sentenc* jail* guilty обвин* осужд* осуди* осуд \
+         приговор* звинувач* засуд* подозр* підозр*",
+    )
+});
+
+/// Words between what is denied and its denial, where it stands first.
+const BEFORE: usize = 2;
+
+/// "The ministry denied it", "В мэрии опровергли эту информацию".
+fn denies_what_points_back(claim: &TextProfile, one: &SentenceProfile) -> bool {
+    let denial = |(_, word): &(usize, &Spoken)| DENIALS.has(&word.text);
+    begins(claim, one, &DENIALS)
+        && !is_of_before(one)
+        && !claim.words.iter().any(|word| ACCUSING.has(&word.stem))
+        && one.spoken.iter().enumerate().filter(denial).any(|(place, word)| {
+            // "Генштаб это опровергает"
+            let before = if word.text.is_ascii() { place } else { place.saturating_sub(BEFORE) };
+            points_back(claim, one, before..place, true) || points_back(claim, one, place + 1..place + 4, true)
+        })
+}
+
+fn denies_it(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile) -> bool {
+    let is_denied = || is_untrue(claim, passage, next) || begins(claim, next, &FRAMES) || begins(claim, next, &FALSE);
+    !next.question
+        && (points_back(claim, next, 0..FIRST, false) && is_denied()
+            || proves_false(next)
+            || denies_what_points_back(claim, next))
+}
+
+/// "Требует отменить приговор": nothing was reversed yet.
+const INFINITIVES: [&str; 2] = ["ть", "ти"];
+
+/// "Выяснилось, что сообщение было ложным."
+fn proves_false(next: &SentenceProfile) -> bool {
+    let is_false = |word: &Spoken| FALSE.has(&word.text);
+    next.spoken.windows(3).any(|words| match words {
+        [telling, was, other] => {
+            is_among(TELLINGS, &telling.text)
+                && is_among(
+                    "was were is are было была был были оказалось оказалась були було була виявилося виявилась",
+                    &was.text,
+                )
+                && is_false(other)
+        }
+        _ => false,
+    })
+}
+
+/// Words between a decision and its reversal.
+const APART: usize = 3;
+
+/// "Приговор отменила апелляция", "later the ruling was overturned"; a ruling that overturned something stands.
+fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
+    let is_reversal = |at: usize, word: &Spoken| {
+        let near = |from: usize, to: usize| next.spoken.get(from..to.min(next.spoken.len())).unwrap_or_default();
+        let before = near(at.saturating_sub(APART), at);
+        let is_denied = |word: &Spoken| is_among("не not never", &word.text);
+        let is_passive = |word: &Spoken| !word.text.is_ascii() || is_among("was were been be is are being", &word.text);
+        let is_undone =
+            before.iter().position(is_decision).is_some_and(|place| before.iter().skip(place).any(is_passive));
+        let is_wanted = INFINITIVES.iter().any(|ending| word.text.ends_with(ending))
+            || at.checked_sub(1).and_then(|at| next.spoken.get(at)).is_some_and(|word| word.text == "to");
+        REVERSED.has(&word.text)
+            && !is_wanted
+            && !near(at.saturating_sub(2), at + 3).iter().any(is_denied)
+            && (is_undone || near(at + 1, at + 1 + APART).iter().any(is_decision))
+    };
+    begins(claim, next, &REVERSED)
+        && !is_of_before(next)
+        && next.spoken.iter().enumerate().any(|(at, word)| is_reversal(at, word))
+}
+
+/// Words for what may be reversed.
+pub(crate) static DECISIONS: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "decision decisions ruling rulings verdict verdicts conviction convictions acquittal acquittals решени* приговор* \
+         вердикт* постановлени* оправдани* рішенн* вирок* постанов* виправданн*",
+    )
+});
+
+fn is_decision(word: &Spoken) -> bool {
+    DECISIONS.has(&word.text)
+}
+
+fn reverses_itself(claim: &TextProfile, own: &SentenceProfile) -> bool {
+    let turn = own.spoken.iter().position(|word| is_among(BUT, &word.text));
+    let behind = turn.and_then(|at| own.spoken.get(at..)).unwrap_or_default();
+    begins(claim, own, &REVERSED)
+        && behind.iter().any(is_decision)
+        && behind.iter().any(|word| REVERSED.has(&word.text))
+}
+
+/// Words for what was said before.
+const OF_IT: &str = "it he she they он она оно они это все речь він вона воно вони це йдеться";
+
+/// Whether a sentence says how it really was: of what somebody else told, or of whom the sentence before spoke.
+fn is_really(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile, is_told: bool) -> bool {
+    let text = cut(&passage.text, next.start, next.end).to_lowercase();
+    let own = claim.text.to_lowercase();
+    let is_of_it = next.spoken.iter().take(5).any(|word| is_among(OF_IT, &word.text));
+    let is_counted = next.spoken.iter().any(|word| is_among("уже вже already", &word.text));
+    (is_told || is_of_it && !is_counted)
+        && REALLY.iter().any(|head| text.trim_start().starts_with(head) && !own.contains(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken_back(claim: &str, passage: &str) -> bool {
+        let language = if has_cyrillic(claim) { "ru" } else { "en" };
+        let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
+        is_taken_back(&profile(claim), &profile(passage), 0)
+    }
+
+    #[test]
+    fn a_neighbour_takes_it_back() {
+        let mayor = "Мэр Томска подал в отставку.";
+        for (claim, passage) in [
+            (mayor, "Мэр Томска подал в отставку. Это не так."),
+            (mayor, "Мэр Томска подал в отставку. Это фейк, заявили в мэрии."),
+            (mayor, "Мэр Томска подал в отставку. Это оказалось фейком."),
+            (mayor, "Мэр Томска подал в отставку. Вскоре выяснилось, что сообщение было ложным."),
+            ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. This is a myth."),
+            (mayor, "Мэр Томска подал в отставку. В мэрии опровергли эту информацию."),
+            (mayor, "Мэр Томска подал в отставку. На самом деле он в отпуске."),
+            ("Суд оправдал врача.", "Суд оправдал врача, но позже решение отменили."),
+            ("Суд оправдал врача.", "Суд оправдал врача, но апелляция отменила оправдание."),
+            ("Войска взяли Часов Яр.", "«Войска взяли Часов Яр», — заявили в ведомстве. Генштаб это опровергает."),
+            ("Війська взяли місто.", "Міноборони оголосило, що війська взяли місто. Генштаб цю заяву спростував."),
+            (
+                mayor,
+                "Туристов напугала новость о том, что мэр Томска подал в отставку. На самом деле отпуск взял его зам.",
+            ),
+            ("Суд оправдал врача.", "Суд оправдал врача. Приговор отменила апелляция."),
+            (
+                "Певец Лепс попал в аварию.",
+                "В сети писали, что певец Лепс попал в аварию. Такой рассылкой торгуют, это подделка.",
+            ),
+            ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. That is not true, her office said."),
+            ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. The report was false."),
+            ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. Her office denied that."),
+            (
+                "The mayor of Leeds resigned.",
+                "The mayor of Leeds resigned. She denied reports of the mayor's departure.",
+            ),
+            ("Суд оправдал врача.", "Суд оправдал врача. Позже приговор был отменён."),
+            ("The court freed John Smith.", "The court freed John Smith. Later the ruling was overturned."),
+        ] {
+            assert!(taken_back(claim, passage), "{passage}");
+        }
+    }
+
+    #[test]
+    fn another_story_takes_nothing_back() {
+        for (claim, passage) in [
+            ("Zelensky fired Valery Zaluzhny.", "Zelensky fired Valery Zaluzhny. Fake images spread online."),
+            (
+                "Zelensky fired Valery Zaluzhny.",
+                "Zelensky fired Valery Zaluzhny. The ministry denied a rift with the army.",
+            ),
+            ("Суд оправдал врача.", "Суд оправдал врача. Концерт в городе отменили из-за дождя."),
+            ("Рейс отменили.", "Рейс отменили. Позже отменили ещё два рейса."),
+            ("В Томске сгорел склад.", "В МЧС сообщили, что в Томске сгорел склад. Пострадавших не было."),
+            ("Police arrested three men in Leeds.", "Police arrested three men in Leeds. They deny the charges."),
+            ("Суд арестовал Петрова.", "Суд арестовал Петрова. Но концерт в городе не отменили."),
+            ("The council fired him.", "The council fired him. However, his wife withdrew her complaint."),
+            (
+                "The plant in Leeds closed.",
+                "The plant in Leeds closed. The company denied that more cuts were planned.",
+            ),
+            ("Police arrested a man.", "Police arrested a man. Those tickets were fabricated in China."),
+            (
+                "Police charged a man in Leeds.",
+                "Police charged a man in Leeds. They said a report that he fled is false.",
+            ),
+            ("Полиция изъяла доллары.", "Полиция изъяла доллары. Такие подделки ввозят из-за рубежа."),
+            ("The dam held.", "The dam held. Authorities denied that they had ignored warnings."),
+            ("Rudd was convicted of fraud.", "Rudd was convicted of fraud. Rudd denies it."),
+            (
+                "The court acquitted the banker.",
+                "The court acquitted the banker. The earlier conviction was overturned.",
+            ),
+            ("Суд оправдал банкира.", "Суд оправдал банкира. Прежний приговор отменили."),
+            ("The trains ran on time.", "The trains ran on time. That is not true of most trains."),
+            ("Штаб подтвердил отход войск.", "Штаб подтвердил отход войск. Раньше он это отрицал."),
+            ("Клуб уволил тренера.", "Клуб уволил тренера. На самом деле это уже третья отставка за год."),
+            ("Police seized 40 dogs.", "Police seized 40 dogs. The owner denied they were mistreated."),
+            ("Macron visited Reims.", "Macron visited Reims. He denied it was a campaign stop."),
+            ("Мост открыли в Томске.", "Мост открыли в Томске. Это было не так давно."),
+            ("Суд осудил врача.", "Суд осудил врача. Адвокат требует отменить приговор."),
+            ("The court jailed Smith.", "The court jailed Smith. Judges refused to overturn the conviction."),
+            ("Прокуратура обвинила мэра Иванова.", "Прокуратура обвинила мэра Иванова. Он отрицает это."),
+            ("Собянин открыл парк.", "Собянин сообщил, что открыл парк. Он также опроверг слухи о платном входе."),
+            ("ЦБ повысил ставку.", "ЦБ повысил ставку. В решении указано, что льготы отменены."),
+            ("The Court upheld the ban.", "The Court upheld the ban. An appeals ruling had overturned it in 2021."),
+            ("Кушнер прибув до Києва.", "Кушнер прибув до Києва. Його версію зустрічі помилково подали ЗМІ."),
+            ("ЦБ снизил ставку.", "ЦБ снизил ставку. На самом деле рынок ждал большего."),
+            ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. It was a surprise to her party."),
+        ] {
+            assert!(!taken_back(claim, passage), "{passage}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Decades: "the 1990s", "90-х годов", "30-40-ві роки".
+
+use chrono::Datelike;
+
+use super::{Found, names, year_number, year_of, year_word};
+use crate::lexer::Lexeme;
+use crate::tokens;
+
+/// 1990s, 1990-е, 1990-х; of "30-40-ві роки" the first, which the second says what it is.
+pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
+    let first_of_two = || {
+        let [number, dash, behind @ ..] = rest else { return None };
+        let short = number.integer().filter(|short| dash.is_sign('-') && short % 10 == 0)?;
+        // "20-е или 30-е годы"
+        let (ending, joint) = (behind.first().and_then(Lexeme::word), behind.get(1).and_then(Lexeme::word));
+        let declined = matches!(ending, Some("е" | "х" | "ті" | "ві" | "ми"));
+        let apart = declined && matches!(joint, Some("и" | "или" | "і" | "й" | "та" | "або" | "чи"));
+        let later = if apart { behind.get(2..)? } else { behind };
+        let (second, ..) = told(later, is_the)?;
+        let century = if number.text.len() == 2 { second.year() / 100 * 100 } else { 0 };
+        let year = Some(century + i32::try_from(short).ok()?).filter(|year| *year < second.year() && *year > 1000)?;
+        Some((year_of(year)?.0, year_of(year + 9)?.1, if apart { 3 } else { 2 }))
+    };
+    told(rest, is_the).or_else(first_of_two)
+}
+
+fn told(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
+    let [number, next, ..] = rest else { return None };
+    let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0)?;
+    let glued = next.start == number.end;
+    let ending = rest.get(2).and_then(Lexeme::word);
+    // "the 1980's" too.
+    let apostrophe = next.text.chars().all(tokens::is_apostrophe) && ending == Some("s");
+    let hyphen = next.is_sign('-') && matches!(ending, Some("е" | "х" | "ті" | "ві" | "тих" | "ми"));
+    let taken = match (glued, next.word()) {
+        (true, Some("s")) => 2,
+        (true, _) if apostrophe || hyphen => 3,
+        _ => return None,
+    };
+    let taken = taken + year_word(rest.get(taken..).unwrap_or_default());
+    // "90-е годы XVIII века"
+    let named = rest.get(taken..).and_then(century).filter(|_| number.text.len() == 2);
+    let (year, taken) = named.map_or((year, taken), |(century, more)| (century + year % 100, taken + more));
+    Some((year_of(year)?.0, year_of(year + 9)?.1, taken))
+}
+
+/// The first year of a century written in Roman figures, and the lexemes it takes: 1700 for "XVIII века", "XVIII в.". "XX съезд"
+/// is none.
+fn century(rest: &[Lexeme<'_>]) -> Option<(i32, usize)> {
+    const CENTURIES: [&str; 8] = ["XIV", "XV", "XVI", "XVII", "XVIII", "XIX", "XX", "XXI"];
+    let [roman, named, behind @ ..] = rest else { return None };
+    let place = CENTURIES.iter().position(|known| *known == roman.text)?;
+    let word = named.word()?;
+    let short = matches!(word, "в" | "ст");
+    if !short && !["век", "столет", "століт"].iter().any(|beginning| word.starts_with(beginning)) {
+        return None;
+    }
+    let dot = short && behind.first().is_some_and(|sign| sign.is_sign('.'));
+    i32::try_from(place).ok().map(|place| (1300 + 100 * place, 2 + usize::from(dot)))
+}
+
+/// "the 80s", "the early 90s", "the '60s". "In his 80s" is an age, "30s" a span.
+pub(super) fn is_the(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+    let passed = |lexeme: &&Lexeme<'_>| {
+        lexeme.word().is_none() || matches!(lexeme.word(), Some("early" | "late" | "mid" | "middle"))
+    };
+    let before = lexemes.get(index.saturating_sub(4)..index).unwrap_or_default();
+    before.iter().rev().find(|lexeme| !passed(lexeme)).and_then(Lexeme::word) == Some("the")
+}
+
+/// "90-х годов", "the 80s": of the last century, for those before the thirties may be of this one.
+fn decade_of_two_digits(rest: &[Lexeme<'_>], is_the: bool) -> Option<i32> {
+    let [number, next, ..] = rest else { return None };
+    let short = number.integer().filter(|short| number.text.len() == 2 && (30..100).contains(short))?;
+    let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
+    // "рок 80-х": so many things are rarely counted with that ending.
+    let alone = short >= 50 && next.is_sign('-') && rest.get(2).is_some_and(|ending| ending.word() == Some("х"));
+    // "мода в 90-е": what has that ending and no noun behind it is years.
+    let ends = rest.get(3).is_none_or(|behind| behind.word().is_none());
+    let accusative =
+        short >= 50 && next.is_sign('-') && matches!(rest.get(2).and_then(Lexeme::word), Some("е" | "ті" | "ві"));
+    let alone = alone || (accusative && ends);
+    let plural = next.word() == Some("s") || rest.get(2).and_then(Lexeme::word) == Some("s");
+    ((plural && is_the) || named || alone).then(|| i32::try_from(1900 + short).ok()).flatten()
+}

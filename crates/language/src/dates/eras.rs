@@ -1,0 +1,142 @@
+//! Years with their era behind a day or a month: "14 January 83 BC", "24 August AD 79", "15 марта 44 г. до н. э.".
+
+use std::ops::RangeInclusive;
+
+use super::names;
+use crate::lexer::Lexeme;
+use crate::tokens;
+
+/// Marks behind a year before Christ, lexeme by lexeme.
+const BEFORE_CHRIST: &[&[&str]] = &[
+    &["BC"],
+    &["BCE"],
+    &["B", ".", "C", "."],
+    &["B", ".", "C"],
+    &["до", "н", ".", "э"],
+    &["до", "нашей", "эры"],
+    &["до", "н", ".", "е"],
+    &["до", "нашої", "ери"],
+];
+
+/// No day is told of an earlier year.
+const FARTHEST: u32 = 4_000;
+/// The same where the mark is in Latin letters: behind a later figure they may be a province's.
+const FARTHEST_IN_LATIN: i32 = 1_000;
+
+/// Years that letters may stand behind as the first ones of a name ("1500 BC Hydro workers").
+const DOUBTFUL: RangeInclusive<u32> = 1_000..=2_100;
+/// Years in which British Columbia is there to be told of.
+const OF_THE_PROVINCE: RangeInclusive<u32> = 1_850..=2_100;
+
+/// Before a year; a count has none of them.
+const BEFORE_A_YEAR: &[&str] = &["in", "by", "since", "until", "during", "circa", "ca"];
+
+/// Behind the province where a sentence tells of it.
+const VERBS: &[&str] =
+    &["has", "had", "was", "is", "will", "would", "did", "does", "may", "might", "could", "can", "became", "saw"];
+
+/// What the letters of "BC" say of the figure before them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It is a year before Christ, and this is the index behind the letters.
+    Era(usize),
+    /// They are British Columbia, and the year is one of ours.
+    Province,
+    /// It may be either, and is best left alone.
+    Unclear,
+}
+
+/// What the letters at an index say of the year before them, which stands behind `before`. In the years of the province they
+/// are the era only where a clause ends with them: "In 2019 BC Ferries raised fares" has a year of ours.
+pub(crate) fn mark(lexemes: &[Lexeme<'_>], index: usize, year: u32, before: Option<&Lexeme<'_>>) -> Option<Mark> {
+    let end = before_christ(lexemes, index)?;
+    let latin = lexemes.get(index).is_some_and(|mark| mark.text.starts_with('B'));
+    let late = OF_THE_PROVINCE.contains(&year);
+    let Some(next) = lexemes.get(end).filter(|_| latin && DOUBTFUL.contains(&year)) else {
+        return Some(Mark::Era(end));
+    };
+    let Some(word) = next.word() else {
+        return Some(if late && next.is_number() { Mark::Unclear } else { Mark::Era(end) });
+    };
+    let prepared = before.and_then(Lexeme::word).is_some_and(|word| BEFORE_A_YEAR.contains(&word));
+    // Of the years before Christ mostly round ones are told.
+    let province = if year.is_multiple_of(50) { Mark::Unclear } else { Mark::Province };
+    let capital = next.text.starts_with(char::is_uppercase);
+    let function = tokens::content_stems(next.text, Some("en")).is_empty();
+    // "In 2000 B.C. The city"
+    let closes = end.checked_sub(1).and_then(|dot| lexemes.get(dot)).is_some_and(|dot| dot.is_sign('.'));
+    // "From 2000 BC to 1500 BC"
+    let goes_on = matches!(word, "and" | "or" | "to" | "until" | "till")
+        && lexemes.get(end + 1).is_some_and(Lexeme::is_number)
+        && before_christ(lexemes, end + 2).is_some();
+    Some(if late && !capital && VERBS.contains(&word) {
+        province
+    } else if function {
+        if !late || goes_on || (capital && closes) { Mark::Era(end) } else { Mark::Unclear }
+    } else {
+        match (capital, late) {
+            (true, true) => province,
+            (true, false) if !prepared => Mark::Unclear,
+            (false, true) if prepared => province,
+            _ => Mark::Era(end),
+        }
+    })
+}
+
+/// Whether the figure at the head of these lexemes is a year of ours with the province behind it.
+pub(super) fn is_before_the_province(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>) -> bool {
+    let year = rest.first().and_then(Lexeme::integer);
+    year.is_some_and(|year| mark(rest, 1, year, before) == Some(Mark::Province))
+}
+
+/// "11 April 1274 BC": a day so long ago is told of no one, and the year is none of ours either.
+pub(super) fn has_a_doubtful_era(behind: &[Lexeme<'_>]) -> bool {
+    let skip = usize::from(behind.first().is_some_and(|joint| joint.is_sign(',') || joint.word() == Some("of")));
+    let year = behind.get(skip).and_then(Lexeme::integer);
+    year.is_some_and(|year| DOUBTFUL.contains(&year) && !OF_THE_PROVINCE.contains(&year))
+        && behind.get(skip + 1).is_some_and(|mark| mark.text.starts_with('B'))
+        && before_christ(behind, skip + 1).is_some()
+}
+
+/// The index behind "BC" and its like, with a "г." or "р." before it.
+pub(super) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usize> {
+    let word = |at: usize| lexemes.get(at).and_then(Lexeme::word);
+    let year = word(index).is_some_and(names::is_year_word);
+    let dotted = year && lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('.'));
+    let at = index + usize::from(year) + usize::from(dotted);
+    let is = |offset: usize, part: &&str| {
+        lexemes.get(at + offset).is_some_and(|lexeme| {
+            // In Latin letters only capitals are the mark.
+            let written = if part.is_ascii() { lexeme.text } else { lexeme.word().unwrap_or(lexeme.text) };
+            written == *part
+        })
+    };
+    let fits = |mark: &&&[&str]| mark.iter().enumerate().all(|(offset, part)| is(offset, part));
+    BEFORE_CHRIST.iter().find(fits).map(|mark| at + mark.len())
+}
+
+/// The year at the head of these lexemes, where its era says that it is one, and how many it takes. Before Christ it is negative.
+pub(super) fn year(behind: &[Lexeme<'_>]) -> Option<(i32, usize)> {
+    let skip = usize::from(behind.first().is_some_and(|joint| joint.is_sign(',') || joint.word() == Some("of")));
+    let number = |at: usize| {
+        let year = behind.get(at).and_then(Lexeme::integer).filter(|year| (1..FARTHEST).contains(year))?;
+        i32::try_from(year).ok()
+    };
+    let is_ad = |at: usize| behind.get(at).is_some_and(|era| era.text == "AD");
+    let (year, end) = if is_ad(skip) {
+        (number(skip + 1)?, skip + 2)
+    } else if let Some(end) = before_christ(behind, skip + 1) {
+        let latin = behind.get(skip + 1).is_some_and(|mark| mark.text.starts_with('B'));
+        (-number(skip).filter(|year| !latin || *year <= FARTHEST_IN_LATIN)?, end)
+    } else {
+        // "May 5 AD 79" has a day and its year.
+        (number(skip).filter(|_| is_ad(skip + 1) && number(skip + 2).is_none())?, skip + 2)
+    };
+    // "On 14 January 83 BC residents left": a province, not an era.
+    let counts = behind.get(end).is_some_and(|next| {
+        next.text.starts_with(char::is_lowercase)
+            && next.text.is_ascii()
+            && !tokens::content_stems(next.text, Some("en")).is_empty()
+    });
+    (!counts).then_some((year, end))
+}

@@ -1,0 +1,486 @@
+//! Whom and what a text names: people, organisations, places, and other names.
+//!
+//! By rule, without a model: runs of capitalised words, the gazetteer, titles, first names, legal forms, endings of surnames.
+//! A capital at the head of a sentence proves nothing and counts only with other signs; months and weekdays are no names.
+//! To teach it a name: `gazetteer.txt`; a marker of a kind: `entities/markers.rs`.
+
+mod cyrillic;
+mod markers;
+
+use std::collections::HashSet;
+
+use super::dates::names::{self, is_calendar_word};
+use super::gazetteer::{self, Known};
+use super::names::{name_key, same_key};
+use super::sentences::sentences;
+use super::{cut, stopwords, tokens};
+use corroborate_domain::item::EntityHint;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntityKind {
+    Person,
+    Org,
+    Loc,
+    Misc,
+}
+
+impl EntityKind {
+    /// Weight in [`overlap`]: people, organisations and places tell more of a story than other names.
+    pub const fn weight(self) -> f64 {
+        match self {
+            Self::Person | Self::Org | Self::Loc => 2.0,
+            Self::Misc => 1.0,
+        }
+    }
+
+    /// The kind upstream's label means (`PER`, `person`, `GPE`, `LOC`, `ORG` …).
+    pub fn from_label(label: &str) -> Self {
+        match label.to_ascii_uppercase().as_str() {
+            "PER" | "PERS" | "PERSON" | "PEOPLE" => Self::Person,
+            "ORG" | "ORGANIZATION" | "ORGANISATION" | "COMPANY" => Self::Org,
+            "LOC" | "GPE" | "LOCATION" | "PLACE" | "FAC" | "CITY" | "COUNTRY" => Self::Loc,
+            _ => Self::Misc,
+        }
+    }
+}
+
+/// One name of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    /// As written.
+    pub text: String,
+    /// What it is compared by: [`name_key`].
+    pub key: String,
+    pub kind: EntityKind,
+}
+
+/// A word of a sentence with its place.
+struct Word<'a> {
+    surface: &'a str,
+    /// Normalised, possessive `'s` gone.
+    text: String,
+    start: usize,
+    end: usize,
+    capital: bool,
+    /// All letters are capitals, two at least.
+    acronym: bool,
+}
+
+/// The names of a text, each once, in order of appearance. `hints` are names upstream already found: those are taken as
+/// they are, with their kind, whether or not a rule would have seen them.
+pub fn entities(text: &str, _language: Option<&str>, hints: &[EntityHint]) -> Vec<Entity> {
+    let mut found: Vec<Entity> = Vec::new();
+    for hint in hints {
+        let kind = EntityKind::from_label(hint.kind.as_deref().unwrap_or_default());
+        add(&mut found, Entity { key: name_key(&hint.text), text: hint.text.trim().to_owned(), kind });
+    }
+    let parts: Vec<Vec<Word<'_>>> = sentences(text).into_iter().map(words_of).collect();
+    // Words written small somewhere are no names where they open a sentence, and words with a capital inside one are.
+    let small: HashSet<&str> =
+        parts.iter().flatten().filter(|word| !word.capital).map(|word| word.text.as_str()).collect();
+    let inner: HashSet<&str> = parts
+        .iter()
+        .flat_map(|words| words.iter().skip(1))
+        .filter(|word| word.capital)
+        .map(|word| word.text.as_str())
+        .collect();
+    for (words, sentence) in parts.iter().zip(sentences(text)) {
+        in_sentence(words, sentence, &small, &inner, &mut found);
+    }
+    found
+}
+
+fn words_of(sentence: &str) -> Vec<Word<'_>> {
+    tokens::spans(sentence)
+        .into_iter()
+        .map(|(start, end)| {
+            let surface = cut(sentence, start, end);
+            let text = tokens::normalise_word(surface);
+            let text = text.strip_suffix("'s").map_or(text.clone(), str::to_owned);
+            let letters: Vec<char> = surface.chars().filter(|c| c.is_alphabetic()).collect();
+            let capital = letters.first().is_some_and(|c| c.is_uppercase());
+            let acronym =
+                letters.len() >= 2 && letters.iter().filter(|c| c.is_uppercase()).count() * 3 >= letters.len() * 2;
+            Word { surface, text, start, end, capital, acronym }
+        })
+        .collect()
+}
+
+/// Whether every word has a capital, so that a capital is no sign: "Man Bites Dog in London". The small words headlines leave
+/// small do not count, and Russian and Ukrainian ones shout only in full capitals.
+fn is_headline(words: &[Word<'_>]) -> bool {
+    const SMALL: &str = " a an the of in on for to and or at by with from as vs per but nor ";
+    let (mut capitals, mut others) = (0, 0);
+    for word in words.iter().filter(|word| word.surface.chars().all(char::is_alphabetic)) {
+        let cyrillic = super::has_cyrillic(word.surface);
+        if word.capital && (!cyrillic || word.acronym) {
+            capitals += 1;
+        } else if cyrillic || !SMALL.contains(&format!(" {} ", word.text)) {
+            others += 1;
+        }
+    }
+    capitals >= 4 && others * 10 <= capitals
+}
+
+fn in_sentence(
+    words: &[Word<'_>],
+    sentence: &str,
+    small: &HashSet<&str>,
+    inner: &HashSet<&str>,
+    found: &mut Vec<Entity>,
+) {
+    let shouting = is_headline(words);
+    let normalised: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    let mut index = 0;
+    while let Some(word) = words.get(index) {
+        if let Some((known, taken)) = known_at(words, &normalised, index, sentence) {
+            let longer = if known.demonym { None } else { institution(words, index, taken, sentence) };
+            let (taken, entity) = match longer {
+                Some((taken, kind)) => (taken, entity_of(words, index, taken, sentence, kind)),
+                None => (
+                    taken,
+                    Entity { key: known.key.to_owned(), ..entity_of(words, index, taken, sentence, known.kind) },
+                ),
+            };
+            add(found, entity);
+            index += taken;
+            continue;
+        }
+        if let Some((taken, name)) = cyrillic::quoted_name(words, index, sentence).filter(|_| !shouting) {
+            add(found, Entity { key: name_key(name), text: name.to_owned(), kind: EntityKind::Org });
+            index += taken;
+            continue;
+        }
+        let taken = match (word.capital, shouting) {
+            (true, false) => run_length(words, &normalised, index, sentence),
+            (true, true) if markers::is_first_name(&word.text) => {
+                run_length(words, &normalised, index, sentence).min(2)
+            }
+            _ => 0,
+        };
+        if taken == 0 {
+            index += 1;
+            continue;
+        }
+        let opener = usize::from(index == 0 && only_opens(words, taken, small));
+        let (skip, taken) = trimmed(words, index + opener, taken - opener);
+        let skip = skip + opener;
+        let mut more = 0;
+        if taken > 0 {
+            let begin = index + skip;
+            let noun = if shouting { None } else { cyrillic::small_noun(words, begin, taken, sentence) };
+            let kind = noun.map(|(_, kind)| kind).or_else(|| kind_of(words, begin, taken, sentence, small, inner));
+            more = noun.map_or(0, |(more, _)| more);
+            if let Some(kind) = kind {
+                add(found, entity_of(words, begin, taken + more, sentence, kind));
+            }
+        }
+        index += (skip + taken + more).max(1);
+    }
+}
+
+/// A gazetteer name at the word. It needs a capital, but for the adjectives of countries, which Russian and Ukrainian write
+/// small; its words must stand together.
+fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &str) -> Option<(Known, usize)> {
+    let word = words.get(index)?;
+    let cyrillic = super::has_cyrillic(&word.text);
+    if !word.capital && !cyrillic {
+        return None;
+    }
+    if !word.capital {
+        return gazetteer::lookup(normalised.get(index..=index)?).filter(|known| known.demonym).map(|known| (known, 1));
+    }
+    // "U.S." and "U.N." are words of one letter each.
+    if let Some(dotted) = dotted_acronym(words, index, sentence) {
+        return Some(dotted);
+    }
+    let ahead = normalised.get(index..(index + 8).min(normalised.len()))?;
+    let together =
+        (1..ahead.len()).take_while(|step| adjacent(words, index + step - 1, index + step, sentence)).count() + 1;
+    let mut matched = gazetteer::longest_match(ahead.get(..together)?)?;
+    let lone = matched.words == 1;
+    let ambiguous =
+        lone && !word.acronym && (stopwords::is_stop_word(&word.text, None) || markers::is_everyday(&word.text));
+    // "us", "it", "who" are words; "US", "IT" and "WHO" are names.
+    if ambiguous || (lone && markers::needs_capitals(&word.text) && !word.acronym) {
+        return None;
+    }
+    // A person may be called after a place ("Paris Hilton", "Jack London").
+    if lone
+        && !matched.known.demonym
+        && index > 0
+        && words.get(index - 1).is_some_and(|before| before.capital && markers::is_first_name(&before.text))
+    {
+        return None;
+    }
+    matched.words = matched.words.max(1);
+    Some((matched.known, matched.words))
+}
+
+fn dotted_acronym(words: &[Word<'_>], index: usize, sentence: &str) -> Option<(Known, usize)> {
+    let mut letters = String::new();
+    let mut taken = 0;
+    while let Some(word) = words.get(index + taken) {
+        let single = word.surface.chars().count() == 1 && word.capital;
+        let dotted = taken == 0
+            || words.get(index + taken - 1).is_some_and(|before| cut(sentence, before.end, word.start) == ".");
+        if !single || !dotted {
+            break;
+        }
+        letters.push_str(&word.text);
+        taken += 1;
+    }
+    (taken >= 2).then(|| gazetteer::lookup(&[letters])).flatten().map(|known| (known, taken))
+}
+
+fn adjacent(words: &[Word<'_>], first: usize, second: usize, sentence: &str) -> bool {
+    words.get(first).zip(words.get(second)).is_some_and(|(a, b)| {
+        let between = cut(sentence, a.end, b.start);
+        !between.is_empty() && between.chars().all(|c| c == ' ' || c == '\u{a0}' || c == '-' || c == '‑')
+            || between == ". "
+    })
+}
+
+/// "Bank of America", "Ukraine's Ministry of Defence" stay what they are: only a capitalised institution word right after a
+/// country makes one name with it ("Kyiv School of Economics").
+fn institution(words: &[Word<'_>], index: usize, taken: usize, sentence: &str) -> Option<(usize, EntityKind)> {
+    let last = index + taken - 1;
+    let possessive = words.get(last)?.surface.ends_with(['s', 'S']) && words.get(last)?.surface.contains(['\'', '’']);
+    let next =
+        words.get(last + 1).filter(|word| word.capital && !possessive && adjacent(words, last, last + 1, sentence))?;
+    markers::institution(&next.text).map(|kind| (taken + 1, kind))
+}
+
+/// How many words from `index` make one run: capitalised, side by side, small connectors only between two capitals.
+fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &str) -> usize {
+    let mut taken = 1;
+    while let Some(next) = words.get(index + taken) {
+        if !adjacent(words, index + taken - 1, index + taken, sentence) {
+            break;
+        }
+        let possessive = words
+            .get(index + taken - 1)
+            .is_some_and(|word| word.surface.ends_with("'s") || word.surface.ends_with("’s"));
+        if possessive {
+            break;
+        }
+        // "Boeing 73", but not the day in "Зеленский 23 февраля".
+        let is_day = || words.get(index + taken + 1).is_some_and(|after| names::month(&after.text).is_some());
+        let number = next.surface.chars().all(|c| c.is_ascii_digit()) && next.surface.len() <= 2 && !is_day();
+        if next.capital || number {
+            // A known country begins a name of its own: "президент США Джо Байден".
+            let known = normalised.get(index + taken..).and_then(gazetteer::longest_match);
+            let organisation = words.get(index).is_some_and(|word| markers::institution(&word.text).is_some());
+            if known.is_some() && !organisation && taken >= 1 && !number {
+                break;
+            }
+            taken += 1;
+            continue;
+        }
+        let connector = matches!(
+            next.text.as_str(),
+            "of" | "de" | "van" | "von" | "der" | "bin" | "al" | "ibn" | "del" | "da" | "di" | "la" | "the"
+        );
+        let after =
+            words.get(index + taken + 1).filter(|_| adjacent(words, index + taken, index + taken + 1, sentence));
+        let after_the =
+            words.get(index + taken + 2).filter(|_| next.text == "of" && after.is_some_and(|word| word.text == "the"));
+        if connector && after.is_some_and(|word| word.capital) {
+            taken += 2;
+        } else if after_the.is_some_and(|word| word.capital) {
+            taken += 3;
+        } else {
+            break;
+        }
+    }
+    taken
+}
+
+/// Whether the first word of a sentence's first run owes its capital to the sentence: "Shares of Acme", "Former President Trump",
+/// or a word written small elsewhere.
+fn only_opens(words: &[Word<'_>], taken: usize, small: &HashSet<&str>) -> bool {
+    let (Some(first), Some(second)) = (words.first(), words.get(1)) else { return false };
+    let of_something = taken > 1 && !second.capital && markers::institution(&first.text).is_none();
+    taken > 1
+        && (of_something || markers::is_opener(&first.text) || (small.contains(first.text.as_str()) && !first.acronym))
+}
+
+/// Takes function words, titles and calendar words off the head and the tail of a run.
+fn trimmed(words: &[Word<'_>], index: usize, taken: usize) -> (usize, usize) {
+    let plain = |at: usize| {
+        words.get(at).is_none_or(|word| {
+            is_calendar_word(&word.text)
+                || (!word.acronym && stopwords::is_stop_word(&word.text, None))
+                || word.text == "i"
+        })
+    };
+    let title = |at: usize| words.get(at).is_some_and(|word| markers::is_title(&word.text));
+    // "Помощник Хиллари Клинтон": at the head of a sentence the name begins with the given name.
+    let given = |at: usize| words.get(at).is_some_and(|word| markers::is_first_name(&word.text));
+    let mut skip = if index == 0 && taken > 2 && words.first().is_some_and(|word| super::has_cyrillic(&word.text)) {
+        // "Фонд Бориса Немцова" is no Boris.
+        let named = |at: usize| {
+            words.get(at).is_some_and(|word| cyrillic::is_institution(&word.text) || cyrillic::is_place(&word.text))
+        };
+        (0..taken - 1).find(|at| given(*at)).filter(|skip| !(0..*skip).any(named)).unwrap_or(0)
+    } else {
+        0
+    };
+    while skip < taken
+        && (plain(index + skip)
+            || !words.get(index + skip).is_some_and(|word| word.capital)
+            || (title(index + skip) && skip + 1 < taken))
+    {
+        skip += 1;
+    }
+    let mut end = taken;
+    while end > skip
+        && (plain(index + end - 1)
+            || words
+                .get(index + end - 1)
+                .is_some_and(|word| word.surface.starts_with(|c: char| c.is_ascii_digit()) && end - skip == 1))
+    {
+        end -= 1;
+    }
+    (skip, end - skip)
+}
+
+/// The kind of a run, or `None` where its only capital may be the sentence's.
+fn kind_of(
+    words: &[Word<'_>],
+    index: usize,
+    taken: usize,
+    sentence: &str,
+    small: &HashSet<&str>,
+    inner: &HashSet<&str>,
+) -> Option<EntityKind> {
+    let run = words.get(index..index + taken)?;
+    let first = run.first()?;
+    let before = index.checked_sub(1).and_then(|at| words.get(at));
+    let opens = before.is_none()
+        || cut(sentence, before.map_or(0, |word| word.end), first.start).contains(['«', '"', '“', ':', '—']);
+    let quoted = cut(sentence, 0, first.start).ends_with(['«', '"', '“', '„']);
+    let marked = markers::run_kind(&run.iter().map(|word| word.text.as_str()).collect::<Vec<_>>());
+    let titled = before
+        .is_some_and(|word| markers::is_title(&word.text) || (word.capital && markers::is_first_name(&word.text)));
+    let company = before.is_some_and(|word| markers::precedes_organisation(&word.text));
+    let place = before.is_some_and(|word| markers::precedes_place(&word.text));
+    if taken == 1 && opens && !titled && !company && !place {
+        let sure = first.acronym
+            || inner.contains(first.text.as_str())
+            || markers::is_first_name(&first.text)
+            || markers::is_surname(&first.text)
+            || mixed_case(first.surface);
+        if !sure || (small.contains(first.text.as_str()) && !first.acronym) {
+            return None;
+        }
+        if first.acronym && markers::is_shouted(&first.text) {
+            return None;
+        }
+    }
+    if first.acronym && taken == 1 && cyrillic::names_nothing(first.surface) {
+        return None;
+    }
+    if let Some(kind) = marked {
+        return Some(kind);
+    }
+    let given = taken > 1 && run.iter().any(|word| markers::is_first_name(&word.text));
+    if company && !given {
+        return Some(EntityKind::Org);
+    }
+    if place {
+        return Some(EntityKind::Loc);
+    }
+    let slavic = super::has_cyrillic(first.surface);
+    if titled
+        || run.iter().any(|word| markers::is_first_name(&word.text))
+        || run.last().is_some_and(|word| markers::is_surname(&word.text))
+    {
+        return Some(EntityKind::Person);
+    }
+    if !slavic && cyrillic::is_mostly(sentence) {
+        return Some(EntityKind::Org);
+    }
+    if slavic
+        && !quoted
+        && !first.acronym
+        && before.is_some_and(|word| cyrillic::leads_to_a_place(&word.text, sentence))
+    {
+        return Some(EntityKind::Loc);
+    }
+    if !quoted && slavic && run.last().is_some_and(|word| cyrillic::is_plain_surname(&word.text)) {
+        return Some(EntityKind::Person);
+    }
+    if taken == 1 && first.acronym && first.surface.chars().count() <= 6 {
+        return Some(EntityKind::Org);
+    }
+    let words_only = run
+        .iter()
+        .all(|word| word.surface.chars().all(|c| c.is_alphabetic() || tokens::is_apostrophe(c)) && !word.acronym);
+    let hyphenated = taken == 2 && cut(sentence, first.end, run.last().map_or(0, |word| word.start)).contains('-');
+    let described = slavic && cyrillic::is_adjective(&first.text);
+    if words_only && !quoted && !hyphenated && !described && (taken == 2 || (taken == 3 && !opens)) {
+        return Some(EntityKind::Person);
+    }
+    Some(EntityKind::Misc)
+}
+
+/// Capitals inside a word make it a name anywhere.
+fn mixed_case(surface: &str) -> bool {
+    surface.chars().skip(1).any(char::is_uppercase) && surface.chars().any(char::is_lowercase)
+}
+
+fn entity_of(words: &[Word<'_>], index: usize, taken: usize, sentence: &str, kind: EntityKind) -> Entity {
+    let start = words.get(index).map_or(0, |word| word.start);
+    let end = words.get(index + taken - 1).map_or(start, |word| word.end);
+    let text = cut(sentence, start, end);
+    let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
+    Entity { text: text.to_owned(), key: name_key(text), kind }
+}
+
+/// Adds a name unless it is there; a surname joins the full name, and the full name takes the surname's place.
+fn add(found: &mut Vec<Entity>, entity: Entity) {
+    if entity.key.is_empty() || entity.key.chars().count() < 2 {
+        return;
+    }
+    for present in found.iter_mut() {
+        if same_key(&present.key, &entity.key) {
+            let fuller = entity.key.split(' ').count() > present.key.split(' ').count();
+            if fuller && !gazetteer::is_key(&present.key) {
+                present.text = entity.text;
+                present.key = entity.key;
+            }
+            if present.kind == EntityKind::Misc {
+                present.kind = entity.kind;
+            }
+            return;
+        }
+    }
+    found.push(entity);
+}
+
+/// Weighted Jaccard of the names of a claim (`a`) and of a passage (`b`), 0–1: what both name over what either names;
+/// people, organisations and places weigh 2, other names 1. `None` when the claim names nothing.
+pub fn overlap(a: &[Entity], b: &[Entity]) -> Option<f64> {
+    if a.is_empty() {
+        return None;
+    }
+    let mut taken = vec![false; b.len()];
+    let (mut shared, mut all) = (0.0, 0.0);
+    for entity in a {
+        let twin = b.iter().zip(&taken).position(|(other, taken)| !taken && same_key(&entity.key, &other.key));
+        let weight = entity.kind.weight();
+        all += weight;
+        if let Some(slot) = twin.and_then(|index| taken.get_mut(index)) {
+            *slot = true;
+            shared += weight;
+        }
+    }
+    all += b.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(other, _)| other.kind.weight()).sum::<f64>();
+    Some(shared / all)
+}
+
+#[cfg(test)]
+#[path = "entities/tests.rs"]
+mod tests;

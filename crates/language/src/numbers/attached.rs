@@ -1,0 +1,121 @@
+//! The unit that goes with a number: right behind it, behind a hyphen or an adjective, and inside of one ("1600-километровый").
+//! Degrees are of heat, unless the words beside them speak of a turn or an angle.
+
+use std::sync::LazyLock;
+
+use super::{Reader, Unit, Value, units, words};
+use crate::lexer::Lexeme;
+use crate::word_list::WordList;
+
+/// What has degrees that are no heat, where it stands behind them; a star ends a beginning.
+static ANGLES: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "phase turn turns angle angles rotation rotations arc view views panorama panoramas panoramic bend bends spin \
+         spins longitude latitude azimuth поворот* разворот* угол угла углу углом углы обзор* панорам* долготы широты розворот* кут \
+         кута куту кутом кути огляд* довготи",
+    )
+});
+/// The same before them ("an angle of 45°").
+static ANGLES_BEFORE: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("angle angles угол угла углом кут кута кутом поворот* разворот* розворот*"));
+/// What is done by so many degrees, and what may stand between.
+static TURNED: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
+        "turn turns turned turning rotate rotates rotated rotating повернут* повернул* повернет* повернув* развернул* \
+         развернут* обернут* обернул* розвернув* розвернул* оберну*",
+    )
+});
+/// Of those, what is done too: the number before it has an article or a hyphen then ("at 40 degrees turn the heat down").
+const DONE: &[&str] = &["turn", "turns", "bend", "bends", "spin", "spins", "view", "views"];
+const BEFORE_WHAT_IS_DONE: &[&str] =
+    &["a", "an", "the", "full", "sharp", "this", "that", "another", "one", "his", "her", "its", "their"];
+const BY: &[&str] =
+    &["by", "through", "of", "about", "almost", "на", "в", "у", "около", "почти", "примерно", "майже", "близько"];
+
+/// Endings of a declension. Letters.
+const ENDING: usize = 3;
+
+fn among(list: &WordList, word: &str) -> bool {
+    list.has_form(word, ENDING)
+}
+
+impl Reader<'_> {
+    /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
+    pub(super) fn unit_after(&self, value: Value) -> (Option<units::Found>, usize) {
+        let next = value.next;
+        if let Some(age) = self.age_after(value) {
+            return (Some(age), next + age.taken);
+        }
+        if self.is_of_an_old_thing(next) {
+            return (None, next);
+        }
+        let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
+        // "Три летних месяца": the adjective is no unit where one stands behind it.
+        if let Some(found) = self.span_behind_an_adjective(value).filter(|_| !glued) {
+            return (Some(found), next + 1 + found.taken);
+        }
+        if !glued && value.amount < 10.0 && self.word_at(Some(next)).is_some_and(words::is_of_the_summer) {
+            return (None, next);
+        }
+        let rest = self.lexemes.get(next..).unwrap_or_default();
+        // "$1,000-$2,000": the sign behind the dash is the next figure's.
+        let word = rest.get(1).is_some_and(|unit| unit.word().is_some());
+        let hyphen = usize::from(glued && word && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
+        // "5 год." are hours in Ukrainian, where Russian has years.
+        if self.ukrainian && rest.get(hyphen).and_then(Lexeme::word) == Some("год") {
+            let hours = units::Found { unit: Unit::Measure("s"), factor: 3_600.0, offset: 0.0, taken: 1 };
+            return (Some(hours), next + hyphen + 1);
+        }
+        // The sign of "€1.5m €6m" is the next figure's.
+        let theirs = rest.first().zip(rest.get(1)).is_some_and(|(sign, number)| {
+            units::currency_sign(sign).is_some() && number.is_number() && sign.end == number.start && !glued
+        });
+        if let Some(found) = rest.get(hyphen..).filter(|_| !theirs).and_then(|rest| units::unit(rest, glued)) {
+            let angle = self.is_an_angle(value, next + hyphen, found);
+            let unit = if angle { Unit::Measure("°") } else { found.unit };
+            return (Some(units::Found { unit, ..found }), next + hyphen + found.taken);
+        }
+        if let Some(found) = rest.get(1).filter(|_| hyphen == 1).and_then(in_an_adjective) {
+            return (Some(found), next + 1 + found.taken);
+        }
+        (None, next)
+    }
+
+    /// "a 180° phase shift", "под углом 45 градусов", "turned 90 degrees". An oven has 180° too, but hardly 360.
+    fn is_an_angle(&self, value: Value, degrees: usize, found: units::Found) -> bool {
+        let Some(lexeme) = self.lexemes.get(degrees).filter(|_| found.taken == 1) else { return false };
+        let sign = lexeme.is_sign('°') || lexeme.is_sign('º');
+        let word = lexeme.word().is_some_and(|word| word.starts_with("degree") || word.starts_with("градус"));
+        if !(sign || word) {
+            return false;
+        }
+        let is = |at: Option<usize>, list: &WordList| self.word_at(at).is_some_and(|word| among(list, word));
+        // "На сто восемьдесят градусов"
+        let mut number = value.next.saturating_sub(1);
+        while self.word_at(number.checked_sub(1)).is_some_and(|word| words::cardinal(word).is_some()) {
+            number -= 1;
+        }
+        let back = |steps: usize| number.checked_sub(steps);
+        let hyphen = degrees.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign('-'));
+        let a_thing = sign || hyphen || self.word_at(back(1)).is_some_and(|word| BEFORE_WHAT_IS_DONE.contains(&word));
+        let angle = |at: usize| {
+            let done = self.word_at(Some(at)).is_some_and(|word| DONE.contains(&word));
+            is(Some(at), &ANGLES) && (a_thing || !done)
+        };
+        let behind = angle(degrees + 1) || (self.word_at(Some(degrees + 1)).is_some() && angle(degrees + 2));
+        let joins = |steps: usize| self.word_at(back(steps)).is_some_and(|word| BY.contains(&word));
+        // "An angle of about 45°", "повернул ключ на 90 градусов"
+        let near = (1..=3).find(|steps| !joins(*steps)).is_some_and(|steps| is(back(steps), &ANGLES_BEFORE));
+        // "Turned colder by 5 degrees" is no turn.
+        let object = if self.word_at(back(1)) == Some("на") { 3 } else { 1 };
+        let turned = is(back(1), &TURNED) || (joins(1) && (2..2 + object).any(|steps| is(back(steps), &TURNED)));
+        behind || near || turned || (sign && (value.amount - 360.0).abs() < 0.5)
+    }
+}
+
+/// The unit that an adjective behind a number and its hyphen is made of: "15-дневный", "1600-километрового".
+fn in_an_adjective(lexeme: &Lexeme<'_>) -> Option<units::Found> {
+    let (base, factor) = words::measure_of_an_adjective(lexeme.word()?)?;
+    let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
+    Some(units::Found { unit, factor, offset: 0.0, taken: 1 })
+}

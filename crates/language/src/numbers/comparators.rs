@@ -1,0 +1,238 @@
+//! "More than", "не менее", "майже": what a text says about a number beside its value.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::{Comparator, Reader, Stated, units, words};
+use crate::lexer::{Kind, Lexeme};
+use crate::{dates, tokens};
+
+/// Words right before a number. The longest that fits decides, so "no more than" is not "more than".
+const BEFORE: &[(Comparator, &str)] = &[
+    (
+        Comparator::AtLeast,
+        "at least;no fewer than;no less than;not less than;not fewer than;a minimum of;minimum;minimum of;не менее;не меньше;не менее чем;не менее , чем;не ранее;не ранее чем;не ранее , чем;не раньше;не раньше чем;не раніше;не раніше ніж;не меньше чем;\
+         как минимум;минимум;по меньшей мере;по крайней мере;хотя бы;щонайменше;не менше;не менш як;не менш ніж;не менше ніж;не менше за;принаймні;як мінімум;мінімум;≥",
+    ),
+    (
+        Comparator::MoreThan,
+        "more than;over;above;exceeding;exceeds;exceeded;in excess of;greater than;upwards of;just over;well over;higher than;longer than;\
+         более;более чем;более , чем;больше;больше чем;больше , чем;свыше;выше;превышает;превысило;превысил;превысила;перевалил за;перевалила за;перевалило за;перевалили за;дольше;понад;більше;більше ніж;більше , ніж;більше за;більш як;більш ніж;вище;\
+         перевищує;перевищила;перевищив;>",
+    ),
+    (
+        Comparator::AtMost,
+        "up to;at most;no more than;not more than;a maximum of;maximum;maximum of;as many as;as much as;до;не более;не больше;не более чем;не более , чем;не позднее;не позднее чем;не позже;не позже чем;не пізніше;не пізніше ніж;\
+         максимум;не больше чем;не выше;не більше;не більш як;не більше ніж;не більше за;щонайбільше;≤",
+    ),
+    (
+        Comparator::LessThan,
+        "less than;fewer than;under;below;lower than;just under;shorter than;short of;менее;менее чем;менее , чем;меньше;меньше чем;меньше , чем;ниже;менше;менше ніж;менше , ніж;менше за;\
+         менш як;менш ніж;нижче;<",
+    ),
+    (
+        Comparator::About,
+        "about;around;approximately;roughly;some;nearly;almost;close to;circa;an estimated;estimated;approx;approx .;почти;около;примерно;\
+         порядка;приблизительно;ориентировочно;где-то;едва ли не;чуть больше;чуть меньше;почти что;майже;близько;приблизно;орієнтовно;десь;~;≈;±;\
+         in the region of;в районе",
+    ),
+];
+
+/// Words right after a number and its unit.
+const AFTER: &[(Comparator, &str)] = &[
+    (
+        Comparator::AtLeast,
+        "or more;or higher;or above;or older;or over;and above;and up;and over;and more;and older;plus;+;и более;и больше;и выше;и старше;или более;\
+         и свыше;і більше;та більше;й більше;або більше;і вище",
+    ),
+    (
+        Comparator::AtMost,
+        "or less;or fewer;or lower;or under;and under;and below;и менее;и меньше;или менее;і менше;та менше;або менше",
+    ),
+];
+
+/// Prepositions between a comparator and its number.
+const PREPOSITIONS: &[&str] = &["в", "во", "на", "с", "со", "за", "к", "по", "у", "з", "із", "через"];
+
+/// Behind "больше" where it compares with what follows.
+const THAN: &[&str] = &["чем", "за", "ніж", "як", "от", "від", "половины", "половини"];
+
+impl Reader<'_> {
+    /// What stands before a number says of it, where that is no change, no span and no sign of its own.
+    pub(super) fn comparator(&self, index: usize, stated: Stated) -> Comparator {
+        // "Ниже -30": the comparator stands before the sign.
+        let told = index - usize::from(self.is_negative(index));
+        let comparator = before(&self.lexemes, told).unwrap_or(Comparator::Exact);
+        let means_nothing = match comparator {
+            // "с 5 до 10" is a change, "похолодает до -30" what is come to.
+            Comparator::AtMost => {
+                let comes_to = matches!(self.word_at(told.checked_sub(1)), Some("до" | "to"));
+                self.closes_a_change(index) || (told < index && comes_to)
+            }
+            Comparator::MoreThan => self.is_spread_over(told, stated),
+            _ => false,
+        };
+        if means_nothing { Comparator::Exact } else { comparator }
+    }
+
+    /// What stands behind a number says of it: right behind its unit, or behind the one or two words that it counts.
+    pub(super) fn told_after(&self, end: usize, counts: bool) -> Comparator {
+        let behind = || (1..=2).filter(|_| counts).find_map(|counted| self.after_the_counted(end, counted));
+        after(&self.lexemes, end).or_else(behind).unwrap_or(Comparator::Exact)
+    }
+
+    /// "20 games or more", "10 матчей или больше". "5 books or more paper" and "5 книг и более 10 тетрадей" go on with something
+    /// else, and what has "three songs and more" has other things.
+    fn after_the_counted(&self, end: usize, taken: usize) -> Option<Comparator> {
+        let at = end + taken;
+        let content = |at: usize| {
+            let lexeme = self.lexemes.get(at).filter(|lexeme| lexeme.word().is_some())?;
+            (!tokens::content_stems(lexeme.text, self.language).is_empty()).then_some(lexeme)
+        };
+        let told = |word: &str| match word {
+            "more" | "больше" | "более" | "більше" => Some(Comparator::AtLeast),
+            "fewer" | "less" | "меньше" | "менее" | "менше" => Some(Comparator::AtMost),
+            _ => None,
+        };
+        let counted = |at: usize| content(at).and_then(Lexeme::word).is_some_and(|word| told(word).is_none());
+        (end..at).all(counted).then_some(())?;
+        let comparator = told(self.word_at(Some(at + 1))?)?;
+        let next = self.lexemes.get(at + 2);
+        let ends = next.is_none_or(|next| matches!(next.kind, Kind::Sign(_)) && units::currency_sign(next).is_none());
+        let goes_on = match self.word_at(Some(at))? {
+            "or" => {
+                let than = next.and_then(Lexeme::word).is_some_and(|word| matches!(word, "than" | "of"));
+                let number = next.and_then(Lexeme::word).and_then(words::cardinal).is_some();
+                ends || number || (!than && content(at + 2).is_none())
+            }
+            "или" | "або" | "чи" => {
+                let word = next.and_then(Lexeme::word).filter(|word| !THAN.contains(word));
+                ends || word.is_some_and(|word| words::cardinal(word).is_none() && content(at + 2).is_none())
+            }
+            "и" | "і" | "та" | "й" => ends,
+            _ => false,
+        };
+        goes_on.then_some(comparator)
+    }
+}
+
+/// The comparator that ends right before `index`.
+pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
+    static PATTERNS: LazyLock<Patterns> =
+        LazyLock::new(|| Patterns::new(BEFORE, |pattern| pattern.rsplit(' ').collect()));
+    let ending_at = |end: usize| PATTERNS.longest(|| lexemes.get(..end).into_iter().flatten().rev().map(text_of));
+    // "более чем в 20 странах", "почти на 5 %": a preposition may stand between, save for "выше на 5 %".
+    let prepared = index
+        .checked_sub(1)
+        .filter(|at| lexemes.get(*at).and_then(Lexeme::word).is_some_and(|word| PREPOSITIONS.contains(&word)));
+    let through = |end: usize| {
+        let than = end.checked_sub(1).and_then(|at| lexemes.get(at)).and_then(Lexeme::word);
+        let compares = matches!(than, Some("чем" | "ніж" | "як"));
+        ending_at(end).filter(|found| compares || matches!(found, Comparator::About | Comparator::AtLeast))
+    };
+    // "как минимум, четыре": a limit may be set off by commas. A maximum that ends a clause is none.
+    let set_off = index.checked_sub(1).filter(|at| lexemes.get(*at).is_some_and(|lexeme| lexeme.is_sign(',')));
+    let limit = |end: usize| ending_at(end).filter(|found| *found == Comparator::AtLeast);
+    // "c. £66 million", "ca. US$5m"
+    let sign = |at: usize| lexemes.get(at).is_some_and(|sign| units::currency_sign(sign).is_some());
+    let money = sign(index) || (sign(index + 1) && lexemes.get(index).and_then(Lexeme::word) == Some("us"));
+    if dates::is_circa(lexemes, index) || (money && dates::follows_circa(lexemes, index)) {
+        return Some(Comparator::About);
+    }
+    ending_at(index).or_else(|| set_off.and_then(limit)).or_else(|| prepared.and_then(through))
+}
+
+/// The comparator that begins right at `index`, and how many lexemes it takes.
+pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
+    static PATTERNS: LazyLock<Patterns> =
+        LazyLock::new(|| Patterns::new(AFTER, |pattern| pattern.split(' ').collect()));
+    // "1+1" is a sum.
+    let sum = lexemes
+        .get(index)
+        .zip(lexemes.get(index + 1))
+        .is_some_and(|(plus, next)| plus.is_sign('+') && next.is_number() && plus.end == next.start);
+    if sum {
+        return None;
+    }
+    PATTERNS.longest(|| lexemes.get(index..).into_iter().flatten().map(text_of))
+}
+
+fn text_of<'a>(lexeme: &'a Lexeme<'_>) -> &'a str {
+    lexeme.word().unwrap_or(lexeme.text)
+}
+
+/// A table of patterns, split once: by the word that stands nearest to the number, the longest first.
+struct Patterns(HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>>);
+
+impl Patterns {
+    /// `outwards` gives a pattern's words, the one nearest to the number first.
+    fn new(table: &[(Comparator, &'static str)], outwards: impl Fn(&'static str) -> Vec<&'static str>) -> Self {
+        let mut by_nearest: HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>> = HashMap::new();
+        for (comparator, patterns) in table.iter().rev() {
+            for words in patterns.rsplit(';').map(&outwards) {
+                if let Some(nearest) = words.first() {
+                    by_nearest.entry(nearest).or_default().push((words, *comparator));
+                }
+            }
+        }
+        // Stable: of two that are equal the later one in the table comes first.
+        for patterns in by_nearest.values_mut() {
+            patterns.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
+        }
+        Self(by_nearest)
+    }
+
+    /// What the longest pattern says that fits the words on that side of the number, the nearest first.
+    fn longest<'a, I: Iterator<Item = &'a str>>(&self, outwards: impl Fn() -> I) -> Option<Comparator> {
+        let patterns = self.0.get(outwards().next()?)?;
+        let fits = |words: &[&str]| {
+            let mut spoken = outwards();
+            words.iter().all(|word| spoken.next() == Some(word))
+        };
+        patterns.iter().find(|(words, _)| fits(words)).map(|(_, comparator)| *comparator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lexer::lex;
+
+    /// The table read as it stands, pattern by pattern: slow and plain.
+    fn plainly(table: &[(Comparator, &'static str)], fits: impl Fn(&[&str]) -> bool) -> Option<Comparator> {
+        let all = table.iter().flat_map(|(comparator, patterns)| patterns.split(';').map(|text| (*comparator, text)));
+        let split = all.map(|(comparator, text)| (comparator, text.split(' ').collect::<Vec<_>>()));
+        split.filter(|(_, words)| fits(words)).max_by_key(|(_, words)| words.len()).map(|pair| pair.0)
+    }
+
+    /// Words of the patterns in any order, and some that stand in none.
+    fn texts() -> impl Strategy<Value = String> {
+        let patterns = BEFORE.iter().chain(AFTER).flat_map(|(_, patterns)| patterns.split(';'));
+        let mut pieces: Vec<&str> = patterns.flat_map(|pattern| pattern.split(' ').chain([pattern])).collect();
+        pieces.extend(["the", "5", "км", "$", "c", "."]);
+        prop::collection::vec(prop::sample::select(pieces), 0..7).prop_map(|pieces| pieces.join(" "))
+    }
+
+    proptest! {
+        #[test]
+        fn the_tables_say_the_same_as_read_pattern_by_pattern(text in texts()) {
+            let lexemes = lex(&text, false);
+            let words: Vec<&str> = lexemes.iter().map(text_of).collect();
+            for index in 0..=lexemes.len() {
+                let behind = words.get(index..).unwrap_or_default();
+                let sum = after(&lexemes, index).is_none() && behind.first() == Some(&"+");
+                if !sum {
+                    prop_assert_eq!(after(&lexemes, index), plainly(AFTER, |pattern| behind.starts_with(pattern)));
+                }
+                let ahead = words.get(..index).unwrap_or_default();
+                if let Some(told) = plainly(BEFORE, |pattern| ahead.ends_with(pattern))
+                    && before(&lexemes, index) != Some(Comparator::About)
+                {
+                    prop_assert_eq!(before(&lexemes, index), Some(told));
+                }
+            }
+        }
+    }
+}

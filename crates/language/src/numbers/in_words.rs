@@ -1,0 +1,447 @@
+//! Numbers in words where they stand: counts, ranks, "twice", and spans that are adjectives.
+
+use super::{Comparator, Quantity, Reader, Unit, Value, comparators, passed_over, units, words};
+use crate::lexer::{Kind, Lexeme};
+use crate::tokens;
+
+/// Words that must follow "one day" for it to be a span: without them it is a day like any other.
+const AFTER_ONE_DAY: &[&str] = &["before", "after", "later", "earlier", "prior"];
+
+/// Spans that "a" is one of.
+const SPANS: &[&str] = &["minute", "hour", "day", "week", "month", "year", "decade", "century"];
+
+/// Lengths and weights that "a" is one of, and what stands behind such a length.
+const STRETCHES: &[&str] = &["mile", "kilometre", "kilometer", "metre", "meter", "foot", "ton", "tonne"];
+const BEHIND_A_STRETCH: &[&str] = &["away", "long", "deep", "high", "wide", "tall", "north", "south", "east", "west"];
+/// The same behind "about a mile": what is no thing of that length ("over a foot injury").
+const BEHIND_A_ROUGH_STRETCH: &[&str] = &[
+    "of",
+    "from",
+    "off",
+    "in",
+    "to",
+    "and",
+    "or",
+    "per",
+    "down",
+    "up",
+    "above",
+    "below",
+    "across",
+    "apart",
+    "ahead",
+    "behind",
+    "before",
+    "thick",
+    "further",
+    "farther",
+    "inland",
+    "offshore",
+    "outside",
+    "underground",
+];
+
+/// Spans in the singular that a number stands behind only where it says how long ago.
+const INVERTED_AGO: &[&str] =
+    &["года", "часа", "дня", "месяца", "недели", "минуты", "роки", "години", "дні", "місяці", "хвилини"];
+
+/// Plurals that a rough number stands behind, and words that have counted them already.
+const INVERTED: &[&str] = &[
+    "лет",
+    "минут",
+    "часов",
+    "дней",
+    "недель",
+    "месяцев",
+    "километров",
+    "метров",
+    "рублей",
+    "тонн",
+    "граммов",
+    "килограммов",
+    "грамів",
+    "кілограмів",
+    "процентов",
+    "років",
+    "хвилин",
+    "годин",
+    "днів",
+    "тижнів",
+    "місяців",
+    "кілометрів",
+    "метрів",
+    "гривень",
+    "відсотків",
+];
+const MANY: &[&str] =
+    &["несколько", "много", "сколько", "столько", "пару", "кілька", "декілька", "багато", "скільки", "стільки"];
+
+/// Who is counted where a span stands before the number by chance.
+const PEOPLE: &[&str] = &[
+    "человек",
+    "человека",
+    "людей",
+    "люди",
+    "осіб",
+    "особи",
+    "мужчин",
+    "женщин",
+    "чоловіків",
+    "жінок",
+    "детей",
+    "дітей",
+];
+
+/// One span where the preposition wants the accusative, and where it wants the genitive.
+const PASSING: &[&str] = &[
+    "минуту",
+    "час",
+    "сутки",
+    "неделю",
+    "месяц",
+    "год",
+    "хвилину",
+    "годину",
+    "добу",
+    "тиждень",
+    "місяць",
+    "рік",
+    "век",
+    "столетие",
+    "десятилетие",
+    "тысячелетие",
+    "століття",
+    "сторіччя",
+    "десятиліття",
+    "тисячоліття",
+];
+/// One of a measure in the genitive, as a comparator wants it.
+const OF_ONE: &[&str] =
+    &["метра", "километра", "тонны", "килограмма", "литра", "гектара", "кілометра", "тонни", "кілограма", "літра"];
+const LASTING: &[&str] = &[
+    "часа",
+    "суток",
+    "недели",
+    "месяца",
+    "года",
+    "години",
+    "доби",
+    "тижня",
+    "місяця",
+    "року",
+    "века",
+    "столетия",
+    "десятилетия",
+    "тысячелетия",
+    "століття",
+    "сторіччя",
+    "десятиліття",
+    "тисячоліття",
+];
+
+/// "Последних", "праздничных", "останніх": what such a word stands before is told of, and not counted behind.
+fn is_plural_adjective(word: &str) -> bool {
+    ["их", "ых", "іх"].iter().any(|ending| word.ends_with(ending))
+}
+
+impl Reader<'_> {
+    pub(super) fn value_in_words(&self, index: usize) -> Option<Value> {
+        let word = self.lexemes.get(index)?.word()?;
+        if self.hour_of_day(index).is_some() {
+            return None;
+        }
+        if let Some((rank, next)) = self.rank(index).filter(|(rank, next)| !self.ranks_nothing(index, *rank, *next)) {
+            return Some(Value { amount: rank, last_digit: 1.0, next, scaled: None, ordinal: true });
+        }
+        let plain = |amount, next| Value { amount, last_digit: 1.0, next, scaled: None, ordinal: false };
+        if let Some(times) = words::times(word) {
+            // "Twice as many" compares.
+            let compares = self.lexemes.get(index + 1).and_then(Lexeme::word) == Some("as");
+            return (!compares).then(|| plain(times, index + 1));
+        }
+        // "Более тысячи двухсот" is not a thousand.
+        let goes_on = || {
+            let number = |next: &str| words::cardinal(next).is_some() || words::scale(next).is_some();
+            self.lexemes.get(index + 1).is_some_and(|next| next.is_number() || next.word().is_some_and(number))
+        };
+        let told = || !goes_on() && comparators::before(&self.lexemes, index).is_some();
+        if let Some(scale) = words::lone_scale(word).filter(|_| told()) {
+            return Some(Value {
+                amount: scale,
+                last_digit: scale,
+                next: index + 1,
+                scaled: Some(scale),
+                ordinal: false,
+            });
+        }
+        if self.is_a_lone_span(index) {
+            return Some(plain(1.0, index));
+        }
+        if word == "half" && matches!(self.word_at(Some(index + 1)), Some("a" | "an")) && self.is_measured(index + 2) {
+            return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 2, scaled: None, ordinal: false });
+        }
+        let hyphen = usize::from(self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-')));
+        if word == "half" && self.word_at(Some(index + 1 + hyphen)) == Some("hour") {
+            return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 1, scaled: None, ordinal: false });
+        }
+        if words::cardinal(word).is_none() && !matches!(word, "a" | "an" | "half" | "пів" | "пол") {
+            return None;
+        }
+        // "twenty-five" is two words and a hyphen.
+        let mut run: Vec<&str> = Vec::new();
+        let mut places: Vec<usize> = Vec::new();
+        for (offset, lexeme) in self.lexemes.get(index..)?.iter().enumerate().take(16) {
+            match &lexeme.kind {
+                Kind::Word(word) => {
+                    run.push(word);
+                    places.push(index + offset);
+                }
+                Kind::Sign('-' | '‑') => {}
+                _ => break,
+            }
+        }
+        let Some(spelled) = words::spelled(&run) else {
+            // "ranked number one"
+            let is_one = words::cardinal(word).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
+            let ranked = is_one && self.is_a_place_in_a_chart(index, plain(1.0, index + 1));
+            return (ranked
+                || self.is_one_of_a_unit(index)
+                || self.is_one_or_two(index)
+                || self.is_one_beside_others(index))
+            .then(|| plain(1.0, index + if self.is_a_whole(index) { 2 } else { 1 }));
+        };
+        let next = places.get(spelled.taken.checked_sub(1)?)? + 1;
+        Some(Value { amount: spelled.value, last_digit: spelled.last_digit, next, scaled: None, ordinal: false })
+    }
+
+    fn ukrainian_second(&self, index: usize) -> Option<f64> {
+        let word = self.word_at(Some(index))?;
+        (self.ukrainian && words::UKRAINIAN_SECOND.contains(&format!(" {word} "))).then_some(2.0)
+    }
+
+    /// "third", "двадцатое", "twenty-first", "сімдесят п'ятому": the rank and the index after it.
+    fn rank(&self, index: usize) -> Option<(f64, usize)> {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let first = word(index)?;
+        if let Some(rank) = words::ordinal(first).or_else(|| self.ukrainian_second(index)) {
+            return Some((rank, index + 1));
+        }
+        let tens = words::cardinal(first).filter(|tens| (20.0..100.0).contains(tens) && tens % 10.0 == 0.0)?;
+        let next = index + 1 + usize::from(self.lexemes.get(index + 1).is_some_and(|lexeme| lexeme.is_sign('-')));
+        let rank = word(next).and_then(words::ordinal).filter(|rank| *rank < 10.0)?;
+        Some((tens + rank, next + 1))
+    }
+
+    /// "one hour", "один километр": one of something that is measured. On its own "one" is a pronoun.
+    fn is_one_of_a_unit(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        if matches!(word(index), Some("a" | "an")) {
+            return self.is_a_span(index);
+        }
+        // "the one year he had" is a pronoun still.
+        if index.checked_sub(1).and_then(word) == Some("the") {
+            return false;
+        }
+        let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
+        let is_span =
+            word(index + 1) != Some("day") || word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next));
+        // "a one-year contract"
+        let hyphen = usize::from(self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-')));
+        is_one && is_span && self.is_measured(index + 1 + hyphen)
+    }
+
+    /// "two sons and one daughter", "one goal and two assists": counted where its neighbour is.
+    fn is_one_beside_others(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let counted = |at: usize| {
+            let more = word(at).and_then(words::cardinal).is_some_and(|more| more > 1.0);
+            more || self.lexemes.get(at).and_then(Lexeme::integer).is_some()
+        };
+        let joins = |at: usize| matches!(word(at), Some("and" | "и" | "і" | "та"));
+        let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
+        // "Not only one victim but two" are not one.
+        let only = matches!(
+            index.checked_sub(1).and_then(word),
+            Some("only" | "just" | "exactly" | "только" | "лишь" | "лише" | "тільки")
+        ) && !matches!(index.checked_sub(2).and_then(word), Some("not" | "не"));
+        let noun = self
+            .lexemes
+            .get(index + 1)
+            .is_some_and(|noun| noun.word().is_some() && !tokens::content_stems(noun.text, self.language).is_empty());
+        let before = index.checked_sub(1).is_some_and(joins)
+            && (2..=3).any(|nouns| index.checked_sub(nouns + 1).is_some_and(counted));
+        let after = (2..=3).any(|nouns| joins(index + nouns) && counted(index + nouns + 1));
+        is_one && noun && (before || after || only)
+    }
+
+    /// "лет двадцать назад", "хвилин десять": a count behind what it counts is roughly meant. Its unit.
+    pub(super) fn told_behind(&self, index: usize, end: usize) -> Option<units::Found> {
+        // "года 3-4 назад": behind a range the word stands farther off.
+        let farther = end + 2 * usize::from(self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-')));
+        let ago = [end, farther].into_iter().any(|at| matches!(self.word_at(Some(at)), Some("назад" | "тому")));
+        // "лет на двадцать", "грамів на 200"
+        let joined = usize::from(self.word_at(index.checked_sub(1)) == Some("на"));
+        let unit = index.checked_sub(1 + joined).filter(|at| {
+            self.word_at(Some(*at))
+                .is_some_and(|word| INVERTED.contains(&word) || (ago && INVERTED_AGO.contains(&word)))
+        })?;
+        let before = unit.checked_sub(1).and_then(|at| self.lexemes.get(at));
+        let free = before.is_none_or(|before| {
+            !before.is_number()
+                && before.word().is_none_or(|word| words::cardinal(word).is_none() && !MANY.contains(&word))
+        });
+        let found = units::unit(self.lexemes.get(unit..index - joined)?, false)?;
+        // In words it counts the minutes whatever follows: "минут пятнадцать пешком". "После рабочих часов три человека" does
+        // not.
+        let spelled = matches!(self.word_at(Some(unit)), Some("минут" | "хвилин" | "часов" | "годин"))
+            && self.word_at(Some(index)).is_some()
+            && !before.and_then(Lexeme::word).is_some_and(is_plural_adjective)
+            && !self.word_at(Some(end)).is_some_and(|word| PEOPLE.contains(&word));
+        (free && (ago || spelled || self.counts_nothing(end))).then_some(found)
+    }
+
+    /// The span of "два последних года", "three full days". "Rose to 450 last year" has none: in English only a plural is told
+    /// with its number.
+    pub(super) fn span_behind_an_adjective(&self, value: Value) -> Option<units::Found> {
+        let adjective = self.word_at(Some(value.next)).filter(|word| words::stands_before_a_span(word))?;
+        let plural = value.amount <= 100.0 && self.word_at(Some(value.next + 1))?.ends_with('s');
+        let found = units::unit(self.lexemes.get(value.next + 1..)?, false)?;
+        let is_span = matches!(found.unit, Unit::Measure("month" | "s"));
+        (is_span && value.scaled.is_none() && (plural || !adjective.is_ascii())).then_some(found)
+    }
+
+    /// Digits alone that could be a year.
+    pub(super) fn has_four_digits(&self, index: usize) -> bool {
+        self.lexemes.get(index).is_some_and(|lexeme| lexeme.text.len() == 4 && lexeme.integer().is_some())
+    }
+
+    /// "one to two years", "один-два дня".
+    fn is_one_or_two(&self, index: usize) -> bool {
+        let joins = self.lexemes.get(index + 1).is_some_and(|joint| {
+            joint.is_sign('-') || joint.is_sign('–') || matches!(joint.word(), Some("to" | "or" | "или" | "або" | "чи"))
+        });
+        let more = self.word_at(Some(index + 2)).and_then(words::cardinal).is_some_and(|more| more > 1.0);
+        joins && more && self.word_at(Some(index)).and_then(words::cardinal).is_some()
+    }
+
+    fn is_measured(&self, index: usize) -> bool {
+        self.is_an_age(index) || units::unit(self.lexemes.get(index..).unwrap_or_default(), false).is_some()
+    }
+
+    /// "a whole year": the adjective before a span.
+    fn is_a_whole(&self, index: usize) -> bool {
+        matches!(self.word_at(Some(index)), Some("a" | "an"))
+            && matches!(self.word_at(Some(index + 1)), Some("whole" | "entire"))
+            && self.word_at(Some(index + 2)).is_some_and(|unit| SPANS.contains(&unit))
+    }
+
+    /// "a week before", "a year later", "for a month", "more than an hour". "$500 a week" is a rate.
+    fn is_a_span(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let spans = word(index + 1).is_some_and(|unit| SPANS.contains(&unit));
+        let after = word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next))
+            || (word(index + 2) == Some("in") && word(index + 3) == Some("advance"));
+        let before = index.checked_sub(1).and_then(word);
+        // "about a mile", "a mile away"
+        let stretch = word(index + 1).is_some_and(|unit| STRETCHES.contains(&unit));
+        let behind = |words: &[&str]| word(index + 2).is_some_and(|next| words.contains(&next));
+        let ends = self.lexemes.get(index + 2).is_none_or(|sign| sign.word().is_none() && !sign.is_number());
+        let told = || comparators::before(&self.lexemes, index).is_some();
+        if stretch && (behind(BEHIND_A_STRETCH) || ((ends || behind(BEHIND_A_ROUGH_STRETCH)) && told())) {
+            return true;
+        }
+        // "A year ago" is a date already.
+        let ago = matches!(word(index + 1), Some("decade" | "century")) && word(index + 2) == Some("ago");
+        if word(index + 1) == Some("century") && self.is_batted(index) {
+            return false;
+        }
+        self.is_a_whole(index)
+            || spans
+                && (after
+                    || ago
+                    || matches!(before, Some("for" | "within" | "after" | "exactly"))
+                    || comparators::before(&self.lexemes, index).is_some())
+    }
+
+    /// "через год", "за неделю до", "в течение месяца": the unit alone is one of it.
+    fn is_a_lone_span(&self, index: usize) -> bool {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        let (Some(before), Some(unit)) = (index.checked_sub(1).and_then(word), word(index)) else { return false };
+        let next = word(index + 1);
+        // "через год-два"
+        let goes_on = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-'))
+            && (self.glued(index, index + 1) || word(index + 2).and_then(words::cardinal).is_some());
+        // "Около часа ночи" is a time of day.
+        if (unit.starts_with("час") || unit.starts_with("годин")) && next.is_some_and(passed_over::is_part_of_day)
+        {
+            return false;
+        }
+        let told = match before {
+            "через" | "спустя" | "ровно" | "рівно" | "целый" | "целую" | "целое" | "целые" | "цілий" | "цілу"
+            | "ціле" => PASSING.contains(&unit),
+            "за" => PASSING.contains(&unit) && next == Some("до"),
+            "течение" | "протяжении" | "протягом" | "впродовж" | "упродовж" => {
+                LASTING.contains(&unit)
+            }
+            // "Около часа", "более года"
+            _ => {
+                // "До часа" may be a time of day, and "до метра" a distance from somewhere.
+                (LASTING.contains(&unit) || OF_ONE.contains(&unit))
+                    && before != "до"
+                    && !(unit == "века" && matches!(before, "ниже" | "выше"))
+                    && comparators::before(&self.lexemes, index).is_some()
+            }
+        };
+        told && !goes_on
+    }
+
+    /// "с лишним", "з гаком" behind a number: the index after it.
+    pub(super) fn and_some_more(&self, next: usize) -> Option<usize> {
+        let more = match self.word_at(Some(next))? {
+            "с" => matches!(self.word_at(Some(next + 1)), Some("лишним" | "небольшим")),
+            "з" | "із" => matches!(self.word_at(Some(next + 1)), Some("лишком" | "гаком" | "чимось")),
+            _ => false,
+        };
+        more.then_some(next + 2)
+    }
+
+    /// "двухдневный", "чотирирічна": a span inside an adjective; "втроём", "удвох": people told in one word.
+    pub(super) fn spanning(&self, index: usize) -> Option<Quantity> {
+        let word = self.lexemes.get(index)?.word()?;
+        if let Some((span, base)) = words::half_spans(word) {
+            let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+            return Some(self.finish(index, index + 1, (span, span), Unit::Measure(base), comparator, span));
+        }
+        if let Some(people) = words::together(word) {
+            return Some(self.finish(index, index + 1, (people, people), Unit::None, Comparator::Exact, 1.0));
+        }
+        let (value, base, factor) = words::spanning(word)?;
+        let span = value * factor;
+        let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
+        // "Примерно двухмесячный", "более чем двухлетний"; "выше двухметрового забора" is as it stands.
+        let than = matches!(self.word_at(index.checked_sub(1)), Some("чем" | "ніж" | "як"));
+        let told = comparators::before(&self.lexemes, index).filter(|told| than || *told == Comparator::About);
+        Some(self.finish(index, index + 1, (span, span), unit, told.unwrap_or(Comparator::Exact), factor))
+    }
+
+    /// "с половиной", "and a half" behind a number: the index after it.
+    pub(super) fn and_a_half(&self, next: usize) -> Option<usize> {
+        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
+        match (word(next)?, word(next + 1)?) {
+            ("с" | "з" | "із", "половиной" | "половиною") => Some(next + 2),
+            ("and", "a") if word(next + 2) == Some("half") => Some(next + 3),
+            _ => None,
+        }
+    }
+
+    /// ".5": the decimals of a number that is written without its whole part.
+    pub(super) fn without_a_whole(&self, index: usize) -> Option<&str> {
+        let point = self.lexemes.get(index).filter(|lexeme| lexeme.is_sign('.'))?;
+        let free = index
+            .checked_sub(1)
+            .and_then(|at| self.lexemes.get(at))
+            .is_none_or(|before| before.end < point.start || before.is_sign('/'));
+        let decimals = self.lexemes.get(index + 1).filter(|lexeme| lexeme.is_number() && lexeme.start == point.end)?;
+        (free && decimals.text.bytes().all(|byte| byte.is_ascii_digit())).then_some(decimals.text)
+    }
+}

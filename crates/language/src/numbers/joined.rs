@@ -1,0 +1,119 @@
+//! Spans told in several units: "two years and eight months", "three hours, 11 minutes and 48 seconds", "2h 11m 48s".
+
+use super::{Quantity, Reader, Stated, Unit, units};
+use crate::lexer::Lexeme;
+
+/// Behind a span that a bare comma parts from the one before it, where it is told of something else: "three years, six months
+/// of which were suspended", "3 года, 2 месяца назад уволился".
+const TOLD_APART: &[&str] = &[
+    "of",
+    "in",
+    "on",
+    "at",
+    "suspended",
+    "longer",
+    "shorter",
+    "more",
+    "less",
+    "later",
+    "earlier",
+    "ago",
+    "из",
+    "з",
+    "із",
+    "назад",
+    "тому",
+    "спустя",
+    "условно",
+    "умовно",
+    "в",
+    "во",
+    "у",
+    "на",
+    "дольше",
+    "больше",
+    "меньше",
+    "позже",
+    "довше",
+    "більше",
+    "менше",
+    "пізніше",
+];
+
+/// Who says so tells of two.
+const IN_TURN: &[&str] = &["respectively", "соответственно", "відповідно"];
+/// Lexemes behind the first span, and before it, among which that is looked for.
+const IN_TURN_BEHIND: usize = 10;
+const IN_TURN_BEFORE: usize = 3;
+
+impl Reader<'_> {
+    /// The one span of what is told in several units, from the largest down.
+    pub(super) fn joined_span(&self, index: usize, first: Stated) -> Option<(Vec<Quantity>, usize)> {
+        let mut last = first.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")))?;
+        // "between 2 hours and 30 minutes"
+        if matches!(self.word_at(index.checked_sub(1)), Some("between" | "между" | "між"))
+            || self.is_in_turn(index, first.end)
+        {
+            return None;
+        }
+        let (mut span, mut end) = (first.value.amount * last.factor, first.end);
+        while let Some((amount, unit, next)) = self.smaller_part(end, last) {
+            span = amount.mul_add(unit.factor, span);
+            (last, end) = (unit, next);
+        }
+        let comparator = self.comparator(index, first);
+        (end > first.end)
+            .then(|| (vec![self.finish(index, end, (span, span), last.unit, comparator, last.factor)], end))
+    }
+
+    /// What follows a span in a smaller unit, or as a half of its own, and is less than one of the larger: the figure, its unit,
+    /// and the index behind it.
+    fn smaller_part(&self, end: usize, larger: units::Found) -> Option<(f64, units::Found, usize)> {
+        // "a century and a half", "год с половиной"
+        if let Some(next) = self.and_a_half(end) {
+            return Some((0.5, larger, next));
+        }
+        let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
+        let short = matches!(self.word_at(end.checked_sub(1)), Some("ч" | "мин" | "сут" | "дн" | "хв" | "год" | "мес"));
+        let stop = end + usize::from(short && sign(end, '.'));
+        let comma = stop + usize::from(sign(stop, ','));
+        let and = matches!(self.word_at(Some(comma)), Some("and" | "и" | "і" | "й" | "та"));
+        let at = comma + usize::from(and);
+        let value = self.value(at).filter(|value| !value.ordinal && value.scaled.is_none() && value.next > at)?;
+        let (unit, next) = if let Some(unit) = self.letter_of_a_clock(end, value.next) {
+            (unit, value.next + 1)
+        } else {
+            let (unit, next) = self.unit_after(value);
+            (unit?, next)
+        };
+        // "two-year and six-month sentences" are two.
+        let apart = and && sign(value.next, '-');
+        let smaller = unit.unit == larger.unit && value.amount * unit.factor < larger.factor - 1e-9;
+        let bare = comma > stop && !and;
+        let apart = apart || (bare && self.word_at(Some(next)).is_some_and(|word| TOLD_APART.contains(&word)));
+        (smaller && unit.factor < larger.factor && !apart).then_some((value.amount, unit, next))
+    }
+
+    /// "Four years and six months respectively": two spans of two.
+    fn is_in_turn(&self, index: usize, end: usize) -> bool {
+        let in_turn = |lexeme: &Lexeme<'_>| lexeme.word().is_some_and(|word| IN_TURN.contains(&word));
+        let before = self.lexemes.get(index.saturating_sub(IN_TURN_BEFORE)..index).unwrap_or_default();
+        let mut behind = self
+            .lexemes
+            .iter()
+            .skip(end)
+            .take(IN_TURN_BEHIND)
+            .take_while(|sign| !(sign.is_sign('.') || sign.is_sign(';')));
+        before.iter().any(in_turn) || behind.any(in_turn)
+    }
+
+    /// The "m" and the "s" of "2h 11m 48s", which elsewhere are metres and no unit.
+    fn letter_of_a_clock(&self, end: usize, next: usize) -> Option<units::Found> {
+        let factor = match (self.word_at(end.checked_sub(1))?, self.word_at(Some(next))?) {
+            ("h" | "ч", "m" | "м") if self.glued(next.checked_sub(1)?, next) => 60.0,
+            ("m" | "min" | "м" | "мин" | "хв", "s" | "с") => 1.0,
+            _ => return None,
+        };
+        Some(units::Found { unit: Unit::Measure("s"), factor, offset: 0.0, taken: 1 })
+    }
+}

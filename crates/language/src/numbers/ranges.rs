@@ -1,0 +1,309 @@
+//! Two numbers that belong together: ranges, changes from one to another, sides of a thing, feet with inches.
+
+use super::{Comparator, Quantity, Reader, Stated, Unit, comparators, units};
+use crate::lexer::{Kind, Lexeme};
+
+/// How two numbers are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// From one to the other, as one statement: "5–10", "between 5 and 10".
+    Range,
+    /// Two statements that share a unit: "from 5 to 10 hours", "30 x 28 cm".
+    Two,
+}
+
+/// Words before "from 5 to 10" that make it one statement: what is, or varies, from one to the other.
+const RANGING: &[&str] = &[
+    "range",
+    "ranges",
+    "ranged",
+    "ranging",
+    "vary",
+    "varies",
+    "varied",
+    "varying",
+    "is",
+    "are",
+    "was",
+    "were",
+    "be",
+    "been",
+    "anywhere",
+    "anything",
+    "somewhere",
+];
+
+/// What is done over a stretch of time, and parts of a work that something stretches over.
+const SPREAD: &[&str] = &[
+    "written",
+    "spread",
+    "told",
+    "filmed",
+    "shot",
+    "recorded",
+    "produced",
+    "composed",
+    "built",
+    "published",
+    "painted",
+    "staged",
+    "narrated",
+    "contested",
+];
+const PARTS: &[&str] = &["chapters", "episodes", "seasons", "volumes", "acts", "rounds", "sessions"];
+
+/// What a result is called: its two figures are no range.
+const RESULTS: &[&str] = &["record", "win", "victory", "loss", "defeat", "lead", "score", "draw", "tie"];
+
+/// What comes right before the figures of a result.
+const SCORED: &[&str] = &["счетом", "счете", "score", "scores", "won", "lost", "drew"];
+
+/// What is told like a result and is none: "масштаб — 1:5".
+const SCALES: &[&str] = &[
+    "scale",
+    "ratio",
+    "proportion",
+    "odds",
+    "масштаб",
+    "соотношени",
+    "пропорци",
+    "шанс",
+    "курс",
+    "вероятност",
+    "співвідношенн",
+    "пропорці",
+    "ймовірн",
+];
+
+/// One inch, metres.
+const INCH: f64 = 0.0254;
+
+impl Reader<'_> {
+    pub(super) fn word_at(&self, at: Option<usize>) -> Option<&str> {
+        at.and_then(|at| self.lexemes.get(at)).and_then(Lexeme::word)
+    }
+
+    fn joint(&self, index: usize, end: usize) -> Option<Joint> {
+        let connector = self.lexemes.get(end)?;
+        if matches!(connector.kind, Kind::Sign('-' | '–' | '—' | '−' | '‑')) {
+            return Some(Joint::Range);
+        }
+        if connector.is_sign('×') || matches!(connector.word(), Some("x" | "х")) {
+            return Some(Joint::Two);
+        }
+        // The sign of a negative number stands between.
+        let signed = usize::from(self.is_negative(index) && self.word_at(index.checked_sub(1)).is_none());
+        let before = self.word_at(index.checked_sub(1 + signed));
+        let ranging = index.checked_sub(2 + signed).and_then(|at| self.word_at(Some(at)));
+        match (connector.word()?, before) {
+            // "between the ages of 35 and 54"
+            ("and", Some("of")) if ranging == Some("ages") => Some(Joint::Range),
+            ("to", Some("from")) if ranging.is_some_and(|word| RANGING.contains(&word)) => Some(Joint::Range),
+            ("to", Some("from")) | ("до", Some("с" | "со" | "з" | "із" | "зі")) => Some(Joint::Two),
+            ("to", _) | ("and" | "и" | "і" | "та", Some("between" | "между" | "між")) | ("до", Some("от" | "від")) => {
+                Some(Joint::Range)
+            }
+            ("or" | "или" | "або" | "чи", _) if self.is_one_more(index, end) => Some(Joint::Range),
+            ("and" | "or" | "и" | "или" | "і" | "та" | "або", _) => Some(Joint::Two),
+            _ => None,
+        }
+    }
+
+    /// "со счётом 4:5", "a score of 3:1": the two figures of a result, which elsewhere are a time of day. They count nothing, for
+    /// the same result may be told the other way round.
+    pub(super) fn score(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
+        let scored = |word: &str| word.starts_with("рахун") || SCORED.contains(&word);
+        let joined = matches!(back(1), Some("of" | "by" | "with"));
+        let told =
+            back(1).is_some_and(scored) || (joined && back(2).is_some_and(scored)) || self.is_a_closing_score(index);
+        let glued = |at: usize| {
+            self.lexemes.get(at).is_some_and(|sign| sign.is_sign(':'))
+                && self.glued(at - 1, at)
+                && self.glued(at, at + 1)
+        };
+        // "2:01:09" is a time.
+        let seconds = glued(index + 3) && self.lexemes.get(index + 4).is_some_and(Lexeme::is_number);
+        let colon = glued(index + 1) && !seconds;
+        // "2:01" too.
+        let padded = |lexeme: &&Lexeme<'_>| lexeme.text.len() > 1 && lexeme.text.starts_with('0');
+        let figure = |at: usize| self.lexemes.get(at).filter(|lexeme| !padded(lexeme));
+        let number = |at: usize| figure(at).and_then(Lexeme::integer).filter(|points| *points < 1000);
+        let (ours, theirs) = (number(index)?, number(index + 2)?);
+        let one = |at: usize, points: u32| {
+            let points = f64::from(points);
+            let figure = self.finish(at, at + 1, (points, points), Unit::None, Comparator::Exact, 1.0);
+            Quantity { counted: Vec::new(), ..figure }
+        };
+        (told && colon).then(|| (vec![one(index, ours), one(index + 2, theirs)], index + 3))
+    }
+
+    /// "Закончил начатое - 1:0.": a result behind a dash, with which its sentence ends. One figure is no minutes.
+    fn is_a_closing_score(&self, index: usize) -> bool {
+        let dash = index.checked_sub(1).filter(|at| {
+            self.lexemes.get(*at).is_some_and(|dash| matches!(dash.kind, Kind::Sign('-' | '–' | '—')))
+                && !self.glued(*at, index)
+        });
+        let scales = |at: usize| {
+            self.word_at(at.checked_sub(1)).is_some_and(|word| SCALES.iter().any(|known| word.starts_with(known)))
+        };
+        let short = self.lexemes.get(index + 2).is_some_and(|theirs| theirs.text.len() == 1);
+        let ends = self.lexemes.get(index + 3).is_none_or(|end| {
+            matches!(end.kind, Kind::Sign('.' | '!' | '?' | '…' | ';')) && !self.glued(index + 3, index + 4)
+        });
+        dash.is_some_and(|at| !scales(at)) && short && ends
+    }
+
+    /// "Written over sixty years", "told over 59 chapters": what lasts through all of them, and not more than so many.
+    pub(super) fn is_spread_over(&self, index: usize, stated: Stated) -> bool {
+        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
+        let behind = self.word_at(Some(stated.end));
+        // "Has recorded over 40 hours": what someone did is counted.
+        if back(1) != Some("over") || matches!(back(3), Some("has" | "have" | "had")) {
+            return false;
+        }
+        let time = stated.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")));
+        if let Some(time) = time.filter(|_| back(2).is_some_and(|word| SPREAD.contains(&word))) {
+            // "Filmed over 20 hours of tape": so much of it.
+            let hours_of = behind == Some("of") && time.unit == Unit::Measure("s") && time.factor <= 3600.0;
+            return !(hours_of || matches!(behind, Some("ago" | "earlier" | "before")));
+        }
+        // "five, five-minute rounds"
+        let described = self.lexemes.get(stated.end).is_some_and(|sign| sign.is_sign(','))
+            && self.lexemes.get(stated.end + 2).is_some_and(|sign| sign.is_sign('-'));
+        let farther = self.word_at(Some(stated.end + 4)).filter(|_| described);
+        let parts = behind.or(farther).is_some_and(|word| PARTS.contains(&word));
+        let joined = matches!(back(2), Some("in" | "for" | "of" | "than"));
+        parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.contains(&word)))
+    }
+
+    /// "three or four days": the second is the first and one, so that both are one rough count.
+    fn is_one_more(&self, index: usize, end: usize) -> bool {
+        let (first, second) = (self.value(index), self.value(end + 1));
+        first.zip(second).is_some_and(|(first, second)| {
+            !first.ordinal
+                && !second.ordinal
+                && first.scaled.is_none()
+                && (second.amount - first.amount - 1.0).abs() < 1e-9
+        })
+    }
+
+    /// Where the word that joins stands: behind the hyphen of "5- to 10-year-olds".
+    fn connector(&self, end: usize) -> usize {
+        let hyphen = self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-'));
+        let joins = matches!(self.word_at(Some(end + 1)), Some("to" | "and" | "or" | "и" | "или" | "і" | "та" | "або"));
+        end + usize::from(hyphen && joins)
+    }
+
+    /// "5–10", "5 to 10 %", "between 5 and 10", "от 5 до 10": one quantity; "from 5 to 10 million", "30 × 28 cm": two. The
+    /// scale and the unit of the second are meant for both where the first has none.
+    pub(super) fn range(
+        &self,
+        index: usize,
+        first: Stated,
+        sign_unit: Option<units::Found>,
+    ) -> Option<(Vec<Quantity>, usize)> {
+        let connector = self.connector(first.end);
+        let joint = self.joint(index, connector)?;
+        // "Три дня — 18, 23 и 26 января": days of a month.
+        if self.is_a_day_of_a_list(connector + 1) {
+            return None;
+        }
+        let (second_sign, start) = self.currency_before(connector + 1);
+        let value = self.value(start).filter(|value| !value.ordinal)?;
+        let (unit, end) = self.unit_after(value);
+        let (unit, end) =
+            if joint == Joint::Two && unit.is_none() && !self.is_a_change(connector) && !self.is_listed(connector) {
+                self.inches(value.next).map_or((unit, end), |(unit, end)| (Some(unit), end))
+            } else {
+                (unit, end)
+            };
+        // "Rose 3.5 per cent to £2.3bn": what is measured apart is no range.
+        let theirs = second_sign.or(unit);
+        if first.unit.zip(theirs).is_some_and(|(first, second)| first.unit != second.unit) {
+            return None;
+        }
+        let second = Stated { value, unit: second_sign.or(unit).or(sign_unit).or(first.unit), end, bare: false };
+        let mut low = first;
+        if first.bare || (first.value.scaled.is_none() && sign_unit.is_some()) {
+            let factor = value.scaled.unwrap_or(1.0);
+            low.value.amount *= factor;
+            low.value.last_digit *= factor;
+            low.unit = second.unit;
+        }
+        // "From 114 billion to 81.5 billion dollars": what is told in scales is counted in one unit.
+        // "3 million and $2 billion" is not.
+        let both_scaled = first.value.scaled.is_some() && value.scaled.is_some();
+        if first.unit.is_none() && both_scaled && second_sign.is_none() {
+            low.unit = second.unit;
+        }
+        let (a, digit, own) = low.in_base(low.value.amount);
+        let (b, last_digit, unit) = second.in_base(value.amount);
+        if joint == Joint::Two {
+            // A time of day is told alike ("from 10 to 12"), and two that share nothing are read one by one.
+            let sides = !self.is_a_change(connector) && !self.is_listed(connector);
+            let scaled = first.value.scaled.is_some() && low.unit.is_some() && first.unit.is_none();
+            let shares = scaled || first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
+            return shares.then(|| {
+                // "About 50 and 30 metres": both are meant so.
+                let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+                let one = self.finish(index, first.end, (a, a), own, comparator, digit);
+                let other = self.finish(start, end, (b, b), unit, comparator, last_digit);
+                (vec![one, other], end)
+            });
+        }
+        // "A 72–90 record" has so many wins and so many defeats.
+        let result = self.word_at(Some(end)).is_some_and(|word| RESULTS.contains(&word))
+            || self.word_at(index.checked_sub(1)).is_some_and(|word| matches!(word, "went" | "finished"));
+        if result && first.bare && unit == Unit::None {
+            let one = self.finish(index, first.end, (a, a), own, Comparator::Exact, digit);
+            let other = self.finish(start, end, (b, b), unit, Comparator::Exact, last_digit);
+            return Some((vec![one, other], end));
+        }
+        // "2:1 — 1", "won 3–1": no range runs downwards.
+        // "Around 30 to 40 years"; a limit with a range behind it is neither.
+        let comparator = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About);
+        let comparator = comparator.unwrap_or(Comparator::Exact);
+        (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, comparator, digit.min(last_digit))], end))
+    }
+
+    /// The cross between the sides of "1920x1080".
+    pub(super) fn is_a_side(&self, cross: usize) -> bool {
+        matches!(self.word_at(Some(cross)), Some("x" | "х"))
+            && self.glued(cross, cross + 1)
+            && self.lexemes.get(cross + 1).is_some_and(Lexeme::is_number)
+    }
+
+    fn is_a_change(&self, connector: usize) -> bool {
+        matches!(self.word_at(Some(connector)), Some("to" | "до"))
+    }
+
+    fn is_listed(&self, connector: usize) -> bool {
+        matches!(self.word_at(Some(connector)), Some("and" | "or" | "и" | "или" | "і" | "та" | "або"))
+    }
+
+    /// "in." behind the sides of a thing is inches; anywhere else "in" is a preposition.
+    fn inches(&self, next: usize) -> Option<(units::Found, usize)> {
+        let dot = self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
+        let found = units::Found { unit: Unit::Measure("m"), factor: INCH, offset: 0.0, taken: 1 };
+        (self.word_at(Some(next)) == Some("in") && dot).then_some((found, next + 1))
+    }
+
+    /// "6-foot-4", "5 ft 11 in": one height.
+    pub(super) fn feet_and_inches(&self, index: usize, feet: Stated) -> Option<(Vec<Quantity>, usize)> {
+        let unit = feet.end.checked_sub(1).and_then(|at| self.word_at(Some(at)))?;
+        matches!(unit, "foot" | "feet" | "ft").then_some(())?;
+        let hyphen = self.lexemes.get(feet.end).is_some_and(|sign| sign.is_sign('-'));
+        let at = feet.end + usize::from(hyphen);
+        let inches = self.lexemes.get(at)?.integer().filter(|inches| *inches < 12)?;
+        let named = matches!(self.word_at(Some(at + 1)), Some("in" | "inch" | "inches"));
+        if !(hyphen || named) {
+            return None;
+        }
+        let end = at + 1 + usize::from(named);
+        let height = feet.in_base(feet.value.amount).0 + f64::from(inches) * INCH;
+        let bounds = (height, height);
+        let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+        Some((vec![self.finish(index, end, bounds, Unit::Measure("m"), comparator, INCH)], end))
+    }
+}

@@ -1,0 +1,31 @@
+//! Figures that share a noun: of "unemployment rose from 9 percent to 12 percent" both are unemployment's, of "12 of 20 suspects" both
+//! count suspects.
+
+use super::{Quantity, cut};
+
+/// Between the two ends of a change.
+const TO: &[&str] = &["to", "up to", "down to", "to about", "to nearly", "до", "до уровня", "до рівня", "para"];
+/// Between a part and the whole.
+pub const PART_OF: &[&str] = &["of", "of the", "of its", "of their", "out of", "из", "з", "із"];
+
+/// Gives each figure of such a pair what the other one counts, where it counts nothing itself.
+pub(super) fn share(text: &str, quantities: &mut [Quantity]) {
+    for at in 1..quantities.len() {
+        let Some((first, second)) = quantities.get(at - 1).zip(quantities.get(at)) else { continue };
+        let between = cut(text, first.start + first.text.len(), second.start).trim().to_lowercase();
+        let is_change = TO.contains(&between.as_str()) && first.unit == second.unit;
+        let is_part = PART_OF.contains(&between.as_str());
+        let (of_first, of_second) = (first.counted.clone(), second.counted.clone());
+        if is_change && let Some(second) = quantities.get_mut(at) {
+            second.counted.extend(of_first.into_iter().filter(|stem| !of_second.contains(stem)));
+        } else if is_part && let Some(first) = quantities.get_mut(at - 1) {
+            // What a part counts stands behind the whole, and nearer than what stands before it.
+            let before = std::mem::replace(&mut first.counted, of_second);
+            for stem in before {
+                if !first.counted.contains(&stem) {
+                    first.counted.push(stem);
+                }
+            }
+        }
+    }
+}

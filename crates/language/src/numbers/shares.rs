@@ -1,0 +1,114 @@
+//! Shares of a whole: "half of", "two-thirds", "2/3 of", "треть", and figures written with a sign such as "½".
+
+use super::{Comparator, Quantity, Reader, Unit, comparators, words};
+use crate::lexer::{Kind, Lexeme};
+
+/// Denominators, with the English words for one part and for several.
+const ENGLISH_PARTS: &[(f64, &str, &str)] = &[
+    (3.0, "third", "thirds"),
+    (4.0, "quarter", "quarters"),
+    (5.0, "fifth", "fifths"),
+    (6.0, "sixth", "sixths"),
+    (8.0, "eighth", "eighths"),
+    (10.0, "tenth", "tenths"),
+];
+
+/// The same in Russian and Ukrainian, in every case.
+const CYRILLIC_PARTS: &[(f64, &str)] = &[
+    (3.0, " треть трети третью третей третина третини третину третин третиною "),
+    (4.0, " четверть четверти четвертью четвертей чверть чверті чвертей "),
+];
+
+/// What goes on for quarters of a year ("three quarters of negative growth") and is hardly divided into four.
+const QUARTERLY: &[&str] = &["growth", "contraction", "decline", "recession", "expansion"];
+
+/// Signs of one fraction.
+fn sign_value(lexeme: &Lexeme<'_>) -> Option<f64> {
+    match lexeme.kind {
+        Kind::Sign('½') => Some(0.5),
+        Kind::Sign('⅓') => Some(1.0 / 3.0),
+        Kind::Sign('⅔') => Some(2.0 / 3.0),
+        Kind::Sign('¼') => Some(0.25),
+        Kind::Sign('¾') => Some(0.75),
+        _ => None,
+    }
+}
+
+impl Reader<'_> {
+    /// A share in percent, roughly meant, and the index behind it.
+    pub(super) fn share(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        let (share, end) =
+            self.half_or_part(index).or_else(|| self.parts_in_words(index)).or_else(|| self.parts_in_digits(index))?;
+        // "Выросла до половины" tells what was come to, no limit.
+        let told = comparators::before(&self.lexemes, index)
+            .filter(|told| *told != Comparator::AtMost || !self.closes_a_change(index))
+            .unwrap_or(Comparator::About);
+        Some((vec![self.finish(index, end, (share, share), Unit::Percent, told, 5.0)], end))
+    }
+
+    fn half_or_part(&self, index: usize) -> Option<(f64, usize)> {
+        let before = index.checked_sub(1).and_then(|at| self.word_at(Some(at)));
+        let next = self.word_at(Some(index + 1));
+        let share = match self.word_at(Some(index))? {
+            // The first half of October is no share of it.
+            "half" if before.is_some_and(|word| words::ordinal(word).is_some()) => return None,
+            "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
+            "половина" | "половину" | "половины" | "половиной" | "половини" | "половиною" => {
+                50.0
+            }
+            "треть" | "трети" | "третина" | "третину" | "третини" => 100.0 / 3.0,
+            "четверть" | "чверть" if before == Some("на") => 25.0,
+            _ => return None,
+        };
+        Some((share, index + 1))
+    }
+
+    /// "a third of", "two-thirds", "three quarters of", "две трети".
+    fn parts_in_words(&self, index: usize) -> Option<(f64, usize)> {
+        let first = self.word_at(Some(index))?;
+        let parts = if first == "a" { 1.0 } else { words::cardinal(first).filter(|parts| *parts < 10.0)? };
+        let hyphen = usize::from(self.lexemes.get(index + 1).is_some_and(|lexeme| lexeme.is_sign('-')));
+        let at = index + 1 + hyphen;
+        let word = self.word_at(Some(at))?;
+        let of = self.word_at(Some(at + 1)) == Some("of");
+        let english = ENGLISH_PARTS.iter().find(|(whole, one, several)| {
+            // "A third man" and "the last two quarters" are no shares.
+            (parts <= 1.0 && of && word == *one)
+                || (parts > 1.0 && word == *several && (of || hyphen == 1 || *whole < 4.0))
+        });
+        let cyrillic = || CYRILLIC_PARTS.iter().find(|(_, forms)| forms.contains(&format!(" {word} ")));
+        let whole = english.map(|part| part.0).or_else(|| cyrillic().map(|part| part.0))?;
+        // Nobody calls a half two quarters: these are of a year.
+        let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY.contains(&word));
+        let of_a_year = word == "quarters" && (parts < 3.0 || (hyphen == 0 && (goes_on(at + 2) || goes_on(at + 3))));
+        (parts < whole && !of_a_year).then_some((100.0 * parts / whole, at + 1))
+    }
+
+    /// "2/3 of", "1/3 депутатов". Two figures with a stroke that nothing is part of may be a day, a score or a house.
+    fn parts_in_digits(&self, index: usize) -> Option<(f64, usize)> {
+        let figure = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer);
+        let stroke = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('/'));
+        let glued = self.glued(index, index + 1) && self.glued(index + 1, index + 2);
+        let (parts, whole) = (figure(index)?, figure(index + 2)?);
+        let of = self
+            .word_at(Some(index + 3))
+            .is_some_and(|word| word == "of" || (has_room(word) && !is_round_or_month(word)));
+        (stroke && glued && of && (2..=10).contains(&whole) && (1..whole).contains(&parts))
+            .then(|| (100.0 * f64::from(parts) / f64::from(whole), index + 3))
+    }
+
+    /// "½" on its own, and behind digits ("3½"): its value.
+    pub(super) fn sign_of_a_fraction(&self, index: usize) -> Option<f64> {
+        self.lexemes.get(index).and_then(sign_value)
+    }
+}
+
+/// "1/8 финала" is a round of a cup, "1/4 мая" a day.
+fn is_round_or_month(word: &str) -> bool {
+    word.starts_with("финал") || word.starts_with("фінал") || super::dates::names::month(word).is_some()
+}
+
+/// A Cyrillic word long enough to be a noun.
+fn has_room(word: &str) -> bool {
+    super::has_cyrillic(word) && word.chars().count() > 3
+}

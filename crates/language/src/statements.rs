@@ -1,0 +1,280 @@
+//! What a text claims: its sentences as self-contained statements, their kinds, and how worth checking each is.
+//!
+//! Errors in a claim are kept as they are: "Water boils at 50C" is a claim, and the evidence will say what is wrong with it.
+//! To add a language: its words in `statements/kinds.rs`, its calls to the reader in `statements/calls.rs`, its pronouns in
+//! `statements/antecedents.rs`, the words that point back in `statements/leaning.rs`.
+
+mod antecedents;
+mod calls;
+mod clean;
+mod frames;
+mod kinds;
+mod leaning;
+mod markup;
+mod points;
+mod scraps;
+mod worth;
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+pub use clean::clean;
+
+use super::entities::{Entity, EntityKind, entities};
+use super::names::same_key;
+use super::sentences::sentences;
+use super::tokens;
+use corroborate_domain::ClaimKind;
+
+/// One claim of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// Self-contained and cleaned: what is checked and shown.
+    pub text: String,
+    /// The sentence that `text` begins with where what is claimed cannot be checked without it: of "A bus crashed in Peru. Five
+    /// people died." the first.
+    pub lead: Option<String>,
+    pub kind: ClaimKind,
+    /// 0–1: how much a check of it would tell.
+    pub check_worthiness: f64,
+    /// The sentence it was taken from, cleaned and otherwise as written.
+    pub original: String,
+}
+
+impl Statement {
+    /// What it claims, without the sentence it leans on.
+    pub fn own(&self) -> &str {
+        own(&self.text, self.lead.as_deref())
+    }
+}
+
+/// A claim without its lead.
+pub fn own<'a>(text: &'a str, lead: Option<&str>) -> &'a str {
+    lead.and_then(|lead| text.strip_prefix(lead)).map_or(text, str::trim_start)
+}
+
+/// A sentence longer than this is a list or a page without stops; it would match nothing. Characters.
+const LONGEST: usize = 1000;
+/// Stems two statements must share to be one, of the shorter one's.
+const SAME: f64 = 0.85;
+/// Sentences looked at: news puts its claims first, and the work stays bounded.
+const MOST_SENTENCES: usize = 80;
+
+static GREETING: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i)^(?:hi|hello|hey|good (?:morning|afternoon|evening|night|day)|welcome|greetings|thanks|thank you|happy (?:birthday|new year)|dear (?:friends|subscribers|all)|привет|здравствуйте|здравствуй|добр(?:ый|ое|ого) (?:день|утро|вечер|дня|утра|вечера)|доброй ночи|спасибо|дорогие|друзья|всем привет|поздравля\S+|з повагою|привіт|вітаю|вітаємо|доброго (?:ранку|дня|вечора)|добрий (?:день|ранок|вечір)|на добраніч|дякую|дякуємо|шановні|друзі)(?:[\s,!.]|$)",
+    )
+});
+
+/// A sentence with what is known of it.
+struct Candidate {
+    statement: Statement,
+    stems: HashSet<String>,
+    /// It stood in a frame that only passes it on.
+    framed: bool,
+}
+
+/// The statements of a text as it was sent, in its order; where there are more than `max`, the most check-worthy ones. A
+/// title counts as a statement of its own where no sentence says the same. A text of one sentence always gives one
+/// statement, unless it asks, greets or calls. A point of a digest is a text of its own.
+pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: usize) -> Vec<Statement> {
+    let title = title.map(clean).filter(|title| !title.is_empty()).map(|title| one_line(&title));
+    let parts = points::parts(text);
+    let alone = matches!(parts.as_slice(), [part] if sentences(scraps::without_dateline(&part.text)).len() == 1);
+    let mut prose = Before { title: title.as_deref(), sentences: Vec::new() };
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut read = 0;
+    for part in &parts {
+        let mut own = Before { title: title.as_deref(), sentences: Vec::new() };
+        let before = if part.point { &mut own } else { &mut prose };
+        // Agencies end it with a stop: "МОСКВА, 18 ноя — РИА Новости."
+        for sentence in sentences(scraps::without_dateline(&part.text)) {
+            if read < MOST_SENTENCES {
+                let sentence = one_line(sentence);
+                take(scraps::without_dateline(&sentence), part.head.as_deref(), before, language, alone, &mut found);
+            }
+            read += 1;
+        }
+    }
+    let alone = found.is_empty();
+    if let Some(candidate) = title.as_deref().and_then(|title| candidate(title, &Before::default(), language, alone)) {
+        insert(&mut found, candidate, true);
+    }
+    best(found, max)
+}
+
+/// Takes what one sentence states, and tells the sentences behind it what it said.
+fn take(
+    sentence: &str,
+    head: Option<&str>,
+    before: &mut Before<'_>,
+    language: Option<&str>,
+    alone: bool,
+    found: &mut Vec<Candidate>,
+) {
+    let found_here = candidate(sentence, before, language, alone);
+    // What a pronoun stands for is known to the sentences behind it as well.
+    // Behind "X is being shared as Y", "it" is X.
+    let plain = found_here.as_ref().filter(|candidate| !candidate.framed);
+    before.sentences.push(plain.map_or(sentence, |candidate| candidate.statement.own()).to_owned());
+    if let Some(mut candidate) = found_here {
+        if let (Some(head), None) = (head, &candidate.statement.lead) {
+            candidate.statement.text = format!("{head} {}", candidate.statement.text);
+            candidate.statement.lead = Some(head.to_owned());
+        }
+        insert(found, candidate, false);
+    }
+}
+
+fn one_line(sentence: &str) -> String {
+    sentence.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What stands before a sentence.
+#[derive(Default)]
+struct Before<'a> {
+    title: Option<&'a str>,
+    /// In order, pronouns replaced where that was possible.
+    sentences: Vec<String>,
+}
+
+fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone: bool) -> Option<Candidate> {
+    if is_question(sentence)
+        || GREETING.is_match(sentence)
+        || calls::is_call(sentence)
+        || sentence.chars().count() > LONGEST
+    {
+        return None;
+    }
+    // What it introduces stands behind it.
+    if !alone && sentence.ends_with(':') {
+        return None;
+    }
+    let framed = frames::unframed(sentence);
+    let bare = framed.as_deref().unwrap_or(sentence);
+    let bare = if alone { bare.to_owned() } else { without_list_number(bare).to_owned() };
+    let resolved = antecedents::resolve(&bare, &before.with_title(), language);
+    let is_resolved = resolved.is_some();
+    let text = resolved.unwrap_or(bare);
+    let judged = kinds::judge(&text, language, is_resolved);
+    // What the speaker only thinks is less worth a check than what is stated.
+    let weighed = if judged.kind == ClaimKind::Mixed { Some(text.clone()) } else { None };
+    let text = judged.factual_part.unwrap_or(text);
+    let stems: HashSet<String> = tokens::content_stems(&text, language).into_iter().collect();
+    let cut = leaning::is_cut_quotation(&text);
+    let find_lead = || leaning::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
+    // "He died in custody on Friday" says something behind the sentence that says who.
+    let told = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
+    let told = told.filter(|lead| people(lead, language) <= 1);
+    let kind = if told.is_some() { ClaimKind::Factual } else { judged.kind };
+    // A heading or a scrap among sentences claims nothing.
+    if !alone && (stems.len() < 2 || (kind == ClaimKind::Ambiguous && stems.len() < 3)) {
+        return None;
+    }
+    let checkable = matches!(kind, ClaimKind::Factual | ClaimKind::Mixed);
+    if !alone && checkable && (scraps::is_scrap(&text) || cut && is_nobodys(&text, language)) {
+        return None;
+    }
+    let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), kind, language);
+    let lead = if checkable { told.or_else(find_lead) } else { None };
+    let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
+    let statement = Statement { text, lead, kind, check_worthiness, original: sentence.to_owned() };
+    Some(Candidate { statement, stems, framed: framed.is_some() })
+}
+
+impl Before<'_> {
+    /// All of it, the title first.
+    fn with_title(&self) -> Vec<String> {
+        self.title.iter().map(|title| (*title).to_owned()).chain(self.sentences.iter().cloned()).collect()
+    }
+}
+
+/// People named: of two nobody can tell which one "he" is.
+fn people(sentence: &str, language: Option<&str>) -> usize {
+    entities(sentence, language, &[]).iter().filter(|name| name.kind == EntityKind::Person).count()
+}
+
+/// Half of a quotation that names nobody.
+fn is_nobodys(sentence: &str, language: Option<&str>) -> bool {
+    entities(sentence, language, &[]).is_empty()
+}
+
+fn is_question(sentence: &str) -> bool {
+    sentence.trim_end_matches(['"', '»', '”', '’', ')', ' ', '!']).ends_with(['?', '？', '؟'])
+}
+
+/// "1) First" → "First"; a figure that is the sentence's own ("12 people") stays.
+fn without_list_number(sentence: &str) -> &str {
+    let Some((head, rest)) = sentence.split_once(' ') else { return sentence };
+    let number = head
+        .strip_suffix([')', '.'])
+        .is_some_and(|digits| digits.len() <= 2 && digits.chars().all(|c| c.is_ascii_digit()) && !digits.is_empty());
+    if number && rest.starts_with(char::is_uppercase) { rest } else { sentence }
+}
+
+/// With its first letter a capital.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Adds a statement unless one already says it; the longer of two that do stays, at the earlier place.
+fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
+    let share = |a: &HashSet<String>, b: &HashSet<String>| {
+        let shared = a.intersection(b).count() as f64;
+        shared / a.len().min(b.len()).max(1) as f64
+    };
+    let numbers = |stems: &HashSet<String>| {
+        let mut numbers: Vec<String> =
+            stems.iter().filter(|stem| stem.starts_with(|c: char| c.is_ascii_digit())).cloned().collect();
+        numbers.sort();
+        numbers
+    };
+    // Two statements with different figures are two, however alike their words; and so are a denial and what it denies.
+    let denials = |statement: &Statement| super::negation::negations(statement.own(), None) % 2;
+    // "Russia accused Ukraine" is no "Ukraine accused Russia".
+    let names = entities(candidate.statement.own(), None, &[]);
+    let in_order = |present: &Statement| {
+        let others = entities(present.own(), None, &[]);
+        let places = names.iter().filter_map(|name| place(&others, name));
+        places.is_sorted()
+    };
+    let twin = found.iter_mut().find(|present| {
+        let small = present.stems.len().min(candidate.stems.len()) >= 3 || present.stems == candidate.stems;
+        small
+            && share(&present.stems, &candidate.stems) >= if first { 0.6 } else { SAME }
+            && (first || numbers(&present.stems) == numbers(&candidate.stems))
+            && denials(&present.statement) == denials(&candidate.statement)
+            && (first || in_order(&present.statement))
+    });
+    match twin {
+        Some(present) if !first && candidate.stems.len() > present.stems.len() => *present = candidate,
+        Some(_) => {}
+        None if first => found.insert(0, candidate),
+        None => found.push(candidate),
+    }
+}
+
+/// Where a name stands among others.
+fn place(names: &[Entity], name: &Entity) -> Option<usize> {
+    names.iter().position(|other| same_key(&other.key, &name.key))
+}
+
+/// At most `max`, the most check-worthy, in the order of the text.
+fn best(found: Vec<Candidate>, max: usize) -> Vec<Statement> {
+    let mut ranked: Vec<(usize, Statement)> =
+        found.into_iter().map(|candidate| candidate.statement).enumerate().collect();
+    ranked.sort_by(|a, b| b.1.check_worthiness.total_cmp(&a.1.check_worthiness).then(a.0.cmp(&b.0)));
+    ranked.truncate(max);
+    ranked.sort_by_key(|pair| pair.0);
+    ranked.into_iter().map(|pair| pair.1).collect()
+}
+
+#[cfg(test)]
+#[path = "statements/digest_tests.rs"]
+mod digest_tests;
+#[cfg(test)]
+#[path = "statements/tests.rs"]
+mod tests;

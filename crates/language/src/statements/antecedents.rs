@@ -1,0 +1,291 @@
+//! Whom a leading pronoun means: the one name that a sentence before it is about.
+//!
+//! Where it is not sure, a pronoun stays: a claim about the wrong person is worse than one that needs its context.
+
+use super::is_question;
+use crate::dates::names::is_calendar_word;
+use crate::entities::{Entity, EntityKind, entities};
+use crate::{cut, has_cyrillic, tokens, verbs};
+
+/// Sentences before a pronoun in which its name is looked for.
+const NEAR: usize = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gender {
+    Masculine,
+    Feminine,
+}
+
+/// What a leading pronoun may stand for.
+struct Pronoun {
+    kinds: &'static [EntityKind],
+    gender: Option<Gender>,
+    possessive: bool,
+    plural: bool,
+}
+
+impl Pronoun {
+    fn of(word: &str) -> Option<Self> {
+        const PEOPLE: &[EntityKind] = &[EntityKind::Person];
+        const THINGS: &[EntityKind] = &[EntityKind::Org, EntityKind::Misc, EntityKind::Loc];
+        let one = |kinds, gender, possessive| Some(Self { kinds, gender, possessive, plural: false });
+        match word {
+            "he" | "он" | "він" => one(PEOPLE, Some(Gender::Masculine), false),
+            "she" | "она" | "вона" => one(PEOPLE, Some(Gender::Feminine), false),
+            "his" => one(PEOPLE, Some(Gender::Masculine), true),
+            "her" => one(PEOPLE, Some(Gender::Feminine), true),
+            "it" => one(THINGS, None, false),
+            "its" => one(THINGS, None, true),
+            "they" | "они" | "вони" => Some(Self { kinds: &[], gender: None, possessive: false, plural: true }),
+            _ => None,
+        }
+    }
+}
+
+/// Replaces a leading pronoun by the one name it can mean. `None` where there is no such pronoun, or no such name.
+pub(super) fn resolve(sentence: &str, context: &[String], language: Option<&str>) -> Option<String> {
+    let (first, rest) = sentence.split_once(' ')?;
+    let word = tokens::normalise_word(first.trim_end_matches(','));
+    let pronoun = Pronoun::of(&word)?;
+    if word == "it" && is_expletive(rest) {
+        return None;
+    }
+    let name =
+        if pronoun.plural { both(context.last()?, language)? } else { antecedent(context, &pronoun, language)?.text };
+    // A Russian or Ukrainian name found in an oblique case cannot be the subject as it stands.
+    if has_cyrillic(&name) && pronoun.possessive || has_cyrillic(sentence) != has_cyrillic(&name) {
+        return None;
+    }
+    let own = if pronoun.possessive { "'s" } else { "" };
+    let resolved = format!("{name}{own} {rest}");
+    (tokens::tokens(&resolved, language).len() > 1).then_some(resolved)
+}
+
+/// "It is known that", "It rained": no thing is meant.
+pub(super) fn is_expletive(rest: &str) -> bool {
+    let words: Vec<String> = rest.split_whitespace().take(3).map(tokens::normalise_word).collect();
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    let second = words.get(1).map(String::as_str).unwrap_or_default();
+    matches!(first, "rained" | "snowed" | "seems" | "appears" | "turns" | "turned" | "takes" | "took")
+        || (matches!(first, "is" | "was" | "has" | "will" | "would")
+            && matches!(
+                second,
+                "known"
+                    | "true"
+                    | "clear"
+                    | "possible"
+                    | "impossible"
+                    | "likely"
+                    | "unlikely"
+                    | "important"
+                    | "not"
+                    | "been"
+                    | "raining"
+                    | "said"
+                    | "claimed"
+                    | "unclear"
+            ))
+}
+
+/// The one name of those kinds in the nearest sentence before that names any, where that sentence is about it.
+fn antecedent(context: &[String], pronoun: &Pronoun, language: Option<&str>) -> Option<Entity> {
+    let fitting = |sentence: &String| -> Vec<Entity> {
+        entities(sentence, language, &[]).into_iter().filter(|name| pronoun.kinds.contains(&name.kind)).collect()
+    };
+    // "Партия проиграла. Она набрала 22 %": in Russian and Ukrainian a thing is "she" as well, so that no sentence may stand between.
+    let is_cyrillic = context.last().is_some_and(|last| has_cyrillic(last));
+    let most = if is_cyrillic { 1 } else { NEAR };
+    let told = context.iter().rev().filter(|sentence| !is_question(sentence));
+    let near = told.take(most).map(|sentence| (sentence, fitting(sentence)));
+    let (sentence, mut names) = near.into_iter().find(|(_, names)| !names.is_empty())?;
+    if names.len() > 1 {
+        return None;
+    }
+    let name = names.pop()?;
+    let agrees = pronoun.gender.is_none_or(|wanted| gender(&name.text).is_none_or(|known| known == wanted));
+    (agrees && is_subject(sentence, &name)).then_some(name)
+}
+
+/// Whether a sentence is about the name, as far as what stands before it tells: no preposition, no verb, no bracket. What
+/// an agency or a paper "reported" is not about it.
+fn is_subject(sentence: &str, name: &Entity) -> bool {
+    let Some(at) = sentence.find(&name.text) else { return false };
+    let (before, behind) = (cut(sentence, 0, at), cut(sentence, at + name.text.len(), sentence.len()));
+    if before.ends_with('(') {
+        return false;
+    }
+    let clause = before.rsplit([',', ';', ':']).next().unwrap_or(before);
+    let words = verbs::words(clause);
+    if has_cyrillic(&name.text) {
+        return !oblique(&name.text) && !words.last().is_some_and(|word| is_preposition(word));
+    }
+    let reports = name.kind != EntityKind::Person
+        && verbs::words(behind).first().is_some_and(|word| verbs::says(word))
+        && before.contains(',');
+    !reports && !words.iter().any(|word| is_preposition(word) || verbs::is_finite(word))
+}
+
+fn is_preposition(word: &str) -> bool {
+    const WORDS: &str = "of by with in from at to for on against over between after before than about through as into under near like per \
+        в во на с со к ко о об от до из у за под над при про для без через между перед после против \
+        у з із зі до від біля після перед між проти";
+    WORDS.split_whitespace().any(|preposition| preposition == word)
+}
+
+const TITLES: &[&str] =
+    &["President", "Presidents", "Prime Minister", "Prime Ministers", "Chancellor", "Ministers", "Leaders"];
+
+/// Those who met: "They" behind it are both.
+const MEETING: &[&str] = &[
+    "and",
+    "met",
+    "meets",
+    "met with",
+    "meets with",
+    "will meet",
+    "hosted",
+    "hosts",
+    "visited",
+    "visits",
+    "welcomed",
+    "called",
+    "phoned",
+    "married",
+    "spoke with",
+    "spoke to",
+    "talked to",
+    "held talks with",
+];
+
+/// The two whom a sentence begins with: "Greece and Cyprus", of "Zelensky met Macron" "Zelensky and Macron". Where more
+/// people are named nobody can tell who "they" are.
+fn both(sentence: &str, language: Option<&str>) -> Option<String> {
+    let names = entities(sentence, language, &[]);
+    let (first, second) = (names.first()?, names.get(1)?);
+    let start = sentence.find(&first.text)?;
+    let end = start + first.text.len();
+    let next = end + sentence.get(end..)?.find(&second.text)?;
+    let between = cut(sentence, end, next).trim();
+    let cyrillic = has_cyrillic(sentence);
+    let and = if cyrillic { ["и", "та", "і", "й"].contains(&between) } else { between == "and" };
+    let meet = !cyrillic && first.kind == EntityKind::Person && MEETING.contains(&between);
+    let head = start == 0 || TITLES.contains(&cut(sentence, 0, start).trim());
+    // "Brazil and Argentina fans clashed", "met Joe Biden's wife": neither of the two.
+    let behind = cut(sentence, next + second.text.len(), sentence.len());
+    let follows = verbs::words(behind).into_iter().next().unwrap_or_default();
+    let is_whole = behind.starts_with([' ', '.', ',']) || behind.is_empty();
+    let goes_on = follows.is_empty() || behind.starts_with(['.', ',']);
+    let acts = if cyrillic { verbs::is_past_cyrillic(&follows) } else { verbs::is_finite(&follows) };
+    let is_theirs =
+        is_whole && (goes_on || if and { acts } else { is_preposition(&follows) || is_calendar_word(&follows) });
+    // A surname alone may be nobody's that the rules know.
+    let both_people = first.kind == EntityKind::Person && (meet || and) && second.kind == EntityKind::Misc;
+    let alike = both_people
+        || first.kind == second.kind
+            && matches!(first.kind, EntityKind::Person | EntityKind::Org | EntityKind::Loc)
+            && names.iter().filter(|name| name.kind == first.kind && name.kind != EntityKind::Loc).count() <= 2;
+    let upright = !cyrillic || !(oblique(&first.text) || oblique(&second.text));
+    let joint = if cyrillic { between } else { "and" };
+    (head && alike && upright && is_theirs && (and || meet)).then(|| format!("{} {joint} {}", first.text, second.text))
+}
+
+/// Given names of women and of men by which "she" or "he" is no other. What is not here may be either.
+const WOMEN: &str = "mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty sandra margaret ashley kimberly emily \
+    donna michelle carol amanda melissa deborah stephanie rebecca sharon laura cynthia kathleen amy angela shirley anna brenda pamela emma nicole \
+    helen samantha katherine christine debra rachel carolyn janet catherine maria heather diane olivia julie joyce victoria christina joan evelyn \
+    lauren judith megan ursula giorgia kamala hillary theresa liz marine greta olena yulia oksana iryna nikki melania ivanka jane kate alice annalena";
+const MEN: &str = "james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald steven paul \
+    andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan jacob gary nicholas eric jonathan stephen larry justin scott \
+    brandon benjamin samuel gregory frank alexander raymond patrick jack dennis jerry tyler aaron jose henry peter adam nathan kyle walter harold \
+    jeremy ethan carl keith roger arthur sean joe bill bernie boris emmanuel vladimir volodymyr elon jeff narendra viktor mohammed muhammad ahmed ali \
+    hassan recep leonardo albert isaac winston rishi keir olaf friedrich sergei sergey dmitry dmytro andriy oleksandr mykola petro";
+
+/// Men whose given name ends like a woman's.
+const MEN_IN_A: &str = "николя джошуа никита илья лука фома кузьма савва данила гаврила фока саша женя валера вова паша миша гриша лёша леша дима коля петя ваня \
+    костя сережа серёжа юра гена слава толя микита ілля лука хома сава данило микола кузьма олекса сашко женя";
+
+fn gender(name: &str) -> Option<Gender> {
+    let words: Vec<String> = name.split_whitespace().map(tokens::normalise_word).collect();
+    let first = words.first()?.as_str();
+    let among = |list: &str| list.split_whitespace().any(|known| known == first);
+    if !has_cyrillic(name) {
+        return if among(WOMEN) { Some(Gender::Feminine) } else { among(MEN).then_some(Gender::Masculine) };
+    }
+    let ends = |endings: &[&str]| words.iter().any(|word| endings.iter().any(|ending| word.ends_with(ending)));
+    if ends(&["ович", "евич", "йович"]) {
+        return Some(Gender::Masculine);
+    }
+    if ends(&["овна", "евна", "івна", "ївна"]) {
+        return Some(Gender::Feminine);
+    }
+    let last = words.last()?.as_str();
+    if words.len() == 1 {
+        return if ["ова", "ева", "ёва", "ская", "цкая", "ська", "цька"].iter().any(|ending| last.ends_with(ending))
+        {
+            Some(Gender::Feminine)
+        } else {
+            let man = ["ов", "ев", "ёв", "ский", "цкий", "ський", "цький", "ий"].iter().any(|e| last.ends_with(e));
+            man.then_some(Gender::Masculine)
+        };
+    }
+    if among(MEN_IN_A) {
+        None
+    } else if first.ends_with(['а', 'я']) {
+        Some(Gender::Feminine)
+    } else {
+        // "Любовь" ends like a man's; a surname may still tell.
+        let soft = first.ends_with(['ь', 'и', 'е', 'о', 'у']);
+        (!soft).then_some(Gender::Masculine)
+    }
+}
+
+/// Endings that a Russian or Ukrainian name has in other cases.
+fn oblique(name: &str) -> bool {
+    let last = name.split_whitespace().last().unwrap_or_default().to_lowercase();
+    let is_accusative =
+        name.split_whitespace().next().is_some_and(|first| first != name && first.ends_with(['у', 'ю']));
+    is_accusative
+        || ["ого", "ому", "ым", "им", "ом", "ем", "ою", "ей", "у", "ю", "ові", "еві"]
+            .iter()
+            .any(|ending| last.ends_with(ending))
+            && !["ым", "им"].contains(&last.as_str())
+        || ["ова", "ева", "ина", "ына"].iter().any(|ending| last.ends_with(ending))
+            && name.split_whitespace().count() > 1
+            && male_genitive(name)
+}
+
+/// "Владимира Путина": both words in the genitive.
+fn male_genitive(name: &str) -> bool {
+    let first = name.split_whitespace().next().unwrap_or_default().to_lowercase();
+    ["ра", "на", "ла", "са", "та", "да", "ма", "ея", "ия", "ія", "ана", "ора"]
+        .iter()
+        .any(|ending| first.ends_with(ending))
+        && !matches!(
+            first.as_str(),
+            "анна"
+                | "елена"
+                | "олена"
+                | "ирина"
+                | "ірина"
+                | "татьяна"
+                | "светлана"
+                | "екатерина"
+                | "людмила"
+                | "галина"
+                | "оксана"
+                | "никита"
+                | "микита"
+                | "юлия"
+                | "юлія"
+                | "мария"
+                | "марія"
+                | "анастасия"
+                | "наталия"
+                | "наталія"
+                | "илья"
+        )
+}
+
+#[cfg(test)]
+#[path = "antecedent_tests.rs"]
+mod tests;

@@ -1,0 +1,206 @@
+//! What a post says to its reader and not of the world: calls to subscribe, share, read on and send in, and the signatures
+//! of channels. To add a language: its words here, its endings of the imperative in [`commands`].
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::clean::pattern;
+use crate::{has_cyrillic, is_emoji};
+
+/// Heads that are calls by themselves, and labels of where something was taken from.
+static CALL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:please\s+)?(?:subscribe|follow (?:us|our|me)|join (?:us|our|the (?:chat|channel|group))|sign up|read more|(?:read )?(?:the )?full (?:story|article|text|video)|click (?:here|the link|below)|like and share|watch (?:now|more|the full)|turn on notifications|spread the word|link in bio|подпи(?:шись|саться|сывай)|читать (?:далее|полностью|дальше)|подробнее|смотреть|прислать новость|предложить новость|поделись|поделиться|максимальный репост|репост|по вопросам рекламы|підпи(?:шись|сатися|суйся)|читати (?:далі|повністю)|детальніше|надіслати новину|поділитися)(?:[\s.,:;!?()|…-]|$)",
+    )
+});
+
+/// English verbs that call only with the reader's object behind them: "Share this", but "Share prices fell".
+static ENGLISH: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:please |don['’]t forget to |make sure to |now )?(?:share|retweet|repost|forward|send|watch|tap|tag|comment|download|donate|follow|subscribe|boost|vote|save|tell|join|copy|read|listen|check out)(?:[!.,]|$| it(?:[!.,]|$| (?:before|with|to|now|everywhere))| (?:this|us|our|your|me|my|now|here|before|if|with (?:your|everyone|friends)|to (?:everyone|your|our|us)|the (?:word|video|link|post|channel|full|story)|everyone|below|and (?:share|subscribe|follow|like|comment|repost))(?:[\s.,:;!?]|$))",
+    )
+});
+
+/// "Like this video", but "Like us, chimpanzees use tools"; "Help us", but "Help now arrives in Gaza".
+static ENGLISH_NEARER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:please |don['’]t forget to |make sure to )?(?:like(?:!|$| this(?:[!.]|$| (?:post|video|page|channel))| us on | our (?:post|video|page|channel)| and (?:share|subscribe|follow|comment|repost))|(?:support|help) (?:us|me|this channel|our (?:channel|project|work|team))(?:[\s.,:;!?]|$))",
+    )
+});
+
+/// Where something was taken from, and a channel's own places, with no more behind them than a name.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:source|via|источник|джерело)\s*:(?:\s*\S+){0,3}|(?:наш|наші) (?:чат|бот|сайт|канал|телеграм)(?:\s*[:@—–-].*)?)$",
+    )
+});
+
+/// Russian and Ukrainian imperatives whose ending nouns and presents share, or that speak to one reader.
+const COMMANDS: &str = "смотрите пишите переходите жмите нажмите звоните следите помогите поддержите сохраните перешлите расскажите \
+    приходите включите оцените ждите купите закажите напишите пришлите оформите получите спешите жми смотри читай пиши следи ставь \
+    присылай переходи подписывайся тисни ділись дивись стеж надсилай переходь";
+
+/// Politeness and a negation before a command.
+const BEFORE: &str = "пожалуйста не друзья друзі будь ласка обязательно просто і и а також еще ще также";
+
+/// Labels of a channel's links, small letters.
+const LABELS: &str = "чат бот канал реклама связь предложка сайт поддержать подписка зв'язок підтримати chat bot boost support donate website contact \
+    instagram youtube telegram tiktok facebook twitter x whatsapp viber threads bluesky вк vk дзен max rutube телеграм инстаграм ютуб";
+
+/// A sentence of more words says something beside its call.
+const LONGEST: usize = 20;
+
+/// Whether a sentence or line only asks something of its reader, or names where it comes from.
+pub(super) fn is_call(sentence: &str) -> bool {
+    let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '@');
+    let words = bare.split_whitespace().count();
+    (1..=LONGEST).contains(&words)
+        && (CALL.is_match(bare)
+            || ENGLISH.is_match(bare)
+            || ENGLISH_NEARER.is_match(bare)
+            || LABEL.is_match(bare)
+            || commands(bare))
+}
+
+/// Whether the first word that counts is an imperative. What follows "that" is a statement all the same.
+fn commands(sentence: &str) -> bool {
+    const ENDINGS: [&str; 9] = ["йте", "йтесь", "ьте", "ьтесь", "итесь", "йтеся", "іться", "ьтеся", "іть"];
+    const TELLING: [&str; 4] = [" что ", " що ", ", как ", ", як "];
+    if !has_cyrillic(sentence) || TELLING.iter().any(|word| sentence.contains(word)) {
+        return false;
+    }
+    let among = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
+    let mut words =
+        sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
+    let Some(first) = words.by_ref().take(4).find(|word| !among(BEFORE, word)) else { return false };
+    let ends = || ENDINGS.iter().any(|ending| first.ends_with(ending));
+    among(COMMANDS, &first) || first.chars().count() >= 5 && ends()
+}
+
+/// Whether a line, as it was sent, is what a channel sets under its posts: its links side by side.
+pub(super) fn is_signature(line: &str) -> bool {
+    let divides = |c: char| is_emoji(c) || matches!(c, '|' | '•' | '·' | '⋅' | '║');
+    let parts: Vec<&str> = line
+        .split(divides)
+        .flat_map(|part| part.split(" / "))
+        .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric() && c != '@'))
+        .filter(|part| !part.is_empty())
+        .collect();
+    let short = |most: usize| parts.iter().all(|part| part.split_whitespace().count() <= most);
+    let label = |part: &&str| {
+        is_call(part) || part.starts_with('@') || LABELS.split_whitespace().any(|known| known == part.to_lowercase())
+    };
+    let figure = line.contains(|c: char| c.is_ascii_digit());
+    short(4) && parts.iter().any(label) && parts.iter().all(|part| label(part) || is_name(part))
+        || parts.len() >= 3 && line.contains('|') && short(3) && !figure
+}
+
+/// Words that the names of channels have, small letters.
+const NAMING: &str = "live news tv channel media info новости новини канал медиа медіа инфо інфо лайв";
+
+/// Whether a last line is a channel's name: "Milbrook LIVE", "© Kyiv Independent". "Trump Wins Ohio" is news.
+pub(super) fn is_sign_off(line: &str) -> bool {
+    let naming = |word: &str| NAMING.split_whitespace().any(|known| known == word.to_lowercase());
+    is_name(line) && (line.starts_with(|c: char| !c.is_alphanumeric()) || line.split_whitespace().any(naming))
+}
+
+/// Whether a line is made of one to three words with capitals.
+fn is_name(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
+    (1..=3).contains(&words.len())
+        && !line.ends_with(['.', '!', '?', '…'])
+        && words
+            .iter()
+            .all(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(char::is_uppercase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_told_from_claims() {
+        for call in [
+            "SHARE before they DELETE this!!!",
+            "Please share this with your friends!",
+            "Share the video!",
+            "Don't forget to like and subscribe",
+            "Follow us on Telegram",
+            "Join our chat: @milbrook",
+            "Support us on Patreon",
+            "Подписывайтесь на наш канал",
+            "Поделитесь с друзьями!",
+            "Не забывайте ставить лайки",
+            "Присылайте новости в наш бот",
+            "Оставайтесь с нами",
+            "Жми на колокольчик",
+            "Максимальный репост!",
+            "Друзья, поддержите нас лайком",
+            "Підписуйтесь на канал",
+            "Поширюйте цю інформацію",
+            "Діліться з друзями",
+            "Надішліть нам новину",
+            "Source: Reuters",
+            "Like and subscribe!",
+            "Like this video!",
+            "Источник: РБК",
+            "Наш чат: @milbrook",
+        ] {
+            assert!(is_call(call), "{call}");
+        }
+        for claim in [
+            "Share prices fell by 5 percent.",
+            "Subscribers of Netflix fell by 200,000 in 2022.",
+            "Support for Ukraine fell in Germany.",
+            "Like Germany, France raised its budget.",
+            "Watch maker Rolex cuts 300 jobs.",
+            "Join forces or lose, says NATO chief Mark Rutte.",
+            "Help arrived in Gaza on Monday.",
+            "Read receipts are stored by WhatsApp for 30 days.",
+            "Подписан закон о бюджете.",
+            "Элите Кремля запретили выезд.",
+            "Знайте, что Россия потеряла 700 тысяч солдат.",
+            "Шість людей загинули в Харкові.",
+            "Читатели газеты собрали миллион рублей.",
+            "Источник в МВД сообщил о взрыве.",
+            "Репостнул запись министр обороны.",
+            "Наш корабль затонул у берегов Турции.",
+            "Наш сайт атаковали хакеры.",
+            "Источник: при взрыве в Белгороде погибли трое",
+            "Like us, chimpanzees use tools.",
+            "Support now stands at 40 percent.",
+            "Help now arrives in Gaza.",
+        ] {
+            assert!(!is_call(claim), "{claim}");
+        }
+    }
+
+    #[test]
+    fn signatures_are_told_from_news() {
+        for line in [
+            "Подписаться | Чат | Прислать новость",
+            "📲 Милбрук LIVE | Підписатися",
+            "Milbrook News • Chat • Boost",
+            "Instagram | YouTube | X",
+            "@milbrook",
+        ] {
+            assert!(is_signature(line), "{line}");
+        }
+        for line in [
+            "Взрыв в Киеве",
+            "Киев | Взрыв в центре города, погибли 5 человек",
+            "Россия — Украина: 5 дней переговоров",
+            "🔥 Взрыв в Киеве 🔥",
+            "Доллар 100,5 | Евро 110 | Юань 13",
+            "Telegram / WhatsApp заблокированы",
+        ] {
+            assert!(!is_signature(line), "{line}");
+        }
+        assert!(is_sign_off("Милбрук LIVE") && is_sign_off("© Kyiv Independent"));
+        for news in ["Взрыв в Киеве", "Путин умер.", "Five people died", "Trump Wins Ohio", "Kyiv Under Attack"]
+        {
+            assert!(!is_sign_off(news), "{news}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Takes off what posts carry and claims do not: markup, emoji, links, mentions, tags, calls to subscribe.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{calls, points};
+use crate::{is_emoji, stopwords, tokens};
+
+static URL: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+"));
+
+/// A call after a sign that sets it off, to the end of the line: "… | Подписаться на канал".
+static TAIL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\s*(?:[|•]|—|–)\s*(?:subscribe|follow us|join (?:us|our)|read more|подпи(?:шись|шитесь|саться|сывай)\S*|підпи(?:шись|шіться|сатися|суйт)\S*|читать далее|читати далі).*$",
+    )
+});
+
+/// How a copied post names its author: " — Name (@name) January 5, 2016".
+static SIGNATURE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#));
+
+/// How a repeated post names whom it repeats: "RT @name: ".
+static REPEATED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*RT @\w+:?\s+"));
+
+/// A pattern of this file: it is right or the first test fails.
+pub(super) fn pattern(pattern: &str) -> Regex {
+    #[expect(clippy::expect_used, reason = "a literal pattern, compiled by every test of this module")]
+    Regex::new(pattern).expect("the pattern is a literal of this file")
+}
+
+/// The text without markup, emoji, links, mentions, hashtags, calls to subscribe and signatures, white space tidied; a line
+/// break stays where something stands on both sides and the text is not merely wrapped. A tag or mention that carries the
+/// sentence ("in #Kyiv today") keeps its word.
+pub fn clean(text: &str) -> String {
+    points::lines(text).into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+}
+
+/// Words left of a line of links that only label them: "Full story:", "Видео —".
+const LABEL: usize = 4;
+
+/// One line, cleaned; `None` where nothing is left that says something.
+pub(super) fn clean_line(line: &str) -> Option<String> {
+    let calls = has_call_sign(line);
+    let bare = URL.replace_all(line, " ");
+    let labelled = bare.trim_end().ends_with([':', '-', '—', '–', '👉', '👇', '➡', '>', '\u{fe0f}']);
+    if bare != line && labelled && bare.split_whitespace().count() <= LABEL {
+        return None;
+    }
+    let line = REPEATED.replace(&bare, "");
+    let line = SIGNATURE.replace(&line, "");
+    let plain = without_emoji(&line);
+    if calls::is_call(&plain) && (calls || plain.split_whitespace().count() <= MOST_OF_A_CALL) {
+        return None;
+    }
+    let plain = TAIL.replace(&plain, "");
+    let tidy = tidy(&without_tags(&plain));
+    tidy.chars().any(char::is_alphanumeric).then_some(tidy)
+}
+
+/// A longer line that begins with a call goes on to say something, unless a sign points at the call.
+const MOST_OF_A_CALL: usize = 12;
+
+/// Pointing emoji stand before calls.
+fn has_call_sign(line: &str) -> bool {
+    line.contains(['👉', '➡', '👇', '🔔', '✅'])
+}
+
+fn without_emoji(line: &str) -> String {
+    line.chars()
+        .filter(|c| !matches!(c, '\u{200B}' | '\u{200C}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}' | '\u{200D}'))
+        // A degree sign is no emoji; arrows and check marks are.
+        .map(|c| if is_emoji(c) { ' ' } else { c })
+        .collect::<String>()
+}
+
+/// Drops tags and mentions, but keeps the word of one that stands in a sentence's grammar: a small word, a preposition or a
+/// verb beside it on the same line.
+fn without_tags(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut kept: Vec<String> = Vec::with_capacity(words.len());
+    for (index, word) in words.iter().enumerate() {
+        let opening = word.trim_start_matches(['(', '"', '«', '.', '“']);
+        if !opening.starts_with(['#', '@']) || opening.chars().count() < 2 {
+            kept.push((*word).to_owned());
+            continue;
+        }
+        let previous = index.checked_sub(1).and_then(|before| words.get(before)).copied();
+        let next = words.get(index + 1).copied();
+        // ".@Name says": the dot is there so that the mention can be the subject.
+        if word.starts_with(".@") || in_grammar(previous, next) {
+            let name = opening.trim_start_matches(['#', '@']);
+            kept.push(if opening.starts_with('#') { name.replace('_', " ") } else { name.to_owned() });
+        }
+    }
+    kept.join(" ")
+}
+
+fn in_grammar(previous: Option<&str>, next: Option<&str>) -> bool {
+    let small = |word: &str| word.chars().next().is_some_and(char::is_lowercase);
+    let leads = previous.is_some_and(|word| {
+        !word.ends_with(['.', '!', '?', '…', ':'])
+            && stopwords::is_stop_word(&tokens::normalise_word(word), None)
+            && !matches!(word.to_lowercase().as_str(), "via" | "по")
+    });
+    leads || next.is_some_and(|word| small(word) && !word.contains("://"))
+}
+
+/// One space between words, none before punctuation, none at the ends.
+fn tidy(line: &str) -> String {
+    let mut tidy = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sign in [",", ".", "!", "?", ";", ":", ")", "»"] {
+        // "Kyiv ." after something was cut out; " — " and " .5" are left alone.
+        if tidy.contains(&format!(" {sign}")) {
+            tidy = tidy.replace(&format!(" {sign} "), &format!("{sign} "));
+            if let Some(head) = tidy.strip_suffix(&format!(" {sign}")) {
+                tidy = format!("{head}{sign}");
+            }
+        }
+    }
+    tidy.trim_matches(|c: char| c.is_whitespace() || matches!(c, '|' | '•')).to_owned()
+}

@@ -1,0 +1,328 @@
+//! Frames that only pass a claim on: "X is being shared as Y" claims Y. The frame says who spreads it, and is not what is
+//! to be checked.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{capitalised, clean};
+use crate::has_cyrillic;
+
+/// What a frame begins with: posts, pictures, people of the net.
+const SPREADERS: &str = r"(?:posts?|messages?|videos?|clips?|images?|photos?|photographs?|pictures?|screenshots?|memes?|graphics?|tweets?|captions?|users?|accounts?|channels?)";
+
+/// What is passed off as something else.
+const RECORDED: &str = r"(?:footage|films?|recordings?|documents?|letters?|maps?|articles?|headlines?)";
+
+/// The same in Russian and Ukrainian, by beginnings.
+const RECORDED_CYRILLIC: &str = r"(?:(?:видео|відео|снимк|снимок|знімк|знімок|світлин|ролик|скрин|картинк|изображени|зображенн|публикаци|публікаці|допис|сообщени|повідомленн)\p{L}*|фото|фотографи[июяей]\p{L}?|фотографі[їюяй]\p{L}?|кадр(?:ы|ов|и|ів)?|запис(?:ь|и|ью|і|ів)|пост(?:ы|и|ов|ів)?)";
+
+/// "Is being shared", "were widely circulated".
+const PASSED_ON: &str = r"(?-u:\b)(?:is|are|was|were|has been|have been|being) (?:also |now )?(?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|posted|going viral)(?-u:\b)";
+
+/// In order; the last group of each is the claim.
+static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // Labels, alone or one after the other. Before a dash only those that are no subject: "Молния — это разряд".
+        r"(?i)^(?:claim|breaking(?: news)?|just in|fact[ -]?check|verdict|утверждение|срочно|молния|фактчек|твердження|терміново)\s*[:!]+\s*(?:(?:no|нет|ні), )?(.+)$",
+        r"(?i)^(?:breaking(?: news)?|just in|срочно|терміново)\s+[—–-]+\s+(.+)$",
+        r"(?i)^(?:reportedly|allegedly|supposedly|according to rumou?rs|якобы|вроде бы|будто бы|по слухам|по непроверенн\S+ (?:данным|информации)|нібито|начебто|за чутками|за неперевірен\S+ (?:даними|інформацією)),? (.+)$",
+        // "… was shared in posts claiming that Y", and of pictures and posts "… is being shared as Y". Of others "as" may
+        // begin a clause: "was presented as the war entered its third year".
+        &format!(
+            r"(?i)^.{{3,200}}?{PASSED_ON}.{{0,60}}?(?:(?-u:\b)(?:as if|as (?:evidence|proof) that|with (?:the|a) (?:\w+ )?(?:claims?|captions?)(?: that)?|(?:alongside|with|in) (?:(?:the|a|an) )?(?:\w+ )?(?:claims?|captions?|posts?) (?:that|claiming(?: that)?|saying(?: that)?)|claiming(?: that)?|saying(?: that)?))[:,]? (.+)$"
+        ),
+        &format!(
+            r"(?i)^(?:.{{0,160}}?[\s-])?(?:{SPREADERS}|{RECORDED})(?-u:\b).{{0,160}}?{PASSED_ON}.{{0,60}}?(?-u:\b)as[:,]? (.+)$"
+        ),
+        r"(?i)^.{3,160}?(?-u:\b)(?:they|who|which|that|users) (?:falsely )?(?:claims?|claimed|says?|said) (?:it )?(?:shows?|showed|depicts?|captures?) (.+)$",
+        // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that
+        // Y".
+        &format!(
+            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:have |has |is |are )?(?:falsely )?(?:claim|alleg)(?:s|ed|es|ing|e)?(?: that,?|:) (.+)$"
+        ),
+        &format!(
+            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:says?|said|suggests?|suggested) that (.+)$"
+        ),
+        r"(?i)^it(?:'s|’s| is| was| has been| is being| was being) (?:being )?(?:widely )?(?:claimed|alleged|rumou?red|said)(?: (?:online|on [\w ]{2,30}?))? that (.+)$",
+        r"(?i)^(?:\w+ ){0,3}?(?:rumou?rs?|claims?|reports?)(?: [\w ]{0,30}?)? (?:spreading|circulating|spread|circulate|circulated)(?: [\w ]{0,30}?)?,? that (.+)$",
+        r"(?i)^(?:\w+ ){0,3}?(?:claims?|rumou?rs?|posts?|messages?) (?:that|saying|claiming|suggesting)(?: that)? (.+?),? (?:(?:has|have|is|are|was|were) (?:been |being )*(?:widely )?(?:spread|spreading|shared|circulated|circulating|going viral|gone viral)|spread|circulated|went viral|surfaced|emerged)(?-u:\b)[^.]*\.?$",
+        // Russian and Ukrainian.
+        &format!(
+            r"(?i)^(?:.{{0,160}}?[\s«])?{RECORDED_CYRILLIC}[\s,».-](?:.{{0,120}}?\s)?(?:выдают|выдаётся|выдается|выдавали|преподносят|представляют|видають|видається|видавали|подають|представляють)\s(?:за|как|як)\s(.+)$"
+        ),
+        r"(?i)^.{3,160}?\s(?:с подписью|с подписями|с утверждением|з підписом|із підписом|з твердженням|із твердженням)(?:,? (?:что|будто|якобы|що|ніби|нібито))?[:,]? (.+)$",
+        r"(?i)^(?:в соцсетях|в сети|в интернете|в телеграм-каналах|пользователи|у соцмережах|у мережі|в інтернеті|в мережі|користувачі|мережею)\s.{0,60}?(?:утвержда|распростран|пишут|сообща|ходит|ходят|стверджу|поширю|пишуть|повідомля|шир)\S*(?:[^,]{0,60}),? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
+        r"(?i)^(?:пользователи|користувачі) (?:утвержда|пишут|сообща|стверджу|пишуть|повідомля)\S*,? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
+        r"(?i)^(?:утверждается|говорят|сообщается|ходят слухи|появилась информация|стверджується|кажуть|повідомляється|подейкують|ходять чутки|з'явилася інформація|з’явилася інформація)(?: о том| про те)?,? (?:что|будто|що|ніби|нібито) (.+)$",
+    ]
+    .iter()
+    .map(|frame| clean::pattern(frame))
+    .collect()
+});
+
+/// "A post claims Y", where no "that" tells the claim from what is claimed for oneself.
+static CLAIMING: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(&format!(
+        r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)([^.;:]{{0,90}}?)[ ,](?:falsely )?claims? (.+)$"
+    ))
+});
+
+/// What is claimed for oneself begins with one of these, or with a sum.
+const FOR_ONESELF: &[&str] = &[
+    "responsibility",
+    "credit",
+    "victory",
+    "damages",
+    "compensation",
+    "asylum",
+    "to",
+    "a",
+    "an",
+    "his",
+    "her",
+    "its",
+    "their",
+];
+
+/// "It shows Y", of which Y is claimed.
+static SHOWS: LazyLock<Regex> =
+    LazyLock::new(|| clean::pattern(r"(?i)^(?:it|this|they|that) (?:shows?|depicts?|captures?)(?: that)? (.+)$"));
+
+/// "Footage of Y": Y is claimed, unless something is said of the footage.
+static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i)^(?:(?:(?:a|an|the|recent|new|real|old|genuine) ){0,3}(?:footage|videos?|photos?|photographs?|pictures?|images?|clips?)(?: (?:of|from|showing))(?: the moment(?: of)?)? |(?:видео|фото|фотографи\S+|кадры|снимк\S+|відео|світлин\S+|кадри) (?:с|з|із) )(.+)$",
+    )
+});
+
+/// Verbs by which something is said of a picture: "photos of the massacre were staged".
+const SAYING: &str = "is are was were isn't aren't wasn't weren't has have had will would can could may might must do does did \
+    prove proves proved show shows showed appear appears appeared turned surfaced emerged came went это це є не был була";
+
+/// Endings of Russian and Ukrainian verbs and short participles. That nouns share some leaves a picture in a claim, which
+/// can be checked too.
+const SAYING_ENDINGS: &[&str] = &[
+    "л", "ла", "ло", "ли", "ся", "сь", "ет", "ют", "ит", "ят", "ут", "ено", "ана", "ано", "аны", "ято", "ена", "ены",
+    "ить", "ує",
+];
+
+/// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
+const FRAME_WORDS: &str = "shared circulat passed spread presented posted viral claim said says alleg suggest rumo breaking just reported suppos \
+    fact verdict утвержда утвержде распростран пиш сообща говорят слух срочно молния фактчек якобы вроде будто непровер выда препод представ подпис \
+    информаци ходит стверджу твердж поширю повідомля кажуть подейкують терміново нібито начебто чутк неперевір вида подают подають підпис шир інформаці";
+
+/// Frames inside frames that are taken off: "Breaking: viral posts claim that Y".
+const DEEPEST: usize = 3;
+
+/// The claim inside a frame that only passes it on; `None` where there is no frame.
+pub(super) fn unframed(sentence: &str) -> Option<String> {
+    let mut claim: Option<String> = None;
+    for _ in 0..DEEPEST {
+        let Some(inner) = inside(claim.as_deref().unwrap_or(sentence)) else { break };
+        claim = Some(inner);
+    }
+    claim
+}
+
+fn inside(sentence: &str) -> Option<String> {
+    let lower = sentence.to_lowercase();
+    if !FRAME_WORDS.split_whitespace().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let framed = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()));
+    let claim = framed.or_else(|| claimed(sentence))?;
+    let claim = without_denial(unquoted(claim.trim()));
+    let claim = without_picture(claim);
+    // "… shared as a photo" leaves a noun, not a claim.
+    (claim.split_whitespace().count() >= 3).then(|| capitalised(claim))
+}
+
+/// ", but this is fake", ", но это неправда": what the sentence says of the claim is no part of it.
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i),? (?:but|however|но|однако|але|проте) (?:(?:it|this|that|the claim|это|эта информация|це)(?:['’]s| is| was)? ?[^,.]{0,20}?(?:false|fake|untrue|not true|a hoax|a lie|фейк|неправда|ложь|выдумка|брехня|вигадка)|[^,.]{0,60} (?:denied|опроверг\p{L}*|отрица\p{L}+|спростув\p{L}+|запереч\p{L}+))[^.]*",
+    )
+});
+
+/// ", but it is actually from Porto Alegre", ", на самом деле оно снято в Бейруте".
+static REALLY: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i),? ?(?:(?:but|while|when|although) (?:it|they|the [\p{L}-]+) (?:is|are|was|were|has|had)? ?(?:actually|really|in fact)|(?:but )?(?:in reality|in fact|actually),?|(?:но |хотя |однако )?(?:на самом деле|в действительности)|(?:але |хоча |однак |проте )?насправді)(?-u:\b|\s).*$",
+    )
+});
+
+fn without_denial(claim: &str) -> &str {
+    let before = |pattern: &Regex| pattern.find(claim).filter(|found| found.start() > 0).map(|found| found.start());
+    let end = before(&DENIED).into_iter().chain(before(&REALLY)).min();
+    end.and_then(|end| claim.get(..end)).unwrap_or(claim)
+}
+
+/// What a post claims without "that".
+fn claimed(sentence: &str) -> Option<&str> {
+    let found = CLAIMING.captures(sentence)?;
+    let (before, claim) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+    let first = claim.split_whitespace().next()?.to_lowercase();
+    let for_oneself =
+        FOR_ONESELF.contains(&first.as_str()) || !first.starts_with(|c: char| c.is_alphabetic() || c == '"');
+    (!for_oneself && !before.ends_with(" to")).then_some(claim)
+}
+
+/// What a picture shows, where that is what is claimed.
+fn without_picture(claim: &str) -> &str {
+    let behind = |pattern: &Regex| pattern.captures(claim).and_then(|found| found.get(1)).map(|found| found.as_str());
+    let shown = behind(&SHOWS).or_else(|| behind(&SHOWN).filter(|shown| !says_something(shown)));
+    shown.unwrap_or(claim)
+}
+
+/// Whether it has a verb of its own, as far as words and endings tell.
+fn says_something(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphabetic() && c != '\'').any(|word| {
+        let word = word.to_lowercase();
+        SAYING.split_whitespace().any(|verb| verb == word)
+            || (has_cyrillic(&word) && SAYING_ENDINGS.iter().any(|ending| word.ends_with(ending)))
+    })
+}
+
+/// Without the quotation marks around all of it.
+fn unquoted(claim: &str) -> &str {
+    let bare = claim.trim_end_matches('.');
+    [('«', '»'), ('"', '"'), ('“', '”'), ('„', '“')]
+        .iter()
+        .find_map(|(open, close)| bare.strip_prefix(*open)?.strip_suffix(*close))
+        .filter(|inner| !inner.contains(['«', '"', '“']))
+        .unwrap_or(claim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_as_something_claims_that_something() {
+        for (sentence, claim) in [
+            (
+                "An old video of a 2015 explosion in Tianjin is being shared as a Russian strike on Kyiv.",
+                "A Russian strike on Kyiv.",
+            ),
+            (
+                "A photo of empty shelves is being shared with the claim that Poland ran out of sugar in July 2022.",
+                "Poland ran out of sugar in July 2022.",
+            ),
+            (
+                "The image is being shared on Facebook alongside a claim that Bill Gates was arrested in Manila.",
+                "Bill Gates was arrested in Manila.",
+            ),
+            (
+                "A 2019 photo was shared thousands of times in posts claiming that it shows fires in Canada in 2023.",
+                "Fires in Canada in 2023.",
+            ),
+            ("A video is being shared as footage of the earthquake in Turkey.", "The earthquake in Turkey."),
+            (
+                "Social media users have claimed that the EU banned Russian tea on 1 March 2024.",
+                "The EU banned Russian tea on 1 March 2024.",
+            ),
+            (
+                "Users on X are sharing a video they claim shows an Iranian missile hitting Tel Aviv.",
+                "An Iranian missile hitting Tel Aviv.",
+            ),
+            (
+                "A screenshot of a headline circulating online claims that Zelensky bought a yacht for $75 million.",
+                "Zelensky bought a yacht for $75 million.",
+            ),
+            ("Claims that 5G towers cause cancer have spread on WhatsApp.", "5G towers cause cancer"),
+            (
+                "It's being claimed on social media that NATO troops entered Moldova on Monday.",
+                "NATO troops entered Moldova on Monday.",
+            ),
+            (
+                "Rumors are spreading that the Bank of Cyprus will close on Friday.",
+                "The Bank of Cyprus will close on Friday.",
+            ),
+            (
+                "The post, viewed 2 million times, says that Ukraine lost 400,000 soldiers.",
+                "Ukraine lost 400,000 soldiers.",
+            ),
+            ("FACT CHECK: No, the US did not send 300 tanks to Poland", "The US did not send 300 tanks to Poland"),
+            ("BREAKING: Viral posts claim that vaccines contain microchips.", "Vaccines contain microchips."),
+            (
+                "A video is being shared as the flooded Dubai airport in April 2024, but it is actually from Porto Alegre in Brazil.",
+                "The flooded Dubai airport in April 2024",
+            ),
+            (
+                "Social media users claim that photos of the Bucha massacre were staged.",
+                "Photos of the Bucha massacre were staged.",
+            ),
+            (
+                "A false post on social media claims covid-19 vaccine causes infertility.",
+                "Covid-19 vaccine causes infertility.",
+            ),
+            ("Posts claim: the EU banned Russian tea in 2024.", "The EU banned Russian tea in 2024."),
+            ("Breaking - Russia shelled Kharkiv with 10 missiles.", "Russia shelled Kharkiv with 10 missiles."),
+        ] {
+            assert_eq!(unframed(sentence).as_deref(), Some(claim), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_is_shared_as_something_claims_it_in_russian_and_ukrainian_too() {
+        for (sentence, claim) in [
+            ("В соцсетях распространяют видео, которое выдают за удар по Одессе 3 мая.", "Удар по Одессе 3 мая."),
+            ("Старое видео взрыва в Бейруте выдают за удар по Киеву.", "Удар по Киеву."),
+            (
+                "Видео выдают за удар по Одессе 15 ноября, на самом деле оно снято в Бейруте.",
+                "Удар по Одессе 15 ноября",
+            ),
+            ("Якобы в Германии запретили русский язык в школах.", "В Германии запретили русский язык в школах."),
+            ("По слухам, Илон Маск купит «Манчестер Юнайтед».", "Илон Маск купит «Манчестер Юнайтед»."),
+            (
+                "Фото танка публикуют с подписью: «Колонна НАТО уничтожена под Харьковом».",
+                "Колонна НАТО уничтожена под Харьковом",
+            ),
+            ("Пользователи утверждают, что вакцина Pfizer содержит графен.", "Вакцина Pfizer содержит графен."),
+            ("У соцмережах поширюють відео, яке видають за обстріл Харкова 12 травня.", "Обстріл Харкова 12 травня."),
+            (
+                "Мережею шириться інформація, що ПриватБанк заблокує картки пенсіонерів з 1 січня.",
+                "ПриватБанк заблокує картки пенсіонерів з 1 січня.",
+            ),
+            ("Пользователи утверждают, что фото сделано в Киеве в 2014 году.", "Фото сделано в Киеве в 2014 году."),
+            ("Пользователи утверждают, что видео с похорон снято в студии.", "Видео с похорон снято в студии."),
+            ("Молния: в Киеве взорван мост через Днепр.", "В Киеве взорван мост через Днепр."),
+            ("Нібито у Львові заборонили російську мову.", "У Львові заборонили російську мову."),
+        ] {
+            assert_eq!(unframed(sentence).as_deref(), Some(claim), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_stays() {
+        for sentence in [
+            "The photo was shared as a joke.",
+            "Facebook said that it removed 3 million accounts in March.",
+            "The company shared its profits with 300 employees as a bonus in 2019.",
+            "Claims for unemployment benefits rose to 240,000 last week.",
+            "Reports of fraud in Germany rose by 12 % in 2023.",
+            "The minister presented the budget as required by law.",
+            "The bill was presented to parliament on Monday as the war entered its third year.",
+            "COVID-19 is spread as people cough and sneeze.",
+            "A message from Islamic State claimed responsibility for the attack in Moscow.",
+            "Three users claimed $5 million in damages from the company in 2021.",
+            "A message from Islamic State claims responsibility for the attack in Moscow.",
+            "Some users are eligible to claim payouts from the settlement.",
+            "Банки выдают за год 500 тысяч кредитов.",
+            "Участники представляют как минимум 12 стран мира.",
+            "Фотографы представляют как минимум 12 стран мира.",
+            "Фотографи представляють як мінімум 12 країн світу.",
+            "Молния — это электрический разряд между облаком и землёй.",
+            "Блискавка й молния - це електричний розряд.",
+            "Молния-М вывела на орбиту 3 спутника.",
+            "Утверждение — мысль, которая что-то говорит о предмете.",
+            "Врач выдают рецепты.",
+            "Зеленский сообщил, что Россия потеряла 700 тысяч солдат.",
+            "Полиция выдаёт паспорта за 30 дней.",
+            "Президент повідомив, що закон підписано 3 травня.",
+        ] {
+            assert_eq!(unframed(sentence), None, "{sentence}");
+        }
+    }
+}

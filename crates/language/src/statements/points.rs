@@ -1,0 +1,242 @@
+//! Which lines of a text belong together: prose that may be wrapped, and the points of a digest, each a story of its own.
+//!
+//! A pronoun or "five people died" is read by what stands before it in the same text. Of a digest every bullet or line is a
+//! text of its own: nothing is known of it from the line above.
+
+use std::collections::HashMap;
+
+use super::clean::clean_line;
+use super::{calls, markup};
+use crate::{is_emoji, sentences};
+
+/// One line that says something, cleaned.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) text: String,
+    mark: Option<char>,
+    /// An empty line stands before it.
+    after_blank: bool,
+}
+
+/// Lines that are one text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) text: String,
+    /// A point of a digest.
+    pub(super) point: bool,
+    /// What the points are said of, where they go on with its sentence: "After the strike on Kharkiv:" before "5 are hurt".
+    pub(super) head: Option<String>,
+}
+
+/// Marked lines from which a text is a digest: of the same mark, and of whatever marks.
+const SAME_MARKS: usize = 2;
+const MARKS: usize = 3;
+/// Lines like headlines from which an unmarked text is a digest, of at least two thirds of its lines.
+const HEADLINES: usize = 3;
+/// Words of a headline; fewer are a heading, more are prose.
+const HEADLINE_WORDS: std::ops::RangeInclusive<usize> = 3..=30;
+/// Words of a heading: "Коротко", "The main news of this morning:".
+const HEADING: usize = 6;
+/// Columns at which texts are wrapped.
+const WRAPPED: std::ops::RangeInclusive<usize> = 40..=110;
+/// Tenths: how much of the width a wrapped line takes, and how many lines do.
+const FULL: usize = 7;
+
+/// The lines of a text that say something: markup, calls, links and the channel's signature taken off, wrapped lines joined.
+pub(super) fn lines(text: &str) -> Vec<Line> {
+    let plain = markup::plain(text);
+    let mut kept: Vec<Line> = Vec::new();
+    let mut after_blank = false;
+    for raw in unwrapped(&plain).iter().flat_map(|line| inline_points(line)) {
+        if raw.trim().is_empty() {
+            after_blank = true;
+            continue;
+        }
+        let signature = calls::is_signature(&raw) && !kept.is_empty();
+        let (mark, rest) = marked(&raw);
+        // A dash or a number may be the sentence's own: "24. Februar 2022 begann der Krieg". A number in a box is none.
+        let own = matches!(mark, Some('-' | '—' | '–')) || mark == Some('0') && !raw.contains(['\u{fe0f}', '\u{20e3}']);
+        let said = if own { raw.as_str() } else { rest };
+        if let (false, Some(text)) = (signature, clean_line(said)) {
+            kept.push(Line { text, mark, after_blank });
+            after_blank = false;
+        }
+    }
+    // The channel's name below a text that ended.
+    let signed = kept.split_last().is_some_and(|(last, before)| {
+        let ended = before.last().is_some_and(|line| line.text.ends_with(['.', '!', '?', '…', '»', '"']));
+        (last.after_blank || ended) && !before.is_empty() && calls::is_sign_off(&last.text)
+    });
+    if signed {
+        kept.pop();
+    }
+    kept
+}
+
+/// The parts of a text in order.
+pub(super) fn parts(text: &str) -> Vec<Part> {
+    let lines = lines(text);
+    let mut marks: HashMap<char, usize> = HashMap::new();
+    for mark in lines.iter().filter_map(|line| line.mark) {
+        *marks.entry(mark).or_default() += 1;
+    }
+    let all: usize = marks.values().sum();
+    // A dash, a number and an emoji may begin a sentence; a bullet marks a point even where it is the only one left.
+    let same =
+        |mark: char| matches!(mark, '•' | '‣' | '⁃') || marks.get(&mark).is_some_and(|count| *count >= SAME_MARKS);
+    let is_point = |line: &Line| line.mark.is_some_and(|mark| all >= MARKS || same(mark));
+    let last = lines.iter().rposition(is_point);
+    let headlines = lines.iter().filter(|line| is_headline(line)).count();
+    let listed = last.is_none() && headlines >= HEADLINES && headlines * 3 >= lines.len() * 2;
+    let mut parts: Vec<Part> = Vec::new();
+    let mut head: Option<&str> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let next = lines.get(at + 1);
+        let opens = is_point(line) || listed && is_headline(line);
+        let leads = !opens && next.is_some_and(|next| is_point(next) || listed);
+        // "After the strike on Kharkiv:" is completed by points in small letters.
+        let completed = leads && line.text.ends_with(':') && next.is_some_and(Line::begins_small);
+        if !opens {
+            head = Some(line.text.as_str()).filter(|_| completed);
+        }
+        if completed || leads && is_heading(&line.text) && lines.len() > 2 {
+            continue;
+        }
+        // A line without a mark between two points tells more of the first.
+        let between = last.is_some_and(|last| at < last);
+        let goes_on = |part: &Part| if part.point { between || !line.after_blank } else { true };
+        if let Some(part) = parts.last_mut().filter(|part| !opens && !listed && goes_on(part)) {
+            part.text.push('\n');
+            part.text.push_str(&line.text);
+        } else {
+            let head = head.filter(|_| line.begins_small()).map(str::to_owned);
+            let text = if opens { marked(&line.text).1.trim_start() } else { &line.text };
+            parts.push(Part { text: text.to_owned(), point: opens || listed, head });
+        }
+    }
+    parts
+}
+
+impl Line {
+    fn begins_small(&self) -> bool {
+        marked(&self.text).1.trim_start().starts_with(char::is_lowercase)
+    }
+}
+
+/// The mark a line begins with and what stands behind it. A digit stands for every number.
+fn marked(line: &str) -> (Option<char>, &str) {
+    let line = line.trim_start();
+    let Some(first) = line.chars().next() else { return (None, line) };
+    let rest = line.get(first.len_utf8()..).unwrap_or_default();
+    if matches!(first, '•' | '‣' | '⁃')
+        || matches!(first, '·' | '*' | '-' | '—' | '–') && rest.starts_with([' ', '\u{a0}', '\t'])
+    {
+        return (Some(first), rest);
+    }
+    let digits = line.chars().take_while(char::is_ascii_digit).count();
+    let behind = line.get(digits..).unwrap_or_default();
+    let numbered = behind.starts_with(['.', ')']) && behind.chars().nth(1).is_some_and(|c| c == ' ' || c == '\u{a0}');
+    if (1..=2).contains(&digits) && (numbered || behind.starts_with(['\u{fe0f}', '\u{20e3}'])) {
+        return (Some('0'), behind.trim_start_matches(|c: char| matches!(c, '.' | ')') || is_emoji(c)));
+    }
+    if is_emoji(first) {
+        return (Some(first), line.trim_start_matches(|c: char| is_emoji(c) || c.is_whitespace()));
+    }
+    (None, line)
+}
+
+/// "• One thing • Another thing": bullets that lost their line breaks.
+fn inline_points(line: &str) -> Vec<String> {
+    const BULLETS: [char; 8] = ['•', '▪', '▫', '◦', '●', '■', '🔹', '🔸'];
+    let bullet = BULLETS.into_iter().find(|bullet| line.matches(*bullet).count() >= 2);
+    let pieces: Vec<&str> = bullet.map(|bullet| line.split(bullet).collect()).unwrap_or_default();
+    let told = |piece: &&str| piece.split_whitespace().count() >= *HEADLINE_WORDS.start();
+    match (bullet, pieces.split_first()) {
+        (Some(bullet), Some((first, points))) if points.iter().all(told) => {
+            let first = Some((*first).to_owned()).filter(|first| !first.trim().is_empty());
+            first.into_iter().chain(points.iter().map(|point| format!("{bullet} {}", point.trim()))).collect()
+        }
+        _ => vec![line.to_owned()],
+    }
+}
+
+/// The lines of a text; those of a text wrapped at a column are joined to paragraphs.
+fn unwrapped(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let width = lines.iter().map(|line| length(line)).max().unwrap_or_default();
+    let wrapped = is_wrapped(&lines, width);
+    let dashes = lines.iter().filter(|line| is_dash(line)).count();
+    let numbers = lines.iter().filter(|line| marked(line).0 == Some('0')).count();
+    let mut joined: Vec<String> = Vec::with_capacity(lines.len());
+    let mut before = "";
+    for line in lines {
+        // A dash before a small letter belongs to its sentence where it is the only one, or where the line above is full and
+        // stops in the middle; so does one number alone, which is no list.
+        let aside = is_dash(line) && marked(line).1.trim_start().starts_with(char::is_lowercase);
+        let full = wrapped && is_full(before, width) && !before.trim().is_empty();
+        let stops = full && !before.ends_with(['.', '!', '?', '…', ':', ';']) && marked(before).0.is_none();
+        let number = numbers == 1 && marked(line).0 == Some('0');
+        let goes_on = full && follows(before, line)
+            || stops && (aside || number)
+            || dashes == 1 && aside && !before.trim().is_empty();
+        match joined.last_mut().filter(|_| goes_on) {
+            Some(paragraph) => {
+                paragraph.push(' ');
+                paragraph.push_str(line.trim_start());
+            }
+            None => joined.push(line.to_owned()),
+        }
+        before = line;
+    }
+    joined
+}
+
+/// Whether the lines of a text are wrapped at a column: most that others follow are about as long as the longest, and some
+/// stop in the middle, or all are as full as they can be and a sentence ends within one.
+fn is_wrapped(lines: &[&str], width: usize) -> bool {
+    let (mut all, mut full, mut filled, mut middle) = (0, 0, 0, 0);
+    for (line, next) in lines.iter().zip(lines.iter().skip(1)).filter(|(line, next)| follows(line, next)) {
+        all += 1;
+        full += usize::from(is_full(line, width));
+        let first = next.split_whitespace().next().map_or(0, length);
+        filled += usize::from(length(line) + 1 + first > width);
+        middle += usize::from(next.trim_start().starts_with(char::is_lowercase) || sentences::goes_on(line));
+    }
+    let ends_within = || lines.iter().any(|line| sentences::sentences(line).len() > 1);
+    let broken = middle > 0 && middle * 4 >= all || filled == all && all > 1 && ends_within();
+    WRAPPED.contains(&width) && full * 10 >= all * FULL && broken
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn is_full(line: &str, width: usize) -> bool {
+    length(line) * 10 >= width * FULL
+}
+
+/// Whether a line may go on with the one before it.
+fn follows(before: &str, line: &str) -> bool {
+    !before.trim().is_empty() && !line.trim().is_empty() && marked(line).0.is_none()
+}
+
+fn is_dash(line: &str) -> bool {
+    matches!(marked(line).0, Some('-' | '—' | '–'))
+}
+
+/// Whether a line stands by itself as headlines do: begun with a capital or a figure, ended by nothing.
+fn is_headline(line: &Line) -> bool {
+    let first = line.text.trim_start_matches(['«', '"', '“', '„', '(']).chars().next();
+    HEADLINE_WORDS.contains(&line.text.split_whitespace().count())
+        && first.is_some_and(|first| first.is_uppercase() || first.is_ascii_digit())
+        && !line.text.ends_with(['.', '!', '?', '…', ':', ';', ','])
+}
+
+/// Whether a line names the points below it and says nothing itself: "Коротко:", "Главное за день". With a colon behind
+/// more words, or a figure, it says something.
+fn is_heading(line: &str) -> bool {
+    let words = line.split_whitespace().count();
+    let figure = line.contains(|c: char| c.is_ascii_digit());
+    let most = if line.ends_with(':') { HEADING } else { HEADING / 2 };
+    words <= most && !figure && !line.ends_with(['.', '!', '?', '…', ','])
+}

@@ -1,0 +1,147 @@
+//! Pieces of a page that claim nothing: attributions of what was said before, pieces of quotations, labels with a value; and
+//! what news agencies set before a story's first sentence.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::clean;
+use crate::entities::{EntityKind, entities};
+use crate::{has_cyrillic, verbs};
+
+/// "WASHINGTON, Nov 18 (Reuters) - ", "(AP) — ", "МОСКВА, 18 ноя — РИА Новости. ", "КИЕВ, 5 мая. /ТАСС/. ".
+static DATELINE: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"^(?:\((?:AP|AFP|UPI|CNN|Reuters|Bloomberg)\)\s*[—–-]+\s*|\p{Lu}[\p{Lu} .'’-]{2,40}(?:,\s*\p{Lu}[\p{L}. ]{1,24}?)?(?:,\s*(?:\d{1,2}\s+\p{L}{3,9}|\p{Lu}\p{Ll}{2,8}\.?\s+\d{1,2})\.?)?(?:\s*[(/][\p{L} .\-]{2,24}[)/]\.?)?\s*[—–-]+\s+(?:(?:РИА Новости|ТАСС|Интерфакс|Укринформ|Укрінформ|УНІАН|УНИАН)[^.]{0,30}\.\s+)?|\p{Lu}[\p{Lu} .'’-]{2,40},\s*\d{1,2}\s+\p{L}{3,9}\.?\s*/[\p{L} .\-]{2,24}/\.?\s+)",
+    )
+});
+
+/// The sentence without the place, the day and the agency that stand before it.
+pub(super) fn without_dateline(sentence: &str) -> &str {
+    let Some(found) = DATELINE.find(sentence) else { return sentence };
+    let rest = sentence.get(found.end()..).unwrap_or_default().trim_start();
+    let head = sentence.get(..found.end()).unwrap_or_default();
+    // "USA — China trade fell": a name alone before a dash may be what is spoken of.
+    let is_dateline = head.contains(['(', '/', ',', '.']) || head.split_whitespace().count() > 2;
+    let is_sentence = is_dateline
+        && rest.split_whitespace().count() >= 3
+        && rest.starts_with(|c: char| c.is_uppercase() || !c.is_alphabetic());
+    if is_sentence { rest } else { sentence }
+}
+
+/// "Об этом сообщил Иванов": who said what stands before it.
+static ATTRIBUTION: LazyLock<Regex> = LazyLock::new(|| {
+    clean::pattern(
+        r"(?i)^(?:(?:об этом|про это|про це|о чем|про що|як|как)\s(?:[^,:]{0,60}\s)?(?:сообща\S+|сообщил\S*|рассказ\S+|заяв\S+|пишет|пишут|написал\S*|передаёт|передает|передают|говорится|стало известно|повідом\S+|розпов\S+|заявив|заявила|пише|пишуть|написав|написала|передає|йдеться|стало відомо)(?-u:\b)?[^,]{0,140}|(?:this|that|it) (?:was|is|has been) (?:reported|announced|confirmed|stated|said)(?: (?:on|by|in|at)(?-u:\b)[^,]{0,120})?)\.?$",
+    )
+});
+
+/// "Attendance: 12,836", "Goals: Smith 2".
+static LABELLED: LazyLock<Regex> =
+    LazyLock::new(|| clean::pattern(r"^(?:[\p{L}.-]+ ?){1,4}:\s*[\p{L}\p{N}$€£.,%()\s-]{1,40}$"));
+
+/// Whether a sentence among others claims nothing that could be checked.
+pub(super) fn is_scrap(sentence: &str) -> bool {
+    let begins_inside = sentence
+        .strip_prefix('…')
+        .or_else(|| sentence.strip_prefix("..."))
+        .is_some_and(|rest| rest.trim_start().starts_with(char::is_lowercase));
+    begins_inside || is_attribution(sentence) || is_label(sentence) || is_speech(sentence) || is_day(sentence)
+}
+
+/// What is told behind "that" is told, and so is a figure.
+fn is_attribution(sentence: &str) -> bool {
+    const TELLS: [&str; 4] = [" that ", " что ", " що ", " где "];
+    let tells = sentence.contains(|c: char| c.is_ascii_digit()) || TELLS.iter().any(|word| sentence.contains(word));
+    !tells && ATTRIBUTION.is_match(sentence)
+}
+
+fn is_label(sentence: &str) -> bool {
+    let behind = |text: &str| text.split_once(':').map_or(0, |(_, value)| value.split_whitespace().count());
+    // "Минобороны: сбито 50 дронов" says who and what.
+    LABELLED.is_match(sentence)
+        && behind(sentence) <= 2
+        && entities(sentence, None, &[]).is_empty()
+        && sentence.contains(|c: char| c.is_ascii_digit())
+        && !has_verb(sentence)
+}
+
+/// A day or a span of days alone.
+fn is_day(sentence: &str) -> bool {
+    let words = verbs::words(sentence);
+    words.len() <= 4
+        && words.iter().all(|word| {
+            word.chars().next().is_none_or(|c| !c.is_alphabetic()) || crate::dates::names::is_calendar_word(word)
+        })
+}
+
+/// Somebody's own words, without the somebody: "I said, three months." With a figure they may be checked all the same.
+fn is_speech(sentence: &str) -> bool {
+    const SPEAKER: &str = "i i'm i've i'd i'll my we we're we've our let's я мой моя моё мы наш наша ми мій моя наш";
+    let first = verbs::words(sentence).into_iter().next().unwrap_or_default();
+    let speaks = SPEAKER.split_whitespace().any(|word| word == first);
+    // "We can confirm that Igor Sechin left Russia": what is said is of somebody.
+    speaks && !sentence.contains(|c: char| c.is_ascii_digit()) && !names_someone(sentence)
+}
+
+fn names_someone(sentence: &str) -> bool {
+    entities(sentence, None, &[]).iter().any(|name| name.kind != EntityKind::Misc)
+}
+
+fn has_verb(sentence: &str) -> bool {
+    let cyrillic = has_cyrillic(sentence);
+    let is_verb = |word: &String| if cyrillic { verbs::is_past_cyrillic(word) } else { verbs::is_finite(word) };
+    verbs::words(sentence).iter().any(is_verb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_agencies_set_before_a_story_goes() {
+        for (sentence, bare) in [
+            ("FLUSHING MEADOWS — Jodie Burrage won on Tuesday.", "Jodie Burrage won on Tuesday."),
+            ("MEXICO CITY (AP) — Mexico’s economy grew by 1.1%.", "Mexico’s economy grew by 1.1%."),
+            ("(AP) — After a summer of tumult the path is clearer.", "After a summer of tumult the path is clearer."),
+            ("WASHINGTON, Nov 18 (Reuters) - The Fed cut rates.", "The Fed cut rates."),
+            ("PUTRAJAYA, Nov 22 — Private companies did not pay.", "Private companies did not pay."),
+            ("МОСКВА, 18 ноя — РИА Новости. Правительство внесло проект.", "Правительство внесло проект."),
+            ("КИЕВ, 5 мая. /ТАСС/. Рада приняла закон.", "Рада приняла закон."),
+            ("USA — China trade fell by 20 percent.", "USA — China trade fell by 20 percent."),
+            ("NATO — the alliance of 32 states", "NATO — the alliance of 32 states"),
+            ("US-China talks failed on Monday.", "US-China talks failed on Monday."),
+            ("Путин — президент России", "Путин — президент России"),
+            ("BREAKING — fire in Kyiv", "BREAKING — fire in Kyiv"),
+        ] {
+            assert_eq!(without_dateline(sentence), bare);
+        }
+    }
+
+    #[test]
+    fn scraps_claim_nothing() {
+        for (sentence, expected) in [
+            ("Об этом сообщает Комитет защиты журналистов (КЗЖ).", true),
+            ("Об этом сообщил официальный представитель Следственного комитета Владимир Маркин.", true),
+            ("Про це повідомляє Укрінформ.", true),
+            ("This was reported by Reuters.", true),
+            ("Attendance: 12,836.", true),
+            ("21-22 октября.", true),
+            ("I said, ‘Three months.", true),
+            ("I mean, come on.", true),
+            ("…accuse chiefs of accepting bribes to ignore concerns", true),
+            ("Об этом президент заявил, выступая на съезде, где было объявлено о выдвижении.", false),
+            ("As reported, 12 people died.", false),
+            ("We lost 31,000 soldiers.", false),
+            ("It was announced on Friday that Kate has cancer.", false),
+            ("Our forces sank the Moskva in Russia.", false),
+            ("Ukraine: 40 drones down.", false),
+            ("МЧС: горит 12 домов.", false),
+            ("Minister: 12 people died", false),
+            ("In 2019 it rained.", false),
+            ("18 May 2024: Fico is discharged.", false),
+        ] {
+            assert_eq!(is_scrap(sentence), expected, "{sentence}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! How much a check of a statement would tell: a sum of signs, squashed to 0–1.
+//!
+//! For English the signs are words and pairs of neighbours, `worth/english.tsv`: hundredths of the weights of a logistic
+//! regression on the training part of `CheckThat` 2024, task 1. The test `the_weights_are_what_the_sentences_teach` learns them
+//! again and, with `CORROBORATE_MEASURE_ALL`, prints them. Other languages have fewer, chosen by hand.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use crate::entities::{EntityKind, entities};
+use crate::has_cyrillic;
+use crate::lexer::{Kind, lex};
+use crate::numbers::{Unit, quantities};
+use crate::tokens;
+use corroborate_domain::ClaimKind;
+
+/// Words of claims: causes, changes, comparisons, deeds that leave a record.
+const FACTUAL: &str = "percent million billion trillion cause causes caused increase increased decrease decreased rose fell cut doubled tripled voted signed \
+    passed killed died spent raised lost won highest lowest largest biggest first most more less fewer than ever rate tax taxes budget deficit debt jobs unemployment \
+    inflation election vaccine virus cancer study report according contains created banned approved founded born built launched invented \
+    процент млн млрд вызывает причина вырос выросла упал упала снизился погибли погиб умер убит подписал принял запретил построил основан родился \
+    крупнейший первый самый больше меньше налог бюджет инфляция выборы вакцина вирус исследование согласно является содержит создан \
+    відсоток викликає причина зріс зросла впав загинули загинув помер підписав ухвалив заборонив заснований народився найбільший перший більше менше \
+    податок бюджет інфляція вибори вакцина вірус дослідження згідно містить створений";
+
+static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    FACTUAL.split_whitespace().flat_map(|word| tokens::tokens(word, None)).map(|token| token.stem).collect()
+});
+
+/// Words as they stand: deeds that are done, amounts, and what is voted, fought or paid for. A stem would not tell "sent"
+/// from "send".
+const DONE: &str = "was were had did didn't wasn't weren't hasn't supported opposed voted vetoed said says told took taken fought \
+    passed proposed reduced ran sent brought tried covered failed promised added held called saw became went came left \
+    began caused happened indicated produced imported exported tested invaded attacked bombed arrested convicted \
+    sentenced thousands hundreds thousand hundred majority half quarter per average total number largest smallest \
+    lowest worst wealthiest record evidence fact data bill law laws legislation amendment treaty agreement sanctions \
+    troops missiles weapons nuclear military insurance premiums medicare funding spending loans oil crime murder \
+    recession poverty illegal ago since until department administration companies businesses already never under \
+    because был была были сказал сказала заявил заявила сообщил сообщила проголосовал отправил провёл провел провела \
+    сократил обещал напал арестован осуждён осужден приговорён приговорен тысячи тысяч сотни сотен большинство половина \
+    всего був була були сказав заявив повідомив повідомила проголосував відправив провів скоротив обіцяв напав \
+    заарештований засуджений тисячі тисяч сотні сотень більшість";
+
+static DONE_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| DONE.split_whitespace().collect());
+
+/// Words of talk: the speaker, the hearer, what may be, shall be or is good.
+const TALK: &str = "i i'm i've i'd i'll me my we we're we've let's you your you're would could might maybe perhaps hope want think \
+    believe going question я мы мне мой ты вы вам ваш может возможно хочу думаю надеюсь ми мені мій ви може можливо \
+    сподіваюся will be can need needs must let should ought shall gonna wants make can't cannot good better great \
+    wonderful important tough strong opportunity opportunities future tomorrow tonight answer if please thank thanks \
+    feel love god sure нужно надо должен должны следует будет будем давайте хорошо лучше важно спасибо пожалуйста если \
+    завтра потрібно треба мусимо слід буде будемо добре краще важливо дякую якщо";
+
+static TALK_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TALK.split_whitespace().collect());
+
+/// A word or two and what they weigh.
+type Weights<'a> = HashMap<&'a str, f64>;
+
+static ENGLISH: LazyLock<Weights<'static>> = LazyLock::new(|| {
+    let rows = include_str!("worth/english.tsv").lines().filter_map(|line| line.split_once('\t'));
+    rows.filter_map(|(gram, weight)| Some((gram, weight.parse::<f64>().ok()? / 100.0))).collect()
+});
+
+/// The row of the table that every sentence has.
+const ALWAYS: &str = "*";
+
+/// 0–1. Opinions and vague statements stay under 0.2, whatever figures they hold.
+pub(super) fn check_worthiness(text: &str, kind: ClaimKind, language: Option<&str>) -> f64 {
+    let english = language.map_or_else(|| !has_cyrillic(text), |language| language == "en");
+    let sum = if english { weighed(&ENGLISH, text) } else { signs(text, language) };
+    of_kind(kind, 1.0 / (1.0 + (-sum).exp()))
+}
+
+fn of_kind(kind: ClaimKind, worth: f64) -> f64 {
+    match kind {
+        ClaimKind::Factual => worth,
+        ClaimKind::Mixed => worth * 0.9,
+        ClaimKind::Opinion | ClaimKind::Ambiguous => worth * 0.2,
+    }
+}
+
+/// The different words of a text and pairs of neighbours, and how many words it has. A figure is "0"; of the signs those of
+/// money and percent are words.
+fn grams(text: &str) -> (HashSet<String>, usize) {
+    let lexemes = lex(text, false);
+    let words: Vec<&str> = lexemes
+        .iter()
+        .filter_map(|lexeme| match &lexeme.kind {
+            Kind::Number => Some("0"),
+            Kind::Word(word) => Some(word.as_str()),
+            Kind::Sign('$' | '%') => Some(lexeme.text),
+            Kind::Sign(_) => None,
+        })
+        .collect();
+    let pairs = words.windows(2).map(|pair| pair.join(" "));
+    (words.iter().map(|word| (*word).to_owned()).chain(pairs).collect(), words.len())
+}
+
+/// What one word counts in a text of so many: a long sentence has more of everything.
+fn share(words: usize) -> f64 {
+    4.0 / (words as f64 + 1.0).sqrt()
+}
+
+fn weighed(weights: &Weights<'_>, text: &str) -> f64 {
+    let (grams, words) = grams(text);
+    let weight = |gram: &str| weights.get(gram).copied().unwrap_or_default();
+    // In order, so that the last digits do not depend on the set's.
+    let mut sums: Vec<f64> = grams.iter().map(|gram| weight(gram)).collect();
+    sums.sort_by(f64::total_cmp);
+    weight(ALWAYS) + share(words) * sums.iter().sum::<f64>()
+}
+
+/// The sum for other languages than English.
+fn signs(text: &str, language: Option<&str>) -> f64 {
+    let all = tokens::tokens(text, language);
+    let content = all.iter().filter(|token| !token.stop).count();
+    let stated = quantities(text, language);
+    let figures = stated.iter().filter(|quantity| !matches!(quantity.unit, Unit::Identifier | Unit::Ordinal)).count();
+    let names = entities(text, language, &[]);
+    let strong = names.iter().filter(|name| name.kind != EntityKind::Misc).count();
+    let factual =
+        |token: &&tokens::Token| FACTUAL_STEMS.contains(&token.stem) || DONE_WORDS.contains(token.text.as_str());
+    let factual = all.iter().filter(factual).count();
+    let talk = all.iter().filter(|token| TALK_WORDS.contains(token.text.as_str())).count();
+    // Weights of a logistic regression on the English sentences of CheckThat 2024, training part, to two digits.
+    -2.06
+        + 1.04 * figures.min(2) as f64
+        + 0.35 * strong.min(3) as f64
+        + 0.65 * factual.min(4) as f64
+        + 0.08 * content.min(12) as f64
+        - 0.47 * talk.min(5) as f64
+}
+
+#[cfg(test)]
+mod learning;

@@ -1,0 +1,155 @@
+//! The headings of a page: what they say, and what tells the article's own from those of other things.
+
+use dom_query::{NodeData, NodeRef};
+
+use super::{MAX_VISITED, Page, bounded_text, text_within};
+use crate::text;
+
+/// A heading and where it stands.
+#[derive(Debug)]
+pub(crate) struct Heading {
+    pub(crate) text: String,
+    /// Of the first rank.
+    pub(crate) is_first: bool,
+    /// Characters of text before it, white space left out.
+    pub(crate) at: usize,
+    /// Its parts where it has several: a kicker, the title, a date.
+    pub(crate) pieces: Vec<String>,
+    /// Where the first link in it leads, or the link that it stands in.
+    pub(crate) link: Option<String>,
+    /// What its markup calls it.
+    pub(crate) mark: Mark,
+    /// It stands in a part of the page that is never the article.
+    pub(crate) is_aside: bool,
+}
+
+/// What a heading's markup says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The title of the page's entry, as a class of the hAtom microformat.
+    Entry,
+    /// The headline, as microdata.
+    Headline,
+    None,
+}
+
+fn mark(heading: &NodeRef<'_>) -> Mark {
+    let has = |attribute: &str, word: &str| {
+        heading.attr(attribute).is_some_and(|held| held.split_ascii_whitespace().any(|held| held == word))
+    };
+    match (has("class", "entry-title"), has("itemprop", "headline")) {
+        (true, _) => Mark::Entry,
+        (false, true) => Mark::Headline,
+        _ => Mark::None,
+    }
+}
+
+impl Page {
+    pub(super) fn note_heading(&mut self, node: &NodeRef<'_>, name: &str) {
+        let heading = bounded_text(node, 500);
+        if name == "h1" && self.headings.len() < 4 {
+            self.headings.push(heading.clone());
+        }
+        let is_link = |node: &NodeRef<'_>| node.element_ref().is_some_and(|element| &*element.name.local == "a");
+        let inside = node.descendants_it().take(40).find(|below| is_link(below));
+        let link = inside.or_else(|| node.parent().filter(is_link)).and_then(|link| link.attr("href"));
+        let mut visits = MAX_VISITED;
+        self.heads.push(Heading {
+            pieces: pieces(node, &heading, &mut visits),
+            text: heading,
+            is_first: name == "h1",
+            at: self.walked,
+            link: link.map(|href| text::cut(&href, 500).to_owned()),
+            mark: mark(node),
+            is_aside: std::iter::successors(node.parent(), NodeRef::parent).take(6).any(|above| is_aside(&above)),
+        });
+    }
+}
+
+/// Navigation, what stands beside or under the article, and the site's banner.
+fn is_aside(node: &NodeRef<'_>) -> bool {
+    node.element_ref().is_some_and(|element| {
+        let has_role = |attribute: &str, roles: &[&str]| {
+            element.attrs.iter().any(|held| &*held.name.local == attribute && roles.contains(&&*held.value))
+        };
+        matches!(&*element.name.local, "nav" | "aside" | "footer")
+            || has_role("role", &["navigation", "complementary", "contentinfo", "banner"])
+    })
+}
+
+/// The parts of a heading, parted by the elements that set one apart from the other; none for a heading of one part.
+/// `whole` is its text, `visits` what may still be looked at.
+fn pieces(heading: &NodeRef<'_>, whole: &str, visits: &mut usize) -> Vec<String> {
+    let (mut runs, mut only) = (Vec::new(), None);
+    for child in std::iter::successors(heading.first_child(), NodeRef::next_sibling).take(30) {
+        // Emphasis and links are part of a sentence; and so is a first letter that is drawn large.
+        let (is_text, may_part) = child.query_or((false, false), |inner| match &inner.data {
+            NodeData::Text { .. } => (true, false),
+            NodeData::Element(element) => {
+                let name = &*element.name.local;
+                (false, text::is_block(name) || matches!(name, "span" | "small" | "time" | "label"))
+            }
+            _ => (false, false),
+        });
+        let run =
+            if is_text { text::collapse(text::cut(&child.text(), 500)) } else { text_within(&child, 500, visits) };
+        let letters = run.chars().filter(|letter| letter.is_alphanumeric()).count();
+        if letters > 0 {
+            only = (!is_text).then_some(child);
+            runs.push((run, may_part && letters > 1));
+        }
+    }
+    if runs.len() < 2 {
+        return only.map(|only| pieces(&only, whole, visits)).unwrap_or_default();
+    }
+    let (mut out, mut after_part): (Vec<String>, bool) = (Vec::new(), true);
+    for (run, parts) in runs {
+        match out.last_mut().filter(|_| !parts && !after_part) {
+            Some(last) => {
+                let glued = format!("{last}{run}");
+                *last = if whole.contains(&glued) { glued } else { format!("{last} {run}") };
+            }
+            None => out.push(run),
+        }
+        after_part = parts;
+    }
+    if out.len() > 1 { out } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use dom_query::Document;
+
+    use crate::page::read;
+
+    #[test]
+    fn headings_are_parted_where_elements_part_them() {
+        let pieces = |inner: &str| {
+            let page = read(&Document::from(format!("<body><h1>{inner}</h1>")));
+            page.heads.first().unwrap().pieces.clone()
+        };
+        assert_eq!(pieces("Rain in Spain"), [""; 0]);
+        assert_eq!(pieces("Rain <em>in</em> <a href=x>Sp</a>ain<br>again"), [""; 0]);
+        assert_eq!(pieces("<span class=label>Rain in Spain</span>"), [""; 0]);
+        assert_eq!(pieces("<span>R</span>ain in Spain"), [""; 0], "a first letter drawn large");
+        assert_eq!(pieces("<span>Weather</span>Rain in <b>Sp</b>ain, again"), ["Weather", "Rain in Spain, again"]);
+        assert_eq!(
+            pieces("<a href=x><div>Weather | </div> <span>Rain <span>in</span> Spain</span></a>"),
+            ["Weather |", "Rain in Spain"]
+        );
+        assert_eq!(
+            pieces("Rain in Spain<br><small>1 May, <i>Weather</i></small>"),
+            ["Rain in Spain", "1 May, Weather"]
+        );
+    }
+
+    #[test]
+    fn headings_know_their_link_and_their_place() {
+        let page = read(&Document::from(
+            r#"<body><nav><div><h2>Topics</h2></div></nav><div role="banner"><a href="/"><h1>The Paper</h1></a></div>
+            <h1><a href="/rain">Rain</a></h1>"#,
+        ));
+        let heads: Vec<_> = page.heads.iter().map(|head| (head.link.as_deref(), head.is_aside)).collect();
+        assert_eq!(heads, [(None, true), (Some("/"), true), (Some("/rain"), false)]);
+    }
+}

@@ -1,0 +1,146 @@
+//! Stands between the tokenizer and the tree builder: leaves out what no reader asks for, and all of it once the page has
+//! had its steps.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
+
+use super::nesting::{Scan, is_formatting, name_hash};
+use super::sink::{CountedDocument, Handle};
+use crate::work::Work;
+
+/// Different names of elements that a page may use beside the short ones. The parser keeps every name that it has met in
+/// a table with few rows.
+const MAX_NAMES: usize = 2_000;
+/// Shorter names are kept in place.
+const SHORT_NAME: usize = 7;
+
+/// The attributes that something here asks for.
+const KEPT: [&str; 25] = [
+    "action",
+    "aria-hidden",
+    "class",
+    "content",
+    "datetime",
+    "encoding",
+    "hidden",
+    "href",
+    "http-equiv",
+    "id",
+    "itemprop",
+    "itemscope",
+    "itemtype",
+    "lang",
+    "name",
+    "property",
+    "pubdate",
+    "rel",
+    "role",
+    "src",
+    "style",
+    "title",
+    "type",
+    "value",
+    "xml:lang",
+];
+/// And of formatting elements: the parser compares each with all others that are open.
+const KEPT_OF_FORMATTING: [&str; 8] = ["class", "content", "datetime", "hidden", "href", "id", "itemprop", "style"];
+
+/// What the tokenizer gave since it was last asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    Nothing,
+    Text,
+    Tag,
+    /// A comment or a declaration.
+    Other,
+}
+
+pub(super) struct Guard<'w> {
+    builder: TreeBuilder<Handle, CountedDocument<'w>>,
+    scan: RefCell<Scan>,
+    names: RefCell<HashSet<u64>>,
+    pub(super) given: Cell<Given>,
+}
+
+impl<'w> Guard<'w> {
+    pub(super) fn new(work: &'w Work) -> Self {
+        let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+        Self {
+            builder: TreeBuilder::new(CountedDocument::new(work), options),
+            scan: RefCell::default(),
+            names: RefCell::default(),
+            given: Cell::new(Given::Nothing),
+        }
+    }
+
+    pub(super) fn work(&self) -> &'w Work {
+        self.builder.sink.work
+    }
+
+    pub(super) fn into_document(self) -> dom_query::Document {
+        self.builder.sink.document
+    }
+
+    /// Takes off a tag what nobody asks for; false when the whole tag must go.
+    fn keep(&self, tag: &mut Tag) -> bool {
+        let (name, work) = (tag.name.clone(), self.work());
+        if name.len() > SHORT_NAME {
+            let mut names = self.names.borrow_mut();
+            let hash = name_hash(&name);
+            if names.len() >= MAX_NAMES && !names.contains(&hash) {
+                return false;
+            }
+            names.insert(hash);
+        }
+        if tag.kind == TagKind::StartTag {
+            let kept: &[&str] = if is_formatting(&name) { &KEPT_OF_FORMATTING } else { &KEPT };
+            work.spend(tag.attrs.len());
+            tag.attrs.retain(|attribute| kept.contains(&&*attribute.name.local));
+            if is_formatting(&name) {
+                work.spend((tag.attrs.len() + 1) * self.builder.sink.open.get() as usize * 8);
+            }
+        }
+        self.scan.borrow_mut().keep(tag, work)
+    }
+}
+
+impl TokenSink for Guard<'_> {
+    type Handle = Handle;
+
+    fn process_token(&self, token: Token, line_number: u64) -> TokenSinkResult<Handle> {
+        let token = match token {
+            Token::ParseError(_) => return TokenSinkResult::Continue,
+            Token::CommentToken(_) => {
+                self.given.set(Given::Other);
+                return TokenSinkResult::Continue;
+            }
+            Token::DoctypeToken(_) => {
+                self.given.set(Given::Other);
+                token
+            }
+            Token::TagToken(mut tag) => {
+                self.given.set(Given::Tag);
+                if !self.keep(&mut tag) {
+                    return TokenSinkResult::Continue;
+                }
+                Token::TagToken(tag)
+            }
+            Token::CharacterTokens(_) | Token::NullCharacterToken | Token::EOFToken => {
+                self.given.set(Given::Text);
+                token
+            }
+        };
+        if self.work().is_spent() {
+            return TokenSinkResult::Continue;
+        }
+        self.work().spend(1);
+        self.builder.process_token(token, line_number)
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+}
