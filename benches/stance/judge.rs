@@ -12,9 +12,9 @@ use corroborate::inference::local::{LocalEmbedder, LocalStance};
 use corroborate::inference::routed::{RoutedEmbedder, RoutedStance};
 use corroborate::inference::rules::RuleStance;
 use corroborate::inference::{Embedder, ModelFolder, Pair, StanceModel};
+use corroborate::judging::names::Names;
 use corroborate::judging::numbers;
 use corroborate::judging::profile::TextProfile;
-use corroborate::judging::stance::Names;
 use corroborate::language::detect;
 use tokio::time::Instant;
 

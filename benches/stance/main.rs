@@ -1,14 +1,15 @@
 //! Measures the judges on people's labels: a stance model alone, the rules alone, and both as the daemon uses them; what
-//! finds the passage that matters; and it fits the weights of the lexical leaning.
+//! finds the passage that matters; what each rule tells; and it fits the weights of the lexical leaning.
 //!
 //! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME
-//! --embedder models/NAME`, `… relevance --embedder models/NAME`, `… fit`. The labelled sets are read from `--data` (`../shared/data`); those that
+//! --embedder models/NAME`, `… relevance --embedder models/NAME`, `… relations`, `… fit`. The labelled sets are read from `--data` (`../shared/data`); those that
 //! are not there are named and left out. Nothing here is trained on a set it is measured with.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures and progress are this program's output")]
 
 mod figures;
 mod fit;
 mod judge;
+mod relations;
 mod relevance;
 mod sets;
 
@@ -65,6 +66,12 @@ enum What {
         #[arg(long)]
         stance: Option<PathBuf>,
     },
+    /// What each rule of the relations tells: the pairs it holds on, and their labels.
+    Relations {
+        /// Files below the data folder in place of the sets, by their names (`….jsonl`).
+        #[arg(long)]
+        set: Vec<String>,
+    },
     /// Weights of the lexical leaning, from MNLI's pairs in `nli_train`.
     Fit,
 }
@@ -86,6 +93,7 @@ async fn main() -> ExitCode {
             };
             relevance::run(data, most, models).await
         }
+        What::Relations { set } => relations::run(data, most, set),
         What::Fit => fit::run(data, most),
     };
     match done {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use crate::judging::caps::capped;
 use crate::judging::profile::EmbeddingSpace;
 use crate::judging::relevance::lexical_relevance;
-use crate::judging::stance::{beside, reserved, rule_stance};
+use crate::judging::stance::{beside, rule_stance};
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;
@@ -125,7 +126,7 @@ impl StanceModel for RoutedStance {
             let mut judged = if asked.is_empty() { Vec::new() } else { self.model.judge(&asked).await? };
             for (judgement, pair) in judged.iter_mut().zip(&asked) {
                 let both = beside(judgement.probabilities, self.by_rule(pair));
-                judgement.probabilities = reserved(&pair.claim, &pair.passage, both);
+                judgement.probabilities = capped(&pair.claim, &pair.passage, both);
             }
             let by_rule = self.rules.judge(&others).await?;
             merged(pairs.len(), [(read, judged), (rest, by_rule)]).ok_or_else(|| miscounted(self.model.name()))

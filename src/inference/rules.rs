@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::judging::relevance::lexical_relevance;
-use crate::judging::stance;
+use crate::judging::{caps, stance};
 
 use super::{InferenceError, Judgement, Pair, Reranker, StanceModel, counted};
 
@@ -29,7 +29,7 @@ impl StanceModel for RuleStance {
             let judge: Arc<str> = Arc::from(self.name());
             let judged = |pair: &Pair| {
                 let given = stance::rule_stance(&pair.claim, &pair.passage, self.min_agreement);
-                let probabilities = stance::reserved(&pair.claim, &pair.passage, given);
+                let probabilities = caps::capped(&pair.claim, &pair.passage, given);
                 Judgement { probabilities, judge: Arc::clone(&judge) }
             };
             Ok(counted("stance", pairs.len(), || pairs.iter().map(judged).collect()))

@@ -15,11 +15,11 @@ use crate::domain::verdict::{Origin, SourceType};
 use crate::inference::rules::RULES;
 use crate::inference::{Judgement, Pair};
 use crate::judging::agreement::agreement;
+use crate::judging::coverage::sentence_coverage;
 use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
-use crate::judging::stance::sentence_coverage;
 
 /// All judged passages, per claim, with what the number rule saw.
 #[derive(Debug, Default)]

@@ -103,7 +103,7 @@ pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
         let sentence = nearest(&ours, &theirs)?;
         let theirs =
             TextProfile::new(theirs.text.get(sentence.start..sentence.end)?, theirs.language.as_deref(), None, &[]);
-        let (mine, other) = stance::differing_names(&ours, &theirs)?;
+        let (mine, other) = crate::names::differing_names(&ours, &theirs)?;
         let note = format!("{} names {other} where the claim names {mine}.", passage.domain);
         Some(of(from, swap(claim.text, &mine, &other)?, note, false))
     };
@@ -226,7 +226,8 @@ fn profile(passage: &JudgedPassage) -> TextProfile {
 /// the same event.
 fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
     let figures = numbers::compare(text, passage).num_ok;
-    stance::is_stated_in(text, passage) && if is_figure { figures == Some(true) } else { figures != Some(false) }
+    crate::relations::factuality::is_stated_in(text, passage)
+        && if is_figure { figures == Some(true) } else { figures != Some(false) }
 }
 
 /// The sentence of a passage with most of the claim's words.
@@ -239,7 +240,7 @@ fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a Se
     let mut all: Vec<(&SentenceProfile, f64)> = passage
         .sentences
         .iter()
-        .map(|sentence| (sentence, stance::coverage_of_sentence(claim, passage, sentence)))
+        .map(|sentence| (sentence, crate::coverage::coverage_of_sentence(claim, passage, sentence)))
         .collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all
@@ -250,13 +251,13 @@ fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a Se
 fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
     by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
         let text = passage.text.get(sentence.start..sentence.end)?.trim();
-        let is_of_it = coverage >= OF_THE_CLAIM && stance::shares_more_than_names(claim, sentence);
+        let is_of_it = coverage >= OF_THE_CLAIM && crate::relations::polarity::shares_more_than_names(claim, sentence);
         if !is_of_it || sentence.question || text.is_empty() || text.chars().count() > LONGEST {
             return None;
         }
         let own = TextProfile::new(text, passage.language.as_deref(), passage.reference, &[]);
         let repeats = text == claim.text.trim() || stance::rule_stance(claim, &own, 0.0).entail >= stance::SUPPORTS;
-        (!repeats && stance::is_stated_in(&own, passage)).then(|| text.to_owned())
+        (!repeats && crate::relations::factuality::is_stated_in(&own, passage)).then(|| text.to_owned())
     })
 }
 

@@ -35,8 +35,8 @@ pub enum ReviewSays {
 /// The same in both directions: both texts must entail each other as far as words, names, numbers and negation show.
 /// `Opposite` is plain negation and nothing else: "50 died" being false does not make "100 died" true.
 pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
-    let forward = stance::coverage(ours, reviewed);
-    let backward = stance::coverage(reviewed, ours);
+    let forward = crate::coverage::coverage(ours, reviewed);
+    let backward = crate::coverage::coverage(reviewed, ours);
     let lexical = if forward + backward > 0.0 { 2.0 * forward * backward / (forward + backward) } else { 0.0 };
     // The mean of meaning and words: an embedding alone calls everything about one event the same.
     let similarity = if ours.embedding.is_empty() || reviewed.embedding.is_empty() {
@@ -52,11 +52,11 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
         && backward >= SAME_COVERAGE
         && similarity >= SAME_SIMILARITY
         && !numbers_differ
-        && stance::same_names(ours, reviewed)
-        && !stance::swapped_roles(ours, reviewed);
+        && crate::names::same_names(ours, reviewed)
+        && !crate::relations::roles::swapped_roles(ours, reviewed);
     if one_claim {
-        let negated = stance::negated(ours) != stance::negated(reviewed);
-        let antonyms = stance::antonym_between(ours, reviewed);
+        let negated = crate::relations::polarity::negated(ours) != crate::relations::polarity::negated(reviewed);
+        let antonyms = crate::relations::polarity::antonym_between(ours, reviewed);
         return match (negated, antonyms) {
             (false, false) => (Relation::Same, similarity),
             (true, false) => (Relation::Opposite, similarity),

@@ -8,7 +8,8 @@ use corroborate_language::hashed::HashedEmbedder;
 
 use super::agreement;
 use super::profile::TextProfile;
-use super::stance::{coverage, rule_stance};
+use crate::coverage::coverage;
+use crate::stance::rule_stance;
 
 struct Pair {
     claim: TextProfile,

@@ -12,8 +12,10 @@
 
 pub mod agreement;
 pub mod calibration;
+pub mod caps;
 pub mod citations;
 pub mod correction;
+pub mod coverage;
 pub mod credibility;
 pub mod decision;
 pub mod evaluation;
@@ -23,11 +25,13 @@ pub mod features;
 pub mod independence;
 pub mod justification;
 pub mod labels;
+pub mod names;
 pub mod numbers;
 pub mod out_of_context;
 pub mod profile;
 pub mod quality;
 pub mod ratings;
+pub mod relations;
 pub mod relevance;
 pub mod scoring;
 pub mod stance;

@@ -113,7 +113,7 @@ fn measure(set: &str) -> Option<Counts> {
             counts.differing += 1;
             counts.differing_rightly += usize::from(contradicts);
         }
-        if super::stance::coverage(&claim, &passage) >= 0.6 {
+        if crate::coverage::coverage(&claim, &passage) >= 0.6 {
             counts.overlapping += 1;
             counts.overlapping_rightly += usize::from(entails);
         }

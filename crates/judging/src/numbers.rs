@@ -23,7 +23,8 @@ use corroborate_language::word_list::WordList;
 use corroborate_language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
-use super::stance::{self, Names};
+use crate::names::Names;
+use crate::stance;
 
 use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, is_told_beside, same_counted};
 use dated::date;
@@ -184,7 +185,7 @@ fn quantity<'a>(
         }
         match agree(ours, theirs) {
             // "Is not 330 m long" tells no other length.
-            Some(false) if !stance::agree_in_denial(claim, sentence) => {}
+            Some(false) if !crate::relations::polarity::agree_in_denial(claim, sentence) => {}
             Some(true) if !counts_otherwise(ours, theirs, passage) => return Some(Found::Agrees),
             Some(false)
                 if alone_here(ours, theirs, claim)
@@ -260,7 +261,7 @@ fn may_disagree(
         (_, true) => DISAGREE_UNNAMED,
         _ => DISAGREE_UNIT,
     };
-    stance::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
+    crate::coverage::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
 }
 
 /// Whether a passage's sentence tells of another time than the claim, by its dates: a figure of another year is another figure,
@@ -309,7 +310,7 @@ fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
     claim.entities.iter().all(|name| {
         let ours = tokens::content_stems(&name.text, language);
         if has_cyrillic(&name.text) != has_cyrillic(&passage.text) || ours.len() < 2 {
-            return stance::has_name(passage, name);
+            return crate::names::has_name(passage, name);
         }
         let whole = ours.iter().all(|stem| passage.has_stem(stem));
         let shorter = |theirs: &Vec<String>| {
@@ -321,7 +322,8 @@ fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
 
 /// How surely two figures of one unit count the same thing: 0 not at all, higher is surer.
 fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &TextProfile) -> f64 {
-    let shared = sentence_at(passage, theirs.start).map_or(0.0, |sentence| stance::sentence_coverage(claim, sentence));
+    let shared =
+        sentence_at(passage, theirs.start).map_or(0.0, |sentence| crate::coverage::sentence_coverage(claim, sentence));
     let same = same_counted(ours, theirs);
     let enough = match (ours.unit, same) {
         (_, true) => SAME_COUNTED,

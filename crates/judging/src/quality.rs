@@ -175,7 +175,7 @@ pub fn specificity(claim: &TextProfile, passage: &TextProfile) -> f64 {
         count(DATE_WEIGHT, passage.dates.iter().any(|other| numbers::dates_meet(date, other)));
     }
     for name in &claim.entities {
-        count(NAME_WEIGHT, super::stance::has_name(passage, name));
+        count(NAME_WEIGHT, crate::names::has_name(passage, name));
     }
     for word in &claim.words {
         count(word.weight, passage.has_stem(&word.stem));

@@ -2,7 +2,6 @@
 
 use super::agreement;
 use super::profile::TextProfile;
-use super::stance;
 
 /// What each part of the relevance weighs. Words carry the subject; names tell one event from another of its kind; the
 /// cosine of hashed words adds what stems miss (inflections, transliterated names).
@@ -16,8 +15,8 @@ const COSINE_SCALE: f64 = 1.6;
 
 /// Relevance in [0, 1] of a passage to a claim.
 pub fn lexical_relevance(claim: &TextProfile, passage: &TextProfile) -> f64 {
-    let names = stance::Names::new(claim, passage);
-    let words = stance::coverage_with(claim, passage, &names);
+    let names = crate::names::Names::new(claim, passage);
+    let words = crate::coverage::coverage_with(claim, passage, &names);
     let meaning = (COSINE_SCALE * agreement::cosine(claim, passage)).clamp(0.0, 1.0);
     let relevance = if claim.entities.is_empty() {
         // Without names the words and the meaning share their weight.

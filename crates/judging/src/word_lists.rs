@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{numbers, stance};
+use super::{numbers, relations, stance};
 use corroborate_language::word_list::WordList;
 use corroborate_language::{gazetteer, negation, tokens};
 
@@ -12,7 +12,12 @@ use corroborate_language::{gazetteer, negation, tokens};
 const FREQUENT: usize = 3;
 
 fn lists() -> Vec<(&'static str, &'static WordList)> {
-    negation::word_lists().into_iter().chain(stance::word_lists()).chain(numbers::word_lists()).collect()
+    negation::word_lists()
+        .into_iter()
+        .chain(stance::word_lists())
+        .chain(numbers::word_lists())
+        .chain(relations::word_lists())
+        .collect()
 }
 
 /// The frequent words of the shipped samples, which are English, Russian and Ukrainian.

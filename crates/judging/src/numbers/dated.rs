@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use crate::out_of_context::is_of_an_older_time;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
-use crate::stance;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::{cut, has_cyrillic, stemming, tokens, verbs};
 
@@ -38,7 +37,7 @@ pub(super) fn date<'a>(
         if inside.is_empty() || !subject.is_of(sentence) {
             continue;
         }
-        let may_differ = stance::agree_in_denial(claim, sentence);
+        let may_differ = crate::relations::polarity::agree_in_denial(claim, sentence);
         if inside.iter().any(|date| ours.period.borne_out_by(&date.period) == Some(true)) {
             return Some(Found::Agrees);
         }
@@ -49,7 +48,7 @@ pub(super) fn date<'a>(
             && (is_another_telling(event, claim)
                 || ours.period.may_be_of_one_occasion(&date.period) && recurrence(claim) != Recurrence::Again)
             && !is_old
-            && stance::sentence_coverage(claim, sentence) >= SAME_EVENT
+            && crate::coverage::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
             differing = differing.or(Some(Found::Differs(date.mention.text.as_str())));
         }

@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use crate::names::Names;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
-use crate::stance::{self, Names};
+use crate::stance;
 use corroborate_language::entities::EntityKind;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
@@ -75,7 +76,7 @@ impl<'a> Subject<'a> {
             || !self.names.stand_in(sentence)
             || self.renumbered
             || self.leads_elsewhere(sentence)
-            || stance::is_of_another_group(self.claim, sentence)
+            || crate::relations::scope::is_of_another_group(self.claim, sentence)
         {
             return false;
         }

@@ -7,8 +7,9 @@
 use crate::numbers;
 use crate::profile::{SentenceProfile, TextProfile};
 
-use super::structure::{Parity, parity};
-use super::{Names, widened};
+use super::lexicon::widened;
+use crate::names::Names;
+use crate::relations::polarity::{Parity, parity};
 
 /// What is looked at, in the order of [`figures`] and [`WEIGHTS`].
 pub const NAMES: [&str; 12] = [

@@ -59,7 +59,7 @@ pub(crate) static DIRECTIONS: LazyLock<WordList> = LazyLock::new(|| {
 });
 
 /// Whether the sentence says it with reserve and the claim does not.
-pub(super) fn hedged(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
+pub(crate) fn hedged(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
     let own = || claim.sentences.iter().flat_map(|own| &own.spoken).filter(|own| !own.name);
     let claim_too = |word: &str| own().any(|own| own.text == word);
     sentence.spoken.iter().any(|word| !word.name && HEDGES.has(&word.text) && !claim_too(&word.text))
@@ -72,12 +72,12 @@ fn speaks_of(sentence: &SentenceProfile, claim: &TextProfile, words: &WordList) 
 }
 
 /// Whether the sentence calls what it repeats untrue, and the claim does not.
-pub(super) fn debunked(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
+pub(crate) fn debunked(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
     speaks_of(sentence, claim, &DEBUNKS)
 }
 
 /// Whether the claim has a word that widens, orders or turns it, and the sentence has not.
-pub(super) fn widened(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(crate) fn widened(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let own = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| QUANTIFIERS.has(&word.text));
     own.into_iter().any(|word| !sentence.spoken.iter().any(|other| other.text == word.text))
 }
@@ -106,7 +106,7 @@ pub(crate) static WHOLE: LazyLock<WordList> = LazyLock::new(|| {
 });
 
 /// Whether the claim speaks of a part and the sentence neither of that part nor of every one.
-pub(super) fn partial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(crate) fn partial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     // "Above all, by …" speaks of no every one: the word must stand right before what the claim speaks of.
     let of_every_one = sentence.spoken.iter().enumerate().any(|(at, own)| {
         let mut next = sentence.spoken.iter().skip(at + 1).take(2);

@@ -3,11 +3,8 @@
 //! "Будапешт обвинил Киев" do not.
 
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::relations::roles::PREPOSITIONS;
 use corroborate_language::{has_cyrillic, verbs};
-
-/// Russian and Ukrainian.
-pub(super) const PREPOSITIONS: &str = "в во на с со у к ко о об от до из за по под над при для без через между после перед около против вместо \
-    із зі з від під про біля після й між проти";
 
 /// Whether a Russian or Ukrainian sentence has every word of the claim in the claim's own form, and of them only its one verb and one
 /// phrase behind a preposition stand elsewhere: of two, each would have to stay with what it belongs to.
@@ -62,6 +59,55 @@ fn phrase(ours: &[&Spoken], theirs: &[&str]) -> Option<(usize, usize)> {
 
 fn is_preposition(word: &str) -> bool {
     PREPOSITIONS.split_whitespace().any(|known| known == word)
+}
+
+/// Where the claim's words stand in a sentence.
+pub(super) struct Place {
+    /// Within a stretch not much longer than the claim: words scattered wider belong to other clauses.
+    pub(super) together: bool,
+    /// Mostly in the claim's order.
+    pub(super) in_order: bool,
+}
+
+/// Words of the stretch per word of the claim, and on top.
+const STRETCH: usize = 2;
+const STRETCH_MORE: usize = 4;
+/// Share of the shared words that must stand in the claim's order. One of four may move; two that change places make
+/// another statement.
+const ORDERED: f64 = 0.75;
+
+pub(super) fn place(claim: &TextProfile, sentence: &SentenceProfile) -> Place {
+    let own: Vec<&str> = claim
+        .sentences
+        .iter()
+        .flat_map(|own| &own.spoken)
+        .filter(|word| word.content)
+        .map(|word| word.stem.as_str())
+        .collect();
+    let length: usize = claim.sentences.iter().map(|own| own.spoken.len()).sum();
+    let at: Vec<usize> =
+        own.iter().filter_map(|stem| sentence.spoken.iter().position(|word| word.stem == *stem)).collect();
+    let (Some(first), Some(last)) = (at.iter().min(), at.iter().max()) else {
+        return Place { together: false, in_order: false };
+    };
+    let ordered = longest_ascent(&at);
+    Place {
+        together: last - first < STRETCH * length + STRETCH_MORE,
+        in_order: ordered as f64 >= ORDERED * at.len() as f64,
+    }
+}
+
+/// Length of the longest ascending subsequence.
+pub(super) fn longest_ascent(values: &[usize]) -> usize {
+    let mut tails: Vec<usize> = Vec::new();
+    for value in values {
+        let at = tails.partition_point(|tail| tail < value);
+        match tails.get_mut(at) {
+            Some(tail) => *tail = *value,
+            None => tails.push(*value),
+        }
+    }
+    tails.len()
 }
 
 #[cfg(test)]

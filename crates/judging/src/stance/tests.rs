@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use corroborate_domain::verdict::Stance;
 use corroborate_language::hashed::HashedEmbedder;
 
-use super::structure::longest_ascent;
+use super::order::longest_ascent;
 use super::*;
+use crate::relations::roles::swapped_roles;
 
 fn profile(text: &str) -> TextProfile {
     TextProfile::new(text, None, None, &[]).with_embedding(HashedEmbedder::default().embed_one(text))
@@ -158,7 +159,7 @@ fn words_that_only_look_like_doubt_are_none() {
         ("The jet lost its signal near Leeds.", "The jet lost its signal near Leeds amid GPS spoofing."),
     ] {
         let sure = StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 };
-        assert_eq!(reserved(&profile(claim), &profile(passage), sure), sure, "{passage}");
+        assert_eq!(crate::caps::capped(&profile(claim), &profile(passage), sure), sure, "{passage}");
         let said = profile(passage);
         assert!(!hedged(&said.sentences[0], &profile("Something else was said.")), "{passage}");
     }

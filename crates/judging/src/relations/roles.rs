@@ -1,8 +1,37 @@
 //! Sentences of the claim's words that say another thing by who does what to whom, or by one small word: "B bought A" for "A bought
 //! B", "voted against" for "voted for". A small model takes them for the same.
 
+use corroborate_language::{has_cyrillic, stemming, stopwords, transliterate, verbs};
+
 use crate::profile::{SentenceProfile, TextProfile};
-use corroborate_language::{has_cyrillic, stemming, stopwords, verbs};
+
+use super::{Answer, Rule, cases};
+
+pub(crate) use cases::{PREPOSITIONS, differ as is_case_swapped};
+
+/// English tells roles by order and passives, Russian and Ukrainian by endings.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "roles.opposite_word",
+        answer: Answer::Differs,
+        holds: |held, at| held.at(at).is_some_and(|own| is_opposed(held.claim, own)),
+    },
+    Rule {
+        id: "roles.swapped",
+        answer: Answer::Differs,
+        holds: |held, at| held.at(at).is_some_and(|own| is_swapped(held.claim, held.passage, own)),
+    },
+    Rule {
+        id: "roles.case",
+        answer: Answer::Differs,
+        holds: |held, at| held.at(at).is_some_and(|own| cases::differ(held.claim, held.passage, own)),
+    },
+    Rule {
+        id: "roles.kept",
+        answer: Answer::Agrees,
+        holds: |held, at| held.at(at).is_some_and(|own| swapped_roles_in(held.claim, held.passage, own) == Some(false)),
+    },
+];
 
 /// Small words that exchange what is said, where one text has the one and not the other.
 const OPPOSITES: [(&str, &str); 6] =
@@ -20,7 +49,7 @@ fn among(list: &str, word: &str) -> bool {
 }
 
 /// Whether the sentence has the opposite of a small word of the claim in its place.
-pub(super) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(crate) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let ours = |word: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| own.text == word);
     let theirs = |word: &str| sentence.spoken.iter().any(|own| own.text == word);
     let is = |one: &str, other: &str| ours(one) && !ours(other) && theirs(other) && !theirs(one);
@@ -74,8 +103,8 @@ fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
 }
 
 /// Whether an English sentence gives the claim's two names each other's part, by the same verb or by a passive that names the doer. In
-/// Russian and Ukrainian cases say it ([`super::cases`]).
-pub(super) fn is_exchanged(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+/// Russian and Ukrainian cases say it ([`cases`]).
+pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end).filter(|text| !has_cyrillic(text)) else {
         return false;
     };
@@ -112,6 +141,47 @@ pub(super) fn is_exchanged(claim: &TextProfile, passage: &TextProfile, sentence:
         && before(&claim.text, second.0) == before(text, other.0)
 }
 
+/// Whether two texts give the same two names opposite parts ("A beat B", "B beat A").
+pub fn swapped_roles(a: &TextProfile, b: &TextProfile) -> bool {
+    let passive = |text: &TextProfile| text.sentences.iter().any(is_passive);
+    reversed(a, &b.text, b, passive(a), passive(b)) == Some(true)
+}
+
+pub(crate) fn swapped_roles_in(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> Option<bool> {
+    let text = passage.text.get(sentence.start..sentence.end)?;
+    reversed(claim, text, passage, claim.sentences.iter().any(is_passive), is_passive(sentence))
+}
+
+/// Whether the first two shared names stand the other way round, once a passive is turned back. `None` with fewer than
+/// two shared names.
+fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_passive: bool) -> Option<bool> {
+    let mut places: Vec<(usize, usize)> = a
+        .entities
+        .iter()
+        .filter_map(|name| {
+            let here = a.text.find(&name.text)?;
+            let there = b
+                .entities
+                .iter()
+                .filter(|other| transliterate::same_key(&other.key, &name.key))
+                .filter_map(|other| text.find(&other.text))
+                .min()?;
+            Some((here, there))
+        })
+        .collect();
+    places.sort_unstable();
+    let [(_, first), (_, second), ..] = places.as_slice() else {
+        return None;
+    };
+    Some((first > second) != (a_passive != b_passive))
+}
+
+/// An English passive that names the doer: "was beaten by".
+pub(crate) fn is_passive(sentence: &SentenceProfile) -> bool {
+    let has = |words: &[&str]| sentence.spoken.iter().any(|spoken| words.contains(&spoken.text.as_str()));
+    has(&["by"]) && has(&["was", "were", "been", "is", "are", "being", "be"])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +194,7 @@ mod tests {
         };
         let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
         let (claim, passage) = (profile(claim), profile(passage));
-        passage.sentences.iter().all(|own| !is_opposed(&claim, own) && !is_exchanged(&claim, &passage, own))
+        passage.sentences.iter().all(|own| !is_opposed(&claim, own) && !is_swapped(&claim, &passage, own))
     }
 
     #[test]

@@ -5,10 +5,12 @@ use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::entities::Entity;
 use corroborate_language::has_cyrillic;
 
-use super::order::PREPOSITIONS;
+/// Of Russian and Ukrainian: a name behind one has its case from it.
+pub(crate) const PREPOSITIONS: &str = "в во на с со у к ко о об от до из за по под над при для без через между после перед около против вместо \
+    із зі з від під про біля після й між проти";
 
 /// Whether a name of the claim stands in another case in the sentence, where the claim has two names and either may have done it.
-pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(crate) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end) else { return false };
     if claim.entities.len() < 2 || !has_cyrillic(&claim.text) || !has_cyrillic(text) {
         return false;

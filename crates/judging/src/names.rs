@@ -4,7 +4,8 @@ use crate::profile::{SentenceProfile, TextProfile, Word};
 use corroborate_language::entities::Entity;
 use corroborate_language::{tokens, transliterate};
 
-use super::DENIAL_COVERAGE;
+/// Share of the words beside two names from which they stand in each other's place.
+const NEARLY_ALL: f64 = 0.85;
 
 /// Which names of a claim meet which of another text. Comparing names letter by letter is the dearest part of a
 /// judgement, so it is done once a pair.
@@ -36,7 +37,7 @@ impl Names {
 
     /// The stems of the claim's names that the other text has, as far as `counts` says so: all of a name's where the
     /// whole name is there, the last where only a surname is.
-    pub(super) fn told<'a>(
+    pub(crate) fn told<'a>(
         &self,
         claim: &'a TextProfile,
         other: &TextProfile,
@@ -62,7 +63,7 @@ impl Names {
     }
 
     /// Whether a position of the other text is a name of the claim.
-    pub(super) fn holds(&self, position: usize) -> bool {
+    pub(crate) fn holds(&self, position: usize) -> bool {
         self.twins.iter().any(|twins| twins.contains(&position))
     }
 }
@@ -90,6 +91,6 @@ pub fn differing_names(ours: &TextProfile, theirs: &TextProfile) -> Option<(Stri
     let own_words = tokens::content_stems(&mine.text, ours.language.as_deref());
     let rest: Vec<&Word> = ours.words.iter().filter(|word| !own_words.contains(&word.stem)).collect();
     let held = rest.iter().filter(|word| theirs.has_stem(&word.stem)).count();
-    let nearly_all = rest.len() >= 2 && held as f64 >= DENIAL_COVERAGE * rest.len() as f64;
+    let nearly_all = rest.len() >= 2 && held as f64 >= NEARLY_ALL * rest.len() as f64;
     (mine.kind == other.kind && nearly_all).then(|| (mine.text.clone(), other.text.clone()))
 }

@@ -7,8 +7,8 @@ use crate::profile::{SentenceProfile, Spoken, TextProfile};
 use corroborate_language::word_list::WordList;
 use corroborate_language::{cut, has_cyrillic};
 
-use super::phrases::{CONJUNCTIONS, DENIALS, FRAMES};
-use super::reserve::begins;
+use super::factuality::begins;
+use super::frames::{CONJUNCTIONS, DENIALS, FRAMES};
 
 /// Words that stand for what was told, and may stand before another noun ("those tickets") and then do not.
 const POINTERS: &str = "that this these those it they это этого этому эту эти этот эта этих такая такое такой такие его её их \
@@ -113,7 +113,7 @@ pub(crate) static EDITED: LazyLock<WordList> = LazyLock::new(|| {
 const REALLY: &[&str] = &["in reality", "на самом деле", "в действительности", "насправді"];
 
 /// Whether what stands before or behind the sentence at a place takes it back, as far as words outside the claim tell.
-pub(super) fn is_taken_back(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
+pub(super) fn is_retracted(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| passage.sentences.get(at));
     let own = passage.sentences.get(at);
     let behind = passage.sentences.get(at + 1);
@@ -303,10 +303,10 @@ fn is_really(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile,
 mod tests {
     use super::*;
 
-    fn taken_back(claim: &str, passage: &str) -> bool {
+    fn retracted(claim: &str, passage: &str) -> bool {
         let language = if has_cyrillic(claim) { "ru" } else { "en" };
         let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
-        is_taken_back(&profile(claim), &profile(passage), 0)
+        is_retracted(&profile(claim), &profile(passage), 0)
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
             ("Суд оправдал врача.", "Суд оправдал врача. Позже приговор был отменён."),
             ("The court freed John Smith.", "The court freed John Smith. Later the ruling was overturned."),
         ] {
-            assert!(taken_back(claim, passage), "{passage}");
+            assert!(retracted(claim, passage), "{passage}");
         }
     }
 
@@ -394,7 +394,7 @@ mod tests {
             ("ЦБ снизил ставку.", "ЦБ снизил ставку. На самом деле рынок ждал большего."),
             ("The mayor of Leeds resigned.", "The mayor of Leeds resigned. It was a surprise to her party."),
         ] {
-            assert!(!taken_back(claim, passage), "{passage}");
+            assert!(!retracted(claim, passage), "{passage}");
         }
     }
 }

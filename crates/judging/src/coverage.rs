@@ -1,0 +1,67 @@
+//! How much of a claim's words another text holds.
+
+use super::names::Names;
+use super::profile::{SentenceProfile, TextProfile, Word};
+
+/// The sentence that holds most of the claim's words, and the share it holds. The first of equals.
+pub(crate) fn best_sentence<'a>(
+    claim: &TextProfile,
+    passage: &'a TextProfile,
+    names: &Names,
+) -> Option<(&'a SentenceProfile, f64)> {
+    passage
+        .sentences
+        .iter()
+        .map(|sentence| (sentence, coverage_in(claim, passage, sentence, names)))
+        .reduce(|best, next| if next.1 > best.1 { next } else { best })
+}
+
+/// Weighted share of the claim's content words found in a sentence of its own, 0–1.
+pub fn sentence_coverage(claim: &TextProfile, sentence: &SentenceProfile) -> f64 {
+    share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok())
+}
+
+/// The same in the light of the passage: a name told in another sentence counts where this one names nobody else, for
+/// then "he" or "the city" is it.
+pub(crate) fn coverage_in(
+    claim: &TextProfile,
+    passage: &TextProfile,
+    sentence: &SentenceProfile,
+    names: &Names,
+) -> f64 {
+    let plain = sentence_coverage(claim, sentence);
+    if plain >= 1.0 || claim.entities.is_empty() {
+        return plain;
+    }
+    let names_others = sentence.names.iter().any(|position| !names.holds(*position));
+    let told = names
+        .told(claim, passage, |twins| !names_others || twins.iter().any(|position| sentence.names.contains(position)));
+    share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok() || told.contains(&&word.stem))
+}
+
+/// [`sentence_coverage`] in the light of the whole passage: names that its other sentences tell count where this one names
+/// nobody else.
+pub fn coverage_of_sentence(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> f64 {
+    coverage_in(claim, passage, sentence, &Names::new(claim, passage))
+}
+
+/// Weighted share of the claim's content words found in the other text, 0–1; a name spelt in another alphabet counts.
+pub fn coverage(claim: &TextProfile, other: &TextProfile) -> f64 {
+    let plain = share(claim, |word| other.has_stem(&word.stem));
+    if plain >= 1.0 || claim.entities.is_empty() || other.entities.is_empty() {
+        return plain;
+    }
+    coverage_with(claim, other, &Names::new(claim, other))
+}
+
+/// [`coverage`] with the names already held against each other.
+pub fn coverage_with(claim: &TextProfile, other: &TextProfile, names: &Names) -> f64 {
+    let told = names.told(claim, other, |_| true);
+    share(claim, |word| other.has_stem(&word.stem) || told.contains(&&word.stem))
+}
+
+fn share(claim: &TextProfile, found: impl Fn(&Word) -> bool) -> f64 {
+    let all: f64 = claim.words.iter().map(|word| word.weight).sum();
+    let held: f64 = claim.words.iter().filter(|word| found(word)).map(|word| word.weight).sum();
+    if all > 0.0 { held / all } else { 0.0 }
+}

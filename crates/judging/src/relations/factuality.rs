@@ -1,0 +1,310 @@
+//! Sentences that repeat a claim and do not state it: denials, debunks, rumours, questions, films, plans.
+//!
+//! A judge of words sees the claim there, word for word, and a small model too. What keeps the sentence from stating it is
+//! mostly one word outside the claim's: where that stands, no judge takes a side on this sentence's account. Only words that
+//! leave no doubt are listed: "suggests" and "may" are how studies speak.
+
+use corroborate_language::verbs;
+use corroborate_language::word_list::WordList;
+
+use crate::coverage::coverage_of_sentence;
+use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::stance::lexicon::{debunked, hedged};
+
+use super::frames::{CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS};
+use super::polarity::agree_in_denial;
+use super::retraction::is_retracted;
+use super::{Answer, Held, REPEATS, Rule};
+
+/// A neighbour that takes a sentence back.
+pub const RETRACTED: &str = "factuality.retracted";
+/// A verdict that stands beside it: "Our rating: False."
+pub const RATED: &str = "factuality.rated";
+/// Somebody is told to deny it.
+pub const DENIED_BY: &str = "factuality.denied_by_somebody";
+
+/// Retractions first: they turn a sentence round, where the others leave it open.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: RETRACTED,
+        answer: Answer::Differs,
+        holds: |held, at| held.repeats() && is_retracted(held.claim, held.passage, at),
+    },
+    Rule { id: RATED, answer: Answer::Differs, holds: |held, at| held.repeats() && is_rated(held, at) },
+    Rule { id: DENIED_BY, answer: Answer::Differs, holds: |held, at| is(held, at, tells_denial) },
+    Rule { id: "factuality.asked", answer: Answer::Differs, holds: |held, at| is(held, at, asks) },
+    Rule { id: "factuality.framed", answer: Answer::Differs, holds: |held, at| is(held, at, has_frame) },
+    Rule { id: "factuality.denied_clause", answer: Answer::Differs, holds: |held, at| is(held, at, is_denied_clause) },
+    Rule { id: "factuality.not_confirmed", answer: Answer::Differs, holds: |held, at| is(held, at, is_not_confirmed) },
+    Rule { id: "factuality.planned", answer: Answer::Differs, holds: |held, at| is(held, at, is_yet_to_be) },
+];
+
+/// A verdict beside a repeated claim is hardly more than its word: "Our rating: False.", "This is fake." Words.
+const SHORT: usize = 3;
+
+/// Whether the sentence at a position repeats the claim and has that.
+fn is(held: &Held<'_>, at: usize, has: fn(&TextProfile, &SentenceProfile) -> bool) -> bool {
+    held.repeats() && held.at(at).is_some_and(|sentence| has(held.claim, sentence))
+}
+
+fn is_rated(held: &Held<'_>, at: usize) -> bool {
+    let is = |other: Option<usize>| other.and_then(|at| held.at(at)).is_some_and(|other| is_verdict(held.claim, other));
+    is(at.checked_sub(1)) || is(Some(at + 1))
+}
+
+fn asks(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    sentence.question && claim.sentences.iter().all(|own| !own.question)
+}
+
+/// Whether a passage states a text as a fact, as far as rules tell: its sentences with most of the text's words deny no more and
+/// no less than that does, one says it without reserve, and nothing in the passage takes it back.
+pub fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
+    let held = Held::new(text, passage);
+    let speaks_of_it = |sentence: &&SentenceProfile| coverage_of_sentence(text, passage, sentence) >= REPEATS;
+    let is_left_standing = |sentence: &SentenceProfile| agree_in_denial(text, sentence) && !debunked(sentence, text);
+    let says = |(at, sentence): (usize, &SentenceProfile)| {
+        speaks_of_it(&sentence)
+            && !hedged(sentence, text)
+            && !debunked(sentence, text)
+            && !RULES.iter().any(|rule| (rule.holds)(&held, at))
+    };
+    let found = super::relations(text, passage);
+    let differs =
+        [super::Relation::Factuality, super::Relation::Roles, super::Relation::Time].map(|one| found.differs(one));
+    !differs.contains(&true)
+        && passage.sentences.iter().filter(speaks_of_it).all(is_left_standing)
+        && passage.sentences.iter().enumerate().any(says)
+}
+
+fn says(claim: &TextProfile, beginning: &str) -> bool {
+    claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| word.text.starts_with(beginning))
+}
+
+/// Whether a sentence has a word of a list, no name, of whose entry the claim has none.
+pub(super) fn begins(claim: &TextProfile, sentence: &SentenceProfile, list: &WordList) -> bool {
+    sentence.spoken.iter().any(|word| !word.name && list.has(&word.text) && !says_too(claim, list, &word.text))
+}
+
+/// Whether the claim has a word of the same entry.
+fn says_too(claim: &TextProfile, list: &WordList, word: &str) -> bool {
+    let mut own = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|own| !own.name);
+    own.any(|own| list.is_same_entry(&own.text, word))
+}
+
+fn spoken_words(text: &SentenceProfile) -> Vec<&str> {
+    text.spoken.iter().map(|word| word.text.as_str()).collect()
+}
+
+/// Words between a governing word and the claim's clause.
+const NEAR: usize = 4;
+
+fn has_frame(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let words = spoken_words(sentence);
+    let own: Vec<&str> = claim.sentences.iter().flat_map(spoken_words).collect();
+    let opening = INVENTED.phrase_at(&words);
+    begins(claim, sentence, &FRAMES)
+        || begins(claim, sentence, &PHRASES)
+        || PHRASES.has_phrase_beside(&words, &own)
+        || opening > 0 && INVENTED.has_phrase_beside(words.get(..opening).unwrap_or_default(), &own)
+        || is_governed(claim, sentence)
+}
+
+/// "Accused Kyiv of", "rumours that X", "отказался арестовать": a governing word right before the claim's words, with a conjunction or
+/// an infinitive between.
+fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let frames = sentence
+        .spoken
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| GOVERNING.has(&word.text) && !says_too(claim, &GOVERNING, &word.text));
+    frames.into_iter().any(|(at, _)| {
+        let behind = sentence.spoken.get(at + 1..(at + 1 + NEAR).min(sentence.spoken.len())).unwrap_or_default();
+        let joined = behind.iter().position(|word| CONJUNCTIONS.contains(&word.text.as_str()) || word.text == "to");
+        let infinitive = || {
+            let ends = ["ать", "ить", "еть", "ять", "уть", "ти"];
+            behind
+                .iter()
+                .find(|word| word.content)
+                .is_some_and(|word| ends.iter().any(|ending| word.text.ends_with(ending)) && claim.has_stem(&word.stem))
+        };
+        let shared_behind = |from: usize| {
+            let rest = sentence.spoken.get(at + 1 + from..).unwrap_or_default();
+            rest.iter().filter(|word| word.content).take(3).any(|word| claim.has_stem(&word.stem))
+        };
+        joined.is_some_and(shared_behind) || infinitive()
+    })
+}
+
+/// Whether the sentence tells that somebody denies it: that settles it for neither side.
+fn tells_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    begins(claim, sentence, &DENIALS)
+}
+
+fn is_verdict(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let ends = |last: &Spoken| VERDICTS.has(&last.text) && !says(claim, &last.text);
+    sentence.spoken.len() <= SHORT && !sentence.question && sentence.spoken.last().is_some_and(ends)
+}
+
+/// "The ministry did not confirm that X", "Ни один источник не сообщил, что X": a denial before the clause that holds the claim.
+fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let spoken = &sentence.spoken;
+    let Some(joint) = spoken.iter().position(|word| CONJUNCTIONS.contains(&word.text.as_str())) else { return false };
+    let (before, behind) = spoken.split_at(joint);
+    let denies = before.iter().any(|word| NEGATIONS.contains(&word.text.as_str()) || word.text.ends_with("n't"));
+    let shared = |words: &[Spoken]| words.iter().filter(|word| word.content && claim.has_stem(&word.stem)).count();
+    let claim_denies = claim.sentences.iter().any(|own| !own.denials.is_empty());
+    denies && !claim_denies && shared(behind) > shared(before)
+}
+
+/// "… не соответствует действительности", "… was not confirmed".
+fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    const HOLDS: [&str; 5] = ["соответств", "подтвер", "підтвер", "відповіда", "confirm"];
+    HOLDS.iter().any(|beginning| {
+        let at = sentence.spoken.iter().position(|word| word.text.starts_with(beginning));
+        let before = at.and_then(|at| sentence.spoken.get(at.saturating_sub(2)..at)).unwrap_or_default();
+        before.iter().any(|word| NEGATIONS.contains(&word.text.as_str()) || word.text.ends_with("n't"))
+            && !says(claim, beginning)
+    })
+}
+
+/// Whether the claim tells as done what the sentence says will be, or is to be: "signed" and "will sign", "получила" and "получит".
+fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let done =
+        claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content && verbs::is_past(&word.text));
+    done.into_iter().any(|word| {
+        let mut same = sentence.spoken.iter().enumerate().filter(|(_, other)| other.stem == word.stem).peekable();
+        same.peek().is_some() && same.all(|(at, other)| is_ahead(sentence, at, other))
+    })
+}
+
+fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
+    /// "Будет построен", "має бути збудований".
+    const TO_BE: &[&str] = &["будет", "будут", "буде", "будуть", "быть", "бути"];
+    const ENDINGS: [&str; 13] =
+        ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться", "ують", "ує"];
+    const PRESENT: [&str; 7] = ["ает", "яет", "ают", "вует", "вуют", "вує", "вують"];
+    /// And these, without a prefix that makes a future of them ("рисуют", "побудують").
+    const PRESENT_ALONE: [&str; 4] = ["ует", "уют", "ує", "ують"];
+    const PREFIXES: [&str; 16] =
+        ["по", "с", "з", "от", "від", "про", "на", "за", "вы", "ви", "раз", "роз", "под", "під", "пере", "о"];
+    /// What looks like the present and is not.
+    const PERFECTIVE: &[&str] = &[
+        "сделает",
+        "сделают",
+        "сыграет",
+        "сыграют",
+        "узнает",
+        "узнают",
+        "потеряет",
+        "потеряют",
+        "отримає",
+        "отримають",
+        "зіграє",
+        "зіграють",
+        "обіграє",
+        "дізнається",
+        "дізнаються",
+    ];
+    const LEADING: &[&str] = &["will", "would", "could", "may", "might", "shall", "won't"];
+    const INTENT: &[&str] = &[
+        "due",
+        "plan",
+        "plans",
+        "planned",
+        "planning",
+        "set",
+        "expected",
+        "expects",
+        "wants",
+        "want",
+        "ready",
+        "about",
+        "prepares",
+        "prepared",
+        "preparing",
+        "intends",
+        "hopes",
+        "agreed",
+    ];
+    let text = word.text.as_str();
+    if !text.is_ascii() {
+        let is_noun = word.text == word.stem;
+        let before = sentence.spoken.get(at.saturating_sub(2)..at).unwrap_or_default();
+        if PERFECTIVE.contains(&text) || before.iter().any(|word| TO_BE.contains(&word.text.as_str())) {
+            return true;
+        }
+        let has_prefix = || PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+        let is_present = PRESENT.iter().any(|ending| text.ends_with(ending))
+            || PRESENT_ALONE.iter().any(|ending| text.ends_with(ending)) && !has_prefix();
+        return !is_noun && !is_present && ENDINGS.iter().any(|ending| text.ends_with(ending));
+    }
+    let before =
+        |back: usize| at.checked_sub(back).and_then(|at| sentence.spoken.get(at)).map_or("", |word| word.text.as_str());
+    let will = LEADING.contains(&before(1)) || LEADING.contains(&before(2)) && before(1) != "to";
+    let to = before(1) == "to" && INTENT.contains(&before(2));
+    !text.ends_with("ed") && (will || to)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::relations::{Relation, relations};
+
+    fn rule(claim: &str, passage: &str) -> &'static str {
+        let language = match claim {
+            own if own.contains(['і', 'ї']) => "uk",
+            own if corroborate_language::has_cyrillic(own) => "ru",
+            _ => "en",
+        };
+        let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
+        let found = relations(&profile(claim), &profile(passage));
+        found
+            .findings()
+            .iter()
+            .find(|finding| finding.relation == Relation::Factuality)
+            .map_or("", |finding| finding.rule)
+    }
+
+    #[test]
+    fn what_repeats_a_claim_without_stating_it_is_known() {
+        let (left, cross) = ("Украинские войска оставили Покровск.", "Ukrainian troops left Pokrovsk.");
+        for (claim, passage, expected) in [
+            (left, "Генштаб опроверг, что украинские войска оставили Покровск.", DENIED_BY),
+            (left, "Ни один источник не сообщил, что украинские войска оставили Покровск.", "factuality.denied_clause"),
+            (left, "Нет доказательств того, что украинские войска оставили Покровск.", "factuality.framed"),
+            ("Украина получила самолёты F-16.", "Украина получит самолёты F-16 летом.", "factuality.planned"),
+            ("У Львові побудували новий міст.", "У Львові побудують новий міст.", "factuality.planned"),
+            (cross, "Rating: False. Ukrainian troops left Pokrovsk.", RATED),
+            (cross, "The ministry called reports that Ukrainian troops left Pokrovsk a hoax.", "factuality.framed"),
+            (cross, "Is it true that Ukrainian troops left Pokrovsk?", "factuality.asked"),
+            (cross, "In the film Ukrainian troops left Pokrovsk.", "factuality.framed"),
+            (
+                "Russia signed the treaty with Iran.",
+                "Russia will sign the treaty with Iran in May.",
+                "factuality.planned",
+            ),
+            ("Мэр Томска подал в отставку.", "Мэр Томска подал в отставку. Это не так.", RETRACTED),
+            // What states it.
+            (left, "Генштаб подтвердил, что украинские войска оставили Покровск.", ""),
+            (
+                "Russia signed the treaty with Iran.",
+                "Russia signed the treaty with Iran, which it will ratify in May.",
+                "",
+            ),
+            ("The report that Iraq had weapons was a hoax.", "The report that Iraq had weapons was a hoax.", ""),
+            ("Matthew Perry died at 54.", "Matthew Perry, who starred in the series Friends, died at 54.", ""),
+            ("Armenia did not confirm the deal.", "Officials said that Armenia did not confirm the deal.", ""),
+        ] {
+            assert_eq!(rule(claim, passage), expected, "{passage}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_states_itself(words in "[a-z]{3,9}( [a-z]{3,9}){2,8}") {
+            prop_assert_eq!(rule(&words, &words), "");
+        }
+    }
+}

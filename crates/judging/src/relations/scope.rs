@@ -1,0 +1,99 @@
+//! Of which part: the same group, the whole or a part, all or some.
+
+use corroborate_language::numbers::Unit;
+
+use crate::profile::{SentenceProfile, TextProfile};
+use crate::stance::lexicon::{partial, widened};
+
+use super::{Answer, Rule};
+
+/// A figure of another group: men's for women's.
+pub const OTHER_GROUP: &str = "scope.other_group";
+
+/// A figure of another group first, for it is the surest.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: OTHER_GROUP,
+        answer: Answer::Differs,
+        holds: |held, at| held.at(at).is_some_and(|own| is_of_another_group(held.claim, own)),
+    },
+    Rule {
+        id: "scope.of_a_part",
+        answer: Answer::Differs,
+        holds: |held, at| held.at(at).is_some_and(|own| partial(held.claim, own)),
+    },
+    Rule {
+        id: "scope.wider",
+        answer: Answer::Differs,
+        holds: |held, at| held.at(at).is_some_and(|own| widened(held.claim, own)),
+    },
+];
+
+/// Beginnings of words of two groups of which a figure is told apart: what holds of one says nothing of the other. English
+/// words whole.
+const GROUPS: [(&str, &str); 6] = [
+    (
+        "men man male males boys boy мужчин мальчик чоловік хлопч",
+        "women woman female females girls girl женщин женск девоч девуш жінк жіноч дівч",
+    ),
+    ("north northern север північ", "south southern юг южн південь півден"),
+    ("east eastern восточн восток схід східн", "west western запад захід західн"),
+    ("import imports импорт імпорт", "export exports экспорт експорт"),
+    ("children child pupils дети детей детск діти дітей дитяч", "adults adult взросл доросл"),
+    ("urban городск міськ", "rural сельск сільськ"),
+];
+
+/// Whether the claim counts or measures something, years aside.
+pub(super) fn has_figure(claim: &TextProfile) -> bool {
+    claim.quantities.iter().any(|quantity| !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier))
+}
+
+/// Whether the sentence gives a figure of the other group than the claim's: men's for women's, the south's for the north's.
+pub fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let is = |word: &str, known: &str| if known.is_ascii() { word == known } else { word.starts_with(known) };
+    let any = |list: &str, word: &str| list.split(' ').any(|known| is(word, known));
+    let ours = |list: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| any(list, &own.text));
+    let theirs = |list: &str| sentence.spoken.iter().any(|own| any(list, &own.text));
+    let other = |one: &str, other: &str| ours(one) && !ours(other) && theirs(other) && !theirs(one);
+    has_figure(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::relations::{Relation, relations};
+
+    fn rule(claim: &str, passage: &str) -> &'static str {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        let found = relations(&profile(claim), &profile(passage));
+        found.findings().iter().find(|finding| finding.relation == Relation::Scope).map_or("", |finding| finding.rule)
+    }
+
+    #[test]
+    fn another_group_a_part_and_all_are_told_apart() {
+        for (claim, passage, expected) in [
+            (
+                "Women in Kastoria live to 84 on average.",
+                "Average male life expectancy in Kastoria is 77 years.",
+                "scope.other_group",
+            ),
+            ("The north tower is 180 metres tall.", "The south tower is 150 metres tall.", "scope.other_group"),
+            ("The north tower is 180 metres tall.", "The north tower is 150 metres tall and the south one 90.", ""),
+            ("Some vaccines are unsafe.", "Vaccines are safe.", "scope.of_a_part"),
+            ("All schools in Odesa closed.", "Schools in Odesa closed.", "scope.wider"),
+            ("Schools in Odesa closed.", "All schools in Odesa closed.", ""),
+        ] {
+            assert_eq!(rule(claim, passage), expected, "{claim} / {passage}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_of_its_own_scope(words in "[a-z]{3,9}( [a-z]{3,9}){2,8}") {
+            let profile = TextProfile::new(&words, Some("en"), None, &[]);
+            prop_assert!(!relations(&profile, &profile).differs(Relation::Scope));
+        }
+    }
+}
