@@ -1,6 +1,7 @@
 //! An old event passed off as new: the fact holds, at another time than the claim says.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use corroborate_language::lexicon::Words;
 
 use super::profile::TextProfile;
 use corroborate_language::dates::DateMention;
@@ -31,8 +32,8 @@ pub fn is_of_an_older_time(claim: &TextProfile, published: Option<DateTime<Utc>>
 
 /// "Yesterday", or a weekday as one says when something happened: not "The Sunday Times", "Wednesday Addams", "a Tuesday", "today".
 fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
-    const DAYS: &[&str] = &["yesterday", "last night", "вчера", "вчора", "учора"];
-    const BEFORE: &[&str] = &["on", "last", "в", "во", "у"];
+    static DAYS: Words = Words::of("out_of_context.day");
+    static BEFORE: Words = Words::of("out_of_context.before_day");
     if !date.is_told_by_the_day() {
         return false;
     }
@@ -42,9 +43,9 @@ fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     let next = behind.split_whitespace().next().unwrap_or_default();
     let is_in_a_name = behind.starts_with(' ') && next.starts_with(char::is_uppercase);
     let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
-    let is_prepared = BEFORE.contains(&last.as_str()) || lower.starts_with("last ");
+    let is_prepared = BEFORE.has(&last) || lower.starts_with("last ");
     // "The Beatles recorded Yesterday" has a capital inside the sentence.
-    let is_day = DAYS.contains(&lower.as_str()) && (before.is_empty() || date.text.starts_with(char::is_lowercase));
+    let is_day = DAYS.has(&lower) && (before.is_empty() || date.text.starts_with(char::is_lowercase));
     is_day || is_prepared && !is_in_a_name
 }
 

@@ -7,8 +7,22 @@ use chrono::{DateTime, Utc};
 use corroborate_domain::item::EntityHint;
 use corroborate_language::dates::{self, DateMention};
 use corroborate_language::entities::{self, Entity};
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{self, Quantity};
 use corroborate_language::{negation, sentences, stemming, tokens};
+
+static DENIALS: Words = Words::of("profile.denial");
+
+/// What "no" takes away with all that follows: "no evidence that …".
+static EVIDENCE: Words = Words::of("profile.evidence");
+
+static TAKING_BACK: Words = Words::of("profile.taking_back");
+
+static WHOLE: Words = Words::of("profile.whole");
+
+static STEPPING_ASIDE: Words = Words::of("profile.stepping_aside");
+
+static CONCORD: Words = Words::of("profile.concord");
 
 /// A claim or a passage, analysed. Cheap to share; never changed after it is built.
 #[derive(Debug, Clone, Default)]
@@ -97,37 +111,7 @@ pub struct Denial {
 
 /// Words that deny. They carry parity, not content, so two texts that differ in them alone have the same words.
 pub fn is_denial(word: &str) -> bool {
-    word.ends_with("n't")
-        || matches!(
-            word,
-            "not"
-                | "no"
-                | "never"
-                | "nor"
-                | "none"
-                | "nobody"
-                | "nothing"
-                | "neither"
-                | "cannot"
-                | "without"
-                | "не"
-                | "ни"
-                | "нет"
-                | "никогда"
-                | "никто"
-                | "ничего"
-                | "нельзя"
-                | "без"
-                | "ні"
-                | "нема"
-                | "немає"
-                | "ніколи"
-                | "ніхто"
-                | "нічого"
-                | "não"
-                | "nunca"
-                | "sem"
-        )
+    word.ends_with("n't") || DENIALS.has(word)
 }
 
 /// How many words behind it a denial reaches: an auxiliary, an adverb and the verb with its object ("have never been
@@ -136,71 +120,22 @@ const REACH: usize = 4;
 
 /// "No evidence that …" denies all that follows.
 fn reaches_to_the_end(next: &str) -> bool {
-    matches!(next, "evidence" | "proof" | "basis" | "truth" | "indication" | "link" | "connection" | "sign" | "way")
-        || ["доказательств", "подтвержден", "оснований", "доказів", "підтверджен", "підстав", "prova", "evidência"]
-            .iter()
-            .any(|beginning| next.starts_with(beginning))
+    EVIDENCE.has(next)
 }
 
 /// "Not only … but also" asserts both.
 fn takes_back(next: &str) -> bool {
-    matches!(
-        next,
-        "only"
-            | "just"
-            | "merely"
-            | "solely"
-            | "только"
-            | "лишь"
-            | "просто"
-            | "тільки"
-            | "лише"
-            | "apenas"
-            | "só"
-    )
+    TAKING_BACK.has(next)
 }
 
 /// "Not all", "not always": part of it holds.
 fn leaves_some(next: &str) -> bool {
-    matches!(
-        next,
-        "all"
-            | "every"
-            | "everyone"
-            | "everything"
-            | "always"
-            | "entirely"
-            | "fully"
-            | "enough"
-            | "necessarily"
-            | "все"
-            | "всё"
-            | "всегда"
-            | "каждый"
-            | "совсем"
-            | "вполне"
-            | "полностью"
-            | "всі"
-            | "усі"
-            | "завжди"
-            | "кожен"
-            | "зовсім"
-            | "повністю"
-            | "todos"
-            | "todas"
-            | "sempre"
-            | "nem"
-    )
+    WHOLE.has(next)
 }
 
 /// Adverbs between a denial and what it denies ("not yet officially approved").
 fn steps_aside(word: &Spoken) -> bool {
-    !word.content
-        || word.text.ends_with("ly")
-        || matches!(
-            word.text.as_str(),
-            "yet" | "ever" | "even" | "still" | "ещё" | "еще" | "уже" | "даже" | "ще" | "вже" | "навіть"
-        )
+    !word.content || word.text.ends_with("ly") || STEPPING_ASIDE.has(&word.text)
 }
 
 /// The denials of a clause. `concord` says that a plain "не" stands in the sentence, so "никто" only repeats it.
@@ -226,7 +161,7 @@ fn denials(clause: &[Spoken], concord: bool) -> impl Iterator<Item = Denial> {
 
 /// "Никто не", "ніколи не": the second word repeats the first one's denial.
 fn is_concord(word: &str) -> bool {
-    matches!(word, "ни" | "никогда" | "никто" | "ничего" | "ні" | "ніколи" | "ніхто" | "нічого")
+    CONCORD.has(word)
 }
 
 /// The clauses of a sentence: a denial does not reach past a comma, a dash or a bracket. A comma between digits is part
@@ -336,13 +271,12 @@ impl TextProfile {
 
 /// Leaves those words marked as of a name that stand in one of these names or dates, and the month of "in May" and "3 May".
 fn mark_names(spoken: &mut [Spoken], named: &[&String]) {
-    const BEFORE_MONTHS: [&str; 12] =
-        ["in", "of", "since", "until", "by", "from", "early", "mid", "late", "last", "this", "next"];
+    static BEFORE_MONTHS: Words = Words::of("profile.before_month");
     let words: HashSet<String> =
         named.iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric())).map(tokens::normalise_word).collect();
     let capitals: Vec<bool> = spoken.iter().map(|word| word.name).collect();
     let capital = |at: Option<usize>| at.and_then(|at| capitals.get(at)).copied().unwrap_or_default();
-    let is_led = |word: &Spoken| BEFORE_MONTHS.contains(&word.text.as_str()) || is_figure(word);
+    let is_led = |word: &Spoken| BEFORE_MONTHS.has(&word.text) || is_figure(word);
     for at in 0..spoken.len() {
         let before = at.checked_sub(1);
         let led = before.and_then(|before| spoken.get(before)).is_some_and(is_led)

@@ -1,6 +1,7 @@
 //! The figures of one passage: freshness, specificity, quality, rank. Plain arithmetic over what is stored.
 
 use chrono::{DateTime, Datelike, Utc};
+use corroborate_language::lexicon::Words;
 
 use super::numbers;
 use super::profile::TextProfile;
@@ -13,100 +14,10 @@ const UNDATED_FRESHNESS: f64 = 0.5;
 const HISTORY_YEARS: i32 = 10;
 
 /// Beginnings of words that speak of the last hours and days (English, Russian, Ukrainian, Portuguese).
-const BREAKING: &[&str] = &[
-    "breaking",
-    "today",
-    "tonight",
-    "yesterday",
-    "overnight",
-    "earthquake",
-    "explosion",
-    "shelling",
-    "airstrike",
-    "missile",
-    "drone",
-    "evacuat",
-    "wildfire",
-    "hurricane",
-    "сегодня",
-    "вчера",
-    "срочно",
-    "ночью",
-    "землетрясени",
-    "взрыв",
-    "обстрел",
-    "ракет",
-    "дрон",
-    "беспилотник",
-    "эвакуац",
-    "сьогодні",
-    "вчора",
-    "терміново",
-    "вночі",
-    "землетрус",
-    "вибух",
-    "обстріл",
-    "безпілотник",
-    "евакуац",
-    "hoje",
-    "ontem",
-    "terremoto",
-    "explosão",
-];
+static BREAKING: Words = Words::of("quality.breaking");
 
 /// Beginnings of words of science, medicine and history, whose facts change slowly.
-const LASTING: &[&str] = &[
-    "century",
-    "ancient",
-    "medieval",
-    "empire",
-    "dynasty",
-    "born",
-    "founded",
-    "planet",
-    "species",
-    "molecul",
-    "protein",
-    "vaccine",
-    "virus",
-    "disease",
-    "galax",
-    "physics",
-    "chemi",
-    "geolog",
-    "evolution",
-    "век",
-    "древн",
-    "империя",
-    "династи",
-    "родил",
-    "основан",
-    "планет",
-    "молекул",
-    "белок",
-    "вакцин",
-    "вирус",
-    "болезн",
-    "физик",
-    "хими",
-    "эволюц",
-    "столітт",
-    "давн",
-    "імпері",
-    "народи",
-    "заснован",
-    "вірус",
-    "хвороб",
-    "фізик",
-    "хімі",
-    "еволюц",
-    "século",
-    "nasceu",
-    "planeta",
-    "vacina",
-    "vírus",
-    "doença",
-];
+static LASTING: Words = Words::of("quality.lasting");
 
 /// 0.5^(age / half-life) with age = max(0, reference − published), in (0, 1]. 0.5 without a date; a date after
 /// `evaluated_at` is no date.
@@ -128,13 +39,8 @@ pub fn freshness(
 
 /// How fast evidence for a claim ages, in days: breaking news in days, science and history in years, else a year.
 pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
-    let spoken = |beginnings: &[&str]| {
-        claim
-            .sentences
-            .iter()
-            .flat_map(|sentence| &sentence.spoken)
-            .any(|word| beginnings.iter().any(|beginning| word.text.starts_with(beginning)))
-    };
+    let spoken =
+        |words: &Words| claim.sentences.iter().flat_map(|sentence| &sentence.spoken).any(|word| words.has(&word.text));
     let oldest = numbers::years(claim).min();
     let current = claim.reference.map(|date| date.year());
     let historic = match (oldest, current) {
@@ -145,9 +51,9 @@ pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
     };
     if historic {
         lives.lasting
-    } else if spoken(BREAKING) {
+    } else if spoken(&BREAKING) {
         lives.breaking
-    } else if spoken(LASTING) {
+    } else if spoken(&LASTING) {
         lives.lasting
     } else {
         lives.usual

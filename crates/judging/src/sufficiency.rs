@@ -9,6 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use corroborate_domain::evidence::JudgedPassage;
 use corroborate_domain::verdict::Stance;
 use corroborate_language::entities::Entity;
+use corroborate_language::lexicon::Words;
 
 use super::features;
 use super::profile::TextProfile;
@@ -180,40 +181,13 @@ fn is_overtaken(on_topic: &[&KnownPassage<'_>], counted: &[&KnownPassage<'_>], s
 }
 
 /// Words by which a claim speaks of the present whatever date it names: "has led it since 2019" is no claim about 2019.
-const OF_NOW: &[&str] = &[
-    "since",
-    "still",
-    "currently",
-    "now",
-    "remains",
-    "remain",
-    "сейчас",
-    "теперь",
-    "ныне",
-    "остается",
-    "остаются",
-    "зараз",
-    "нині",
-    "досі",
-    "тепер",
-    "залишається",
-    "залишаються",
-    "desde",
-    "ainda",
-    "atualmente",
-    "continua",
-];
-
-/// The same in more words than one.
-const OF_NOW_PHRASES: &[&[&str]] =
-    &[&["до", "сих", "пор"], &["по", "прежнему"], &["все", "еще"], &["в", "настоящее", "время"], &["начиная", "с"]];
+static OF_NOW: Words = Words::of("sufficiency.of_now");
 
 /// Whether the claim says that something is so now.
 pub fn speaks_of_now(claim: &TextProfile) -> bool {
     claim.sentences.iter().any(|sentence| {
         let spoken: Vec<&str> = sentence.spoken.iter().map(|word| word.text.as_str()).collect();
-        spoken.iter().any(|word| OF_NOW.contains(word))
-            || OF_NOW_PHRASES.iter().any(|phrase| spoken.windows(phrase.len()).any(|words| words == *phrase))
+        spoken.iter().any(|word| OF_NOW.has(word)) || OF_NOW.has_phrase_beside(&spoken, &[])
     })
 }
 

@@ -19,6 +19,19 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
+use crate::function_words::AND;
+use crate::lexicon::{self, Values, Words};
+
+/// What stands behind a day and a hyphen: "5-го".
+static ORDINAL_ENDINGS: Words = Words::of("dates.ordinal_ending");
+
+/// What joins the two days of a span.
+static SPAN_JOINTS: Words = Words::of("dates.span_joint");
+
+static QUARTER: Words = Words::of("dates.quarter");
+
+/// What four digits count, and then they are no year.
+static COUNTED: Words = Words::of("dates.counted");
 pub(crate) use eras::{Mark, mark};
 pub(crate) use told::{follows_circa, is_circa};
 pub use undated::without_days;
@@ -196,9 +209,7 @@ fn day_number(rest: &[Lexeme<'_>]) -> Option<(u32, usize)> {
         if matches!(suffix.word(), Some("st" | "nd" | "rd" | "th")) {
             return Some((day, 2));
         }
-        if suffix.is_sign('-')
-            && rest.get(2).is_some_and(|l| matches!(l.word(), Some("го" | "е" | "ого" | "й" | "му" | "ому" | "м")))
-        {
+        if suffix.is_sign('-') && rest.get(2).is_some_and(|l| ORDINAL_ENDINGS.has_this(l.word())) {
             return Some((day, 3));
         }
     }
@@ -238,10 +249,9 @@ fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Fo
     let mut last = first;
     // "3–5 May", "с 13 по 29 января", "в ночь с 20 на 21 июля"; "5 and 6 May", but "5 and 10 May" are two days.
     let joins = |lexeme: &Lexeme<'_>| {
-        ['-', '–', '—'].into_iter().any(|sign| lexeme.is_sign(sign))
-            || matches!(lexeme.word(), Some("to" | "through" | "по" | "до" | "на"))
+        ['-', '–', '—'].into_iter().any(|sign| lexeme.is_sign(sign)) || SPAN_JOINTS.has_this(lexeme.word())
     };
-    let lists = |lexeme: &Lexeme<'_>| matches!(lexeme.word(), Some("and" | "и" | "і" | "та"));
+    let lists = |lexeme: &Lexeme<'_>| AND.has_this(lexeme.word());
     let next_day = |day: u32| day == first + 1;
     if rest.get(taken).is_some_and(|lexeme| joins(lexeme) || lists(lexeme))
         && let Some((day, more)) = rest.get(taken + 1..).and_then(day_number)
@@ -340,26 +350,10 @@ fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
     let word = rest.first()?.word();
     let (number, mut taken) = match word {
         Some("q") => (rest.get(1)?.integer()?, 2),
-        Some("first" | "первый" | "первом" | "первого" | "перший" | "першому" | "i") => {
-            (1, 1)
-        }
-        Some("second" | "второй" | "втором" | "второго" | "другий" | "другому" | "ii") => {
-            (2, 1)
-        }
-        Some("third" | "третий" | "третьем" | "третьего" | "третій" | "третьому" | "iii") => {
-            (3, 1)
-        }
-        Some("fourth" | "четвертый" | "четвертом" | "четвертого" | "четвертий" | "четвертому" | "iv") => {
-            (4, 1)
-        }
-        _ => return None,
+        word => (QUARTER_NUMBERS.get(word?)?, 1),
     };
     if word != Some("q") {
-        matches!(
-            rest.get(taken)?.word(),
-            Some("quarter" | "квартал" | "квартале" | "квартала" | "кварталі" | "кварталу")
-        )
-        .then_some(())?;
+        QUARTER.has_this(rest.get(taken)?.word()).then_some(())?;
         taken += 1;
     }
     let (year, more) = rest.get(taken..).and_then(trailing_year)?;
@@ -367,9 +361,10 @@ fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
     Some((month_of(year, first_month)?.0, month_of(year, first_month + 2)?.1, taken + more))
 }
 
+static QUARTER_NUMBERS: Values<u32> = Values::of("dates.quarter_number", lexicon::number);
+
 /// Words before four digits that make them a year.
-const YEAR_PREPOSITIONS: &str = " in since by until till of from during before after late early mid circa year around fiscal \
-    в во с со до к по после от за около у з від після протягом на початку кінці ";
+static YEAR_PREPOSITIONS: Words = Words::of("dates.year_prepositions");
 
 /// 2024, 2019–2021, 2023/24, "in 2024", "2024 год". Four digits alone are a year only in 1900–2099 and where nothing is
 /// counted with them.
@@ -403,10 +398,7 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
     }
     let named = year_word(rest.get(taken..).unwrap_or_default());
     let grown = matches!(before.and_then(Lexeme::word), Some("до" | "to")) && !(1900..2100).contains(&first) && !told;
-    let prepared = !grown
-        && before
-            .and_then(Lexeme::word)
-            .is_some_and(|word| YEAR_PREPOSITIONS.split_whitespace().any(|preposition| preposition == word));
+    let prepared = !grown && before.and_then(Lexeme::word).is_some_and(|word| YEAR_PREPOSITIONS.has(word));
     // "(Edinburgh, 1887)"
     let in_brackets = before.is_some_and(|sign| sign.is_sign('(') || sign.is_sign(','))
         && rest.get(1).is_some_and(|sign| sign.is_sign(')'));
@@ -437,7 +429,7 @@ fn era_before_christ(rest: &[Lexeme<'_>]) -> bool {
 }
 
 /// Plurals that a year stands before without counting them.
-const EVENTS: &str = " elections olympics games championships census hearings talks protests attacks sanctions standings playoffs finals midterms ";
+static EVENTS: Words = Words::of("dates.events");
 
 /// Whether four digits count what follows: "1999 soldiers", "2000 человек", "2000 km", "1950 %".
 fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
@@ -459,31 +451,8 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
         word.is_ascii() && word.len() > 4 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("'s");
     let capital = next.text.chars().next().is_some_and(char::is_uppercase);
     // "The 2000 series" is a make.
-    let is_an_event = EVENTS.contains(&format!(" {word} ")) || (word == "series" && number % 100 != 0);
-    let counted = matches!(
-        word,
-        "cars"
-            | "jobs"
-            | "people"
-            | "men"
-            | "women"
-            | "children"
-            | "человек"
-            | "людей"
-            | "чел"
-            | "осіб"
-            | "семей"
-            | "сімей"
-            | "детей"
-            | "дітей"
-            | "автомобилей"
-            | "раз"
-            | "разів"
-            | "тонн"
-            | "штук"
-            | "дней"
-            | "днів"
-    ) || (english_plural && !capital && !is_an_event);
+    let is_an_event = EVENTS.has(word) || (word == "series" && number % 100 != 0);
+    let counted = COUNTED.has(word) || (english_plural && !capital && !is_an_event);
     let genitive_plural =
         ["ов", "ев", "ів", "їв", "телей"].iter().any(|ending| word.ends_with(ending)) && word.chars().count() > 4;
     counted || (genitive_plural && !capital && number % 10 == 0)

@@ -6,12 +6,16 @@
 mod alphabets;
 mod letters;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use whatlang::{Lang, Script};
 
 use super::{cut, is_cyrillic, stopwords, tokens};
+use crate::lexicon::{self, Entry, Words};
+
+/// English function words that other languages have too: half a mark each, and none alone.
+static WEAK: Words = Words::of("detect.telling_weak");
 
 /// What [`detect`] found.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,91 +99,18 @@ struct Profile {
     code: &'static str,
     own: &'static str,
     foreign: &'static str,
-    words: &'static str,
-    endings: &'static str,
 }
 
 const PROFILES: &[Profile] = &[
-    Profile {
-        code: "ru",
-        own: "ыэщ",
-        foreign: "іїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
-        words: "и что как это был была были не его от для или если он она они из во мы вы только уже еще когда \
-            года чтобы также может нет все который где я у но к мне меня них него много такой то есть лет \
-            под до очень со себя после более при за на по их так же бы ли тоже этого теперь",
-        endings: "ть ться тся ние ния ый ые ых ого ому ая ие ий ется ешь",
-    },
-    Profile {
-        code: "uk",
-        own: "іїєґ",
-        foreign: "ыэъўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
-        words: "і й та що як це був була були не його від для або якщо він вона вони із ми ви лише вже ще коли \
-            року щоб також може немає який де є тільки про з у на за до після під час більше так ж б чи того \
-            цього тепер \
-            щось нема ось але хоча",
-        endings: "ти ння ться ого ому ії ів ий ють ється",
-    },
-    Profile {
-        code: "be",
-        own: "ўі",
-        foreign: "ищъїєґјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
-        words: "і што як гэта быў была былі не яго ад для або калі ён яна яны з мы вы толькі ужо яшчэ года каб \
-            таксама можа няма які дзе пра на за да пасля гэтага цяпер \
-            у ці гэты гэтая гэтай гэтым якія якая якое іх усе пры яе трэба можна нельга свае свой свайго \
-            ёсць без над паміж быць будзе мае",
-        endings: "ць цца ння аў ага ыя ых",
-    },
-    Profile {
-        code: "bg",
-        own: "ъщ",
-        foreign: "ыэіїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ",
-        words: "се да че са от за като които който която беше това също във със още ще при много си му или но е \
-            тази този обаче до след през между на и с не по я й им го \
-            без няма има може към тези всички само което трябва бяха под върху чрез преди където когато бе \
-            той тя те ни ви ги ме как",
-        endings: "ият ата ите ът ето ване ва яна",
-    },
-    Profile {
-        code: "mk",
-        own: "ѓќѕјљњ",
-        foreign: "ыэіїєґўъщйьяюђћәғқңөұүһҷҳӣӯ",
-        words: "се да дека од во за како што беше ова исто со ќе е кој која сите на и не го ја \
-            ги му може нема има оваа овој треба каде според меѓу преку без по при до низ или ни би биде биле \
-            беа тој таа тие само",
-        endings: "ата ите ње от ува",
-    },
-    Profile {
-        code: "sr",
-        own: "ћђјљњџ",
-        foreign: "ыэіїєґўъщйьяюѓќѕәғқңөұүһҷҳӣӯ",
-        words: "је се да су од за као који која био ово такође са ће није али што у и на не \
-            ни би бити може нема има ове овај када где према преко без по при до кроз већ само сви све или \
-            како сам смо били било коју којој којим овог ако",
-        endings: "ња ње ти ује",
-    },
-    Profile {
-        code: "kk",
-        own: "әғқңөұүһі",
-        foreign: "їєґўјљњћђџѓќѕҷҳӣӯ",
-        words: "және мен бұл үшін бір деп де да бойынша қазақстан емес болған сол",
-        endings: "ған ген дың дің ның",
-    },
-    Profile {
-        code: "mn",
-        own: "өү",
-        foreign: "іїєґўјљњћђџѓќѕәғқңұһҷҳӣӯщ",
-        words: "байна нь ба энэ юм оны гэж болон монгол улсын байсан бол их \
-            болно байгаа байв хийх тухай дээр уу юу гэсэн нэг хоёр эсвэл бус тул мөн ямар болох үед хүн \
-            хийсэн",
-        endings: "ын ийн сан гаа",
-    },
-    Profile {
-        code: "tg",
-        own: "ҷҳӣӯғқ",
-        foreign: "іїєґўјљњћђџѓќѕәңөұүһыщ",
-        words: "ва дар аз ба ки бо ин барои аст ҳам",
-        endings: "ҳои ро",
-    },
+    Profile { code: "ru", own: "ыэщ", foreign: "іїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
+    Profile { code: "uk", own: "іїєґ", foreign: "ыэъўјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
+    Profile { code: "be", own: "ўі", foreign: "ищъїєґјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
+    Profile { code: "bg", own: "ъщ", foreign: "ыэіїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
+    Profile { code: "mk", own: "ѓќѕјљњ", foreign: "ыэіїєґўъщйьяюђћәғқңөұүһҷҳӣӯ" },
+    Profile { code: "sr", own: "ћђјљњџ", foreign: "ыэіїєґўъщйьяюѓќѕәғқңөұүһҷҳӣӯ" },
+    Profile { code: "kk", own: "әғқңөұүһі", foreign: "їєґўјљњћђџѓќѕҷҳӣӯ" },
+    Profile { code: "mn", own: "өү", foreign: "іїєґўјљњћђџѓќѕәғқңұһҷҳӣӯщ" },
+    Profile { code: "tg", own: "ҷҳӣӯғқ", foreign: "іїєґўјљњћђџѓќѕәңөұүһыщ" },
 ];
 
 /// What letters, words and endings say of the profiles, one bit each: a word is looked up once, not once a profile.
@@ -196,11 +127,12 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
         Signs { words: HashMap::new(), endings: HashMap::new(), own: vec![0; 0x130], foreign: vec![0; 0x130] };
     for (index, profile) in PROFILES.iter().enumerate() {
         let bit = 1 << index;
-        for word in profile.words.split_whitespace() {
-            *signs.words.entry(word).or_insert(0) |= bit;
+        let own = |entry: &Entry| entry.language == profile.code;
+        for entry in lexicon::entries("detect.frequent").filter(own) {
+            *signs.words.entry(entry.form).or_insert(0) |= bit;
         }
-        for ending in profile.endings.split_whitespace() {
-            *signs.endings.entry(ending).or_insert(0) |= bit;
+        for entry in lexicon::entries("detect.ending").filter(own) {
+            *signs.endings.entry(entry.form).or_insert(0) |= bit;
         }
         for (letters, table) in [(profile.own, &mut signs.own), (profile.foreign, &mut signs.foreign)] {
             for letter in letters.chars() {
@@ -307,7 +239,7 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
     }
     let few = latin.len() <= 5;
     let plausible = letters::look_english(&latin);
-    let foreign = latin.iter().any(|word| TELLING_OTHERS.contains(word.as_str()));
+    let foreign = latin.iter().any(|word| TELLING_OTHERS.has(word));
     if few && accented == 0.0 && !info.is_reliable() && !foreign && plausible {
         // A short line in plain Latin letters ("Trump wins", "NATO expands"): English is the best guess, and no more.
         return Detection { language: Some("en".to_owned()), confidence: 0.4, mixed: false };
@@ -327,31 +259,15 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
 }
 
 /// Function words of English that no other Latin-script language uses often.
-const TELLING_ENGLISH: &str = "the and of to is was were are that with for this have has had from which their they been would \
-    not by it his he she you we who what when there will about into your our can could should but \
-    its than then because if or as be how why us without all any over both between under during where while these those did does do don't it's only other more after before \
-    said says";
-
-static TELLING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TELLING_ENGLISH.split_whitespace().collect());
+static TELLING: Words = Words::of("detect.telling");
 
 /// Frequent words of other languages in plain Latin letters that are neither English nor part of names one meets in English:
 /// a short line with one of them is not English, whatever else it is.
-const OTHERS: &str = "der das und ist nicht auf zur zum einfach ich sie wir ein eine het niet voor zijn wordt ook naar maar dat dit \
-    wat aan bij ons nie vir daar og det som til ikke hva och att inte finns eller vil kan bli jeg sont dans \
-    avec une qui pas nous vous una estos esta este muy todos todas esto foi quem mais uma nao isso seu sua \
-    sono della delle proprio credo questo ancora invece amb ens dels sau sunt pentru ini itu dari pada untuk \
-    dengan telah tidak akan bisa saja sangat juga kalian kami mereka oleh ng mga jak przez oraz czy jego od kao \
-    samo oli joka mutta vuoden saab muidugi bir ile bunu lehet vele hogy nem egy esse autem erant estas \
-    tio tion kaj yn yw";
-
-static TELLING_OTHERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| OTHERS.split_whitespace().collect());
+static TELLING_OTHERS: Words = Words::of("detect.telling_other");
 
 fn english_share(words: &[&String]) -> f64 {
-    let telling = words.iter().filter(|word| TELLING.contains(word.as_str())).count();
-    let weak = words
-        .iter()
-        .filter(|word| matches!(word.as_str(), "a" | "in" | "on" | "an" | "at" | "i" | "no" | "so" | "me"))
-        .count();
+    let telling = words.iter().filter(|word| TELLING.has(word)).count();
+    let weak = words.iter().filter(|word| WEAK.has(word)).count();
     (telling as f64 + 0.5 * weak as f64 * f64::from(u8::from(telling > 0))) / words.len().max(1) as f64
 }
 

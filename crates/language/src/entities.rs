@@ -11,10 +11,14 @@ use std::collections::HashSet;
 
 use super::dates::names::{self, is_calendar_word};
 use super::gazetteer::{self, Known};
+use super::lexicon::Words;
 use super::names::{name_key, same_key};
 use super::sentences::sentences;
 use super::{cut, stopwords, tokens};
 use corroborate_domain::item::EntityHint;
+
+/// Small words inside a name: "Bank of America", "Ursula von der Leyen".
+static NAME_PARTICLES: Words = Words::of("entities.particle");
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,13 +114,13 @@ fn words_of(sentence: &str) -> Vec<Word<'_>> {
 /// Whether every word has a capital, so that a capital is no sign: "Man Bites Dog in London". The small words headlines leave
 /// small do not count, and Russian and Ukrainian ones shout only in full capitals.
 fn is_headline(words: &[Word<'_>]) -> bool {
-    const SMALL: &str = " a an the of in on for to and or at by with from as vs per but nor ";
+    static SMALL: Words = Words::of("entities.small");
     let (mut capitals, mut others) = (0, 0);
     for word in words.iter().filter(|word| word.surface.chars().all(char::is_alphabetic)) {
         let cyrillic = super::has_cyrillic(word.surface);
         if word.capital && (!cyrillic || word.acronym) {
             capitals += 1;
-        } else if cyrillic || !SMALL.contains(&format!(" {} ", word.text)) {
+        } else if cyrillic || !SMALL.has(&word.text) {
             others += 1;
         }
     }
@@ -278,10 +282,7 @@ fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence:
             taken += 1;
             continue;
         }
-        let connector = matches!(
-            next.text.as_str(),
-            "of" | "de" | "van" | "von" | "der" | "bin" | "al" | "ibn" | "del" | "da" | "di" | "la" | "the"
-        );
+        let connector = NAME_PARTICLES.has(&next.text);
         let after =
             words.get(index + taken + 1).filter(|_| adjacent(words, index + taken, index + taken + 1, sentence));
         let after_the =

@@ -93,7 +93,7 @@ fn joined(words: &[String]) -> String {
     words.iter().map(|word| case_stem(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Case endings of Russian and Ukrainian nouns and adjectives, longest first.
+/// Case endings of Russian and Ukrainian nouns and adjectives, longest first: the order is the algorithm, so they stand here.
 const CASE_ENDINGS: &[&str] = &[
     "ового",
     "ського",
@@ -253,7 +253,8 @@ fn insert_name(gazetteer: &mut Gazetteer, declined: &mut Vec<(String, Known)>, n
     }
 }
 
-/// Russian and Ukrainian case forms of a one-word name in the nominative. Forms that no grammar knows are harmless: nobody
+/// Russian and Ukrainian case forms of a one-word name in the nominative; the first pattern that fits is taken, so the order is
+/// the algorithm. Forms that no grammar knows are harmless: nobody
 /// writes them.
 fn cases(word: &str) -> Vec<String> {
     const PATTERNS: &[(&str, &[&str])] = &[

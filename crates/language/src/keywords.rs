@@ -6,9 +6,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::dates::names;
+use super::lexicon::Words;
 use super::sentences::sentences;
 use super::tokens::{self, Token};
 use super::{cut, is_cyrillic};
+
+/// Verbs of saying, which are in every report and tell nothing of what it is about.
+static SAID: Words = Words::of("keywords.said");
 
 /// Words in the longest phrase.
 const LONGEST: usize = 3;
@@ -91,20 +95,7 @@ fn usable(word: &Placed) -> bool {
         && !word.token.number
         && (letters >= 3 || small_words_of_meaning)
         && !names::is_calendar_word(&word.token.text)
-        && !matches!(
-            word.token.text.as_str(),
-            "said"
-                | "says"
-                | "say"
-                | "сказал"
-                | "сказала"
-                | "заявил"
-                | "заявила"
-                | "сообщил"
-                | "заявив"
-                | "сказав"
-                | "повідомив"
-        )
+        && !SAID.has(&word.token.text)
 }
 
 fn statistics(sentences: &[Vec<Placed>]) -> HashMap<String, Word> {

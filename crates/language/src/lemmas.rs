@@ -72,6 +72,11 @@ pub fn lemma(word: &str, ukrainian: bool) -> Option<String> {
     dictionary.as_ref()?.lemma(word)
 }
 
+/// Whether there is a dictionary of the language, an ISO 639-1 code.
+pub(crate) fn has_dictionary(language: &str) -> bool {
+    matches!(language, "ru" | "uk")
+}
+
 /// Whether the word is a form of a verb by either dictionary, or `None` where neither knows it. "Генерал" ends like a past tense and is
 /// none.
 pub(crate) fn is_verb(word: &str) -> Option<bool> {

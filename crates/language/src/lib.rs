@@ -10,9 +10,8 @@
 //! This room never reads a file, a clock or the network, never waits, and never judges: whether two quantities agree is
 //! for `judging` to say. Offsets are bytes into the text that was handed in.
 //!
-//! To add a language: its letters and function words in [`detect`] and [`stopwords`], a stemmer in [`stemming`], a dictionary in [`lemmas`] where its words take many forms, its number
-//! words in `numbers/words.rs`, its months in `dates/names.rs`, its denials in [`negation`]; then a sentence of it in each
-//! of those files' tests. To add a module: one file, a pure function of text, listed below.
+//! To add a language: `docs/adding-a-language.md`, step by step. Its words are a folder of the [`lexicon`]. To add a module:
+//! one file, a pure function of text, listed below.
 
 pub mod dates;
 pub mod detect;
@@ -22,6 +21,7 @@ pub mod hashed;
 pub mod identifiers;
 pub mod keywords;
 pub mod lemmas;
+pub mod lexicon;
 pub mod negation;
 pub mod numbers;
 pub mod queries;
@@ -36,6 +36,7 @@ pub mod word_list;
 
 pub mod names;
 
+mod function_words;
 mod lexer;
 #[cfg(test)]
 mod regression;

@@ -8,10 +8,12 @@ mod likeness;
 use std::sync::LazyLock;
 
 use self::likeness::{likeness, may_meet};
+use super::lexicon::Words;
 use super::transliterate::skeleton;
 use super::{gazetteer, has_cyrillic, tokens};
 
-/// Endings a Cyrillic name takes in other cases and that hold a consonant; the vowels go with [`stem`] anyway.
+/// Endings a Cyrillic name takes in other cases and that hold a consonant; the vowels go with [`stem`] anyway. Rules in their
+/// order and no words, so they stand here.
 const CASE_ENDINGS: &str = "ского:ск цкого:цк ського:ськ цького:цьк скому:ск цкому:цк ському:ськ цькому:цьк \
     ским:ск цким:цк ським:ськ цьким:цьк ском:ск цком:цк овым:ов евым:ев \
     ёвым:ёв иным:ин ыным:ын овим:ов євим:єв евим:ев іним:ін їним:їн";
@@ -49,48 +51,11 @@ fn is_vowel(sound: char) -> bool {
 }
 
 /// Titles and offices before a name; they are no part of it.
-const TITLES: &[&str] = &[
-    "mr",
-    "mrs",
-    "ms",
-    "dr",
-    "prof",
-    "professor",
-    "president",
-    "senator",
-    "governor",
-    "minister",
-    "sir",
-    "lord",
-    "lady",
-    "king",
-    "queen",
-    "prince",
-    "princess",
-    "pope",
-    "chancellor",
-    "general",
-    "премьер",
-    "президент",
-    "президента",
-    "президентом",
-    "министр",
-    "генерал",
-    "профессор",
-    "господин",
-    "г",
-    "пан",
-    "міністр",
-    "прем'єр",
-    "папа",
-    "король",
-    "королева",
-    "принц",
-];
+static TITLES: Words = Words::of("names.titles");
 
 /// Whether a normalised word is a title that goes before a name.
 pub(crate) fn is_title(word: &str) -> bool {
-    TITLES.contains(&word)
+    TITLES.has(word)
 }
 
 /// The key under which a name is stored: the gazetteer's where it knows the name (Kyiv, Kiev, Київ, Киев → `kyiv`), else the

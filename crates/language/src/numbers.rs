@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use super::lexer::{Kind, Lexeme, lex};
 use super::{cut, dates, has_cyrillic, tokens};
+use crate::lexicon::Words;
 
 /// What a number is a number of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -348,13 +349,13 @@ impl Reader<'_> {
 
     /// "3rd", "5-й", "20-го": the index after the suffix.
     fn ordinal_suffix(&self, index: usize) -> Option<usize> {
-        const RUSSIAN: &str = " й я е ый ая ое го ого му ому м ом ю ий а ої ого те та ій ";
+        static ORDINAL_SUFFIXES: Words = Words::of("numbers.ordinal_suffix");
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         if self.glued(index, index + 1) && matches!(word(index + 1), Some("st" | "nd" | "rd" | "th")) {
             return Some(index + 2);
         }
         word(index + 2)
-            .is_some_and(|word| self.is_suffixed(index) && RUSSIAN.contains(&format!(" {word} ")))
+            .is_some_and(|word| self.is_suffixed(index) && ORDINAL_SUFFIXES.is_ending(word))
             .then_some(index + 3)
     }
 

@@ -12,7 +12,7 @@ use super::entities::{Entity, EntityKind, entities};
 use super::numbers::is_unit_or_scale;
 use super::sentences::sentences;
 use super::statements::clean;
-use super::{cut, keywords, tokens};
+use super::{cut, dates, keywords, tokens};
 
 /// Search engines cut or reject longer queries; this is the shortest documented limit (Brave's 400) halved for safety.
 const MAX_CHARS: usize = 200;
@@ -201,25 +201,6 @@ fn without(phrase: &str, name: &str, language: Option<&str>) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Months as they stand behind a day, and alone.
-const MONTHS: [(&str, &str, &str); 3] = [
-    (
-        "en",
-        "January February March April May June July August September October November December",
-        "January February March April May June July August September October November December",
-    ),
-    (
-        "ru",
-        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-        "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь",
-    ),
-    (
-        "uk",
-        "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
-        "січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень",
-    ),
-];
-
 /// A span of days as people write it: a day, a month, a year. `None` for longer ones. In other languages than three the year
 /// alone.
 fn in_words(start: NaiveDate, end: NaiveDate, language: Option<&str>) -> Option<String> {
@@ -227,15 +208,14 @@ fn in_words(start: NaiveDate, end: NaiveDate, language: Option<&str>) -> Option<
         return None;
     }
     let year = start.year();
-    let months = MONTHS.iter().find(|(code, ..)| *code == language.unwrap_or("en"));
-    let Some((_, behind_day, alone)) = months.filter(|_| start.month() == end.month()) else {
+    let (month, language) = (start.month(), language.unwrap_or("en"));
+    let Some(alone) = dates::names::month_alone(month, language).filter(|_| month == end.month()) else {
         return Some(year.to_string());
     };
-    let month = |names: &'static str| names.split(' ').nth(usize::try_from(start.month0()).ok()?);
     Some(if start == end {
-        format!("{} {} {year}", start.day(), month(behind_day)?)
+        format!("{} {} {year}", start.day(), dates::names::month_behind_a_day(month, language)?)
     } else {
-        format!("{} {year}", month(alone)?)
+        format!("{alone} {year}")
     })
 }
 

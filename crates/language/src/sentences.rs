@@ -1,34 +1,20 @@
 //! Where sentences end. "U.S.", "3.5 %", "г. Киев", "e.g." and "J. K. Rowling" end none.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
+use super::lexicon::Words;
 
 use super::{cut, is_cyrillic, is_emoji, stopwords};
 
+/// Abbreviations that end sentences as often as not.
+static ENDING_ABBREVIATIONS: Words = Words::of("sentences.ending_abbreviation");
+
 /// Abbreviations after which a sentence goes on, without their last dot, lower case.
-static ABBREVIATIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    "mr mrs ms dr prof sr jr st rev gen gov sen rep lt col capt sgt maj hon pres amb vs etc e.g i.e eg ie cf al approx est fig \
-     no nos vol pp ed eds inc ltd co corp dept univ jan feb mar apr jun jul aug sep sept oct nov dec mt ft sq u.s u.k u.n e.u \
-     u.s.a p.m a.m ph.d m.d d.c b.c a.d st ave blvd vs op messrs \
-     г гг ул д кв стр корп обл р-н пос пгт дер с им просп пр пер пл наб бул ш т.е т.д т.п т.к т.н т.ч т.о т др проч пр см ср напр \
-     тыс млн млрд трлн руб коп долл кг км м см мм га л ч мин сек н.э до в вв акад проф доц канд докт тов гр св рис табл гл ст п \
-     пп ред изд вып прим сокр род ум янв фев февр апр авг сен сент окт ноя нояб дек о оз \
-     вул буд просп смт обл р-н р м с т.зв т.д ін див пор напр тис грн коп дол св стор рр ст рис табл гр о"
-        .split_whitespace()
-        .collect()
-});
+static ABBREVIATIONS: Words = Words::of("sentences.abbreviations");
 
 /// How far before a letter with a dot its bracket is looked for. Characters.
 const NEAR_BRACKET: usize = 100;
 
 /// Words that open a sentence and are hardly ever capitalised inside one, beside the function words.
-static OPENERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    "according meanwhile earlier later police officials authorities previously sources residents experts scientists researchers \
-     ранее позже власти по сообщается напомним кроме при вместе согласно отмечается теперь сейчас вчера сегодня \
-     раніше пізніше влада повідомляється нагадаємо крім разом згідно зазначається тепер зараз вчора сьогодні"
-        .split_whitespace()
-        .collect()
-});
+static OPENERS: Words = Words::of("sentences.openers");
 
 /// The sentences of a text, trimmed, in order; bullets and decoration before them are left out, and so are lines without
 /// a single letter or digit.
@@ -190,34 +176,7 @@ fn goes_on_behind(word: &str, next: &str, before: &str) -> bool {
 
 /// Abbreviations that often close a sentence: "etc.", "и др.", "Inc.".
 fn ends_clause(word: &str) -> bool {
-    matches!(
-        word.to_lowercase().as_str(),
-        "etc"
-            | "inc"
-            | "ltd"
-            | "co"
-            | "corp"
-            | "jr"
-            | "sr"
-            | "p.m"
-            | "a.m"
-            | "др"
-            | "т.д"
-            | "т.п"
-            | "д"
-            | "п"
-            | "ін"
-            | "al"
-            | "тыс"
-            | "млн"
-            | "млрд"
-            | "тис"
-            | "руб"
-            | "грн"
-            | "долл"
-            | "км"
-            | "кг"
-    )
+    ENDING_ABBREVIATIONS.has(&word.to_lowercase())
 }
 
 fn number_before(before: &str, word: &str) -> bool {
@@ -229,7 +188,7 @@ fn number_before(before: &str, word: &str) -> bool {
 
 fn opens_sentence(word: &str) -> bool {
     let lower = word.to_lowercase();
-    stopwords::is_stop_word(&lower, None) || OPENERS.contains(lower.as_str())
+    stopwords::is_stop_word(&lower, None) || OPENERS.has(&lower)
 }
 
 fn last_word(before: &str) -> &str {
@@ -240,7 +199,7 @@ fn last_word(before: &str) -> &str {
 }
 
 fn is_abbreviation(word: &str) -> bool {
-    !word.is_empty() && ABBREVIATIONS.contains(word.to_lowercase().as_str())
+    !word.is_empty() && ABBREVIATIONS.has(&word.to_lowercase())
 }
 
 /// "U.S", "д.м.н", "А.С": single letters with dots between.

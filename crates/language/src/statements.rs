@@ -1,8 +1,8 @@
 //! What a text claims: its sentences as self-contained statements, their kinds, and how worth checking each is.
 //!
 //! Errors in a claim are kept as they are: "Water boils at 50C" is a claim, and the evidence will say what is wrong with it.
-//! To add a language: its words in `statements/kinds.rs`, its calls to the reader in `statements/calls.rs`, its pronouns in
-//! `statements/antecedents.rs`, the words that point back in `statements/leaning.rs`.
+//! To add a language: its words in its `statements.tsv`; calls to the reader, greetings and frames that are longer than a
+//! phrase are regular expressions in `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
 
 mod antecedents;
 mod calls;

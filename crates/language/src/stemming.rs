@@ -101,7 +101,8 @@ fn is_ukrainian(word: &str, language: Option<&str>) -> bool {
     language == Some("uk") || word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''))
 }
 
-/// Ukrainian endings, longest first within each group; a stem keeps at least three letters.
+/// Ukrainian endings, longest first within each group; a stem keeps at least three letters. The order is the algorithm, so they
+/// stand here.
 const UKRAINIAN_ENDINGS: &[&str] = &[
     "ування",
     "уванням",

@@ -1,34 +1,20 @@
 //! Which words of a sentence are its verbs, as far as a list and an ending tell.
 
-use std::sync::LazyLock;
+use super::lexicon::Words;
 
-use super::word_list::WordList;
 use super::{has_cyrillic, lemmas, tokens};
 
+/// English words that tell that something was said.
+static SAYING: Words = Words::of("verbs.saying");
+
 /// English auxiliaries and presents that stand for themselves in a sentence.
-static PRESENT: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "is are am be been being has have do does will can could would may might must shall should isn't aren't hasn't haven't won't \
-         wouldn't says say makes takes comes goes wins loses meets remains includes follows shows means gets gives",
-    )
-});
+static PRESENT: Words = Words::of("verbs.present");
 
 /// English past tenses without "-ed".
-static PAST: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "was were had did wasn't weren't hadn't didn't said told made took came went rose fell began won lost met left found held gave got \
-         became led sent spent built bought sold hit shot fought broke drove flew grew knew paid put ran saw spoke stood taught thought wore wrote \
-         struck caught brought chose kept meant drew beat sank swore threw understood felt cut set shut let read blew burnt",
-    )
-});
+static PAST: Words = Words::of("verbs.past");
 
 /// Words in "-ed" that are no verbs.
-static NO_PAST: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "need speed seed feed breed indeed hundred red bed united agreed-upon wed shed embed exceed proceed succeed greed weed creed \
-         mohammed ahmed muhammed hamed",
-    )
-});
+static NO_PAST: Words = Words::of("verbs.no_past");
 
 /// The words of a text, normalised.
 pub fn words(text: &str) -> Vec<String> {
@@ -51,33 +37,12 @@ pub fn is_past(word: &str) -> bool {
 
 /// Whether an English word tells that something was said.
 pub fn says(word: &str) -> bool {
-    matches!(
-        word,
-        "said"
-            | "says"
-            | "say"
-            | "reported"
-            | "reports"
-            | "report"
-            | "wrote"
-            | "writes"
-            | "told"
-            | "tells"
-            | "announced"
-            | "announces"
-            | "added"
-            | "according"
-    )
+    SAYING.has(word)
 }
 
 /// Whether a Russian or Ukrainian word, in small letters, has an ending of the past: "погибли", "були", "ранены", "вбито". Nouns that
 /// share one ("генерал") are told by the dictionary, where it has them.
 pub fn is_past_cyrillic(word: &str) -> bool {
-    const ENDINGS: [&str; 28] = [
-        "ал", "ял", "ил", "ел", "ул", "ла", "ло", "ли", "лся", "лась", "лось", "лись", "ены", "аны", "яты", "ено",
-        "ано", "ято", "ився", "ався", "ив", "ав", "ув", "ер", "иб", "ік", "ён", "ёк",
-    ];
-    word.chars().count() > 3
-        && ENDINGS.iter().any(|ending| word.ends_with(ending))
-        && lemmas::is_verb(word).unwrap_or(true)
+    static ENDINGS: Words = Words::of("verbs.past_ending");
+    word.chars().count() > 3 && ENDINGS.has_ending_of(word) && lemmas::is_verb(word).unwrap_or(true)
 }

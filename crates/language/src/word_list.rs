@@ -1,19 +1,72 @@
 //! Lists of words of which every entry says what it is.
 //!
 //! Entries stand apart by white space. `lie` is a word and nothing longer; `debunk*` is a beginning and catches whatever
-//! begins so; `no_proof_that` and `нет_подтвержд*` are phrases, word after word, whose words may be beginnings too. What a
-//! beginning catches by accident is printed and kept in view by the test `word_lists` of `judging`.
+//! begins so; `no_proof_that` and `нет_подтвержд*` are phrases, word after word, whose words may be beginnings too. Lists
+//! are made of the entries of a role (see [`super::lexicon`], whose lint shows what a beginning catches by accident).
 
 use std::collections::{HashMap, HashSet};
+
+use rustc_hash::FxBuildHasher;
+
+use super::{has_cyrillic, lemmas};
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A normalised word (see [`super::tokens`]), and nothing longer.
+    Word,
+    /// How a normalised word begins.
+    Prefix,
+    /// Word after word; a word with `*` behind it is a prefix.
+    Phrase,
+    /// Every form of the word of which this is the dictionary form; see [`super::lemmas`].
+    Lemma,
+    /// How a normalised word ends.
+    Suffix,
+    /// Held against a text as it is written, capitals and all.
+    Written,
+    /// What stands anywhere in a text, inside words too; `_` is a space.
+    Part,
+}
+
+impl Kind {
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "prefix" => Self::Prefix,
+            "phrase" => Self::Phrase,
+            "lemma" => Self::Lemma,
+            "suffix" => Self::Suffix,
+            "written" => Self::Written,
+            "part" => Self::Part,
+            _ => Self::Word,
+        }
+    }
+}
+
+/// One entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// Its language, an ISO 639-1 code.
+    pub language: &'static str,
+    pub kind: Kind,
+    pub form: &'static str,
+    /// What the entry stands for; empty where the role has no values.
+    pub value: &'static str,
+}
 
 /// One list, ready to be asked.
 #[derive(Debug, Default)]
 pub struct WordList {
-    words: HashSet<&'static str>,
+    words: HashSet<&'static str, FxBuildHasher>,
     /// By their first letter.
-    beginnings: HashMap<char, Vec<&'static str>>,
+    beginnings: HashMap<char, Vec<&'static str>, FxBuildHasher>,
     /// By the first letter of their first word.
-    phrases: HashMap<char, Vec<Vec<Part>>>,
+    phrases: HashMap<char, Vec<Vec<Part>>, FxBuildHasher>,
+    /// Dictionary forms, with their language.
+    lemmas: HashSet<(&'static str, &'static str), FxBuildHasher>,
+    endings: Vec<&'static str>,
+    /// The words in the order they came in.
+    in_order: Vec<&'static str>,
 }
 
 /// One word of a phrase.
@@ -41,26 +94,92 @@ impl WordList {
         let mut list = Self::default();
         for entry in entries.split_whitespace() {
             if entry.contains('_') {
-                let first = entry.chars().next().unwrap_or_default();
-                list.phrases.entry(first).or_default().push(entry.split('_').map(Part::new).collect());
+                list.add_phrase(entry, '_');
                 continue;
             }
             match Part::new(entry) {
-                Part::Word(word) => {
-                    list.words.insert(word);
-                }
-                Part::Beginning(beginning) => {
-                    let first = beginning.chars().next().unwrap_or_default();
-                    list.beginnings.entry(first).or_default().push(beginning);
+                Part::Word(word) => list.add_word(word),
+                Part::Beginning(beginning) => list.add_beginning(beginning),
+            }
+        }
+        list
+    }
+
+    /// The list of these entries of the lexicon; their values are left aside.
+    pub fn from_entries(entries: impl Iterator<Item = Entry>) -> Self {
+        let mut list = Self::default();
+        for entry in entries {
+            match entry.kind {
+                Kind::Word | Kind::Written => list.add_word(entry.form),
+                Kind::Prefix => list.add_beginning(entry.form),
+                Kind::Phrase => list.add_phrase(entry.form, ' '),
+                Kind::Suffix => list.endings.push(entry.form),
+                // Those are searched for by an automaton of their own: see `lexicon::Parts`.
+                Kind::Part => {}
+                Kind::Lemma => {
+                    list.add_word(entry.form);
+                    if lemmas::has_dictionary(entry.language) {
+                        list.lemmas.insert((entry.language, entry.form));
+                    }
                 }
             }
         }
         list
     }
 
-    /// Whether a normalised word (see [`super::tokens`]) is one of the list's words or begins like one of its beginnings.
+    fn add_word(&mut self, word: &'static str) {
+        if self.words.insert(word) {
+            self.in_order.push(word);
+        }
+    }
+
+    fn add_beginning(&mut self, beginning: &'static str) {
+        let first = beginning.chars().next().unwrap_or_default();
+        let known = self.beginnings.entry(first).or_default();
+        if !known.contains(&beginning) {
+            known.push(beginning);
+        }
+    }
+
+    fn add_phrase(&mut self, phrase: &'static str, between: char) {
+        let first = phrase.chars().next().unwrap_or_default();
+        self.phrases.entry(first).or_default().push(phrase.split(between).map(Part::new).collect());
+    }
+
+    /// Whether a normalised word (see [`super::tokens`]) is one of the list's words, begins like one of its beginnings or is
+    /// a form of one of its lemmas.
     pub fn has(&self, word: &str) -> bool {
-        self.words.contains(word) || self.beginning_of(word).is_some()
+        self.words.contains(word) || self.beginning_of(word).is_some() || self.has_lemma_of(word)
+    }
+
+    /// Whether there is a word and the list has it.
+    pub fn has_this(&self, word: Option<&str>) -> bool {
+        word.is_some_and(|word| self.has(word))
+    }
+
+    /// Whether a word ends like one of the list's endings.
+    pub fn has_ending_of(&self, word: &str) -> bool {
+        self.endings.iter().any(|ending| word.ends_with(ending))
+    }
+
+    /// Whether this is one of the list's endings.
+    pub fn is_ending(&self, ending: &str) -> bool {
+        self.endings.contains(&ending)
+    }
+
+    /// The words of the list, lemmas among them, in the order of the files.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+        self.in_order.iter().copied()
+    }
+
+    fn has_lemma_of(&self, word: &str) -> bool {
+        if self.lemmas.is_empty() || !has_cyrillic(word) {
+            return false;
+        }
+        [("ru", false), ("uk", true)].into_iter().any(|(language, ukrainian)| {
+            lemmas::lemma(word, ukrainian)
+                .is_some_and(|lemma| self.lemmas.iter().any(|own| *own == (language, &*lemma)))
+        })
     }
 
     /// Whether a normalised word is one of the list's words, or one of its beginnings with so many letters at most behind it:

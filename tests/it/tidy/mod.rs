@@ -137,9 +137,9 @@ const PROGRAM: [&str; 2] = ["src", "crates"];
 /// Packages that serve the tests alone, and are no part of the program.
 const FOR_TESTS: [&str; 1] = ["labelled"];
 
-/// The program's files, sorted.
+/// The program's files, sorted. A build script is none: it reads what it puts into the program, and speaks to cargo.
 fn program_files(wanted: impl Fn(&Path) -> bool + Copy) -> Vec<PathBuf> {
-    PROGRAM.iter().flat_map(|folder| files(folder, wanted)).collect()
+    PROGRAM.iter().flat_map(|folder| files(folder, wanted)).filter(|path| !path.ends_with("build.rs")).collect()
 }
 
 /// The room a file of the program belongs to, which is its package under `crates` and its module under `src`; none for

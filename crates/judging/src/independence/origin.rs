@@ -5,6 +5,11 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
+use corroborate_language::lexicon::Words;
+
+/// Words of a publisher's name that do not tell it from another.
+static COMPANY_FORMS: Words = Words::of("independence.company_form");
+
 /// A news agency: its key, its domains, and its name as a pattern (case matters for Latin acronyms, so `(?i:…)` is set
 /// where it does not).
 struct Wire {
@@ -290,25 +295,7 @@ pub(super) fn publisher_key(name: &str) -> String {
     let words: Vec<String> = name
         .split(|c: char| !c.is_alphanumeric())
         .map(str::to_lowercase)
-        .filter(|word| {
-            !word.is_empty()
-                && !matches!(
-                    word.as_str(),
-                    "the"
-                        | "inc"
-                        | "ltd"
-                        | "llc"
-                        | "gmbh"
-                        | "ag"
-                        | "plc"
-                        | "co"
-                        | "corp"
-                        | "ооо"
-                        | "ао"
-                        | "тов"
-                        | "зат"
-                )
-        })
+        .filter(|word| !word.is_empty() && !COMPANY_FORMS.has(word))
         .collect();
     words.join(" ")
 }

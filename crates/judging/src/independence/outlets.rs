@@ -7,6 +7,7 @@ use regex::{Regex, RegexSet};
 
 use super::origin::{ends, is_in_passing, owner_of_domain, publisher_key, wire_of_site};
 use corroborate_language::dates::names as calendar;
+use corroborate_language::lexicon::Words;
 use corroborate_language::{is_cyrillic, stopwords};
 
 /// Who is often retold: the site, further domains of the same newsroom, and its name as a pattern. Names that are common
@@ -165,25 +166,7 @@ const PLATFORMS: &[&str] = &[
 /// What may stand before a name without being a part of it.
 const ARTICLES: &[&str] = &["The", "Der", "Die", "Das", "Le", "La", "El", "Il", "O", "A"];
 /// How words begin that stand before a name with a capital and are no part of it.
-const BEFORE: &[&str] = &[
-    "earlier",
-    "later",
-    "meanwhile",
-    "newspaper",
-    "ранее",
-    "позже",
-    "раніше",
-    "пізніше",
-    "газет",
-    "издани",
-    "телеканал",
-    "журнал",
-    "портал",
-    "радиостанци",
-    "радіостанці",
-    "сайт",
-    "видан",
-];
+static BEFORE: Words = Words::of("independence.outlets.before");
 /// A capital behind a name that does not make it another's.
 const BEHIND: &[&str] =
     &["News", "Magazine", "Newspaper", "Radio", "Digital", "Channel", "TV", "Online", "Asia", "Russian", "Service"];
@@ -334,7 +317,7 @@ fn is_of_a_name(word: &str) -> bool {
         && !ARTICLES.contains(&word)
         && !stopwords::is_stop_word(&lower, None)
         && !calendar::is_calendar_word(&lower)
-        && !BEFORE.iter().any(|start| lower.starts_with(start))
+        && !BEFORE.has(&lower)
 }
 
 /// The names that a pattern captures.

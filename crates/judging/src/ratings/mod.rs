@@ -1,11 +1,11 @@
 //! What a fact-checker's words mean: "Mostly False", "Pants on Fire!", "Манипуляция", "#NÃOÉBEMASSIM" → a class.
 //!
 //! Labels first, numbers never: scales are inverted, constant or missing too often to be believed. A text no rule knows
-//! is `Unknown`, never a verdict by default. To add a label: `table.rs`, under its language.
+//! is `Unknown`, never a verdict by default. To add a label: `ratings.tsv` of its
+//! language in the lexicon; a label may stand in several languages with different classes ("impreciso").
 
 #[cfg(test)]
 mod measured;
-mod table;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,6 +13,10 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 
 use corroborate_domain::verdict::RatingClass;
+
+use corroborate_language::lexicon::{self, Parts, Words};
+
+static BUT: Words = Words::of("ratings.but");
 
 /// Languages whose labels are tried, in this order, when the rating's own language knows none: publishers everywhere
 /// write "Fake", and a language tag is often the site's rather than the label's.
@@ -26,22 +30,36 @@ struct Labels {
     longest: usize,
 }
 
+/// The class that the lexicon writes behind a label.
+fn class_named(name: &str) -> Option<RatingClass> {
+    Some(match name {
+        "true" => RatingClass::True,
+        "mostly_true" => RatingClass::MostlyTrue,
+        "mixed" => RatingClass::Mixed,
+        "misleading" => RatingClass::Misleading,
+        "false" => RatingClass::False,
+        "unproven" => RatingClass::Unproven,
+        "satire" => RatingClass::Satire,
+        "none" => RatingClass::None,
+        _ => return None,
+    })
+}
+
 static LABELS: LazyLock<Labels> = LazyLock::new(|| {
     let mut labels = Labels { by_language: HashMap::new(), anywhere: HashMap::new(), longest: 0 };
-    for (language, class, list) in table::LABELS {
-        for label in list.split('|') {
-            labels.by_language.insert((language, label), *class);
-            labels.longest = labels.longest.max(label.split(' ').count());
-            labels
-                .anywhere
-                .entry(label)
-                .and_modify(|known| {
-                    if *known != Some(*class) {
-                        *known = None;
-                    }
-                })
-                .or_insert(Some(*class));
-        }
+    for entry in lexicon::entries("ratings.label") {
+        let (label, Some(class)) = (entry.form, class_named(entry.value)) else { continue };
+        labels.by_language.insert((entry.language, label), class);
+        labels.longest = labels.longest.max(label.split(' ').count());
+        labels
+            .anywhere
+            .entry(label)
+            .and_modify(|known| {
+                if *known != Some(class) {
+                    *known = None;
+                }
+            })
+            .or_insert(Some(class));
     }
     labels
 });
@@ -113,35 +131,11 @@ fn normalise(rating: &str) -> String {
 
 /// The label behind "Rating by Fact Crescendo:", "Verdict:", "Үкім:" and the like.
 fn without_prefix(label: &str) -> &str {
-    const PREFIX_WORDS: &[&str] = &[
-        "rating",
-        "verdict",
-        "claim",
-        "conclusion",
-        "вердикт",
-        "үкім",
-        "оценка",
-        "вывод",
-        "вирок",
-        "висновок",
-        "fazit",
-        "bewertung",
-        "veredicto",
-        "classificação",
-        "conclusão",
-        "conclusión",
-        "verdetto",
-        "resultado",
-        "fact check",
-        "fact-check",
-        "factcheck",
-        "our verdict",
-        "result",
-    ];
+    static PREFIX_WORDS: Words = Words::of("ratings.prefix");
     let Some((head, rest)) = label.split_once([':', '|']) else {
         return label;
     };
-    let named = PREFIX_WORDS.iter().any(|word| head.split(' ').any(|part| part == *word) || head == *word);
+    let named = PREFIX_WORDS.has(head) || head.split(' ').any(|part| PREFIX_WORDS.has(part));
     // A prefix is a few words; a colon after a sentence is punctuation.
     if named && head.split(' ').count() <= 5 { rest.trim() } else { label }
 }
@@ -160,8 +154,7 @@ fn look_up(label: &str, known: Known<'_>) -> Option<RatingClass> {
         return None;
     }
     if let Some(language) = known.language {
-        let key = table::LABELS.iter().map(|(known, ..)| *known).find(|known| *known == language);
-        if let Some(class) = key.and_then(|known| labels.by_language.get(&(known, label) as &(&str, &str))) {
+        if let Some(class) = labels.by_language.get(&(language, label) as &(&str, &str)) {
             return Some(*class);
         }
         if let Some(class) = labels.by_language.get(&(FALLBACK, label) as &(&str, &str)) {
@@ -197,7 +190,7 @@ fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
 /// Words after a comma that take the label before them back.
 fn turns(rest: &str) -> bool {
     let first = rest.split(' ').next().unwrap_or_default();
-    matches!(first, "but" | "но" | "але" | "mas" | "pero" | "aber" | "mais" | "ma" | "ale" | "though" | "however")
+    BUT.has(first)
 }
 
 /// Parts of one label together.
@@ -251,7 +244,7 @@ fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
         let bare = head.trim_end_matches(['.', ',', '!', ':', ';', '-', '…']).trim_end();
         let ends =
             bare.len() < head.len() || words.get(count).is_some_and(|next| *next == "-" || next.starts_with('('));
-        let spoken = count >= 2 && SPOKEN.iter().any(|start| bare.starts_with(start));
+        let spoken = count >= 2 && SPOKEN.begins(bare);
         if !(ends || spoken) {
             continue;
         }
@@ -270,25 +263,7 @@ fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
 }
 
 /// Openings that speak of the claim itself.
-const SPOKEN: &[&str] = &[
-    "this is ",
-    "that's ",
-    "it's ",
-    "this isn't ",
-    "there is no evidence",
-    "there's no evidence",
-    "the statement is ",
-    "this claim is ",
-    "no evidence",
-    "это ",
-    "це ",
-    "es falso",
-    "é falso",
-    "c'est ",
-    "das ist ",
-    "not far off",
-    "these aren't",
-];
+static SPOKEN: Parts = Parts::of("ratings.spoken");
 
 #[cfg(test)]
 mod tests {
@@ -359,12 +334,11 @@ mod tests {
     #[test]
     fn no_label_stands_twice_in_one_language() {
         let mut seen = HashMap::new();
-        for (language, class, list) in table::LABELS {
-            for label in list.split('|') {
-                assert_eq!(normalise(label), label, "the table keeps normalised labels");
-                let before = seen.insert((language, label), class);
-                assert_eq!(before, None, "{language}: {label}");
-            }
+        for entry in lexicon::entries("ratings.label") {
+            assert!(class_named(entry.value).is_some(), "{}: {} is no class", entry.form, entry.value);
+            assert_eq!(normalise(entry.form), entry.form, "the table keeps normalised labels");
+            let before = seen.insert((entry.language, entry.form), entry.value);
+            assert_eq!(before, None, "{}: {}", entry.language, entry.form);
         }
     }
 

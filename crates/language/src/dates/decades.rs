@@ -4,7 +4,14 @@ use chrono::Datelike;
 
 use super::{Found, names, year_number, year_of, year_word};
 use crate::lexer::Lexeme;
+use crate::lexicon::Words;
 use crate::tokens;
+
+static ENDINGS: Words = Words::of("dates.decades.ending");
+
+static ENDINGS_ALONE: Words = Words::of("dates.decades.ending_alone");
+
+static JOINTS: Words = Words::of("dates.decades.joint");
 
 /// 1990s, 1990-е, 1990-х; of "30-40-ві роки" the first, which the second says what it is.
 pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
@@ -13,8 +20,8 @@ pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
         let short = number.integer().filter(|short| dash.is_sign('-') && short % 10 == 0)?;
         // "20-е или 30-е годы"
         let (ending, joint) = (behind.first().and_then(Lexeme::word), behind.get(1).and_then(Lexeme::word));
-        let declined = matches!(ending, Some("е" | "х" | "ті" | "ві" | "ми"));
-        let apart = declined && matches!(joint, Some("и" | "или" | "і" | "й" | "та" | "або" | "чи"));
+        let declined = ENDINGS.has_this(ending);
+        let apart = declined && JOINTS.has_this(joint);
         let later = if apart { behind.get(2..)? } else { behind };
         let (second, ..) = told(later, is_the)?;
         let century = if number.text.len() == 2 { second.year() / 100 * 100 } else { 0 };
@@ -31,7 +38,7 @@ fn told(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
     let ending = rest.get(2).and_then(Lexeme::word);
     // "the 1980's" too.
     let apostrophe = next.text.chars().all(tokens::is_apostrophe) && ending == Some("s");
-    let hyphen = next.is_sign('-') && matches!(ending, Some("е" | "х" | "ті" | "ві" | "тих" | "ми"));
+    let hyphen = next.is_sign('-') && ENDINGS_ALONE.has_this(ending);
     let taken = match (glued, next.word()) {
         (true, Some("s")) => 2,
         (true, _) if apostrophe || hyphen => 3,

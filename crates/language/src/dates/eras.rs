@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 
 use super::names;
 use crate::lexer::Lexeme;
+use crate::lexicon::Words;
 use crate::tokens;
 
-/// Marks behind a year before Christ, lexeme by lexeme.
+/// Marks behind a year before Christ, lexeme by lexeme. A closed class whose signs are lexemes of their own, capitals and all.
 const BEFORE_CHRIST: &[&[&str]] = &[
     &["BC"],
     &["BCE"],
@@ -29,11 +30,10 @@ const DOUBTFUL: RangeInclusive<u32> = 1_000..=2_100;
 const OF_THE_PROVINCE: RangeInclusive<u32> = 1_850..=2_100;
 
 /// Before a year; a count has none of them.
-const BEFORE_A_YEAR: &[&str] = &["in", "by", "since", "until", "during", "circa", "ca"];
+static BEFORE_A_YEAR: Words = Words::of("dates.eras.before_a_year");
 
 /// Behind the province where a sentence tells of it.
-const VERBS: &[&str] =
-    &["has", "had", "was", "is", "will", "would", "did", "does", "may", "might", "could", "can", "became", "saw"];
+static VERBS: Words = Words::of("dates.eras.verbs");
 
 /// What the letters of "BC" say of the figure before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) fn mark(lexemes: &[Lexeme<'_>], index: usize, year: u32, before: Opti
     let Some(word) = next.word() else {
         return Some(if late && next.is_number() { Mark::Unclear } else { Mark::Era(end) });
     };
-    let prepared = before.and_then(Lexeme::word).is_some_and(|word| BEFORE_A_YEAR.contains(&word));
+    let prepared = before.and_then(Lexeme::word).is_some_and(|word| BEFORE_A_YEAR.has(word));
     // Of the years before Christ mostly round ones are told.
     let province = if year.is_multiple_of(50) { Mark::Unclear } else { Mark::Province };
     let capital = next.text.starts_with(char::is_uppercase);
@@ -69,7 +69,7 @@ pub(crate) fn mark(lexemes: &[Lexeme<'_>], index: usize, year: u32, before: Opti
     let goes_on = matches!(word, "and" | "or" | "to" | "until" | "till")
         && lexemes.get(end + 1).is_some_and(Lexeme::is_number)
         && before_christ(lexemes, end + 2).is_some();
-    Some(if late && !capital && VERBS.contains(&word) {
+    Some(if late && !capital && VERBS.has(word) {
         province
     } else if function {
         if !late || goes_on || (capital && closes) { Mark::Era(end) } else { Mark::Unclear }

@@ -5,33 +5,12 @@ use chrono::{Datelike, Days, Months, NaiveDate};
 use super::names::{self, Span};
 use super::{Found, month_of, year_of};
 use crate::lexer::Lexeme;
+use crate::lexicon::Words;
+
+static PREPARING: Words = Words::of("dates.relative.preparing");
 
 /// What makes of "40 years ago" a span and no day: "more than 40 years ago".
-const ROUGHLY: &[&str] = &[
-    "than",
-    "over",
-    "almost",
-    "nearly",
-    "about",
-    "around",
-    "some",
-    "roughly",
-    "approximately",
-    "более",
-    "больше",
-    "менее",
-    "почти",
-    "около",
-    "примерно",
-    "чем",
-    "свыше",
-    "понад",
-    "більше",
-    "ніж",
-    "майже",
-    "близько",
-    "приблизно",
-];
+static ROUGHLY: Words = Words::of("dates.relative.roughly");
 
 /// "yesterday", "last week", "three days ago", "on Monday", "торік" and their like, from the first of the lexemes.
 pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
@@ -45,7 +24,7 @@ pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: 
         Some("цьогоріч") => return year_of(today.year()).map(|(start, end)| (start, end, 1)),
         _ => {}
     }
-    let rough = before.and_then(Lexeme::word).is_some_and(|word| ROUGHLY.contains(&word));
+    let rough = before.and_then(Lexeme::word).is_some_and(|word| ROUGHLY.has(word));
     ago(rest, today).filter(|_| !rough).or_else(|| directed(rest, today)).or_else(|| weekday(rest, before, today))
 }
 
@@ -108,8 +87,7 @@ fn directed(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
 /// "on Monday", "в понедельник": the last such day, today included.
 fn weekday(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
     let day = names::weekday(rest.first()?.word()?)?;
-    let prepared =
-        before.and_then(Lexeme::word).is_some_and(|word| matches!(word, "on" | "в" | "во" | "у" | "since" | "с" | "з"));
+    let prepared = before.and_then(Lexeme::word).is_some_and(|word| PREPARING.has(word));
     let english =
         rest.first().is_some_and(|lexeme| lexeme.text.is_ascii() && lexeme.text.starts_with(char::is_uppercase));
     // Неделя is Sunday to no Russian, and "среда" is also surroundings: without a preposition only English days are days.

@@ -1,56 +1,34 @@
 //! What makes four digits a year beside a preposition and the word "year".
 
 use super::{counts_something, names, year_number};
+use crate::function_words::{AND, BETWEEN};
 use crate::lexer::Lexeme;
+use crate::lexicon::Words;
 use crate::tokens;
 
+static DETERMINERS: Words = Words::of("dates.told.determiner");
+
+static JOINED: Words = Words::of("dates.told.joined");
+
+static OPENING: Words = Words::of("dates.told.opening");
+
+static FROM: Words = Words::of("dates.told.from");
+
 /// Words behind "between 1599 and 1601" that neither is counted by.
-const BEHIND_YEARS: &[&str] = &[
-    "in",
-    "at",
-    "by",
-    "on",
-    "for",
-    "from",
-    "with",
-    "under",
-    "during",
-    "as",
-    "when",
-    "while",
-    "the",
-    "в",
-    "во",
-    "на",
-    "при",
-    "под",
-    "с",
-    "со",
-    "по",
-    "у",
-    "з",
-    "із",
-    "під",
-    "за",
-    "для",
-    "через",
-];
+static BEHIND_YEARS: Words = Words::of("dates.told.behind_years");
 
 /// What has its year behind a hyphen; a star ends a beginning. Other names have a number there: "Резолюция-1973", "Boeing-1950".
-const EVENTS: &str = "expo euro eurovision olympics евро євро евровидени* євробаченн* чм чс чє чемпионат* чемпіонат* выборы выборов \
-    выборах выборам вибори виборів виборах олимпиад* олімпіад* универсиад* універсіад* кубок кубка кубке кубку экспо експо фестивал* \
-    конкурс* премия премии премія премії саммит* саміт* форум* мундиаль мундиале мундіаль сезон сезона";
+static EVENTS: Words = Words::of("dates.told.events");
 /// What has a number even in the quotation marks of a name: standards and satellites.
-const NUMBERED: &[&str] = &["гост", "дсту", "космос"];
+static NUMBERED: Words = Words::of("dates.told.numbered");
 /// Lexemes before a year among which the quotation mark is looked for that closes behind it.
 const QUOTED: usize = 8;
 
 /// What lasts, behind the years of "the 1980s–2005 period".
-const PERIODS: &[&str] = &["period", "era", "период", "периоде", "період", "періоді"];
+static PERIODS: Words = Words::of("dates.told.periods");
 
 /// Words before "back to 1850" that speak of when something began.
-const TRACED: &[&str] =
-    &["dates", "date", "dating", "dated", "trace", "traces", "traced", "goes", "go", "going", "went"];
+static TRACED: Words = Words::of("dates.told.traced");
 
 /// "mid-2005", "c. 1850", "the 1787 constitution", "Paris, 1789.", "between 1599 and 1601".
 pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
@@ -65,11 +43,11 @@ pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let old = (1400..1900).contains(&number) && !number.is_multiple_of(100);
     let next = lexemes.get(index + 1);
     let noun = next.is_some_and(|next| next.word().is_some() && next.text.is_ascii());
-    let named = old && noun && matches!(word(1), Some("the" | "a" | "an" | "his" | "her" | "their" | "its"));
+    let named = old && noun && DETERMINERS.has_this(word(1));
     let capital = back(2).is_some_and(|name| name.text.chars().next().is_some_and(char::is_uppercase));
     let ends = next.is_none_or(|sign| [',', '.', ';', ')'].into_iter().any(|end| sign.is_sign(end)));
     // "Traces its roots back to 1749"
-    let traced = (3..=6).any(|steps| word(steps).is_some_and(|verb| TRACED.contains(&verb)));
+    let traced = (3..=6).any(|steps| word(steps).is_some_and(|verb| TRACED.has(verb)));
     let back_to = word(1) == Some("to") && word(2) == Some("back") && traced;
     let circa = is_circa(lexemes, index) && sign(1, '.');
     let old_end = old && sign(1, ',') && capital && ends;
@@ -94,17 +72,17 @@ fn is_of_an_event(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let quoted = next.is_some_and(is_quote)
         && lexemes.get(index.saturating_sub(QUOTED)..index).is_some_and(|run| run.iter().any(is_quote));
     let event = name.word().is_some_and(|word| {
-        is_an_event(word) || (quoted && !word.is_ascii() && word.chars().count() > 1 && !NUMBERED.contains(&word))
+        is_an_event(word) || (quoted && !word.is_ascii() && word.chars().count() > 1 && !NUMBERED.has(word))
     });
     let goes_on = next.is_some_and(|sign| sign.is_sign('-') && sign.start == number.end);
     year && joined && event && !goes_on
 }
 
+/// Letters behind a prefix of an event at most, which are its case.
+const EVENT_ENDING: usize = 3;
+
 fn is_an_event(word: &str) -> bool {
-    EVENTS.split_whitespace().any(|known| match known.strip_suffix('*') {
-        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 3),
-        None => known == word,
-    })
+    EVENTS.has_form(word, EVENT_ENDING)
 }
 
 /// Whether "c." or "ca" stands before an index: as it is written, for "D.C. 500", "vitamin C. 300" and "25 °C. 300" are none.
@@ -130,8 +108,8 @@ pub(crate) fn is_circa(lexemes: &[Lexeme<'_>], index: usize) -> bool {
 
 /// "between 1950 and 2000 people": the first number counts with the second.
 pub(super) fn counts_with_the_next(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>) -> bool {
-    let between = matches!(before.and_then(Lexeme::word), Some("between" | "между" | "між"));
-    let and = matches!(rest.get(1).and_then(Lexeme::word), Some("and" | "и" | "і" | "та"));
+    let between = BETWEEN.has_this(before.and_then(Lexeme::word));
+    let and = AND.has_this(rest.get(1).and_then(Lexeme::word));
     let second = rest.get(2).and_then(year_number);
     let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
     between && and && !named && second.is_some_and(|year| counts_something(rest.get(3..).unwrap_or_default(), year))
@@ -144,12 +122,12 @@ fn are_years_between(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let round = |year: i32| year % 50 == 0 && !named;
     let year = |at: usize| lexemes.get(at).and_then(year_number).filter(|year| *year >= 1400 && !round(*year));
     let word = |at: usize| lexemes.get(at).and_then(Lexeme::word);
-    let between = matches!(index.checked_sub(1).and_then(word), Some("between" | "между" | "між"));
-    let and = matches!(word(index + 1), Some("and" | "и" | "і" | "та"));
+    let between = BETWEEN.has_this(index.checked_sub(1).and_then(word));
+    let and = AND.has_this(word(index + 1));
     let near = year(index).zip(year(index + 2)).is_some_and(|(first, second)| (1..200).contains(&(second - first)));
     let free = lexemes.get(index + 3).is_none_or(|behind| {
         [',', '.', ';', ')'].into_iter().any(|end| behind.is_sign(end))
-            || behind.word().is_some_and(|word| BEHIND_YEARS.contains(&word))
+            || behind.word().is_some_and(|word| BEHIND_YEARS.has(word))
     });
     between && and && near && (free || named)
 }
@@ -172,11 +150,11 @@ fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
         _ => return false,
     };
     let decade = at(number).and_then(year_number).filter(|decade| decade % 10 == 0);
-    let opens = |steps: usize| matches!(word(steps), Some("from" | "since" | "с" | "со" | "з" | "із" | "від" | "от"));
+    let opens = |steps: usize| OPENING.has_this(word(steps));
     let opened = (number + 1..=number + 3).any(opens);
     let from = opened && matches!(word(1), Some("to" | "до" | "по"));
     let counted = lexemes.get(index + 1).is_some_and(|noun| {
-        noun.word().is_some_and(|word| !names::is_year_word(word) && !PERIODS.contains(&word))
+        noun.word().is_some_and(|word| !names::is_year_word(word) && !PERIODS.has(word))
             && !tokens::content_stems(noun.text, None).is_empty()
     });
     let until = matches!(word(1), Some("until" | "till")) || (dash && (glued || opened) && !counted);
@@ -188,14 +166,13 @@ fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
 pub(super) fn closes_a_period(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let word = |steps: usize| back(steps).and_then(Lexeme::word);
-    let joined = matches!(word(1), Some("to" | "until" | "till" | "and" | "до" | "по" | "и" | "і" | "та"))
-        && back(2).is_some_and(|first| year_number(first).is_some());
+    let joined = JOINED.has_this(word(1)) && back(2).is_some_and(|first| year_number(first).is_some());
     let period = joined
         && match word(3) {
             Some("between" | "между" | "між") => {
                 index.checked_sub(2).is_some_and(|first| are_years_between(lexemes, first))
             }
-            Some(word) => matches!(word, "from" | "с" | "со" | "з" | "із" | "від" | "от"),
+            Some(word) => FROM.has(word),
             None => false,
         };
     period || closes_decades(lexemes, index)

@@ -5,52 +5,17 @@
 
 use super::DateMention;
 use crate::cut;
+use crate::lexicon::Words;
 
 /// "This year" is about as long as what is told of it.
 const FEW_DAYS: i64 = 7;
 
 /// Words before a day that go with it.
-const PREPOSITIONS: &[&str] = &["on", "в", "во", "у"];
+static PREPOSITIONS: Words = Words::of("dates.undated.prepositions");
 /// Words by which a day begins or ends a stretch: the day is what is said.
-const BOUNDS: &[&str] = &[
-    "since",
-    "until",
-    "till",
-    "from",
-    "by",
-    "before",
-    "after",
-    "for",
-    "through",
-    "с",
-    "со",
-    "до",
-    "к",
-    "после",
-    "з",
-    "із",
-    "від",
-    "після",
-    "на",
-    "и",
-    "and",
-    "to",
-];
+static BOUNDS: Words = Words::of("dates.undated.bounds");
 /// Parts of a day behind it.
-const PARTS: &[&str] = &[
-    "morning",
-    "evening",
-    "night",
-    "afternoon",
-    "утром",
-    "вечером",
-    "ночью",
-    "днём",
-    "днем",
-    "вранці",
-    "ввечері",
-    "вночі",
-];
+static PARTS: Words = Words::of("dates.undated.parts");
 
 /// The text without such days; `None` where it has none, or little else.
 pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
@@ -64,16 +29,16 @@ pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
         let behind = cut(text, end, text.len());
         let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
         // "Monday's vote", "since Monday": the day belongs to what is said.
-        if BOUNDS.contains(&last.as_str()) || behind.starts_with(['\'', '’', '-']) {
+        if BOUNDS.has(&last) || behind.starts_with(['\'', '’', '-']) {
             continue;
         }
         if let Some(part) =
             behind.split_whitespace().next().map(|word| word.trim_end_matches(|c: char| !c.is_alphanumeric()))
-            && PARTS.contains(&part)
+            && PARTS.has(part)
         {
             end += behind.find(part).unwrap_or(0) + part.len();
         }
-        let before = if PREPOSITIONS.contains(&last.as_str()) {
+        let before = if PREPOSITIONS.has(&last) {
             before.trim_end().get(..before.trim_end().len() - last.len()).unwrap_or(before)
         } else {
             before

@@ -5,36 +5,7 @@ use std::sync::LazyLock;
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use regex::Regex;
 
-use super::dates;
-
-const RUSSIAN: [&str; 12] = [
-    "января",
-    "февраля",
-    "марта",
-    "апреля",
-    "мая",
-    "июня",
-    "июля",
-    "августа",
-    "сентября",
-    "октября",
-    "ноября",
-    "декабря",
-];
-const UKRAINIAN: [&str; 12] = [
-    "січня",
-    "лютого",
-    "березня",
-    "квітня",
-    "травня",
-    "червня",
-    "липня",
-    "серпня",
-    "вересня",
-    "жовтня",
-    "листопада",
-    "грудня",
-];
+use super::{dates, names};
 
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r" \((?:written on|написано) (\d{1,2} \p{L}+ \d{4}|\d{4}-\d\d-\d\d)(?: года| року)?\)$").ok()
@@ -64,13 +35,13 @@ pub fn written_on(statement: &str) -> Option<DateTime<Utc>> {
 }
 
 fn told(language: Option<&str>, day: NaiveDate) -> String {
-    let in_words = |months: &[&str; 12]| {
-        let month = usize::try_from(day.month0()).ok().and_then(|month| months.get(month)).copied().unwrap_or_default();
+    let in_words = |language: &str| {
+        let month = names::month_behind_a_day(day.month(), language).unwrap_or_default();
         format!("{} {month} {}", day.day(), day.year())
     };
     match language {
-        Some("ru") => format!("написано {} года", in_words(&RUSSIAN)),
-        Some("uk") => format!("написано {} року", in_words(&UKRAINIAN)),
+        Some("ru") => format!("написано {} года", in_words("ru")),
+        Some("uk") => format!("написано {} року", in_words("uk")),
         Some("en") => format!("written on {}", day.format("%-d %B %Y")),
         _ => format!("written on {}", day.format("%Y-%m-%d")),
     }

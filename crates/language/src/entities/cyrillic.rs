@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::{EntityKind, Word, adjacent};
+use crate::lexicon::{self, Entry, Words};
 use crate::names::name_key;
 use crate::{cut, has_cyrillic, is_cyrillic, stemming, stopwords};
 
 type Stems = LazyLock<HashSet<String>>;
 
-fn stems(words: &str) -> HashSet<String> {
-    words.split_whitespace().map(stem).collect()
+fn stems(nouns: impl Iterator<Item = Entry>) -> HashSet<String> {
+    nouns.map(|entry| stem(entry.form)).collect()
 }
 
 fn stem(word: &str) -> String {
@@ -19,29 +20,9 @@ fn stem(word: &str) -> String {
 }
 
 /// Nouns whose stem is a word of its own are left out: "рада" and "рад", "село" and "сел", "гора" and "горит".
-static INSTITUTIONS: Stems = LazyLock::new(|| {
-    stems(
-        "суд палата прокуратура министерство комитет комиссия институт университет академия служба агентство департамент федерация ассоциация \
-        биржа парламент дума совет отделение управление центр фонд театр музей завод компания корпорация партия движение фракция банк клуб \
-        лаборатория собрание мэрия синод церковь телеканал телекомпания радиостанция газета журнал издание концерн холдинг союз лига армия \
-        полиция милиция гвардия школа колледж больница библиотека консерватория филармония общество братство альянс коалиция конгресс сенат \
-        ассамблея трибунал патриархат епархия посольство консульство авиакомпания издательство студия группировка организация объединение \
-        станция сборная команда обсерватория инспекция казначейство бюро штаб генштаб корпус дивизия флот \
-        партія рух міністерство комітет комісія інститут університет академія агентство департамент федерація асоціація суд палата \
-        прокуратура поліція гвардія банк фонд клуб компанія корпорація телеканал видання газета лікарня бібліотека товариство спілка союз \
-        об'єднання служба центр управління збірна команда",
-    )
-});
+static INSTITUTIONS: Stems = LazyLock::new(|| stems(lexicon::entries("entities.cyrillic.institutions")));
 
-static PLACES: Stems = LazyLock::new(|| {
-    stems(
-        "площадь область остров острова лес район округ кладбище море река озеро улица проспект шоссе край долина хребет мост аэропорт республика \
-        полуостров залив пролив океан пустыня город поселок деревня вокзал бульвар набережная переулок парк империя королевство \
-        губерния уезд волость каньон ледник водопад низменность плато \
-        площа область острів ліс район округ море річка озеро вулиця край долина міст республіка півострів затока протока океан пустеля \
-        місто імперія королівство",
-    )
-});
+static PLACES: Stems = LazyLock::new(|| stems(lexicon::entries("entities.cyrillic.places")));
 
 static GIVEN: Stems =
     LazyLock::new(|| super::markers::first_names().map(name_key).filter(|key| key.chars().count() >= 5).collect());
@@ -63,8 +44,8 @@ pub(super) fn is_given_name(word: &str) -> bool {
 
 /// Whether the word has an adjective's ending.
 pub(super) fn is_adjective(word: &str) -> bool {
-    const ENDINGS: &str = "ый ий ой ая яя ое ее ые ие ого его ому ему ым им ых их ыми ими ую юю ська ської ський";
-    has_cyrillic(word) && word.chars().count() > 4 && ENDINGS.split(' ').any(|ending| word.ends_with(ending))
+    static ENDINGS: Words = Words::of("entities.cyrillic.adjective_ending");
+    has_cyrillic(word) && word.chars().count() > 4 && ENDINGS.has_ending_of(word)
 }
 
 /// Whether the word ends as surnames of one word do: "Лужков", "Путину", "Радуловым".
@@ -81,9 +62,8 @@ pub(super) fn is_plain_surname(word: &str) -> bool {
 
 /// Roman numerals and words in capitals that name nothing: "XIX", "СМИ", "ООО".
 pub(super) fn names_nothing(surface: &str) -> bool {
-    const WORDS: [&str; 13] =
-        ["СМИ", "ЗМІ", "СМС", "ООО", "ОАО", "ЗАО", "ПАО", "АО", "ГУП", "ТОВ", "СПО", "АЭС", "АЕС"];
-    WORDS.contains(&surface) || (surface.len() > 1 && surface.chars().all(|c| matches!(c, 'I' | 'V' | 'X' | 'L' | 'C')))
+    static WORDS: Words = Words::of("entities.cyrillic.naming_nothing");
+    WORDS.has(surface) || (surface.len() > 1 && surface.chars().all(|c| matches!(c, 'I' | 'V' | 'X' | 'L' | 'C')))
 }
 
 /// Whether most letters are Cyrillic: one word in brackets does not make an English sentence Russian.
@@ -129,15 +109,15 @@ fn noun_behind(
 
 /// How many words in small letters follow an institution's noun and say which it is: "Министерство внутренних дел".
 fn complement(words: &[Word<'_>], index: usize, taken: usize, together: impl Fn(usize, usize) -> bool) -> usize {
+    // Endings that are tried one after the other: grammar of this rule alone.
     const OF_MANY: [&str; 7] = ["ых", "их", "ого", "его", "ой", "ей", "ої"];
     const NOUNS: [&str; 8] = ["ов", "ей", "ий", "ии", "ия", "ы", "ства", "дел"];
     const VERBS: [&str; 12] = ["л", "ла", "ло", "ли", "ть", "ся", "ет", "ит", "ут", "ют", "ят", "ив"];
-    const PRONOUNS: [&str; 9] = ["его", "него", "ничего", "никого", "много", "його", "нього", "нічого", "чого"];
+    static PRONOUNS: Words = Words::of("entities.cyrillic.pronoun");
     let small = |at: usize| {
         let word = words.get(at).filter(|word| !word.capital && together(at - 1, at))?;
-        let plain = word.text.chars().count() > 2
-            && !PRONOUNS.contains(&word.text.as_str())
-            && !stopwords::is_stop_word(&word.text, None);
+        let plain =
+            word.text.chars().count() > 2 && !PRONOUNS.has(&word.text) && !stopwords::is_stop_word(&word.text, None);
         plain.then_some(word.text.as_str())
     };
     let ends = |word: &str, endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));

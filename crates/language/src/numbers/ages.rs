@@ -3,35 +3,30 @@
 
 use super::{Reader, Unit, Value, comparators, units, words};
 use crate::lexer::Lexeme;
+use crate::lexicon::Words;
 
-const CENTURIES: &str = " century centuries век века веков векам веками веках столетие столетия столетию столетий столетиям \
-    столетиями столетиях століття столітті століть століттям століттями століттях сторіччя сторіч віки віків ";
-const MILLENNIA: &str = " millennium millennia millenniums тысячелетие тысячелетия тысячелетий тысячелетиям тысячелетиями \
-    тысячелетиях тисячоліття тисячоліть тисячоліттям тисячоліттями тисячоліттях тисячоріччя тисячоріч ";
+static CENTURIES: Words = Words::of("numbers.ages.centuries");
+static MILLENNIA: Words = Words::of("numbers.ages.millennia");
 
 /// What stands behind two, three and four, and what stands behind more of them.
-const FEW: &[&str] = &["века", "столетия", "тысячелетия", "століття", "сторіччя", "віки", "тисячоліття", "тисячоріччя"];
-const MANY: &[&str] = &["веков", "столетий", "тысячелетий", "століть", "сторіч", "віків", "тисячоліть", "тисячоріч"];
+static FEW: Words = Words::of("numbers.ages.few");
+static MANY: Words = Words::of("numbers.ages.many");
 
 /// Before a count in digits, for a rank would have another case there ("за 3 века").
 const FOR: &[&str] = &["за", "через", "спустя"];
 /// The same before a genitive plural ("на протяжении 5 веков").
-const DURING: &[&str] = &["протяжении", "течение", "протягом", "впродовж", "упродовж", "почти", "майже"];
+static DURING: Words = Words::of("numbers.ages.during");
 
 /// Before a hundred runs at cricket: verbs, and what stands right before their count.
-const SCORED: &[&str] = &[
-    "score", "scored", "scores", "scoring", "hit", "hits", "hitting", "made", "makes", "making", "struck", "smashed",
-    "slammed",
-];
-const HELD: &[&str] = &["has", "have", "had", "with", "his", "her"];
+static SCORED: Words = Words::of("numbers.ages.scored");
+static HELD: Words = Words::of("numbers.ages.held");
 /// Behind centuries that passed, whatever stands before.
-const PASSED: &[&str] = &["ago", "old", "later", "earlier", "of"];
+static PASSED: Words = Words::of("numbers.ages.passed");
 /// What a hundred is part of at cricket, right behind it, and what it is made in.
-const OF_A_HUNDRED: &[&str] = &["partnership", "partnerships", "stand", "stands"];
-const PLAYED: &[&str] =
-    &["series", "test", "tests", "innings", "odi", "odis", "match", "matches", "ipl", "ashes", "tournament"];
+static OF_A_HUNDRED: Words = Words::of("numbers.ages.of_a_hundred");
+static PLAYED: Words = Words::of("numbers.ages.played");
 /// Before spans of time that end or begin at a name ("for two centuries from London").
-const LASTED: &[&str] = &["for", "over", "during", "within"];
+static LASTED: Words = Words::of("numbers.ages.lasted");
 /// Spans that are told as the age of a thing: "centuries-old".
 const OF_AGE: &[&str] = &["decades", "centuries", "millennia"];
 /// Lexemes before a count among which a batsman is looked for.
@@ -39,8 +34,7 @@ const BATSMAN: usize = 4;
 
 /// The months in what a word names.
 fn months(word: &str) -> Option<f64> {
-    let among = |list: &str| list.contains(&format!(" {word} "));
-    among(CENTURIES).then_some(1_200.0).or_else(|| among(MILLENNIA).then_some(12_000.0))
+    CENTURIES.has(word).then_some(1_200.0).or_else(|| MILLENNIA.has(word).then_some(12_000.0))
 }
 
 impl Reader<'_> {
@@ -89,9 +83,9 @@ impl Reader<'_> {
     /// "scored two centuries", "has 51 centuries" at cricket; "made two centuries ago" is none.
     pub(super) fn is_batted(&self, number: usize) -> bool {
         let before = self.lexemes.get(number.saturating_sub(BATSMAN)..number).unwrap_or_default();
-        let scored = before.iter().filter_map(Lexeme::word).any(|word| SCORED.contains(&word));
-        let held = self.word_at(number.checked_sub(1)).is_some_and(|word| HELD.contains(&word));
-        let passed = self.word_at(Some(number + 2)).is_some_and(|word| PASSED.contains(&word));
+        let scored = before.iter().filter_map(Lexeme::word).any(|word| SCORED.has(word));
+        let held = self.word_at(number.checked_sub(1)).is_some_and(|word| HELD.has(word));
+        let passed = self.word_at(Some(number + 2)).is_some_and(|word| PASSED.has(word));
         (scored || held || self.is_a_batsmans(number)) && !passed
     }
 
@@ -101,13 +95,13 @@ impl Reader<'_> {
         let capital = |at: Option<usize>| {
             at.and_then(|at| self.lexemes.get(at)).is_some_and(|name| name.text.starts_with(char::is_uppercase))
         };
-        let lasted = self.word_at(number.checked_sub(1)).is_some_and(|word| LASTED.contains(&word));
+        let lasted = self.word_at(number.checked_sub(1)).is_some_and(|word| LASTED.has(word));
         let made_by = matches!(word(number + 2), Some("from" | "by")) && capital(Some(number + 3)) && !lasted;
         let made_in = word(number + 2) == Some("in")
-            && (number + 3..=number + 5).any(|at| word(at).is_some_and(|word| PLAYED.contains(&word)));
+            && (number + 3..=number + 5).any(|at| word(at).is_some_and(|word| PLAYED.has(word)));
         let whose = number.checked_sub(1);
         let of_someone = capital(whose) && self.word_at(whose).is_some_and(|word| word.ends_with("'s"));
-        made_by || made_in || of_someone || word(number + 2).is_some_and(|word| OF_A_HUNDRED.contains(&word))
+        made_by || made_in || of_someone || word(number + 2).is_some_and(|word| OF_A_HUNDRED.has(word))
     }
 
     /// "12 centuries-old manuscripts": the figure counts what is so old.
@@ -124,8 +118,8 @@ impl Reader<'_> {
         let before = self.word_at(number.checked_sub(1)).unwrap_or_default();
         let back = matches!(self.word_at(Some(number + 2)), Some("назад" | "тому" | "спустя"));
         let passed = back || FOR.contains(&before);
-        let told = || DURING.contains(&before) || comparators::before(&self.lexemes, number).is_some();
-        (FEW.contains(&word) && amount < 5.0 && passed) || (MANY.contains(&word) && (passed || told()))
+        let told = || DURING.has(before) || comparators::before(&self.lexemes, number).is_some();
+        (FEW.has(word) && amount < 5.0 && passed) || (MANY.has(word) && (passed || told()))
     }
 }
 

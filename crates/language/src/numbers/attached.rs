@@ -1,36 +1,22 @@
 //! The unit that goes with a number: right behind it, behind a hyphen or an adjective, and inside of one ("1600-километровый").
 //! Degrees are of heat, unless the words beside them speak of a turn or an angle.
 
-use std::sync::LazyLock;
+use crate::lexicon::Words;
 
 use super::{Reader, Unit, Value, units, words};
 use crate::lexer::Lexeme;
 use crate::word_list::WordList;
 
 /// What has degrees that are no heat, where it stands behind them; a star ends a beginning.
-static ANGLES: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "phase turn turns angle angles rotation rotations arc view views panorama panoramas panoramic bend bends spin \
-         spins longitude latitude azimuth поворот* разворот* угол угла углу углом углы обзор* панорам* долготы широты розворот* кут \
-         кута куту кутом кути огляд* довготи",
-    )
-});
+static ANGLES: Words = Words::of("numbers.attached.angles");
 /// The same before them ("an angle of 45°").
-static ANGLES_BEFORE: LazyLock<WordList> =
-    LazyLock::new(|| WordList::new("angle angles угол угла углом кут кута кутом поворот* разворот* розворот*"));
+static ANGLES_BEFORE: Words = Words::of("numbers.attached.angles_before");
 /// What is done by so many degrees, and what may stand between.
-static TURNED: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "turn turns turned turning rotate rotates rotated rotating повернут* повернул* повернет* повернув* развернул* \
-         развернут* обернут* обернул* розвернув* розвернул* оберну*",
-    )
-});
+static TURNED: Words = Words::of("numbers.attached.turned");
 /// Of those, what is done too: the number before it has an article or a hyphen then ("at 40 degrees turn the heat down").
-const DONE: &[&str] = &["turn", "turns", "bend", "bends", "spin", "spins", "view", "views"];
-const BEFORE_WHAT_IS_DONE: &[&str] =
-    &["a", "an", "the", "full", "sharp", "this", "that", "another", "one", "his", "her", "its", "their"];
-const BY: &[&str] =
-    &["by", "through", "of", "about", "almost", "на", "в", "у", "около", "почти", "примерно", "майже", "близько"];
+static DONE: Words = Words::of("numbers.attached.done");
+static BEFORE_WHAT_IS_DONE: Words = Words::of("numbers.attached.before_what_is_done");
+static BY: Words = Words::of("numbers.attached.by");
 
 /// Endings of a declension. Letters.
 const ENDING: usize = 3;
@@ -97,13 +83,13 @@ impl Reader<'_> {
         }
         let back = |steps: usize| number.checked_sub(steps);
         let hyphen = degrees.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign('-'));
-        let a_thing = sign || hyphen || self.word_at(back(1)).is_some_and(|word| BEFORE_WHAT_IS_DONE.contains(&word));
+        let a_thing = sign || hyphen || self.word_at(back(1)).is_some_and(|word| BEFORE_WHAT_IS_DONE.has(word));
         let angle = |at: usize| {
-            let done = self.word_at(Some(at)).is_some_and(|word| DONE.contains(&word));
+            let done = self.word_at(Some(at)).is_some_and(|word| DONE.has(word));
             is(Some(at), &ANGLES) && (a_thing || !done)
         };
         let behind = angle(degrees + 1) || (self.word_at(Some(degrees + 1)).is_some() && angle(degrees + 2));
-        let joins = |steps: usize| self.word_at(back(steps)).is_some_and(|word| BY.contains(&word));
+        let joins = |steps: usize| self.word_at(back(steps)).is_some_and(|word| BY.has(word));
         // "An angle of about 45°", "повернул ключ на 90 градусов"
         let near = (1..=3).find(|steps| !joins(*steps)).is_some_and(|steps| is(back(steps), &ANGLES_BEFORE));
         // "Turned colder by 5 degrees" is no turn.

@@ -5,57 +5,28 @@ use std::sync::LazyLock;
 
 use super::{Comparator, Reader, Stated, units, words};
 use crate::lexer::{Kind, Lexeme};
+use crate::lexicon::{self, Entry, Values, Words};
 use crate::{dates, tokens};
 
 /// Words right before a number. The longest that fits decides, so "no more than" is not "more than".
-const BEFORE: &[(Comparator, &str)] = &[
-    (
-        Comparator::AtLeast,
-        "at least;no fewer than;no less than;not less than;not fewer than;a minimum of;minimum;minimum of;не менее;не меньше;не менее чем;не менее , чем;не ранее;не ранее чем;не ранее , чем;не раньше;не раньше чем;не раніше;не раніше ніж;не меньше чем;\
-         как минимум;минимум;по меньшей мере;по крайней мере;хотя бы;щонайменше;не менше;не менш як;не менш ніж;не менше ніж;не менше за;принаймні;як мінімум;мінімум;≥",
-    ),
-    (
-        Comparator::MoreThan,
-        "more than;over;above;exceeding;exceeds;exceeded;in excess of;greater than;upwards of;just over;well over;higher than;longer than;\
-         более;более чем;более , чем;больше;больше чем;больше , чем;свыше;выше;превышает;превысило;превысил;превысила;перевалил за;перевалила за;перевалило за;перевалили за;дольше;понад;більше;більше ніж;більше , ніж;більше за;більш як;більш ніж;вище;\
-         перевищує;перевищила;перевищив;>",
-    ),
-    (
-        Comparator::AtMost,
-        "up to;at most;no more than;not more than;a maximum of;maximum;maximum of;as many as;as much as;до;не более;не больше;не более чем;не более , чем;не позднее;не позднее чем;не позже;не позже чем;не пізніше;не пізніше ніж;\
-         максимум;не больше чем;не выше;не більше;не більш як;не більше ніж;не більше за;щонайбільше;≤",
-    ),
-    (
-        Comparator::LessThan,
-        "less than;fewer than;under;below;lower than;just under;shorter than;short of;менее;менее чем;менее , чем;меньше;меньше чем;меньше , чем;ниже;менше;менше ніж;менше , ніж;менше за;\
-         менш як;менш ніж;нижче;<",
-    ),
-    (
-        Comparator::About,
-        "about;around;approximately;roughly;some;nearly;almost;close to;circa;an estimated;estimated;approx;approx .;почти;около;примерно;\
-         порядка;приблизительно;ориентировочно;где-то;едва ли не;чуть больше;чуть меньше;почти что;майже;близько;приблизно;орієнтовно;десь;~;≈;±;\
-         in the region of;в районе",
-    ),
+const BEFORE_SIGNS: &[(Comparator, &str)] = &[
+    (Comparator::AtLeast, "≥"),
+    (Comparator::MoreThan, ">"),
+    (Comparator::AtMost, "≤"),
+    (Comparator::LessThan, "<"),
+    (Comparator::About, "~"),
+    (Comparator::About, "≈"),
+    (Comparator::About, "±"),
 ];
 
 /// Words right after a number and its unit.
-const AFTER: &[(Comparator, &str)] = &[
-    (
-        Comparator::AtLeast,
-        "or more;or higher;or above;or older;or over;and above;and up;and over;and more;and older;plus;+;и более;и больше;и выше;и старше;или более;\
-         и свыше;і більше;та більше;й більше;або більше;і вище",
-    ),
-    (
-        Comparator::AtMost,
-        "or less;or fewer;or lower;or under;and under;and below;и менее;и меньше;или менее;і менше;та менше;або менше",
-    ),
-];
+const AFTER_SIGNS: &[(Comparator, &str)] = &[(Comparator::AtLeast, "+")];
 
 /// Prepositions between a comparator and its number.
-const PREPOSITIONS: &[&str] = &["в", "во", "на", "с", "со", "за", "к", "по", "у", "з", "із", "через"];
+static PREPOSITIONS: Words = Words::of("numbers.comparators.prepositions");
 
 /// Behind "больше" where it compares with what follows.
-const THAN: &[&str] = &["чем", "за", "ніж", "як", "от", "від", "половины", "половини"];
+static THAN: Words = Words::of("numbers.comparators.than");
 
 impl Reader<'_> {
     /// What stands before a number says of it, where that is no change, no span and no sign of its own.
@@ -89,11 +60,7 @@ impl Reader<'_> {
             let lexeme = self.lexemes.get(at).filter(|lexeme| lexeme.word().is_some())?;
             (!tokens::content_stems(lexeme.text, self.language).is_empty()).then_some(lexeme)
         };
-        let told = |word: &str| match word {
-            "more" | "больше" | "более" | "більше" => Some(Comparator::AtLeast),
-            "fewer" | "less" | "меньше" | "менее" | "менше" => Some(Comparator::AtMost),
-            _ => None,
-        };
+        let told = |word: &str| COUNTED_AFTER.get(word);
         let counted = |at: usize| content(at).and_then(Lexeme::word).is_some_and(|word| told(word).is_none());
         (end..at).all(counted).then_some(())?;
         let comparator = told(self.word_at(Some(at + 1))?)?;
@@ -106,7 +73,7 @@ impl Reader<'_> {
                 ends || number || (!than && content(at + 2).is_none())
             }
             "или" | "або" | "чи" => {
-                let word = next.and_then(Lexeme::word).filter(|word| !THAN.contains(word));
+                let word = next.and_then(Lexeme::word).filter(|word| !THAN.has(word));
                 ends || word.is_some_and(|word| words::cardinal(word).is_none() && content(at + 2).is_none())
             }
             "и" | "і" | "та" | "й" => ends,
@@ -116,15 +83,17 @@ impl Reader<'_> {
     }
 }
 
+static COUNTED_AFTER: Values<Comparator> = Values::of("numbers.comparators.counted_after", named);
+
 /// The comparator that ends right before `index`.
 pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
     static PATTERNS: LazyLock<Patterns> =
-        LazyLock::new(|| Patterns::new(BEFORE, |pattern| pattern.rsplit(' ').collect()));
+        LazyLock::new(|| Patterns::new(&all_before(), |pattern| pattern.rsplit(' ').collect()));
     let ending_at = |end: usize| PATTERNS.longest(|| lexemes.get(..end).into_iter().flatten().rev().map(text_of));
     // "более чем в 20 странах", "почти на 5 %": a preposition may stand between, save for "выше на 5 %".
     let prepared = index
         .checked_sub(1)
-        .filter(|at| lexemes.get(*at).and_then(Lexeme::word).is_some_and(|word| PREPOSITIONS.contains(&word)));
+        .filter(|at| lexemes.get(*at).and_then(Lexeme::word).is_some_and(|word| PREPOSITIONS.has(word)));
     let through = |end: usize| {
         let than = end.checked_sub(1).and_then(|at| lexemes.get(at)).and_then(Lexeme::word);
         let compares = matches!(than, Some("чем" | "ніж" | "як"));
@@ -145,7 +114,7 @@ pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator>
 /// The comparator that begins right at `index`, and how many lexemes it takes.
 pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
     static PATTERNS: LazyLock<Patterns> =
-        LazyLock::new(|| Patterns::new(AFTER, |pattern| pattern.split(' ').collect()));
+        LazyLock::new(|| Patterns::new(&all_after(), |pattern| pattern.split(' ').collect()));
     // "1+1" is a sum.
     let sum = lexemes
         .get(index)
@@ -155,6 +124,33 @@ pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> 
         return None;
     }
     PATTERNS.longest(|| lexemes.get(index..).into_iter().flatten().map(text_of))
+}
+
+fn all_before() -> Vec<(Comparator, &'static str)> {
+    table(lexicon::entries("numbers.comparator.before"), BEFORE_SIGNS)
+}
+
+fn all_after() -> Vec<(Comparator, &'static str)> {
+    table(lexicon::entries("numbers.comparator.after"), AFTER_SIGNS)
+}
+
+fn named(name: &str) -> Option<Comparator> {
+    Some(match name {
+        "at_least" => Comparator::AtLeast,
+        "more_than" => Comparator::MoreThan,
+        "at_most" => Comparator::AtMost,
+        "less_than" => Comparator::LessThan,
+        "about" => Comparator::About,
+        _ => return None,
+    })
+}
+
+fn table(
+    entries: impl Iterator<Item = Entry>,
+    signs: &[(Comparator, &'static str)],
+) -> Vec<(Comparator, &'static str)> {
+    let told = entries.filter_map(|entry| Some((named(entry.value)?, entry.form)));
+    told.chain(signs.iter().copied()).collect()
 }
 
 fn text_of<'a>(lexeme: &'a Lexeme<'_>) -> &'a str {
@@ -168,11 +164,10 @@ impl Patterns {
     /// `outwards` gives a pattern's words, the one nearest to the number first.
     fn new(table: &[(Comparator, &'static str)], outwards: impl Fn(&'static str) -> Vec<&'static str>) -> Self {
         let mut by_nearest: HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>> = HashMap::new();
-        for (comparator, patterns) in table.iter().rev() {
-            for words in patterns.rsplit(';').map(&outwards) {
-                if let Some(nearest) = words.first() {
-                    by_nearest.entry(nearest).or_default().push((words, *comparator));
-                }
+        for (comparator, pattern) in table.iter().rev() {
+            let words = outwards(pattern);
+            if let Some(nearest) = words.first() {
+                by_nearest.entry(nearest).or_default().push((words, *comparator));
             }
         }
         // Stable: of two that are equal the later one in the table comes first.
@@ -202,14 +197,13 @@ mod tests {
 
     /// The table read as it stands, pattern by pattern: slow and plain.
     fn plainly(table: &[(Comparator, &'static str)], fits: impl Fn(&[&str]) -> bool) -> Option<Comparator> {
-        let all = table.iter().flat_map(|(comparator, patterns)| patterns.split(';').map(|text| (*comparator, text)));
-        let split = all.map(|(comparator, text)| (comparator, text.split(' ').collect::<Vec<_>>()));
+        let split = table.iter().map(|(comparator, text)| (*comparator, text.split(' ').collect::<Vec<_>>()));
         split.filter(|(_, words)| fits(words)).max_by_key(|(_, words)| words.len()).map(|pair| pair.0)
     }
 
     /// Words of the patterns in any order, and some that stand in none.
     fn texts() -> impl Strategy<Value = String> {
-        let patterns = BEFORE.iter().chain(AFTER).flat_map(|(_, patterns)| patterns.split(';'));
+        let patterns = all_before().into_iter().chain(all_after()).map(|(_, pattern)| pattern);
         let mut pieces: Vec<&str> = patterns.flat_map(|pattern| pattern.split(' ').chain([pattern])).collect();
         pieces.extend(["the", "5", "км", "$", "c", "."]);
         prop::collection::vec(prop::sample::select(pieces), 0..7).prop_map(|pieces| pieces.join(" "))
@@ -224,10 +218,10 @@ mod tests {
                 let behind = words.get(index..).unwrap_or_default();
                 let sum = after(&lexemes, index).is_none() && behind.first() == Some(&"+");
                 if !sum {
-                    prop_assert_eq!(after(&lexemes, index), plainly(AFTER, |pattern| behind.starts_with(pattern)));
+                    prop_assert_eq!(after(&lexemes, index), plainly(&all_after(), |pattern| behind.starts_with(pattern)));
                 }
                 let ahead = words.get(..index).unwrap_or_default();
-                if let Some(told) = plainly(BEFORE, |pattern| ahead.ends_with(pattern))
+                if let Some(told) = plainly(&all_before(), |pattern| ahead.ends_with(pattern))
                     && before(&lexemes, index) != Some(Comparator::About)
                 {
                     prop_assert_eq!(before(&lexemes, index), Some(told));

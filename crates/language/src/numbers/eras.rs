@@ -1,6 +1,7 @@
 //! Years that have their era beside them: "AD 79", "around 100 BC", "A.D. 590–1073", "250 г. до н. э.".
 
-use std::sync::LazyLock;
+use crate::function_words::BETWEEN;
+use crate::lexicon::{self, Values, Words};
 
 use super::{Comparator, Quantity, Reader, Unit, comparators};
 use crate::lexer::{Kind, Lexeme};
@@ -11,23 +12,10 @@ use crate::{dates, has_cyrillic, tokens};
 const FARTHEST: u32 = 20_000;
 
 /// Words of time before two years in brackets with the years in one, and words of a reign; a star ends a beginning.
-const YEARS: &[(&[&str], f64)] = &[
-    (&["year", "years", "года", "лет", "годы", "годов", "років", "роки"], 1.0),
-    (&["decades", "десятилетия", "десятилетий", "десятиліття", "десятиліть"], 10.0),
-    (&["centuries", "века", "веков", "століття", "століть"], 100.0),
-];
-static REIGNS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "reign reigns reigned dynasty dynasties pontificate caliphate правление* правления* правлении царствован* \
-         династи* понтификат* папств* правління царюванн* халифат* халіфат* княжил* царствовал* правивш*",
-    )
-});
+static YEARS: Values<f64> = Values::of("numbers.eras.years", lexicon::number);
+static REIGNS: Words = Words::of("numbers.eras.reigns");
 /// Who reigns: the years are theirs behind their name only ("the Emperor's soldiers (200–300)" are counted).
-static RULERS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "ruler emperor empress pope caliph tsar sultan pharaoh император* імператор* халиф* халіф* султан* фараон*",
-    )
-});
+static RULERS: Words = Words::of("numbers.eras.rulers");
 /// Lexemes before the brackets among which a word of time is looked for, and one of a reign.
 const BEFORE_BRACKETS: usize = 6;
 const BEFORE_A_REIGN: usize = 4;
@@ -46,7 +34,7 @@ impl Reader<'_> {
             |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|year| (1..FARTHEST).contains(year));
         let first = year(index)?;
         // "In AD 79 and 80 people died" has one year, "between 300 and 200 BC" two.
-        let between = || matches!(self.word_at(index.checked_sub(1)), Some("between" | "между" | "між"));
+        let between = || BETWEEN.has_this(self.word_at(index.checked_sub(1)));
         let joined = self.lexemes.get(index + 1).is_some_and(|joint| match joint.word() {
             Some("and" | "и" | "і" | "та") => between(),
             Some(word) => matches!(word, "to" | "по" | "до"),
@@ -118,7 +106,7 @@ impl Reader<'_> {
 
     /// Whether a word of time goes with so many years: with the count before it.
     fn lasts_years(&self, at: usize, word: &str, years: f64) -> bool {
-        let Some((_, each)) = YEARS.iter().find(|(known, _)| known.contains(&word)) else { return false };
+        let Some(each) = YEARS.get(word) else { return false };
         let ending_here = |back: usize| {
             let value = at.checked_sub(back).and_then(|from| self.value(from))?;
             (value.next == at && !value.ordinal).then_some(value.amount * each)

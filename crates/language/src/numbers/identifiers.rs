@@ -1,6 +1,6 @@
 //! Figures that name and do not count: ports, versions, orders, articles, addresses. They are exact.
 
-use std::sync::LazyLock;
+use crate::lexicon::Words;
 
 use super::{Comparator, Quantity, Reader, Unit, Value, units};
 use crate::lexer::{Kind, Lexeme};
@@ -8,38 +8,16 @@ use crate::tokens;
 use crate::word_list::WordList;
 
 /// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
-static NUMBERED: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "article section flight route room chapter paragraph clause resolution amendment type channel \
-         ch chap vol volume episode ep season highway figure fig table appendix scene psalm phase \
-         proposition exhibit step lesson exercise footnote no nos number port code version v ver page postcode zip apartment suite invoice ticket \
-         ст статья статьи статье статью статьей статей статьям статьях стаття статті статтю статтею рейс* номер* палат* пункт* резолюци* резолюці* п'яте порт порта порту портом порті код кода коду кодом коді \
-         iso rfc isbn issn din гост дсту iban fm \
-         верси* версі* кабинет* кабінет* кімнат* комнат* аудитор* квартир* страниц* сторінк* глава главы главе главу главой глави главі главою том тома томе урок* параграф* абзац* накладн*",
-    )
-});
+static NUMBERED: Words = Words::of("numbers.identifiers.numbered");
 
 /// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
-static PERHAPS_NUMBERED: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "order release model line phone telephone status law bill act directive decree gate platform bus train part \
-         заказ заказа заказу замовлення телефон телефона телефону статус статуса статусу модель модели моделі строк* рядок рядка \
-         лини* ліні* релиз* реліз* автобус* поезд* поїзд* закон закона закону законом законе законы законов законам законах закони законів \
-         указ указа указу указом указе указы указов указам указах укази указів указами постановлени* директив* законопроект \
-         законопроекта законопроекту законопроектом законопроекте законопроекті законопроекты законопроекти счет рахунок \
-         часть части частью частей частям частях частина частини частину частиною частині",
-    )
-});
+static PERHAPS_NUMBERED: Words = Words::of("numbers.identifiers.perhaps_numbered");
 
 /// The same with a dot behind them.
-const ABBREVIATED: &[&str] = &[
-    "no", "nos", "art", "ch", "chap", "vol", "fig", "sec", "ep", "pp", "ст", "ч", "п", "пп", "гл", "рис", "мал",
-    "табл", "стр", "стор", "с", "кв", "д", "буд",
-];
+static ABBREVIATED: Words = Words::of("numbers.identifiers.abbreviated");
 
 /// Words and signs between such a noun and its number ("the port is 4711", "order number: 48213").
-const JOINING: &[&str] =
-    &["is", "was", "equals", "=", ":", "—", "–", "|", "это", "был", "была", "це", "є", "був", "була"];
+static JOINING: Words = Words::of("numbers.identifiers.joining");
 
 /// Lexemes before the joining word among which the noun is looked for ("the port of the Zandor is").
 const SUBJECT: usize = 6;
@@ -52,23 +30,19 @@ fn among(list: &WordList, word: &str) -> bool {
 }
 
 /// What comes before "number 3" where that is a rank.
-static CHARTED: LazyLock<WordList> =
-    LazyLock::new(|| WordList::new("world ranked ranking rank peaked peaking charted charting debuted debuting"));
+static CHARTED: Words = Words::of("numbers.identifiers.charted");
 
 /// What has places, or what they are the first ones in.
-static CHARTS: LazyLock<WordList> =
-    LazyLock::new(|| WordList::new("chart charts list lists billboard ranking rankings table tables terms term world"));
+static CHARTS: Words = Words::of("numbers.identifiers.charts");
 
 /// The same behind "номер один в".
-static CYRILLIC_CHARTS: LazyLock<WordList> = LazyLock::new(|| WordList::new("мире світі рейтинг* чарт* хит хіт"));
+static CYRILLIC_CHARTS: Words = Words::of("numbers.identifiers.cyrillic_charts");
 
 /// Streets: a number behind one and a comma is a house.
-static STREETS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new("ул улиц* вул вулиц* просп проспект* пер переулок переулке провулок провулку бульвар* шоссе")
-});
+static STREETS: Words = Words::of("numbers.identifiers.streets");
 
 /// Streets behind their house, where all between is written with capitals ("10 Downing Street").
-const NAMED_STREETS: &[&str] = &["Street", "St", "Road", "Rd", "Avenue", "Ave", "Lane", "Drive", "Boulevard", "Blvd"];
+static NAMED_STREETS: Words = Words::of("numbers.identifiers.named_streets");
 
 impl Reader<'_> {
     /// The figure that names, and with it the other end of "pp. 23–45".
@@ -137,7 +111,7 @@ impl Reader<'_> {
                 return true;
             }
             let dot = before.is_sign('.');
-            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| ABBREVIATED.contains(&word)) {
+            if dot && back(2).and_then(Lexeme::word).is_some_and(|word| ABBREVIATED.has(word)) {
                 return true;
             }
             if self.is_release(index, next, before) || self.is_told_of_a_numbered(index, next) || self.is_a_house(index)
@@ -187,7 +161,7 @@ impl Reader<'_> {
         let rest = self.lexemes.get(next + 2 * usize::from(dotted)..).unwrap_or_default();
         let capital = |lexeme: &&Lexeme<'_>| lexeme.text.chars().next().is_some_and(char::is_uppercase);
         let name: Vec<&str> = rest.iter().take(4).take_while(capital).map(|lexeme| lexeme.text).collect();
-        name.iter().skip(1).any(|word| NAMED_STREETS.contains(word))
+        name.iter().skip(1).any(|word| NAMED_STREETS.has(word))
     }
 
     /// Whether a sign joins the figure with what it is told of ("port: 4711").
@@ -261,11 +235,12 @@ impl Reader<'_> {
 
     /// "The port is 4711", "order number: 48213": what is told of a numbered thing, where nothing is counted.
     fn is_told_of_a_numbered(&self, index: usize, next: usize) -> bool {
-        let text = |lexeme: &Lexeme<'_>| lexeme.word().map_or_else(|| lexeme.text.to_owned(), str::to_owned);
+        let joins = |lexeme: &Lexeme<'_>| match lexeme.word() {
+            Some(word) => JOINING.has(word),
+            None => matches!(lexeme.text, "=" | ":" | "—" | "–" | "|"),
+        };
         let Some(joint) = index.checked_sub(1) else { return false };
-        if !self.lexemes.get(joint).is_some_and(|lexeme| JOINING.contains(&text(lexeme).as_str()))
-            || !self.counts_nothing(next)
-        {
+        if !self.lexemes.get(joint).is_some_and(joins) || !self.counts_nothing(next) {
             return false;
         }
         let from = joint.saturating_sub(SUBJECT);

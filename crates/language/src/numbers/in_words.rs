@@ -1,143 +1,53 @@
 //! Numbers in words where they stand: counts, ranks, "twice", and spans that are adjectives.
 
 use super::{Comparator, Quantity, Reader, Unit, Value, comparators, passed_over, units, words};
+use crate::function_words::AND;
 use crate::lexer::{Kind, Lexeme};
+use crate::lexicon::Words;
 use crate::tokens;
+use crate::word_list::WordList;
+
+/// Words that open a number and are none.
+static OPENING_A_NUMBER: Words = Words::of("numbers.in_words.opening");
+
+static ONLY: Words = Words::of("numbers.in_words.only");
+
+/// What joins two counts: "one or two".
+static OR: Words = Words::of("numbers.in_words.or");
+
+/// What stands before a span without a number that has passed or is full: "через час", "целый год".
+static BEFORE_A_PASSING: Words = Words::of("numbers.in_words.before_a_passing");
+
+/// What stands before a span without a number that something lasted: "в течение часа".
+static BEFORE_A_LASTING: Words = Words::of("numbers.in_words.before_a_lasting");
 
 /// Words that must follow "one day" for it to be a span: without them it is a day like any other.
-const AFTER_ONE_DAY: &[&str] = &["before", "after", "later", "earlier", "prior"];
+static AFTER_ONE_DAY: Words = Words::of("numbers.in_words.after_one_day");
 
 /// Spans that "a" is one of.
-const SPANS: &[&str] = &["minute", "hour", "day", "week", "month", "year", "decade", "century"];
+static SPANS: Words = Words::of("numbers.in_words.spans");
 
 /// Lengths and weights that "a" is one of, and what stands behind such a length.
-const STRETCHES: &[&str] = &["mile", "kilometre", "kilometer", "metre", "meter", "foot", "ton", "tonne"];
-const BEHIND_A_STRETCH: &[&str] = &["away", "long", "deep", "high", "wide", "tall", "north", "south", "east", "west"];
+static STRETCHES: Words = Words::of("numbers.in_words.stretches");
+static BEHIND_A_STRETCH: Words = Words::of("numbers.in_words.behind_a_stretch");
 /// The same behind "about a mile": what is no thing of that length ("over a foot injury").
-const BEHIND_A_ROUGH_STRETCH: &[&str] = &[
-    "of",
-    "from",
-    "off",
-    "in",
-    "to",
-    "and",
-    "or",
-    "per",
-    "down",
-    "up",
-    "above",
-    "below",
-    "across",
-    "apart",
-    "ahead",
-    "behind",
-    "before",
-    "thick",
-    "further",
-    "farther",
-    "inland",
-    "offshore",
-    "outside",
-    "underground",
-];
+static BEHIND_A_ROUGH_STRETCH: Words = Words::of("numbers.in_words.behind_a_rough_stretch");
 
 /// Spans in the singular that a number stands behind only where it says how long ago.
-const INVERTED_AGO: &[&str] =
-    &["года", "часа", "дня", "месяца", "недели", "минуты", "роки", "години", "дні", "місяці", "хвилини"];
+static INVERTED_AGO: Words = Words::of("numbers.in_words.inverted_ago");
 
 /// Plurals that a rough number stands behind, and words that have counted them already.
-const INVERTED: &[&str] = &[
-    "лет",
-    "минут",
-    "часов",
-    "дней",
-    "недель",
-    "месяцев",
-    "километров",
-    "метров",
-    "рублей",
-    "тонн",
-    "граммов",
-    "килограммов",
-    "грамів",
-    "кілограмів",
-    "процентов",
-    "років",
-    "хвилин",
-    "годин",
-    "днів",
-    "тижнів",
-    "місяців",
-    "кілометрів",
-    "метрів",
-    "гривень",
-    "відсотків",
-];
-const MANY: &[&str] =
-    &["несколько", "много", "сколько", "столько", "пару", "кілька", "декілька", "багато", "скільки", "стільки"];
+static INVERTED: Words = Words::of("numbers.in_words.inverted");
+static MANY: Words = Words::of("numbers.in_words.many");
 
 /// Who is counted where a span stands before the number by chance.
-const PEOPLE: &[&str] = &[
-    "человек",
-    "человека",
-    "людей",
-    "люди",
-    "осіб",
-    "особи",
-    "мужчин",
-    "женщин",
-    "чоловіків",
-    "жінок",
-    "детей",
-    "дітей",
-];
+static PEOPLE: Words = Words::of("numbers.in_words.people");
 
 /// One span where the preposition wants the accusative, and where it wants the genitive.
-const PASSING: &[&str] = &[
-    "минуту",
-    "час",
-    "сутки",
-    "неделю",
-    "месяц",
-    "год",
-    "хвилину",
-    "годину",
-    "добу",
-    "тиждень",
-    "місяць",
-    "рік",
-    "век",
-    "столетие",
-    "десятилетие",
-    "тысячелетие",
-    "століття",
-    "сторіччя",
-    "десятиліття",
-    "тисячоліття",
-];
+static PASSING: Words = Words::of("numbers.in_words.passing");
 /// One of a measure in the genitive, as a comparator wants it.
-const OF_ONE: &[&str] =
-    &["метра", "километра", "тонны", "килограмма", "литра", "гектара", "кілометра", "тонни", "кілограма", "літра"];
-const LASTING: &[&str] = &[
-    "часа",
-    "суток",
-    "недели",
-    "месяца",
-    "года",
-    "години",
-    "доби",
-    "тижня",
-    "місяця",
-    "року",
-    "века",
-    "столетия",
-    "десятилетия",
-    "тысячелетия",
-    "століття",
-    "сторіччя",
-    "десятиліття",
-    "тисячоліття",
-];
+static OF_ONE: Words = Words::of("numbers.in_words.of_one");
+static LASTING: Words = Words::of("numbers.in_words.lasting");
 
 /// "Последних", "праздничных", "останніх": what such a word stands before is told of, and not counted behind.
 fn is_plural_adjective(word: &str) -> bool {
@@ -184,7 +94,7 @@ impl Reader<'_> {
         if word == "half" && self.word_at(Some(index + 1 + hyphen)) == Some("hour") {
             return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 1, scaled: None, ordinal: false });
         }
-        if words::cardinal(word).is_none() && !matches!(word, "a" | "an" | "half" | "пів" | "пол") {
+        if words::cardinal(word).is_none() && !OPENING_A_NUMBER.has(word) {
             return None;
         }
         // "twenty-five" is two words and a hyphen.
@@ -216,7 +126,7 @@ impl Reader<'_> {
 
     fn ukrainian_second(&self, index: usize) -> Option<f64> {
         let word = self.word_at(Some(index))?;
-        (self.ukrainian && words::UKRAINIAN_SECOND.contains(&format!(" {word} "))).then_some(2.0)
+        (self.ukrainian && words::is_second_in_ukrainian(word)).then_some(2.0)
     }
 
     /// "third", "двадцатое", "twenty-first", "сімдесят п'ятому": the rank and the index after it.
@@ -243,8 +153,7 @@ impl Reader<'_> {
             return false;
         }
         let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
-        let is_span =
-            word(index + 1) != Some("day") || word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next));
+        let is_span = word(index + 1) != Some("day") || word(index + 2).is_some_and(|next| AFTER_ONE_DAY.has(next));
         // "a one-year contract"
         let hyphen = usize::from(self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-')));
         is_one && is_span && self.is_measured(index + 1 + hyphen)
@@ -257,13 +166,11 @@ impl Reader<'_> {
             let more = word(at).and_then(words::cardinal).is_some_and(|more| more > 1.0);
             more || self.lexemes.get(at).and_then(Lexeme::integer).is_some()
         };
-        let joins = |at: usize| matches!(word(at), Some("and" | "и" | "і" | "та"));
+        let joins = |at: usize| AND.has_this(word(at));
         let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
         // "Not only one victim but two" are not one.
-        let only = matches!(
-            index.checked_sub(1).and_then(word),
-            Some("only" | "just" | "exactly" | "только" | "лишь" | "лише" | "тільки")
-        ) && !matches!(index.checked_sub(2).and_then(word), Some("not" | "не"));
+        let only = ONLY.has_this(index.checked_sub(1).and_then(word))
+            && !matches!(index.checked_sub(2).and_then(word), Some("not" | "не"));
         let noun = self
             .lexemes
             .get(index + 1)
@@ -282,13 +189,11 @@ impl Reader<'_> {
         // "лет на двадцать", "грамів на 200"
         let joined = usize::from(self.word_at(index.checked_sub(1)) == Some("на"));
         let unit = index.checked_sub(1 + joined).filter(|at| {
-            self.word_at(Some(*at))
-                .is_some_and(|word| INVERTED.contains(&word) || (ago && INVERTED_AGO.contains(&word)))
+            self.word_at(Some(*at)).is_some_and(|word| INVERTED.has(word) || (ago && INVERTED_AGO.has(word)))
         })?;
         let before = unit.checked_sub(1).and_then(|at| self.lexemes.get(at));
         let free = before.is_none_or(|before| {
-            !before.is_number()
-                && before.word().is_none_or(|word| words::cardinal(word).is_none() && !MANY.contains(&word))
+            !before.is_number() && before.word().is_none_or(|word| words::cardinal(word).is_none() && !MANY.has(word))
         });
         let found = units::unit(self.lexemes.get(unit..index - joined)?, false)?;
         // In words it counts the minutes whatever follows: "минут пятнадцать пешком". "После рабочих часов три человека" does
@@ -296,7 +201,7 @@ impl Reader<'_> {
         let spelled = matches!(self.word_at(Some(unit)), Some("минут" | "хвилин" | "часов" | "годин"))
             && self.word_at(Some(index)).is_some()
             && !before.and_then(Lexeme::word).is_some_and(is_plural_adjective)
-            && !self.word_at(Some(end)).is_some_and(|word| PEOPLE.contains(&word));
+            && !self.word_at(Some(end)).is_some_and(|word| PEOPLE.has(word));
         (free && (ago || spelled || self.counts_nothing(end))).then_some(found)
     }
 
@@ -317,9 +222,10 @@ impl Reader<'_> {
 
     /// "one to two years", "один-два дня".
     fn is_one_or_two(&self, index: usize) -> bool {
-        let joins = self.lexemes.get(index + 1).is_some_and(|joint| {
-            joint.is_sign('-') || joint.is_sign('–') || matches!(joint.word(), Some("to" | "or" | "или" | "або" | "чи"))
-        });
+        let joins = self
+            .lexemes
+            .get(index + 1)
+            .is_some_and(|joint| joint.is_sign('-') || joint.is_sign('–') || OR.has_this(joint.word()));
         let more = self.word_at(Some(index + 2)).and_then(words::cardinal).is_some_and(|more| more > 1.0);
         joins && more && self.word_at(Some(index)).and_then(words::cardinal).is_some()
     }
@@ -332,22 +238,22 @@ impl Reader<'_> {
     fn is_a_whole(&self, index: usize) -> bool {
         matches!(self.word_at(Some(index)), Some("a" | "an"))
             && matches!(self.word_at(Some(index + 1)), Some("whole" | "entire"))
-            && self.word_at(Some(index + 2)).is_some_and(|unit| SPANS.contains(&unit))
+            && self.word_at(Some(index + 2)).is_some_and(|unit| SPANS.has(unit))
     }
 
     /// "a week before", "a year later", "for a month", "more than an hour". "$500 a week" is a rate.
     fn is_a_span(&self, index: usize) -> bool {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
-        let spans = word(index + 1).is_some_and(|unit| SPANS.contains(&unit));
-        let after = word(index + 2).is_some_and(|next| AFTER_ONE_DAY.contains(&next))
+        let spans = word(index + 1).is_some_and(|unit| SPANS.has(unit));
+        let after = word(index + 2).is_some_and(|next| AFTER_ONE_DAY.has(next))
             || (word(index + 2) == Some("in") && word(index + 3) == Some("advance"));
         let before = index.checked_sub(1).and_then(word);
         // "about a mile", "a mile away"
-        let stretch = word(index + 1).is_some_and(|unit| STRETCHES.contains(&unit));
-        let behind = |words: &[&str]| word(index + 2).is_some_and(|next| words.contains(&next));
+        let stretch = word(index + 1).is_some_and(|unit| STRETCHES.has(unit));
+        let behind = |words: &WordList| word(index + 2).is_some_and(|next| words.has(next));
         let ends = self.lexemes.get(index + 2).is_none_or(|sign| sign.word().is_none() && !sign.is_number());
         let told = || comparators::before(&self.lexemes, index).is_some();
-        if stretch && (behind(BEHIND_A_STRETCH) || ((ends || behind(BEHIND_A_ROUGH_STRETCH)) && told())) {
+        if stretch && (behind(&BEHIND_A_STRETCH) || ((ends || behind(&BEHIND_A_ROUGH_STRETCH)) && told())) {
             return true;
         }
         // "A year ago" is a date already.
@@ -377,16 +283,13 @@ impl Reader<'_> {
             return false;
         }
         let told = match before {
-            "через" | "спустя" | "ровно" | "рівно" | "целый" | "целую" | "целое" | "целые" | "цілий" | "цілу"
-            | "ціле" => PASSING.contains(&unit),
-            "за" => PASSING.contains(&unit) && next == Some("до"),
-            "течение" | "протяжении" | "протягом" | "впродовж" | "упродовж" => {
-                LASTING.contains(&unit)
-            }
+            word if BEFORE_A_PASSING.has(word) => PASSING.has(unit),
+            "за" => PASSING.has(unit) && next == Some("до"),
+            word if BEFORE_A_LASTING.has(word) => LASTING.has(unit),
             // "Около часа", "более года"
             _ => {
                 // "До часа" may be a time of day, and "до метра" a distance from somewhere.
-                (LASTING.contains(&unit) || OF_ONE.contains(&unit))
+                (LASTING.has(unit) || OF_ONE.has(unit))
                     && before != "до"
                     && !(unit == "века" && matches!(before, "ниже" | "выше"))
                     && comparators::before(&self.lexemes, index).is_some()

@@ -1,47 +1,19 @@
 //! Spans told in several units: "two years and eight months", "three hours, 11 minutes and 48 seconds", "2h 11m 48s".
 
 use super::{Quantity, Reader, Stated, Unit, units};
+use crate::function_words::{AND_OR_Y, BETWEEN};
 use crate::lexer::Lexeme;
+use crate::lexicon::Words;
+
+/// Spans cut short, behind which a point ends no sentence.
+static SHORT_SPANS: Words = Words::of("numbers.joined.short_span");
 
 /// Behind a span that a bare comma parts from the one before it, where it is told of something else: "three years, six months
 /// of which were suspended", "3 года, 2 месяца назад уволился".
-const TOLD_APART: &[&str] = &[
-    "of",
-    "in",
-    "on",
-    "at",
-    "suspended",
-    "longer",
-    "shorter",
-    "more",
-    "less",
-    "later",
-    "earlier",
-    "ago",
-    "из",
-    "з",
-    "із",
-    "назад",
-    "тому",
-    "спустя",
-    "условно",
-    "умовно",
-    "в",
-    "во",
-    "у",
-    "на",
-    "дольше",
-    "больше",
-    "меньше",
-    "позже",
-    "довше",
-    "більше",
-    "менше",
-    "пізніше",
-];
+static TOLD_APART: Words = Words::of("numbers.joined.told_apart");
 
 /// Who says so tells of two.
-const IN_TURN: &[&str] = &["respectively", "соответственно", "відповідно"];
+static IN_TURN: Words = Words::of("numbers.joined.in_turn");
 /// Lexemes behind the first span, and before it, among which that is looked for.
 const IN_TURN_BEHIND: usize = 10;
 const IN_TURN_BEFORE: usize = 3;
@@ -51,9 +23,7 @@ impl Reader<'_> {
     pub(super) fn joined_span(&self, index: usize, first: Stated) -> Option<(Vec<Quantity>, usize)> {
         let mut last = first.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")))?;
         // "between 2 hours and 30 minutes"
-        if matches!(self.word_at(index.checked_sub(1)), Some("between" | "между" | "між"))
-            || self.is_in_turn(index, first.end)
-        {
+        if BETWEEN.has_this(self.word_at(index.checked_sub(1))) || self.is_in_turn(index, first.end) {
             return None;
         }
         let (mut span, mut end) = (first.value.amount * last.factor, first.end);
@@ -74,10 +44,10 @@ impl Reader<'_> {
             return Some((0.5, larger, next));
         }
         let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
-        let short = matches!(self.word_at(end.checked_sub(1)), Some("ч" | "мин" | "сут" | "дн" | "хв" | "год" | "мес"));
+        let short = SHORT_SPANS.has_this(self.word_at(end.checked_sub(1)));
         let stop = end + usize::from(short && sign(end, '.'));
         let comma = stop + usize::from(sign(stop, ','));
-        let and = matches!(self.word_at(Some(comma)), Some("and" | "и" | "і" | "й" | "та"));
+        let and = AND_OR_Y.has_this(self.word_at(Some(comma)));
         let at = comma + usize::from(and);
         let value = self.value(at).filter(|value| !value.ordinal && value.scaled.is_none() && value.next > at)?;
         let (unit, next) = if let Some(unit) = self.letter_of_a_clock(end, value.next) {
@@ -90,13 +60,13 @@ impl Reader<'_> {
         let apart = and && sign(value.next, '-');
         let smaller = unit.unit == larger.unit && value.amount * unit.factor < larger.factor - 1e-9;
         let bare = comma > stop && !and;
-        let apart = apart || (bare && self.word_at(Some(next)).is_some_and(|word| TOLD_APART.contains(&word)));
+        let apart = apart || (bare && self.word_at(Some(next)).is_some_and(|word| TOLD_APART.has(word)));
         (smaller && unit.factor < larger.factor && !apart).then_some((value.amount, unit, next))
     }
 
     /// "Four years and six months respectively": two spans of two.
     fn is_in_turn(&self, index: usize, end: usize) -> bool {
-        let in_turn = |lexeme: &Lexeme<'_>| lexeme.word().is_some_and(|word| IN_TURN.contains(&word));
+        let in_turn = |lexeme: &Lexeme<'_>| lexeme.word().is_some_and(|word| IN_TURN.has(word));
         let before = self.lexemes.get(index.saturating_sub(IN_TURN_BEFORE)..index).unwrap_or_default();
         let mut behind = self
             .lexemes

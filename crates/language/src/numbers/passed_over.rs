@@ -1,19 +1,31 @@
 //! Figures that say nothing of how many: times of day, telephone numbers, the marks of a list, days without a year.
 
 use super::{Reader, dates, digits, units, words};
+use crate::function_words::AND_OR_Y;
 use crate::lexer::{Kind, Lexeme};
+use crate::lexicon::Words;
+
+/// What stands before "1 of the": is, and its like.
+static IS_ONE: Words = Words::of("numbers.passed_over.is_one");
+
+/// What follows "1 of": those of whom it is one.
+static OF_THEM: Words = Words::of("numbers.passed_over.of_them");
+
+static HOUR_WORDS: Words = Words::of("numbers.passed_over.hour");
+
+static HOURS_COUNTED: Words = Words::of("numbers.passed_over.hour_counted");
 
 /// Words behind an hour: of the day, not of a span.
-const HOURS_OF_DAY: &[&str] = &["am", "pm", "мск", "o'clock"];
+static HOURS_OF_DAY: Words = Words::of("numbers.passed_over.hours_of_day");
 /// The same, which after two, three and four may be a count of evenings and mornings.
-const PARTS_OF_DAY: &[&str] = &["вечера", "утра", "ночи", "вечора", "ранку"];
+static PARTS_OF_DAY: Words = Words::of("numbers.passed_over.parts_of_day");
 
 /// Behind "часов": the hour is one of the day.
-const OF_DAY: &[&str] = &["дня", "утра", "вечера", "ночи", "пополудни", "ранку", "вечора", "дні", "ночі"];
+static OF_DAY: Words = Words::of("numbers.passed_over.of_day");
 
 /// Whether the word behind an hour says which part of the day it is in.
 pub(super) fn is_part_of_day(word: &str) -> bool {
-    OF_DAY.contains(&word)
+    OF_DAY.has(word)
 }
 
 /// "10.40", "9", "2130": what is an hour where letters behind it say in whose time.
@@ -28,24 +40,10 @@ fn is_an_hour(digits: &str) -> bool {
 }
 
 /// What begins at an hour that a dash joins to it.
-const BEGINNINGS: &[&str] = &["начало", "старт", "открытие", "початок", "відкриття"];
+static BEGINNINGS: Words = Words::of("numbers.passed_over.beginnings");
 
 /// Beginnings of what is appointed for so many hours, and not for an hour of the day.
-const LASTING: &[&str] = &[
-    "арест",
-    "арешт",
-    "режим",
-    "перемир",
-    "тишин",
-    "тиші",
-    "лечени",
-    "лікуван",
-    "срок",
-    "строк",
-    "работы",
-    "робіт",
-    "роботи",
-];
+static LASTING: Words = Words::of("numbers.passed_over.lasting");
 /// Lexemes before the hours among which it is looked for.
 const APPOINTED: usize = 7;
 
@@ -103,66 +101,16 @@ impl Reader<'_> {
             && self.lexemes.get(index + 2).is_some_and(|sign| sign.is_sign('.'))
             && self.lexemes.get(index + 3).and_then(Lexeme::word) == Some("m");
         let military = lexeme.text.len() == 4 && lexeme.text.starts_with('0') && matches!(word, "hours" | "hrs");
-        let part_of_day = PARTS_OF_DAY.contains(&word) && hour.is_some_and(|hour| (5..=12).contains(&hour));
-        (HOURS_OF_DAY.contains(&word) || spelled_out || military || part_of_day).then_some(index + 2)
+        let part_of_day = PARTS_OF_DAY.has(word) && hour.is_some_and(|hour| (5..=12).contains(&hour));
+        (HOURS_OF_DAY.has(word) || spelled_out || military || part_of_day).then_some(index + 2)
     }
 
     /// "is 1 of the 7 books", "является 1 из самых известных": the pronoun, in digits.
     fn is_one_of_them(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let word = |at: Option<usize>| self.word_at(at);
-        let is = matches!(
-            word(index.checked_sub(1)),
-            Some(
-                "is" | "was"
-                    | "are"
-                    | "were"
-                    | "be"
-                    | "been"
-                    | "being"
-                    | "as"
-                    | "became"
-                    | "remains"
-                    | "является"
-                    | "стал"
-                    | "стала"
-                    | "стало"
-                    | "был"
-                    | "была"
-                    | "є"
-                    | "став"
-                    | "був"
-                    | "була"
-                    | "это"
-                    | "це"
-            )
-        );
+        let is = IS_ONE.has_this(word(index.checked_sub(1)));
         let of = matches!(word(Some(index + 1)), Some("of" | "из" | "з" | "із"));
-        let them = matches!(
-            word(Some(index + 2)),
-            Some(
-                "the"
-                    | "his"
-                    | "her"
-                    | "their"
-                    | "its"
-                    | "our"
-                    | "my"
-                    | "these"
-                    | "those"
-                    | "many"
-                    | "самых"
-                    | "этих"
-                    | "тех"
-                    | "многих"
-                    | "лучших"
-                    | "своих"
-                    | "цих"
-                    | "тих"
-                    | "багатьох"
-                    | "кращих"
-                    | "своїх"
-            )
-        );
+        let them = OF_THEM.has_this(word(Some(index + 2)));
         lexeme.text == "1" && is && of && them
     }
 
@@ -186,7 +134,7 @@ impl Reader<'_> {
         let word = |steps: usize| self.word_at(index.checked_sub(steps));
         let joint = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
         let joined = joint.is_some_and(|joint| matches!(joint.kind, Kind::Sign('—' | '–' | '-' | ':')));
-        if joined && (2..=4).any(|steps| word(steps).is_some_and(|word| BEGINNINGS.contains(&word))) {
+        if joined && (2..=4).any(|steps| word(steps).is_some_and(|word| BEGINNINGS.has(word))) {
             return true;
         }
         let appointed = |word: &str| ["намеч", "назнач", "признач"].iter().any(|known| word.starts_with(known));
@@ -197,8 +145,8 @@ impl Reader<'_> {
             let clause = before.rsplit(ends).next().unwrap_or_default();
             let mut words = clause.iter().filter_map(Lexeme::word);
             // "Начало работы назначено на 10 часов"
-            let begins = words.clone().any(|word| BEGINNINGS.contains(&word));
-            !begins && words.any(|word| LASTING.iter().any(|known| word.starts_with(known)))
+            let begins = words.clone().any(|word| BEGINNINGS.has(word));
+            !begins && words.any(|word| LASTING.has(word))
         };
         word(1) == Some("на") && (2..=3).any(|steps| word(steps).is_some_and(appointed)) && !lasts()
     }
@@ -218,10 +166,9 @@ impl Reader<'_> {
         {
             return Some(end);
         }
-        matches!(word(index + 1), Some("час" | "часа" | "часов" | "часам" | "години" | "годині" | "година"))
-            .then_some(())?;
+        HOUR_WORDS.has_this(word(index + 1)).then_some(())?;
         let at = index.checked_sub(1).and_then(word);
-        let part = |at: usize| word(at).is_some_and(|word| OF_DAY.contains(&word));
+        let part = |at: usize| word(at).is_some_and(|word| OF_DAY.has(word));
         let ukrainian = matches!(at, Some("о" | "об")) && word(index + 1) == Some("годині");
         (ukrainian || part(end) || (minutes && matches!(at, Some("в" | "к" | "о" | "об")))).then_some(end)
     }
@@ -231,7 +178,7 @@ impl Reader<'_> {
         let word = |at: usize| self.word_at(Some(at));
         let hour = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|hour| *hour <= 24);
         let begins = index.checked_sub(1).and_then(word).is_some_and(|word| matches!(word, "с" | "со" | "з" | "із"));
-        let named = matches!(word(index + 3), Some("час" | "часа" | "часов" | "години" | "годину" | "годин"));
+        let named = HOURS_COUNTED.has_this(word(index + 3));
         let rises = hour(index)? < hour(index + 2)?;
         let changes = self
             .lexemes
@@ -279,7 +226,7 @@ impl Reader<'_> {
         let mut at = index;
         while day(at).zip(day(at + 2)).is_some_and(|(earlier, later)| earlier < later) {
             let Some(joint) = self.lexemes.get(at + 1) else { return false };
-            if matches!(joint.word(), Some("and" | "и" | "і" | "й" | "та")) {
+            if AND_OR_Y.has_this(joint.word()) {
                 return month(at + 3);
             }
             if !joint.is_sign(',') {

@@ -2,6 +2,11 @@
 
 use super::{Comparator, Quantity, Reader, Stated, Unit, comparators, units};
 use crate::lexer::{Kind, Lexeme};
+use crate::lexicon::Words;
+
+static JOINING: Words = Words::of("numbers.ranges.joining");
+
+static LISTING: Words = Words::of("numbers.ranges.listing");
 
 /// How two numbers are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,67 +18,20 @@ enum Joint {
 }
 
 /// Words before "from 5 to 10" that make it one statement: what is, or varies, from one to the other.
-const RANGING: &[&str] = &[
-    "range",
-    "ranges",
-    "ranged",
-    "ranging",
-    "vary",
-    "varies",
-    "varied",
-    "varying",
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "been",
-    "anywhere",
-    "anything",
-    "somewhere",
-];
+static RANGING: Words = Words::of("numbers.ranges.ranging");
 
 /// What is done over a stretch of time, and parts of a work that something stretches over.
-const SPREAD: &[&str] = &[
-    "written",
-    "spread",
-    "told",
-    "filmed",
-    "shot",
-    "recorded",
-    "produced",
-    "composed",
-    "built",
-    "published",
-    "painted",
-    "staged",
-    "narrated",
-    "contested",
-];
-const PARTS: &[&str] = &["chapters", "episodes", "seasons", "volumes", "acts", "rounds", "sessions"];
+static SPREAD: Words = Words::of("numbers.ranges.spread");
+static PARTS: Words = Words::of("numbers.ranges.parts");
 
 /// What a result is called: its two figures are no range.
-const RESULTS: &[&str] = &["record", "win", "victory", "loss", "defeat", "lead", "score", "draw", "tie"];
+static RESULTS: Words = Words::of("numbers.ranges.results");
 
 /// What comes right before the figures of a result.
-const SCORED: &[&str] = &["счетом", "счете", "score", "scores", "won", "lost", "drew"];
+static SCORED: Words = Words::of("numbers.ranges.scored");
 
 /// What is told like a result and is none: "масштаб — 1:5".
-const SCALES: &[&str] = &[
-    "scale",
-    "ratio",
-    "proportion",
-    "odds",
-    "масштаб",
-    "соотношени",
-    "пропорци",
-    "шанс",
-    "курс",
-    "вероятност",
-    "співвідношенн",
-    "пропорці",
-    "ймовірн",
-];
+static SCALES: Words = Words::of("numbers.ranges.scales");
 
 /// One inch, metres.
 const INCH: f64 = 0.0254;
@@ -98,7 +56,7 @@ impl Reader<'_> {
         match (connector.word()?, before) {
             // "between the ages of 35 and 54"
             ("and", Some("of")) if ranging == Some("ages") => Some(Joint::Range),
-            ("to", Some("from")) if ranging.is_some_and(|word| RANGING.contains(&word)) => Some(Joint::Range),
+            ("to", Some("from")) if ranging.is_some_and(|word| RANGING.has(word)) => Some(Joint::Range),
             ("to", Some("from")) | ("до", Some("с" | "со" | "з" | "із" | "зі")) => Some(Joint::Two),
             ("to", _) | ("and" | "и" | "і" | "та", Some("between" | "между" | "між")) | ("до", Some("от" | "від")) => {
                 Some(Joint::Range)
@@ -113,7 +71,7 @@ impl Reader<'_> {
     /// the same result may be told the other way round.
     pub(super) fn score(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
-        let scored = |word: &str| word.starts_with("рахун") || SCORED.contains(&word);
+        let scored = |word: &str| word.starts_with("рахун") || SCORED.has(word);
         let joined = matches!(back(1), Some("of" | "by" | "with"));
         let told =
             back(1).is_some_and(scored) || (joined && back(2).is_some_and(scored)) || self.is_a_closing_score(index);
@@ -144,9 +102,7 @@ impl Reader<'_> {
             self.lexemes.get(*at).is_some_and(|dash| matches!(dash.kind, Kind::Sign('-' | '–' | '—')))
                 && !self.glued(*at, index)
         });
-        let scales = |at: usize| {
-            self.word_at(at.checked_sub(1)).is_some_and(|word| SCALES.iter().any(|known| word.starts_with(known)))
-        };
+        let scales = |at: usize| self.word_at(at.checked_sub(1)).is_some_and(|word| SCALES.has(word));
         let short = self.lexemes.get(index + 2).is_some_and(|theirs| theirs.text.len() == 1);
         let ends = self.lexemes.get(index + 3).is_none_or(|end| {
             matches!(end.kind, Kind::Sign('.' | '!' | '?' | '…' | ';')) && !self.glued(index + 3, index + 4)
@@ -163,7 +119,7 @@ impl Reader<'_> {
             return false;
         }
         let time = stated.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")));
-        if let Some(time) = time.filter(|_| back(2).is_some_and(|word| SPREAD.contains(&word))) {
+        if let Some(time) = time.filter(|_| back(2).is_some_and(|word| SPREAD.has(word))) {
             // "Filmed over 20 hours of tape": so much of it.
             let hours_of = behind == Some("of") && time.unit == Unit::Measure("s") && time.factor <= 3600.0;
             return !(hours_of || matches!(behind, Some("ago" | "earlier" | "before")));
@@ -172,9 +128,9 @@ impl Reader<'_> {
         let described = self.lexemes.get(stated.end).is_some_and(|sign| sign.is_sign(','))
             && self.lexemes.get(stated.end + 2).is_some_and(|sign| sign.is_sign('-'));
         let farther = self.word_at(Some(stated.end + 4)).filter(|_| described);
-        let parts = behind.or(farther).is_some_and(|word| PARTS.contains(&word));
+        let parts = behind.or(farther).is_some_and(|word| PARTS.has(word));
         let joined = matches!(back(2), Some("in" | "for" | "of" | "than"));
-        parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.contains(&word)))
+        parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.has(word)))
     }
 
     /// "three or four days": the second is the first and one, so that both are one rough count.
@@ -191,7 +147,7 @@ impl Reader<'_> {
     /// Where the word that joins stands: behind the hyphen of "5- to 10-year-olds".
     fn connector(&self, end: usize) -> usize {
         let hyphen = self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-'));
-        let joins = matches!(self.word_at(Some(end + 1)), Some("to" | "and" | "or" | "и" | "или" | "і" | "та" | "або"));
+        let joins = JOINING.has_this(self.word_at(Some(end + 1)));
         end + usize::from(hyphen && joins)
     }
 
@@ -253,7 +209,7 @@ impl Reader<'_> {
             });
         }
         // "A 72–90 record" has so many wins and so many defeats.
-        let result = self.word_at(Some(end)).is_some_and(|word| RESULTS.contains(&word))
+        let result = self.word_at(Some(end)).is_some_and(|word| RESULTS.has(word))
             || self.word_at(index.checked_sub(1)).is_some_and(|word| matches!(word, "went" | "finished"));
         if result && first.bare && unit == Unit::None {
             let one = self.finish(index, first.end, (a, a), own, Comparator::Exact, digit);
@@ -279,7 +235,7 @@ impl Reader<'_> {
     }
 
     fn is_listed(&self, connector: usize) -> bool {
-        matches!(self.word_at(Some(connector)), Some("and" | "or" | "и" | "или" | "і" | "та" | "або"))
+        LISTING.has_this(self.word_at(Some(connector)))
     }
 
     /// "in." behind the sides of a thing is inches; anywhere else "in" is a preposition.

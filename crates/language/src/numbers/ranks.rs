@@ -2,68 +2,56 @@
 
 use super::{Reader, words};
 use crate::lexer::Kind;
+use crate::lexicon::{self, Values, Words};
 use crate::{has_cyrillic, tokens};
 
+/// Words in "-ed" that are no verbs.
+static NO_PAST: Words = Words::of("numbers.ranks.no_past");
+
+/// Beginnings of the verbs behind which a rank is a place.
+static PLACED: Words = Words::of("numbers.ranks.placed");
+
+static BE: Words = Words::of("numbers.ranks.be");
+
+static BEHIND_FIRST: Words = Words::of("numbers.ranks.behind_first");
+
 /// What is one name with the rank before it, and the highest such rank; a star ends a beginning.
-const TITLES: &[(f64, &str)] = &[
-    (1.0, "aid sergeant sergeants minister ministers lady ladies gentleman mate"),
-    (2.0, "lieutenant lieutenants"),
-    (3.0, "secretary secretaries baseman basemen"),
-    (
-        1.0,
-        "леди леді сержант* заместител* замначальник* замминистр* замглав* замдиректор* зампред* заступник* віцепрем'єр*",
-    ),
-    (1.0, "помощь помощи помощью допомога допомоги допомогу допомозі допомогою"),
-    (3.0, "секретар*"),
-];
+static TITLES: Values<f64> = Values::of("numbers.ranks.title", lexicon::number);
 
 /// What has a first secretary.
-const BODIES: &[&str] = &["party", "committee", "embassy", "union", "council", "league", "komsomol"];
+static BODIES: Words = Words::of("numbers.ranks.bodies");
 
 /// Words behind a title that say of what its bearer was the first.
-const TOLD_OF_A_FIRST: &[&str] = &["to", "ever", "in", "since", "who", "from"];
+static TOLD_OF_A_FIRST: Words = Words::of("numbers.ranks.told_of_a_first");
 
 /// What may stand between "first" and "aid".
-const OF_AID: &[&str] = &["медицинск", "доврачебн", "медичн", "домедичн", "психологическ", "психологічн"];
+static OF_AID: Words = Words::of("numbers.ranks.of_aid");
 
-/// Endings of a feminine adjective: a war is one.
+/// Endings of a feminine adjective: a war is one. Grammar that belongs to the two stems it is tried on.
 const FEMININE: &[&str] = &["ая", "ой", "ую", "ою", "а", "ої", "ій", "у"];
 
 /// Words before "first" behind which a verb makes it tell of time, and such where only what follows the verb tells.
-const BEFORE_A_VERB: &[&str] = &[
-    "was", "were", "is", "are", "been", "be", "being", "had", "has", "have", "who", "he", "she", "they", "we", "i",
-    "it",
-];
-const BEFORE_A_CLAUSE: &[&str] = &["and", "but", "or", "also", "that", "which", "when", "where", "as"];
+static BEFORE_A_VERB: Words = Words::of("numbers.ranks.before_a_verb");
+static BEFORE_A_CLAUSE: Words = Words::of("numbers.ranks.before_a_clause");
 
 /// Past forms that are no noun or adjective behind "first": "first run", "first set" and "first hit" are left out.
-const IRREGULAR: &[&str] = &[
-    "began", "became", "came", "saw", "seen", "met", "made", "went", "took", "taken", "wrote", "written", "gave",
-    "given", "knew", "known", "got", "told", "held", "won", "built", "brought", "sent", "sold", "taught", "thought",
-    "sung", "sang", "flew", "flown", "spoke", "spoken", "drew", "drawn", "grew", "grown", "found", "heard", "felt",
-    "shown", "sworn", "caught", "fought", "bought", "worn", "laid",
-];
+static IRREGULAR: Words = Words::of("numbers.ranks.irregular");
 
 fn is_past(word: &str) -> bool {
     let regular = word.len() > 3 && word.ends_with("ed") && !word.ends_with("eed");
-    (regular && !matches!(word, "hundred" | "followed" | "sacred" | "kindred" | "shed" | "sled"))
-        || IRREGULAR.contains(&word)
+    (regular && !NO_PAST.has(word)) || IRREGULAR.has(word)
 }
 
 /// Verbs with which "first" is a rank: "who came first received".
 fn is_placed(word: &str) -> bool {
-    ["came", "come", "comes", "finish", "place", "rank", "stood", "stand", "remain", "stay", "still"]
-        .iter()
-        .any(|known| word.starts_with(known))
-        || matches!(word, "is" | "are" | "was" | "were" | "be" | "been")
+    PLACED.has(word) || BE.has(word)
 }
 
+/// Letters behind a prefix of a title at most, which are its case.
+const TITLE_ENDING: usize = 3;
+
 fn is_a_title(word: &str, rank: f64) -> bool {
-    let fits = |known: &str| match known.strip_suffix('*') {
-        Some(beginning) => word.strip_prefix(beginning).is_some_and(|ending| ending.chars().count() <= 3),
-        None => known == word,
-    };
-    TITLES.iter().any(|(highest, words)| rank <= *highest && words.split_whitespace().any(fits))
+    TITLES.of_form(word, TITLE_ENDING).is_some_and(|highest| rank <= highest)
 }
 
 impl Reader<'_> {
@@ -100,16 +88,13 @@ impl Reader<'_> {
                 verb || function(next) || matches!(self.word_at(Some(next)), Some("glance" | "sight" | "blush"))
             }
             Some("the") if self.word_at(Some(next)) == Some("place") => {
-                let ends = !matches!(
-                    self.word_at(Some(next + 1)),
-                    Some("in" | "of" | "with" | "on" | "among" | "at" | "after")
-                );
+                let ends = !BEHIND_FIRST.has_this(self.word_at(Some(next + 1)));
                 let in_the = self.word_at(index.checked_sub(2)) == Some("in");
                 let placed = (3..=5).any(|steps| self.word_at(index.checked_sub(steps)).is_some_and(is_placed));
                 in_the && function(next + 1) && ends && !placed
             }
-            Some(word) if BEFORE_A_VERB.contains(&word) => verb,
-            Some(word) if BEFORE_A_CLAUSE.contains(&word) => verb && function(next + 1),
+            Some(word) if BEFORE_A_VERB.has(word) => verb,
+            Some(word) if BEFORE_A_CLAUSE.has(word) => verb && function(next + 1),
             Some(word) => {
                 verb && !is_placed(word) && self.is_the_subject(index, word) && {
                     let name = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
@@ -149,12 +134,12 @@ impl Reader<'_> {
     fn is_in_a_title(&self, rank: f64, next: usize) -> bool {
         // "first-aid kit"
         let hyphen = usize::from(self.lexemes.get(next).is_some_and(|sign| sign.is_sign('-')));
-        let passed = self.word_at(Some(next)).is_some_and(|word| OF_AID.iter().any(|of| word.starts_with(of)));
+        let passed = self.word_at(Some(next)).is_some_and(|word| OF_AID.has(word));
         let at = next + usize::from(passed).max(hyphen);
         let Some(word) = self.word_at(Some(at)) else { return false };
         // "the first minister to resign", but "first aid to the injured"
         let told = word == "aid"
-            || !self.word_at(Some(at + 1)).is_some_and(|word| TOLD_OF_A_FIRST.contains(&word))
+            || !self.word_at(Some(at + 1)).is_some_and(|word| TOLD_OF_A_FIRST.has(word))
                 && !self.is_first_of_many(next, at);
         // "первый министр Шотландии"
         let ahead = self.lexemes.get(at + 1).is_some_and(|name| name.text.starts_with(char::is_uppercase));
@@ -174,7 +159,7 @@ impl Reader<'_> {
         let of = word(title + 1) == Some("of");
         let office = match word(title) {
             Some("secretary" | "secretaries") => {
-                let body = |at: usize| word(at).is_some_and(|word| BODIES.contains(&word));
+                let body = |at: usize| word(at).is_some_and(|word| BODIES.has(word));
                 word(title + 1) == Some("general") || (of && !(title + 2..title + 7).any(body))
             }
             Some("minister" | "ministers") => of && !capital(title + 2),

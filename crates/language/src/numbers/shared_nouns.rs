@@ -2,10 +2,11 @@
 //! count suspects.
 
 use super::{Quantity, cut};
+use crate::lexicon::Words;
 
 /// Between the two ends of a change.
-const TO: &[&str] = &["to", "up to", "down to", "to about", "to nearly", "до", "до уровня", "до рівня", "para"];
-/// Between a part and the whole.
+static TO: Words = Words::of("numbers.shared_nouns.to");
+/// Between a part and the whole. A closed class of a few; `judging` reads it as a slice.
 pub const PART_OF: &[&str] = &["of", "of the", "of its", "of their", "out of", "из", "з", "із"];
 
 /// Gives each figure of such a pair what the other one counts, where it counts nothing itself.
@@ -13,7 +14,7 @@ pub(super) fn share(text: &str, quantities: &mut [Quantity]) {
     for at in 1..quantities.len() {
         let Some((first, second)) = quantities.get(at - 1).zip(quantities.get(at)) else { continue };
         let between = cut(text, first.start + first.text.len(), second.start).trim().to_lowercase();
-        let is_change = TO.contains(&between.as_str()) && first.unit == second.unit;
+        let is_change = TO.has(&between) && first.unit == second.unit;
         let is_part = PART_OF.contains(&between.as_str());
         let (of_first, of_second) = (first.counted.clone(), second.counted.clone());
         if is_change && let Some(second) = quantities.get_mut(at) {

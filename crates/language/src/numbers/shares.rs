@@ -2,25 +2,19 @@
 
 use super::{Comparator, Quantity, Reader, Unit, comparators, words};
 use crate::lexer::{Kind, Lexeme};
+use crate::lexicon::{self, Values, Words};
 
 /// Denominators, with the English words for one part and for several.
-const ENGLISH_PARTS: &[(f64, &str, &str)] = &[
-    (3.0, "third", "thirds"),
-    (4.0, "quarter", "quarters"),
-    (5.0, "fifth", "fifths"),
-    (6.0, "sixth", "sixths"),
-    (8.0, "eighth", "eighths"),
-    (10.0, "tenth", "tenths"),
-];
+static ONE: Values<f64> = Values::of("numbers.shares.one", lexicon::number);
+static SEVERAL: Values<f64> = Values::of("numbers.shares.several", lexicon::number);
 
 /// The same in Russian and Ukrainian, in every case.
-const CYRILLIC_PARTS: &[(f64, &str)] = &[
-    (3.0, " треть трети третью третей третина третини третину третин третиною "),
-    (4.0, " четверть четверти четвертью четвертей чверть чверті чвертей "),
-];
+static DECLINED: Values<f64> = Values::of("numbers.shares.declined", lexicon::number);
+/// Parts that are told without a count: "половина".
+static ALONE: Values<f64> = Values::of("numbers.shares.alone", lexicon::number);
 
 /// What goes on for quarters of a year ("three quarters of negative growth") and is hardly divided into four.
-const QUARTERLY: &[&str] = &["growth", "contraction", "decline", "recession", "expansion"];
+static QUARTERLY: Words = Words::of("numbers.shares.quarterly");
 
 /// Signs of one fraction.
 fn sign_value(lexeme: &Lexeme<'_>) -> Option<f64> {
@@ -53,12 +47,8 @@ impl Reader<'_> {
             // The first half of October is no share of it.
             "half" if before.is_some_and(|word| words::ordinal(word).is_some()) => return None,
             "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
-            "половина" | "половину" | "половины" | "половиной" | "половини" | "половиною" => {
-                50.0
-            }
-            "треть" | "трети" | "третина" | "третину" | "третини" => 100.0 / 3.0,
             "четверть" | "чверть" if before == Some("на") => 25.0,
-            _ => return None,
+            word => 100.0 / ALONE.get(word)?,
         };
         Some((share, index + 1))
     }
@@ -71,15 +61,12 @@ impl Reader<'_> {
         let at = index + 1 + hyphen;
         let word = self.word_at(Some(at))?;
         let of = self.word_at(Some(at + 1)) == Some("of");
-        let english = ENGLISH_PARTS.iter().find(|(whole, one, several)| {
-            // "A third man" and "the last two quarters" are no shares.
-            (parts <= 1.0 && of && word == *one)
-                || (parts > 1.0 && word == *several && (of || hyphen == 1 || *whole < 4.0))
-        });
-        let cyrillic = || CYRILLIC_PARTS.iter().find(|(_, forms)| forms.contains(&format!(" {word} ")));
-        let whole = english.map(|part| part.0).or_else(|| cyrillic().map(|part| part.0))?;
+        // "A third man" and "the last two quarters" are no shares.
+        let one = || ONE.get(word).filter(|_| parts <= 1.0 && of);
+        let several = || SEVERAL.get(word).filter(|whole| parts > 1.0 && (of || hyphen == 1 || *whole < 4.0));
+        let whole = one().or_else(several).or_else(|| DECLINED.get(word))?;
         // Nobody calls a half two quarters: these are of a year.
-        let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY.contains(&word));
+        let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY.has(word));
         let of_a_year = word == "quarters" && (parts < 3.0 || (hyphen == 0 && (goes_on(at + 2) || goes_on(at + 3))));
         (parts < whole && !of_a_year).then_some((100.0 * parts / whole, at + 1))
     }

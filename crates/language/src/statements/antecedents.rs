@@ -5,7 +5,17 @@
 use super::is_question;
 use crate::dates::names::is_calendar_word;
 use crate::entities::{Entity, EntityKind, entities};
+use crate::lexicon::Words;
 use crate::{cut, has_cyrillic, tokens, verbs};
+
+/// Verbs behind an "it" that means no thing.
+static EXPLETIVE: Words = Words::of("statements.antecedents.expletive");
+
+/// What follows "it is" where the "it" means no thing.
+static EXPLETIVE_ENDS: Words = Words::of("statements.antecedents.expletive_end");
+
+/// Given names that end like a genitive and are none.
+static NO_GENITIVE: Words = Words::of("statements.antecedents.no_genitive");
 
 /// Sentences before a pronoun in which its name is looked for.
 const NEAR: usize = 3;
@@ -66,25 +76,7 @@ pub(super) fn is_expletive(rest: &str) -> bool {
     let words: Vec<String> = rest.split_whitespace().take(3).map(tokens::normalise_word).collect();
     let first = words.first().map(String::as_str).unwrap_or_default();
     let second = words.get(1).map(String::as_str).unwrap_or_default();
-    matches!(first, "rained" | "snowed" | "seems" | "appears" | "turns" | "turned" | "takes" | "took")
-        || (matches!(first, "is" | "was" | "has" | "will" | "would")
-            && matches!(
-                second,
-                "known"
-                    | "true"
-                    | "clear"
-                    | "possible"
-                    | "impossible"
-                    | "likely"
-                    | "unlikely"
-                    | "important"
-                    | "not"
-                    | "been"
-                    | "raining"
-                    | "said"
-                    | "claimed"
-                    | "unclear"
-            ))
+    EXPLETIVE.has(first) || (matches!(first, "is" | "was" | "has" | "will" | "would") && EXPLETIVE_ENDS.has(second))
 }
 
 /// The one name of those kinds in the nearest sentence before that names any, where that sentence is about it.
@@ -126,36 +118,14 @@ fn is_subject(sentence: &str, name: &Entity) -> bool {
 }
 
 fn is_preposition(word: &str) -> bool {
-    const WORDS: &str = "of by with in from at to for on against over between after before than about through as into under near like per \
-        в во на с со к ко о об от до из у за под над при про для без через между перед после против \
-        у з із зі до від біля після перед між проти";
-    WORDS.split_whitespace().any(|preposition| preposition == word)
+    static WORDS: Words = Words::of("statements.antecedents.preposition");
+    WORDS.has(word)
 }
 
-const TITLES: &[&str] =
-    &["President", "Presidents", "Prime Minister", "Prime Ministers", "Chancellor", "Ministers", "Leaders"];
+static TITLES: Words = Words::of("statements.antecedents.titles");
 
 /// Those who met: "They" behind it are both.
-const MEETING: &[&str] = &[
-    "and",
-    "met",
-    "meets",
-    "met with",
-    "meets with",
-    "will meet",
-    "hosted",
-    "hosts",
-    "visited",
-    "visits",
-    "welcomed",
-    "called",
-    "phoned",
-    "married",
-    "spoke with",
-    "spoke to",
-    "talked to",
-    "held talks with",
-];
+static MEETING: Words = Words::of("statements.antecedents.meeting");
 
 /// The two whom a sentence begins with: "Greece and Cyprus", of "Zelensky met Macron" "Zelensky and Macron". Where more
 /// people are named nobody can tell who "they" are.
@@ -168,8 +138,8 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     let between = cut(sentence, end, next).trim();
     let cyrillic = has_cyrillic(sentence);
     let and = if cyrillic { ["и", "та", "і", "й"].contains(&between) } else { between == "and" };
-    let meet = !cyrillic && first.kind == EntityKind::Person && MEETING.contains(&between);
-    let head = start == 0 || TITLES.contains(&cut(sentence, 0, start).trim());
+    let meet = !cyrillic && first.kind == EntityKind::Person && MEETING.has(between);
+    let head = start == 0 || TITLES.has(cut(sentence, 0, start).trim());
     // "Brazil and Argentina fans clashed", "met Joe Biden's wife": neither of the two.
     let behind = cut(sentence, next + second.text.len(), sentence.len());
     let follows = verbs::words(behind).into_iter().next().unwrap_or_default();
@@ -190,26 +160,17 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
 }
 
 /// Given names of women and of men by which "she" or "he" is no other. What is not here may be either.
-const WOMEN: &str = "mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty sandra margaret ashley kimberly emily \
-    donna michelle carol amanda melissa deborah stephanie rebecca sharon laura cynthia kathleen amy angela shirley anna brenda pamela emma nicole \
-    helen samantha katherine christine debra rachel carolyn janet catherine maria heather diane olivia julie joyce victoria christina joan evelyn \
-    lauren judith megan ursula giorgia kamala hillary theresa liz marine greta olena yulia oksana iryna nikki melania ivanka jane kate alice annalena";
-const MEN: &str = "james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald steven paul \
-    andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan jacob gary nicholas eric jonathan stephen larry justin scott \
-    brandon benjamin samuel gregory frank alexander raymond patrick jack dennis jerry tyler aaron jose henry peter adam nathan kyle walter harold \
-    jeremy ethan carl keith roger arthur sean joe bill bernie boris emmanuel vladimir volodymyr elon jeff narendra viktor mohammed muhammad ahmed ali \
-    hassan recep leonardo albert isaac winston rishi keir olaf friedrich sergei sergey dmitry dmytro andriy oleksandr mykola petro";
+static WOMEN: Words = Words::of("statements.antecedents.women");
+static MEN: Words = Words::of("statements.antecedents.men");
 
 /// Men whose given name ends like a woman's.
-const MEN_IN_A: &str = "николя джошуа никита илья лука фома кузьма савва данила гаврила фока саша женя валера вова паша миша гриша лёша леша дима коля петя ваня \
-    костя сережа серёжа юра гена слава толя микита ілля лука хома сава данило микола кузьма олекса сашко женя";
+static MEN_IN_A: Words = Words::of("statements.antecedents.men_in_a");
 
 fn gender(name: &str) -> Option<Gender> {
     let words: Vec<String> = name.split_whitespace().map(tokens::normalise_word).collect();
     let first = words.first()?.as_str();
-    let among = |list: &str| list.split_whitespace().any(|known| known == first);
     if !has_cyrillic(name) {
-        return if among(WOMEN) { Some(Gender::Feminine) } else { among(MEN).then_some(Gender::Masculine) };
+        return if WOMEN.has(first) { Some(Gender::Feminine) } else { MEN.has(first).then_some(Gender::Masculine) };
     }
     let ends = |endings: &[&str]| words.iter().any(|word| endings.iter().any(|ending| word.ends_with(ending)));
     if ends(&["ович", "евич", "йович"]) {
@@ -228,7 +189,7 @@ fn gender(name: &str) -> Option<Gender> {
             man.then_some(Gender::Masculine)
         };
     }
-    if among(MEN_IN_A) {
+    if MEN_IN_A.has(first) {
         None
     } else if first.ends_with(['а', 'я']) {
         Some(Gender::Feminine)
@@ -260,30 +221,7 @@ fn male_genitive(name: &str) -> bool {
     ["ра", "на", "ла", "са", "та", "да", "ма", "ея", "ия", "ія", "ана", "ора"]
         .iter()
         .any(|ending| first.ends_with(ending))
-        && !matches!(
-            first.as_str(),
-            "анна"
-                | "елена"
-                | "олена"
-                | "ирина"
-                | "ірина"
-                | "татьяна"
-                | "светлана"
-                | "екатерина"
-                | "людмила"
-                | "галина"
-                | "оксана"
-                | "никита"
-                | "микита"
-                | "юлия"
-                | "юлія"
-                | "мария"
-                | "марія"
-                | "анастасия"
-                | "наталия"
-                | "наталія"
-                | "илья"
-        )
+        && !NO_GENITIVE.has(&first)
 }
 
 #[cfg(test)]

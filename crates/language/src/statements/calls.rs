@@ -1,11 +1,13 @@
 //! What a post says to its reader and not of the world: calls to subscribe, share, read on and send in, and the signatures
-//! of channels. To add a language: its words here, its endings of the imperative in [`commands`].
+//! of channels. To add a language: its words in its
+//! `statements.tsv`, its endings of the imperative in [`commands`], its calls of several words in the patterns here.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::clean::pattern;
+use crate::lexicon::{Parts, Words};
 use crate::{has_cyrillic, is_emoji};
 
 /// Heads that are calls by themselves, and labels of where something was taken from.
@@ -37,16 +39,13 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Russian and Ukrainian imperatives whose ending nouns and presents share, or that speak to one reader.
-const COMMANDS: &str = "смотрите пишите переходите жмите нажмите звоните следите помогите поддержите сохраните перешлите расскажите \
-    приходите включите оцените ждите купите закажите напишите пришлите оформите получите спешите жми смотри читай пиши следи ставь \
-    присылай переходи подписывайся тисни ділись дивись стеж надсилай переходь";
+static COMMANDS: Words = Words::of("statements.calls.commands");
 
 /// Politeness and a negation before a command.
-const BEFORE: &str = "пожалуйста не друзья друзі будь ласка обязательно просто і и а також еще ще также";
+static BEFORE: Words = Words::of("statements.calls.before");
 
 /// Labels of a channel's links, small letters.
-const LABELS: &str = "чат бот канал реклама связь предложка сайт поддержать подписка зв'язок підтримати chat bot boost support donate website contact \
-    instagram youtube telegram tiktok facebook twitter x whatsapp viber threads bluesky вк vk дзен max rutube телеграм инстаграм ютуб";
+static LABELS: Words = Words::of("statements.calls.labels");
 
 /// A sentence of more words says something beside its call.
 const LONGEST: usize = 20;
@@ -66,16 +65,15 @@ pub(super) fn is_call(sentence: &str) -> bool {
 /// Whether the first word that counts is an imperative. What follows "that" is a statement all the same.
 fn commands(sentence: &str) -> bool {
     const ENDINGS: [&str; 9] = ["йте", "йтесь", "ьте", "ьтесь", "итесь", "йтеся", "іться", "ьтеся", "іть"];
-    const TELLING: [&str; 4] = [" что ", " що ", ", как ", ", як "];
-    if !has_cyrillic(sentence) || TELLING.iter().any(|word| sentence.contains(word)) {
+    static TELLING: Parts = Parts::of("statements.calls.telling");
+    if !has_cyrillic(sentence) || TELLING.stands_in(sentence) {
         return false;
     }
-    let among = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let mut words =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
-    let Some(first) = words.by_ref().take(4).find(|word| !among(BEFORE, word)) else { return false };
+    let Some(first) = words.by_ref().take(4).find(|word| !BEFORE.has(word)) else { return false };
     let ends = || ENDINGS.iter().any(|ending| first.ends_with(ending));
-    among(COMMANDS, &first) || first.chars().count() >= 5 && ends()
+    COMMANDS.has(&first) || first.chars().count() >= 5 && ends()
 }
 
 /// Whether a line, as it was sent, is what a channel sets under its posts: its links side by side.
@@ -88,20 +86,18 @@ pub(super) fn is_signature(line: &str) -> bool {
         .filter(|part| !part.is_empty())
         .collect();
     let short = |most: usize| parts.iter().all(|part| part.split_whitespace().count() <= most);
-    let label = |part: &&str| {
-        is_call(part) || part.starts_with('@') || LABELS.split_whitespace().any(|known| known == part.to_lowercase())
-    };
+    let label = |part: &&str| is_call(part) || part.starts_with('@') || LABELS.has(&part.to_lowercase());
     let figure = line.contains(|c: char| c.is_ascii_digit());
     short(4) && parts.iter().any(label) && parts.iter().all(|part| label(part) || is_name(part))
         || parts.len() >= 3 && line.contains('|') && short(3) && !figure
 }
 
 /// Words that the names of channels have, small letters.
-const NAMING: &str = "live news tv channel media info новости новини канал медиа медіа инфо інфо лайв";
+static NAMING: Words = Words::of("statements.calls.naming");
 
 /// Whether a last line is a channel's name: "Milbrook LIVE", "© Kyiv Independent". "Trump Wins Ohio" is news.
 pub(super) fn is_sign_off(line: &str) -> bool {
-    let naming = |word: &str| NAMING.split_whitespace().any(|known| known == word.to_lowercase());
+    let naming = |word: &str| NAMING.has(&word.to_lowercase());
     is_name(line) && (line.starts_with(|c: char| !c.is_alphanumeric()) || line.split_whitespace().any(naming))
 }
 

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::{capitalised, clean};
 use crate::has_cyrillic;
+use crate::lexicon::{Parts, Words};
 
 /// What a frame begins with: posts, pictures, people of the net.
 const SPREADERS: &str = r"(?:posts?|messages?|videos?|clips?|images?|photos?|photographs?|pictures?|screenshots?|memes?|graphics?|tweets?|captions?|users?|accounts?|channels?)";
@@ -69,21 +70,7 @@ static CLAIMING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What is claimed for oneself begins with one of these, or with a sum.
-const FOR_ONESELF: &[&str] = &[
-    "responsibility",
-    "credit",
-    "victory",
-    "damages",
-    "compensation",
-    "asylum",
-    "to",
-    "a",
-    "an",
-    "his",
-    "her",
-    "its",
-    "their",
-];
+static FOR_ONESELF: Words = Words::of("statements.frames.for_oneself");
 
 /// "It shows Y", of which Y is claimed.
 static SHOWS: LazyLock<Regex> =
@@ -97,20 +84,14 @@ static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Verbs by which something is said of a picture: "photos of the massacre were staged".
-const SAYING: &str = "is are was were isn't aren't wasn't weren't has have had will would can could may might must do does did \
-    prove proves proved show shows showed appear appears appeared turned surfaced emerged came went это це є не был була";
+static SAYING: Words = Words::of("statements.frames.saying");
 
 /// Endings of Russian and Ukrainian verbs and short participles. That nouns share some leaves a picture in a claim, which
 /// can be checked too.
-const SAYING_ENDINGS: &[&str] = &[
-    "л", "ла", "ло", "ли", "ся", "сь", "ет", "ют", "ит", "ят", "ут", "ено", "ана", "ано", "аны", "ято", "ена", "ены",
-    "ить", "ує",
-];
+static SAYING_ENDINGS: Words = Words::of("statements.frames.saying_ending");
 
 /// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
-const FRAME_WORDS: &str = "shared circulat passed spread presented posted viral claim said says alleg suggest rumo breaking just reported suppos \
-    fact verdict утвержда утвержде распростран пиш сообща говорят слух срочно молния фактчек якобы вроде будто непровер выда препод представ подпис \
-    информаци ходит стверджу твердж поширю повідомля кажуть подейкують терміново нібито начебто чутк неперевір вида подают подають підпис шир інформаці";
+static FRAME_WORDS: Parts = Parts::of("statements.frames.sign");
 
 /// Frames inside frames that are taken off: "Breaking: viral posts claim that Y".
 const DEEPEST: usize = 3;
@@ -127,7 +108,7 @@ pub(super) fn unframed(sentence: &str) -> Option<String> {
 
 fn inside(sentence: &str) -> Option<String> {
     let lower = sentence.to_lowercase();
-    if !FRAME_WORDS.split_whitespace().any(|word| lower.contains(word)) {
+    if !FRAME_WORDS.stands_in(&lower) {
         return None;
     }
     let framed = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()));
@@ -163,8 +144,7 @@ fn claimed(sentence: &str) -> Option<&str> {
     let found = CLAIMING.captures(sentence)?;
     let (before, claim) = (found.get(1)?.as_str(), found.get(2)?.as_str());
     let first = claim.split_whitespace().next()?.to_lowercase();
-    let for_oneself =
-        FOR_ONESELF.contains(&first.as_str()) || !first.starts_with(|c: char| c.is_alphabetic() || c == '"');
+    let for_oneself = FOR_ONESELF.has(&first) || !first.starts_with(|c: char| c.is_alphabetic() || c == '"');
     (!for_oneself && !before.ends_with(" to")).then_some(claim)
 }
 
@@ -179,8 +159,7 @@ fn without_picture(claim: &str) -> &str {
 fn says_something(text: &str) -> bool {
     text.split(|c: char| !c.is_alphabetic() && c != '\'').any(|word| {
         let word = word.to_lowercase();
-        SAYING.split_whitespace().any(|verb| verb == word)
-            || (has_cyrillic(&word) && SAYING_ENDINGS.iter().any(|ending| word.ends_with(ending)))
+        SAYING.has(&word) || (has_cyrillic(&word) && SAYING_ENDINGS.has_ending_of(&word))
     })
 }
 

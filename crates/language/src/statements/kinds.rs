@@ -1,15 +1,17 @@
 //! What kind of statement a sentence is, and the checkable part of a mixed one.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::clean::pattern;
 use crate::entities::{EntityKind, entities};
+use crate::lexicon::{Parts, Words};
 use crate::tokens::{self, Token};
 use crate::{has_cyrillic, numbers};
 use corroborate_domain::ClaimKind;
+
+static PERSONAL: Words = Words::of("statements.kinds.personal");
 
 /// "I think", "по-моему", "на мою думку": the speaker's own view follows.
 static OWN_VIEW: LazyLock<Regex> = LazyLock::new(|| {
@@ -40,53 +42,12 @@ static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Words that judge. Superlatives of size, age and number measure and are not among them.
-const JUDGING: &str = "best worst greatest awesome amazing awful terrible horrible wonderful fantastic brilliant beautiful ugly boring interesting stupid \
-    disgrace shame nonsense dumb smart great good bad nice lovely pathetic disgusting disgraceful shameful evil incredible magnificent ridiculous silly funny cool \
-    overrated underrated perfect delicious tasty fun inspiring heroic cowardly wise foolish excellent superb \
-    лучший лучшая лучшее лучшие лучшего лучшей лучшим лучших худший худшая худшее худшие худшего худшей наилучший прекрасный прекрасная прекрасное прекрасен \
-    прекрасна ужасный ужасная ужасное ужасен ужасна отличный отличная отвратительный отвратительная замечательный замечательная красивый \
-    красивая красивейший плохой плохая плохое плохие хороший хорошая хорошее хорошие глупый глупая скучный скучная интересный интересная великолепный \
-    великолепная позорный позорная мерзкий гениальный гениальная великий великая идеальный идеальная вкусный вкусная позор безобразие кошмар \
-    найкращий найкраща найкраще найкращі найкращого найкращої найгірший найгірша найгірше найгірші чудовий чудова чудове жахливий жахлива жахливе гарний гарна гарне \
-    поганий погана погане огидний огидна прекрасний прекрасна ганебний геніальний геніальна ідеальний цікавий цікава нудний нудна ганьба жах неподобство";
-
-static JUDGING_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| JUDGING.split_whitespace().collect());
+static JUDGING_WORDS: Words = Words::of("statements.kinds.judging");
 
 /// Words that only make a judgement stronger or set its frame.
-const FRAMES: &str = "most very really so too extremely absolutely truly ever all time times world history earth planet today now самый самая самое самые самого самой \
-    очень всех времен мире в истории свете найбільш дуже всіх часів світі історії";
+static FRAME_WORDS: Words = Words::of("statements.kinds.frames");
 
-static FRAME_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| FRAMES.split_whitespace().collect());
-
-const COPULAS: &[&str] = &[
-    "is",
-    "are",
-    "was",
-    "were",
-    "isn't",
-    "wasn't",
-    "remains",
-    "look",
-    "looks",
-    "looked",
-    "seem",
-    "seems",
-    "sounds",
-    "это",
-    "це",
-    "является",
-    "являются",
-    "был",
-    "была",
-    "было",
-    "были",
-    "есть",
-    "є",
-    "був",
-    "була",
-    "було",
-    "були",
-];
+static COPULAS: Words = Words::of("statements.kinds.copulas");
 
 /// The kind of a sentence, and the text to check where that is not the sentence itself.
 pub(super) struct Judged {
@@ -150,11 +111,10 @@ fn judges(text: &str, language: Option<&str>) -> bool {
 }
 
 /// Views with a verb: what follows is what is thought, not a part of the sentence around it.
-const VERBAL: &[&str] = &["i ", "we ", "я ", "мы ", "ми ", "мне ", "мені "];
+static VERBAL: Parts = Parts::of("statements.kinds.verbal");
 
 /// Beginnings that need a clause behind them: "As president".
-const OPENING: &str = "as in on at by for from with after before since during despite under while when if because although \
-    в на по при после до с из как если когда хотя у після з із як якщо коли хоча";
+static OPENING: Words = Words::of("statements.kinds.opening");
 
 /// "Elon Musk, in my opinion the greatest man alive, bought Twitter": the sentence without what stands between the commas.
 /// Where a comma does not close the view itself, the view may have begun the clause ("As president, I believe the bill,
@@ -168,22 +128,17 @@ fn without_aside(sentence: &str) -> Option<String> {
     let (aside, rest) = behind.split_once(',')?;
     let view = view.trim_start_matches([',', ' ']).to_lowercase();
     let goes_on = ["that ", "что ", "що "].iter().any(|word| rest.trim_start().starts_with(word));
-    let begins_the_clause = goes_on
-        || !aside.trim().is_empty()
-            && (VERBAL.iter().any(|verb| view.starts_with(verb))
-                || OPENING.split_whitespace().any(|word| word == first));
+    let begins_the_clause = goes_on || !aside.trim().is_empty() && (VERBAL.begins(&view) || OPENING.has(&first));
     (!begins_the_clause && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
 }
 
 /// What may be, will be or would be.
-const OPEN: &str = "will would could might may can won't going if better never always будет будут может могут мог если бы лучше \
-    буде будуть може можуть якщо би краще";
+static OPEN: Words = Words::of("statements.kinds.open");
 
 /// A figure, or a person, an organisation or a place of which something is told that has happened or is so.
 fn states_something(text: &str, language: Option<&str>) -> bool {
     let named = || entities(text, language, &[]).iter().any(|name| name.kind != EntityKind::Misc);
-    let open =
-        || tokens::tokens(text, language).iter().any(|token| OPEN.split_whitespace().any(|word| word == token.text));
+    let open = || tokens::tokens(text, language).iter().any(|token| OPEN.has(&token.text));
     !numbers::quantities(text, language).is_empty() || (named() && !open())
 }
 
@@ -205,41 +160,26 @@ fn judging_position(all: &[Token]) -> Option<usize> {
             matches!(next.text.as_str(), "selling" | "known" | "paid" | "practice" | "practices" | "friday")
         }) || previous
             .is_some_and(|previous| matches!(previous.text.as_str(), "at" | "common" | "not") && token.text == "best");
-        JUDGING_WORDS.contains(token.text.as_str()) && !named && !measured
+        JUDGING_WORDS.has(&token.text) && !named && !measured
     })
 }
 
 /// Whether the main clause says what ought to be; "scientists say that we should" reports.
 fn ought(sentence: &str) -> bool {
-    const REPORTING: &[&str] = &[
-        " that ",
-        " if ",
-        " because ",
-        " whether ",
-        " say",
-        " said",
-        " thinks",
-        " что ",
-        " если ",
-        " заяв",
-        " якщо ",
-        " що ",
-    ];
+    static REPORTING: Parts = Parts::of("statements.kinds.reporting");
     OUGHT.find(sentence).is_some_and(|found| {
         let before = sentence.get(..found.start()).unwrap_or_default();
         let before = format!(" {}", before.to_lowercase());
-        !REPORTING.iter().any(|word| before.contains(word))
+        !REPORTING.stands_in(&before)
     })
 }
 
 /// Whether the judging word is what the sentence says of its subject: after a copula or a dash, or with little else.
 fn is_predicate(sentence: &str, all: &[Token], position: usize) -> bool {
     let before = all.get(..position).unwrap_or_default();
-    let between = |token: &&Token| {
-        !COPULAS.contains(&token.text.as_str()) && (token.stop || FRAME_WORDS.contains(token.text.as_str()))
-    };
+    let between = |token: &&Token| !COPULAS.has(&token.text) && (token.stop || FRAME_WORDS.has(&token.text));
     let nearest = before.iter().rev().take(5).find(|token| !between(token));
-    let copula = nearest.is_some_and(|token| COPULAS.contains(&token.text.as_str()));
+    let copula = nearest.is_some_and(|token| COPULAS.has(&token.text));
     let dash =
         has_cyrillic(sentence) && (sentence.contains(" — ") || sentence.contains(" – ") || sentence.contains(" - "));
     let short = all.iter().filter(|token| !token.stop).count() <= 4;
@@ -252,7 +192,7 @@ fn is_predicate(sentence: &str, all: &[Token], position: usize) -> bool {
 fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<String> {
     let judging = all.get(position)?;
     let rest: Vec<&Token> = all.get(position + 1..)?.iter().collect();
-    let content = rest.iter().filter(|token| !token.stop && !FRAME_WORDS.contains(token.text.as_str())).count();
+    let content = rest.iter().filter(|token| !token.stop && !FRAME_WORDS.has(&token.text)).count();
     let subject = all.get(..position)?.iter().any(|token| !token.stop);
     if content < 2 || !subject || !is_predicate(sentence, all, position) || judges_after(&rest) {
         return None;
@@ -263,7 +203,7 @@ fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<S
         tokens::normalise_word(&bare) == judging.text
     })?;
     let mut head: Vec<String> = words.get(..place)?.iter().map(|word| (*word).to_owned()).collect();
-    while head.last().is_some_and(|word| FRAME_WORDS.contains(word.to_lowercase().as_str()) && !word.is_empty()) {
+    while head.last().is_some_and(|word| FRAME_WORDS.has(&word.to_lowercase()) && !word.is_empty()) {
         head.pop();
     }
     let tail = words.get(place + 1..)?;
@@ -272,7 +212,7 @@ fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<S
         if article {
             head.pop();
         }
-        let copula = head.last().is_some_and(|word| COPULAS.contains(&word.to_lowercase().as_str()));
+        let copula = head.last().is_some_and(|word| COPULAS.has(&word.to_lowercase()));
         let plural = head.last().is_some_and(|word| matches!(word.to_lowercase().as_str(), "are" | "were"));
         // "is beautiful and old" holds no noun of the subject's.
         if !copula || !article {
@@ -289,35 +229,13 @@ fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<S
 }
 
 fn judges_after(rest: &[&Token]) -> bool {
-    rest.iter().any(|token| JUDGING_WORDS.contains(token.text.as_str()))
+    rest.iter().any(|token| JUDGING_WORDS.has(&token.text))
 }
 
 /// "Born in 1952, and he is an awful president": one clause judges, the other can be checked.
 fn two_clauses(sentence: &str, language: Option<&str>) -> Option<Judged> {
-    const JOINTS: &[&str] = &[
-        ", and ",
-        ", but ",
-        "; ",
-        ", но ",
-        ", а ",
-        ", и ",
-        ", але ",
-        ", і ",
-        ", та ",
-        " and they ",
-        " and it ",
-        " and he ",
-        " and she ",
-        " and this ",
-        " and that ",
-        " — и ",
-        " — і ",
-        " — та ",
-        " — но ",
-        " — але ",
-    ];
-    let (joint, at) =
-        JOINTS.iter().filter_map(|joint| sentence.find(joint).map(|at| (joint, at))).min_by_key(|pair| pair.1)?;
+    static JOINTS: Parts = Parts::of("statements.kinds.joint");
+    let (joint, at) = JOINTS.first_in(sentence)?;
     // The pronoun that shows a clause begins is that clause's own.
     let length = if joint.starts_with(" and ") { " and ".len() } else { joint.len() };
     let (first, second) = (sentence.get(..at)?, sentence.get(at + length..)?);
@@ -349,32 +267,25 @@ fn clause_is_opinion(clause: &str, language: Option<&str>) -> bool {
 }
 
 /// Pronouns that need to be known before anything can be checked.
-const PRONOUNS: &str =
-    "he she it they this that these those он она оно они это эта этот эти він вона воно вони це цей ця ці";
+static PRONOUNS: Words = Words::of("statements.kinds.pronouns");
 
 /// Whether the words a sentence begins with refer to something outside it.
 pub(super) fn is_pronoun(word: &str) -> bool {
-    PRONOUNS.split_whitespace().any(|pronoun| pronoun == word)
+    PRONOUNS.has(word)
 }
 
 /// Words that predicate something without saying what of.
-const EMPTY: &str = "true false fake lie real right wrong happened happen works work did done said правда ложь фейк неправда так случилось произошло сделал сказал \
-    брехня сталося сделала зробив сказала";
+static EMPTY: Words = Words::of("statements.kinds.empty");
 
 /// Too little to check: a pronoun for a subject and hardly a word of content, or hardly a word at all.
 fn is_vague(all: &[Token]) -> bool {
     let content: Vec<&Token> = all.iter().filter(|token| !token.stop).collect();
-    let telling = content.iter().filter(|token| !EMPTY.split_whitespace().any(|word| word == token.text)).count();
+    let telling = content.iter().filter(|token| !EMPTY.has(&token.text)).count();
     let pronoun = all.first().is_some_and(|token| {
         is_pronoun(token.text.strip_suffix("'s").unwrap_or(&token.text))
             || matches!(token.text.as_str(), "he's" | "she's" | "they're")
     });
-    let personal = all.first().is_some_and(|token| {
-        matches!(
-            token.text.as_str(),
-            "he" | "she" | "they" | "he's" | "she's" | "they're" | "он" | "она" | "они" | "він" | "вона" | "вони"
-        )
-    });
+    let personal = all.first().is_some_and(|token| PERSONAL.has(&token.text));
     let names =
         all.iter().skip(1).filter(|token| token.capitalised).count() + all.iter().filter(|token| token.number).count();
     telling == 0

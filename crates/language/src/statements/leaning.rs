@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::{antecedents, is_question, kinds, scraps};
 use crate::entities::{EntityKind, entities};
+use crate::lexicon::Words;
 use crate::names::same_key;
 use crate::{has_cyrillic, tokens, verbs};
 use corroborate_domain::ClaimKind;
@@ -32,15 +33,14 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
             && !leans(text, language)
             && !is_cut_quotation(text)
             && !scraps::is_scrap(text)
-            && (names_a_person(text, language)
-                || !verbs::words(text).iter().any(|word| SOMEBODY.contains(&word.as_str())))
+            && (names_a_person(text, language) || !verbs::words(text).iter().any(|word| SOMEBODY.has(word)))
             && !text.contains("declined to comment")
             && kinds::judge(text, language, true).kind == ClaimKind::Factual
     };
     let first = verbs::words(claim).into_iter().next().unwrap_or_default();
     let lead = if refers(&first) {
         // "He" farther on is somebody who is named, and not whatever stands nearest.
-        let is_person = PEOPLE.contains(&first.as_str());
+        let is_person = PEOPLE.has(&first);
         let near = context.iter().rev().take(NEAR).map(String::as_str).enumerate();
         let fits =
             |(at, text): &(usize, &str)| stands(text) && (!is_person || *at == 0 || names_a_person(text, language));
@@ -83,9 +83,8 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
 
 /// "Is", "can", "may": what always holds is told in them too.
 fn is_timeless(word: &str) -> bool {
-    const VERBS: &str = "is are am be can could may might must shall should do does isn't aren't say says makes takes comes goes means gets gives \
-        remains includes shows follows loses wins";
-    VERBS.split_whitespace().any(|verb| verb == word)
+    static VERBS: Words = Words::of("statements.leaning.verbs");
+    VERBS.has(word)
 }
 
 fn has_figure(sentence: &str) -> bool {
@@ -100,24 +99,19 @@ fn has_year(sentence: &str) -> bool {
 
 /// Words that point back, at the head of a sentence.
 fn refers(word: &str) -> bool {
-    const BACK: &str = "his her its their he's she's it's they're such both neither there's \
-        его её ее их эту этой этого этому этим этих такой такая такие тогда там туда оттуда здесь \
-        його її їх їхній їхня їхні цього цьому цим цих такий така такі тоді там туди звідти тут";
-    kinds::is_pronoun(word) || BACK.split_whitespace().any(|other| other == word)
+    static BACK: Words = Words::of("statements.leaning.back");
+    kinds::is_pronoun(word) || BACK.has(word)
 }
 
 /// One of its kind: nobody asks which.
-const ONLY_ONE: &[&str] = &[
-    "earth", "sun", "moon", "world", "internet", "universe", "sky", "pope", "bible", "human", "average", "speed",
-    "first", "last",
-];
+static ONLY_ONE: Words = Words::of("statements.leaning.only_one");
 
 /// "The company said": which one? Not so where the subject has a name in it ("The Kremlin", "The mayor of Odesa"), or is the only
 /// one there is.
 fn is_definite(sentence: &str, words: &[String]) -> bool {
     let spelt: Vec<&str> = sentence.split_whitespace().collect();
     let Some(noun) = words.get(1) else { return false };
-    if ONLY_ONE.contains(&noun.as_str()) {
+    if ONLY_ONE.has(noun) {
         return false;
     }
     // "The reported Pentagon memo": a participle right behind the article is no verb.
@@ -138,12 +132,9 @@ fn names_a_person(sentence: &str, language: Option<&str>) -> bool {
 }
 
 /// People who are told of before the sentence that has these and no person's name.
-const SOMEBODY: &[&str] = &[
-    "he", "him", "his", "she", "her", "hers", "он", "его", "ему", "она", "её", "ее", "ей", "він", "його", "йому",
-    "вона", "її", "їй",
-];
+static SOMEBODY: Words = Words::of("statements.leaning.somebody");
 
-const PEOPLE: &[&str] = &["he", "she", "his", "her", "он", "она", "він", "вона"];
+static PEOPLE: Words = Words::of("statements.leaning.people");
 
 /// Words of a title that says something.
 const LEAST_TITLE: usize = 4;

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::clean;
 use crate::entities::{EntityKind, entities};
+use crate::lexicon::{Parts, Words};
 use crate::{has_cyrillic, verbs};
 
 /// "WASHINGTON, Nov 18 (Reuters) - ", "(AP) — ", "МОСКВА, 18 ноя — РИА Новости. ", "КИЕВ, 5 мая. /ТАСС/. ".
@@ -51,8 +52,8 @@ pub(super) fn is_scrap(sentence: &str) -> bool {
 
 /// What is told behind "that" is told, and so is a figure.
 fn is_attribution(sentence: &str) -> bool {
-    const TELLS: [&str; 4] = [" that ", " что ", " що ", " где "];
-    let tells = sentence.contains(|c: char| c.is_ascii_digit()) || TELLS.iter().any(|word| sentence.contains(word));
+    static TELLS: Parts = Parts::of("statements.scraps.telling");
+    let tells = sentence.contains(|c: char| c.is_ascii_digit()) || TELLS.stands_in(sentence);
     !tells && ATTRIBUTION.is_match(sentence)
 }
 
@@ -77,9 +78,9 @@ fn is_day(sentence: &str) -> bool {
 
 /// Somebody's own words, without the somebody: "I said, three months." With a figure they may be checked all the same.
 fn is_speech(sentence: &str) -> bool {
-    const SPEAKER: &str = "i i'm i've i'd i'll my we we're we've our let's я мой моя моё мы наш наша ми мій моя наш";
+    static SPEAKER: Words = Words::of("statements.scraps.speaker");
     let first = verbs::words(sentence).into_iter().next().unwrap_or_default();
-    let speaks = SPEAKER.split_whitespace().any(|word| word == first);
+    let speaks = SPEAKER.has(&first);
     // "We can confirm that Igor Sechin left Russia": what is said is of somebody.
     speaks && !sentence.contains(|c: char| c.is_ascii_digit()) && !names_someone(sentence)
 }

@@ -10,48 +10,25 @@ use std::sync::LazyLock;
 use crate::entities::{EntityKind, entities};
 use crate::has_cyrillic;
 use crate::lexer::{Kind, lex};
+use crate::lexicon::{self, Words};
 use crate::numbers::{Unit, quantities};
 use crate::tokens;
 use corroborate_domain::ClaimKind;
 
 /// Words of claims: causes, changes, comparisons, deeds that leave a record.
-const FACTUAL: &str = "percent million billion trillion cause causes caused increase increased decrease decreased rose fell cut doubled tripled voted signed \
-    passed killed died spent raised lost won highest lowest largest biggest first most more less fewer than ever rate tax taxes budget deficit debt jobs unemployment \
-    inflation election vaccine virus cancer study report according contains created banned approved founded born built launched invented \
-    процент млн млрд вызывает причина вырос выросла упал упала снизился погибли погиб умер убит подписал принял запретил построил основан родился \
-    крупнейший первый самый больше меньше налог бюджет инфляция выборы вакцина вирус исследование согласно является содержит создан \
-    відсоток викликає причина зріс зросла впав загинули загинув помер підписав ухвалив заборонив заснований народився найбільший перший більше менше \
-    податок бюджет інфляція вибори вакцина вірус дослідження згідно містить створений";
-
 static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    FACTUAL.split_whitespace().flat_map(|word| tokens::tokens(word, None)).map(|token| token.stem).collect()
+    lexicon::entries("statements.worth.factual")
+        .flat_map(|entry| tokens::tokens(entry.form, None))
+        .map(|token| token.stem)
+        .collect()
 });
 
 /// Words as they stand: deeds that are done, amounts, and what is voted, fought or paid for. A stem would not tell "sent"
 /// from "send".
-const DONE: &str = "was were had did didn't wasn't weren't hasn't supported opposed voted vetoed said says told took taken fought \
-    passed proposed reduced ran sent brought tried covered failed promised added held called saw became went came left \
-    began caused happened indicated produced imported exported tested invaded attacked bombed arrested convicted \
-    sentenced thousands hundreds thousand hundred majority half quarter per average total number largest smallest \
-    lowest worst wealthiest record evidence fact data bill law laws legislation amendment treaty agreement sanctions \
-    troops missiles weapons nuclear military insurance premiums medicare funding spending loans oil crime murder \
-    recession poverty illegal ago since until department administration companies businesses already never under \
-    because был была были сказал сказала заявил заявила сообщил сообщила проголосовал отправил провёл провел провела \
-    сократил обещал напал арестован осуждён осужден приговорён приговорен тысячи тысяч сотни сотен большинство половина \
-    всего був була були сказав заявив повідомив повідомила проголосував відправив провів скоротив обіцяв напав \
-    заарештований засуджений тисячі тисяч сотні сотень більшість";
-
-static DONE_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| DONE.split_whitespace().collect());
+static DONE_WORDS: Words = Words::of("statements.worth.done");
 
 /// Words of talk: the speaker, the hearer, what may be, shall be or is good.
-const TALK: &str = "i i'm i've i'd i'll me my we we're we've let's you your you're would could might maybe perhaps hope want think \
-    believe going question я мы мне мой ты вы вам ваш может возможно хочу думаю надеюсь ми мені мій ви може можливо \
-    сподіваюся will be can need needs must let should ought shall gonna wants make can't cannot good better great \
-    wonderful important tough strong opportunity opportunities future tomorrow tonight answer if please thank thanks \
-    feel love god sure нужно надо должен должны следует будет будем давайте хорошо лучше важно спасибо пожалуйста если \
-    завтра потрібно треба мусимо слід буде будемо добре краще важливо дякую якщо";
-
-static TALK_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TALK.split_whitespace().collect());
+static TALK_WORDS: Words = Words::of("statements.worth.talk");
 
 /// A word or two and what they weigh.
 type Weights<'a> = HashMap<&'a str, f64>;
@@ -118,10 +95,9 @@ fn signs(text: &str, language: Option<&str>) -> f64 {
     let figures = stated.iter().filter(|quantity| !matches!(quantity.unit, Unit::Identifier | Unit::Ordinal)).count();
     let names = entities(text, language, &[]);
     let strong = names.iter().filter(|name| name.kind != EntityKind::Misc).count();
-    let factual =
-        |token: &&tokens::Token| FACTUAL_STEMS.contains(&token.stem) || DONE_WORDS.contains(token.text.as_str());
+    let factual = |token: &&tokens::Token| FACTUAL_STEMS.contains(&token.stem) || DONE_WORDS.has(&token.text);
     let factual = all.iter().filter(factual).count();
-    let talk = all.iter().filter(|token| TALK_WORDS.contains(token.text.as_str())).count();
+    let talk = all.iter().filter(|token| TALK_WORDS.has(&token.text)).count();
     // Weights of a logistic regression on the English sentences of CheckThat 2024, training part, to two digits.
     -2.06
         + 1.04 * figures.min(2) as f64

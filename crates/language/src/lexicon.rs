@@ -1,0 +1,235 @@
+//! The lexicon: words as data. `lexicon/<language>/<topic>.tsv` says of each entry what it is (a word, a prefix, a phrase,
+//! a lemma …) and which role it plays; code asks for a role and knows no language.
+//!
+//! ```text
+//! static DENYING: Words = Words::of("negation.denying");
+//! DENYING.has("not")
+//! ```
+//!
+//! A role's entries of every language are put into one list when it is first asked for, and never read again. To add a
+//! role: its entries in the files, and a `static` beside the code that asks for it. The tests of this module hold every
+//! role that the sources ask for against the files, and the other way round, so that a misspelt one cannot ship.
+//! `docs/adding-a-language.md` says how a language is added.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use rustc_hash::FxBuildHasher;
+
+use super::word_list::WordList;
+pub use super::word_list::{Entry, Kind};
+
+/// The build script reads the files with it; here it is only tested.
+#[cfg(test)]
+mod format;
+#[cfg(test)]
+mod lint;
+
+/// The entries of each role, in the order of roles: the language, kind, form and value of one a line.
+static ROLES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
+
+/// The entries of a role, by language and in the order of the files; none where no file has the role, which a test forbids.
+pub fn entries(role: &str) -> impl Iterator<Item = Entry> {
+    let at = ROLES.binary_search_by_key(&role, |row| row.0).ok();
+    let text = at.and_then(|at| ROLES.get(at)).map_or("", |row| row.1);
+    text.lines().filter_map(|line| {
+        let mut cells = line.split('\t');
+        let (language, kind) = (cells.next()?, Kind::named(cells.next()?));
+        Some(Entry { language, kind, form: cells.next()?, value: cells.next()? })
+    })
+}
+
+/// The words of a role, language by language.
+pub fn by_language(role: &str) -> Vec<(&'static str, WordList)> {
+    let all: Vec<Entry> = entries(role).collect();
+    let same = all.chunk_by(|one, next| one.language == next.language);
+    same.filter_map(|own| Some((own.first()?.language, WordList::from_entries(own.iter().copied())))).collect()
+}
+
+/// Every role that a file has.
+pub fn roles() -> impl Iterator<Item = &'static str> {
+    ROLES.iter().map(|row| row.0)
+}
+
+/// The words of a role, put together when they are first asked for.
+#[derive(Debug)]
+pub struct Words {
+    role: &'static str,
+    /// The one language whose words are wanted; all where there is none.
+    language: Option<&'static str>,
+    list: OnceLock<WordList>,
+}
+
+impl Words {
+    pub const fn of(role: &'static str) -> Self {
+        Self { role, language: None, list: OnceLock::new() }
+    }
+
+    /// The words of one language alone, for what reads one language.
+    pub const fn of_language(role: &'static str, language: &'static str) -> Self {
+        Self { role, language: Some(language), list: OnceLock::new() }
+    }
+}
+
+impl Deref for Words {
+    type Target = WordList;
+
+    fn deref(&self) -> &WordList {
+        let wanted = |entry: &Entry| self.language.is_none_or(|language| language == entry.language);
+        self.list.get_or_init(|| WordList::from_entries(entries(self.role).filter(wanted)))
+    }
+}
+
+/// What the words of a role stand for, read when they are first asked for.
+#[derive(Debug)]
+pub struct Values<V: 'static> {
+    role: &'static str,
+    read: fn(&'static str) -> Option<V>,
+    table: OnceLock<ValueTable<V>>,
+}
+
+/// Words and prefixes with what they stand for.
+#[derive(Debug)]
+pub struct ValueTable<V> {
+    words: HashMap<&'static str, V, FxBuildHasher>,
+    prefixes: Vec<(&'static str, V)>,
+}
+
+impl<V> Values<V> {
+    /// `read` makes a value of what the files write. What it cannot read is left out, and stops a build with assertions.
+    pub const fn of(role: &'static str, read: fn(&'static str) -> Option<V>) -> Self {
+        Self { role, read, table: OnceLock::new() }
+    }
+}
+
+impl<V> Deref for Values<V> {
+    type Target = ValueTable<V>;
+
+    fn deref(&self) -> &ValueTable<V> {
+        self.table.get_or_init(|| {
+            let mut table = ValueTable { words: HashMap::default(), prefixes: Vec::new() };
+            for entry in entries(self.role) {
+                let value = (self.read)(entry.value);
+                debug_assert!(value.is_some(), "{} of {}: {:?} is no value of it", entry.form, self.role, entry.value);
+                let Some(value) = value else { continue };
+                if entry.kind == Kind::Prefix {
+                    table.prefixes.push((entry.form, value));
+                } else {
+                    table.words.insert(entry.form, value);
+                }
+            }
+            table
+        })
+    }
+}
+
+impl<V: Copy> ValueTable<V> {
+    /// What a word stands for that is an entry as it is.
+    pub fn get(&self, word: &str) -> Option<V> {
+        self.words.get(word).copied()
+    }
+
+    /// What a word stands for that is an entry, or begins as one does and has so many letters at most behind it.
+    pub fn of_form(&self, word: &str, most: usize) -> Option<V> {
+        let fits = |prefix: &str| word.strip_prefix(prefix).is_some_and(|rest| rest.chars().count() <= most);
+        self.get(word).or_else(|| self.prefixes.iter().find(|(prefix, _)| fits(prefix)).map(|pair| pair.1))
+    }
+
+    /// The prefixes and what they stand for, in the order of the files.
+    pub fn prefixes(&self) -> &[(&'static str, V)] {
+        &self.prefixes
+    }
+}
+
+/// The parts of a role: what stands anywhere in a text.
+#[derive(Debug)]
+pub struct Parts {
+    role: &'static str,
+    automaton: OnceLock<Option<AhoCorasick>>,
+}
+
+impl Parts {
+    pub const fn of(role: &'static str) -> Self {
+        Self { role, automaton: OnceLock::new() }
+    }
+
+    fn search(&self) -> Option<&AhoCorasick> {
+        let build = || {
+            let parts: Vec<String> = entries(self.role).map(|entry| entry.form.replace('_', " ")).collect();
+            // Anchored searches too; of two that begin at one place the earlier entry is found.
+            let both =
+                AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).start_kind(StartKind::Both).build(&parts);
+            both.ok()
+        };
+        self.automaton.get_or_init(build).as_ref()
+    }
+
+    /// Whether one of them stands in a text.
+    pub fn stands_in(&self, text: &str) -> bool {
+        self.search().is_some_and(|automaton| automaton.is_match(text))
+    }
+
+    /// Whether a text begins with one of them.
+    pub fn begins(&self, text: &str) -> bool {
+        self.search().is_some_and(|automaton| automaton.is_match(Input::new(text).anchored(Anchored::Yes)))
+    }
+
+    /// The one that stands first in a text, as the text writes it, and where.
+    pub fn first_in<'a>(&self, text: &'a str) -> Option<(&'a str, usize)> {
+        let found = self.search()?.find(text)?;
+        Some((text.get(found.range())?, found.start()))
+    }
+}
+
+/// Reads a value that is one number.
+pub fn number<N: std::str::FromStr>(value: &str) -> Option<N> {
+    value.parse().ok()
+}
+
+/// Reads a value that is a name or a code.
+pub fn text(value: &'static str) -> Option<&'static str> {
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_asked_for_by_its_words_values_and_parts() {
+        static DENYING: Words = Words::of("negation.denying");
+        static ENGLISH: Words = Words::of_language("negation.denying", "en");
+        static MONTHS: Values<u32> = Values::of("dates.month", number);
+        static CURRENCIES: Values<&str> = Values::of("numbers.currency", text);
+        static JOINTS: Parts = Parts::of("statements.kinds.joint");
+        assert!(DENYING.has("not") && DENYING.has("немає") && !DENYING.has("note"));
+        assert!(ENGLISH.has("not") && !ENGLISH.has("немає"));
+        assert_eq!((MONTHS.get("марта"), MONTHS.get("march"), MONTHS.get("marched")), (Some(3), Some(3), None));
+        assert_eq!((CURRENCIES.of_form("рублей", 4), CURRENCIES.of_form("рублёвку", 1)), (Some("RUB"), None));
+        assert_eq!(JOINTS.first_in("it rained, but it rains; no"), Some((", but ", 9)));
+        assert!(JOINTS.stands_in("a; b") && !JOINTS.stands_in("a. b") && JOINTS.begins("; b"));
+    }
+
+    #[test]
+    fn several_words_that_are_asked_for_as_one_text_are_written_and_no_phrase() {
+        for (role, between) in [("statements.antecedents.meeting", "met with"), ("numbers.shared_nouns.to", "up to")] {
+            assert!(WordList::from_entries(entries(role)).has(between), "{role}");
+        }
+    }
+
+    #[test]
+    fn a_role_that_no_file_has_is_empty() {
+        assert_eq!(entries("nothing").count(), 0);
+    }
+
+    #[test]
+    fn a_lemma_stands_for_its_forms() {
+        let lemma = |language, form| Entry { language, kind: Kind::Lemma, form, value: "" };
+        let list =
+            WordList::from_entries([lemma("ru", "город"), lemma("uk", "місто"), lemma("en", "town")].into_iter());
+        assert!(list.has("городами") && list.has("містах") && list.has("town"));
+        assert!(!list.has("towns") && !list.has("село"));
+    }
+}

@@ -1,0 +1,189 @@
+//! What the lexicon holds, looked at as a whole: roles asked for and roles there, entries as tokens are, and what each
+//! prefix catches by accident.
+//!
+//! `cargo test -p corroborate-language lexicon -- --nocapture` prints what the prefixes catch, so that whoever adds an entry
+//! sees what it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::{Kind, entries, roles};
+use crate::word_list::WordList;
+use crate::{gazetteer, is_cyrillic, tokens};
+
+/// Where sources ask for roles.
+const SOURCES: [&str; 2] = ["src", "../judging/src"];
+
+/// The calls that take a role.
+const ASKING: [&str; 6] =
+    ["Words::of(", "Words::of_language(", "Values::of(", "Parts::of(", "entries(", "by_language("];
+
+fn files(folder: &Path, kind: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of the crate can be listed") {
+        let path = entry.expect("and what it holds").path();
+        if path.is_dir() {
+            found.extend(files(&path, kind));
+        } else if path.extension().is_some_and(|extension| extension == kind) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+/// Every role that the sources ask for: the text in quotes right behind a call that takes one.
+fn asked() -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut asked = BTreeSet::new();
+    for path in SOURCES.iter().flat_map(|folder| files(&root.join(folder), "rs")) {
+        if path.ends_with(Path::new(file!()).file_name().expect("this file has a name")) {
+            continue;
+        }
+        let text = read(&path);
+        for call in ASKING {
+            for (at, _) in text.match_indices(call) {
+                let behind = text.get(at + call.len()..).unwrap_or_default().trim_start();
+                let role = behind.strip_prefix('"').and_then(|role| role.split('"').next());
+                asked.extend(role.filter(|role| role.contains('.')).map(str::to_owned));
+            }
+        }
+    }
+    asked
+}
+
+#[test]
+fn every_role_asked_for_is_in_a_file_and_every_role_of_a_file_is_asked_for() {
+    let (asked, there) = (asked(), roles().map(str::to_owned).collect::<BTreeSet<_>>());
+    let missing: Vec<&String> = asked.difference(&there).collect();
+    assert!(missing.is_empty(), "asked for, and in no file of the lexicon: {missing:?}");
+    let idle: Vec<&String> = there.difference(&asked).collect();
+    assert!(idle.is_empty(), "in the lexicon, and asked for by no code: {idle:?}");
+}
+
+/// Every line of the lexicon with its file and number.
+fn lines() -> Vec<(String, usize, Vec<String>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("lexicon");
+    let mut all = Vec::new();
+    for path in files(&root, "tsv") {
+        let name = path.strip_prefix(&root).expect("it is in the folder").display().to_string();
+        for (at, line) in read(&path).lines().enumerate().skip(1) {
+            all.push((name.clone(), at + 1, line.split('\t').map(str::to_owned).collect()));
+        }
+    }
+    all
+}
+
+#[test]
+fn no_row_stands_twice() {
+    let mut known = BTreeMap::new();
+    let mut twice = Vec::new();
+    for (file, line, row) in lines() {
+        let [form, kind, role, _, values @ ..] = row.as_slice() else { continue };
+        let language = file.split('/').next().unwrap_or_default().to_owned();
+        // A word may have two values of a role: "lose" is the opposite of two others.
+        let key = (language, role.clone(), kind.clone(), form.clone(), values.to_vec());
+        if let Some(first) = known.insert(key, format!("{file}:{line}")) {
+            twice.push(format!("{file}:{line}: {form} of {role} stands in {first} already"));
+        }
+    }
+    assert!(twice.is_empty(), "{}", twice.join("\n"));
+}
+
+/// Languages written in Cyrillic letters, besides Russian and Ukrainian; the others of the lexicon have none.
+const CYRILLIC: [&str; 6] = ["be", "bg", "kk", "mk", "mn", "tg"];
+/// Letters that Ukrainian has and Russian has not, and the other way round.
+const UKRAINIAN: &str = "іїєґ";
+const RUSSIAN: &str = "ыэъё";
+
+/// Rows with letters of another alphabet, with why they stand.
+const FOREIGN: &[(&str, &str, &str)] = &[];
+
+#[test]
+fn entries_have_the_letters_of_their_language_and_are_normalised_as_tokens_are() {
+    let mut wrong = Vec::new();
+    for (file, line, row) in lines() {
+        let [form, kind, role, ..] = row.as_slice() else { continue };
+        let language = file.split('/').next().unwrap_or_default();
+        let mut letters = form.chars().filter(|letter| letter.is_alphabetic());
+        let foreign = match language {
+            "uk" => letters.any(|letter| !is_cyrillic(letter) || RUSSIAN.contains(letter)),
+            "ru" => letters.any(|letter| !is_cyrillic(letter) || UKRAINIAN.contains(letter)),
+            // Serbian has both.
+            "sr" => false,
+            other if CYRILLIC.contains(&other) => letters.any(|letter| !is_cyrillic(letter)),
+            _ => letters.any(is_cyrillic),
+        };
+        let excepted = FOREIGN.iter().any(|(of, known, _)| (*of, *known) == (language, form.as_str()));
+        if foreign && !excepted {
+            wrong.push(format!("{file}:{line}: {form} of {role} has letters that {language} has not"));
+        }
+        let normal = |word: &str| tokens::normalise_word(word) == word;
+        let held_against_tokens = matches!(kind.as_str(), "word" | "prefix" | "phrase" | "lemma");
+        if held_against_tokens && !form.split(' ').all(|word| normal(word.trim_end_matches('*'))) {
+            wrong.push(format!("{file}:{line}: {form} of {role} is not normalised as tokens are"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Occurrences in the samples from which a word is frequent.
+const FREQUENT: usize = 3;
+
+/// The frequent words of the shipped samples, which are English, Russian and Ukrainian.
+fn frequent() -> BTreeSet<String> {
+    let texts = [
+        include_str!("../../../../tests/data/verdicts.jsonl"),
+        include_str!("../../../../tests/data/leads.jsonl"),
+        include_str!("../../../../tests/data/quantities.tsv"),
+        include_str!("../../../../tests/data/reports.tsv"),
+    ];
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for token in texts.iter().flat_map(|text| tokens::tokens(text, None)).filter(|token| !token.number) {
+        *counts.entry(token.text).or_default() += 1;
+    }
+    counts.into_iter().filter(|(_, count)| *count >= FREQUENT).map(|(word, _)| word).collect()
+}
+
+/// Roles whose prefixes are there to catch names, with why.
+const OF_NAMES: &[(&str, &str)] =
+    &[("numbers.money.nation", "money is told apart by its nation: \"австралийских долларов\"")];
+
+/// Names that a prefix catches, as (role, prefix, name, why it stands).
+const KNOWN: &[(&str, &str, &str, &str)] = &[];
+
+#[test]
+fn no_prefix_catches_a_name_and_what_it_catches_is_printed() {
+    let (names, frequent) = (gazetteer::single_words(), frequent());
+    let mut wrong = BTreeSet::new();
+    for role in roles() {
+        for entry in entries(role).filter(|entry| entry.kind == Kind::Prefix) {
+            let prefix = entry.form;
+            let caught: BTreeSet<&str> = names.iter().copied().filter(|name| name.starts_with(prefix)).collect();
+            let words: Vec<&str> =
+                frequent.iter().map(String::as_str).filter(|word| word.starts_with(prefix)).collect();
+            println!("{role} {prefix}*: names {caught:?}, frequent words {words:?}");
+            let known = |name: &str| {
+                OF_NAMES.iter().any(|known| known.0 == role)
+                    || KNOWN.iter().any(|known| (known.0, known.1, known.2) == (role, prefix, name))
+            };
+            wrong.extend(caught.into_iter().filter(|name| !known(name)).map(|name| (role, prefix, name)));
+        }
+    }
+    assert!(wrong.is_empty(), "a prefix catches a name; write words instead, or the next letters: {wrong:#?}");
+}
+
+#[test]
+fn words_that_only_begin_alike_are_let_by() {
+    for word in ["denys", "отрицательный", "отрицательная", "ипсос", "lieutenant", "мифология", "ложка", "ложиться"]
+    {
+        for role in ["negation.denying", "negation.concord", "negation.refuting", "negation.harmless"] {
+            let caught = WordList::from_entries(entries(role)).has(word);
+            assert!(!caught, "{word} is caught by {role}");
+        }
+    }
+}
