@@ -110,6 +110,10 @@ fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> S
             plain(&row.independent_group),
             plain(&row.url),
         );
+        let rules = claim.decision.as_ref().map_or(&[][..], |decision| decision.rules.as_slice());
+        if let Some(held) = rules.iter().find(|held| held.evidence_id == row.evidence_id) {
+            let _infallible = writeln!(text, "              rules {}", held.rules.join(", "));
+        }
     }
     text
 }

@@ -10,7 +10,7 @@ use super::normalise::Normal;
 use super::shown::{self, Showable};
 use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
-use crate::domain::result::{ClaimResult, Decision, EvidenceRow, Posterior};
+use crate::domain::result::{ClaimResult, Decision, EvidenceRow, PassageRules, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
 use crate::judging::correction::{self, Asked, Found, Subject};
 use crate::judging::decision::JudgeKind;
@@ -96,6 +96,7 @@ pub(super) async fn decide(
                 asked: asked.get(position).and_then(Option::as_ref),
                 passages: &seen.passages,
                 checks: &seen.checks,
+                rules: &seen.rules,
                 reviews: reviews(position),
             },
             assessment,
@@ -164,6 +165,8 @@ pub(super) struct Told<'a> {
     pub(super) passages: &'a [JudgedPassage],
     /// Parallel to `passages`.
     pub(super) checks: &'a [NumberCheck],
+    /// What rules saw in the passages.
+    pub(super) rules: &'a [PassageRules],
     pub(super) reviews: &'a [MatchedReview],
 }
 
@@ -208,7 +211,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         contradiction: assessment.contradiction,
         notes,
         features: assessment.features,
-        decision: assessment.decision.as_ref().map(rounded),
+        decision: assessment.decision.as_ref().map(|decision| rounded(decision, told.rules)),
         justification: justification(told, &as_shown, &passages_shown),
         citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
         evidence: passages_shown.iter().enumerate().map(|(number, passage)| evidence_row(number, passage)).collect(),
@@ -250,7 +253,7 @@ fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {
     }
 }
 
-fn rounded(decision: &Decision) -> Decision {
+fn rounded(decision: &Decision, rules: &[PassageRules]) -> Decision {
     let Posterior { supported, refuted, contested, open } = decision.posterior;
     Decision {
         table: decision.table.clone(),
@@ -262,6 +265,7 @@ fn rounded(decision: &Decision) -> Decision {
             contested: round(contested),
             open: round(open),
         },
+        rules: rules.to_vec(),
     }
 }
 

@@ -11,6 +11,7 @@ use super::read::Pages;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
 use crate::domain::evidence::JudgedPassage;
+use crate::domain::result::PassageRules;
 use crate::domain::verdict::{Origin, SourceType};
 use crate::inference::rules::RULES;
 use crate::inference::{Judgement, Pair};
@@ -20,6 +21,7 @@ use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
+use crate::judging::relations::relations;
 
 /// All judged passages, per claim, with what the number rule saw.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ pub(crate) struct JudgedClaim {
     pub(crate) passages: Vec<JudgedPassage>,
     /// Parallel to `passages`.
     pub(crate) checks: Vec<NumberCheck>,
+    /// What rules saw in those on topic.
+    pub(crate) rules: Vec<PassageRules>,
 }
 
 impl Judged {
@@ -116,6 +120,9 @@ pub(super) async fn passages_of(
             let settled = numbers::apply(given.probabilities, &check);
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
             let passage = figures(services, normal, claim, entry, settled, best, check.num_ok, rank, journal);
+            if is_on_topic {
+                one.rules.extend(rules(&passage, entry));
+            }
             one.passages.push(passage);
             one.checks.push(check);
             if is_on_topic && !one.judges.contains(&given.judge) {
@@ -125,6 +132,13 @@ pub(super) async fn passages_of(
         judged.push(one);
     }
     Ok(judged)
+}
+
+/// The rules that hold of a passage; `None` where none does.
+fn rules(passage: &JudgedPassage, entry: &Ranked) -> Option<PassageRules> {
+    let found = relations(&entry.pair.claim, &entry.pair.passage);
+    let rules: Vec<String> = found.rules().map(str::to_owned).collect();
+    (!rules.is_empty()).then(|| PassageRules { evidence_id: passage.evidence_id.clone(), rules })
 }
 
 /// One judgement per pair on topic, in order; pairs that were judged for the item before are not judged again.

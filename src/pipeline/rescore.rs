@@ -143,6 +143,7 @@ impl<'a> Again<'a> {
             asked: None,
             passages: &passages,
             checks: &[],
+            rules: before.decision.as_ref().map_or(&[], |decision| decision.rules.as_slice()),
             reviews: &stored.reviews,
         };
         let after = decide::result(&told, &assessment, &terms.scoring, shown);

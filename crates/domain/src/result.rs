@@ -124,6 +124,16 @@ pub struct Decision {
     /// The three strongest contradictions, likewise.
     pub against: [f64; 3],
     pub posterior: Posterior,
+    /// What rules saw in its passages beside the judge, when they were judged; those of which no rule holds are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<PassageRules>,
+}
+
+/// The rules that held of one passage, by their ids (`docs/scoring.md`, relations).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct PassageRules {
+    pub evidence_id: String,
+    pub rules: Vec<String>,
 }
 
 /// How likely a claim is to be each of these, judged by its passages alone. The shares sum to 1.

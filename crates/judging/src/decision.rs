@@ -153,6 +153,7 @@ impl Coefficients {
             support: [s1, s2, s3],
             against: [c1, c2, c3],
             posterior: self.posterior(&figures),
+            rules: Vec::new(),
         }
     }
 

@@ -42,6 +42,7 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         asked: Some(&asked),
         passages: &passages,
         checks: &checks,
+        rules: &[],
         reviews: &[],
     };
     let result = result(&told, &assess(&context(), &passages, &[]), &Scoring::default(), 5);
