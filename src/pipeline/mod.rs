@@ -279,11 +279,11 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     }
     let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
     let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
-    let (mut reviews, also_reported_by) = tokio::join!(
+    let (reviews, also_reported_by) = tokio::join!(
         timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
-    let also_reported_by = also_reported_by?;
+    let (mut reviews, also_reported_by) = (reviews?, also_reported_by?);
     let wants_fact_checks = phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck);
     if wants_fact_checks && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
         // Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
@@ -297,7 +297,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     } else {
         judge::Judged::nothing(claims.len())
     };
-    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal);
+    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;
     let result = timed("context", async {
