@@ -27,6 +27,7 @@ pub use opening::{OpenStore, Upkeep};
 use crate::broker::Queue;
 use crate::cache::WriteBehind;
 use crate::config::Config;
+use crate::inference::translation::Translator;
 use crate::outbound::Follower;
 use crate::pipeline::Services;
 use crate::pipeline::rescore::Terms;
@@ -61,8 +62,8 @@ pub fn check_files(config: &Config) -> Result<(), AppError> {
 }
 
 /// Models, rules and settings for texts that are given: nothing is opened, asked or written.
-pub async fn judging(config: &Config) -> Result<Arc<Services>, AppError> {
-    build::judging(config).await
+pub async fn judging(config: &Config, translator: Option<Arc<dyn Translator>>) -> Result<Arc<Services>, AppError> {
+    build::judging(config, translator).await
 }
 
 impl App {

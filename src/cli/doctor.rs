@@ -14,6 +14,7 @@ use super::failure::{Failure, chain};
 use super::output::{Colour, Output};
 use crate::app::{AppError, Checkup, OpenStore, Upkeep};
 use crate::config::{self, Config, ConfigError, Loaded};
+use crate::inference::languages::advice;
 use crate::outbound::local::LocalDaemon;
 use crate::outbound::{AskError, AskMeter, Asker, GateState, GateStatus, Method};
 use crate::providers::{Probed, Provider};
@@ -248,6 +249,10 @@ fn models(checkup: &Checkup, store: Option<&Store>, findings: &mut Vec<Finding>)
         _ => finding("embedder", Health::Ok, format!("{}, {dimension} dimensions", models.embedder.name())),
     });
     findings.push(finding("stance", Health::Ok, format!("{stance}{}", without(stance))));
+    let has_translator = checkup.translator.as_ref().is_ok_and(Option::is_some);
+    if let Some(advice) = advice(models.stance.as_ref(), has_translator) {
+        findings.push(finding("languages", Health::Warn, advice));
+    }
     findings.push(finding("reranker", Health::Ok, models.reranker.name().to_owned()));
 }
 

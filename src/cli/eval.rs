@@ -73,7 +73,7 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     for path in wanted.predictions.into_iter().chain(wanted.html).chain(wanted.calibration).chain(wanted.decision) {
         probe(path).map_err(|error| unwritable(path, &error))?;
     }
-    let services = app::judging(config).await?;
+    let services = app::judging(config, rows.translator()).await?;
     let started = Instant::now();
     let answers = match &rows {
         Rows::Pairs(pairs) => of_pairs(&services, pairs, output).await?,

@@ -410,13 +410,17 @@ pub struct LlmConfig {
     pub cost_usd: f64,
 }
 
-/// A `LibreTranslate` server.
+/// A `LibreTranslate` or `DeepL` server, and how much of an item is put to whichever translator there is.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TranslateConfig {
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "secret")]
     pub api_key: Option<SecretString>,
+    /// Passages of a claim that no model reads and that are translated for it.
+    pub passages: usize,
+    /// Characters of such passages, of an item in all.
+    pub chars_per_item: usize,
 }
 
 /// Models: which ones judge, and where those are that run elsewhere.

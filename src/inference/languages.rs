@@ -3,6 +3,8 @@
 
 use crate::language::{detect, is_cyrillic};
 
+use super::StanceModel;
+
 /// The languages of a model, as its manifest names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelLanguages(Option<Vec<String>>);
@@ -46,6 +48,13 @@ impl ModelLanguages {
         self.0.is_none()
     }
 
+    /// The language that a text in another one is best put into: English where it is among them, as translators know it best,
+    /// else the first. `None` where nothing has to be.
+    pub fn pivot(&self) -> Option<&str> {
+        let codes = self.0.as_ref()?;
+        codes.iter().find(|code| *code == "en").or_else(|| codes.first()).map(String::as_str)
+    }
+
     /// Whether the text is in one of them: by its alphabet, then by its language where that is plain. A text without
     /// letters is in all of them.
     pub fn read(&self, text: &str) -> bool {
@@ -76,6 +85,28 @@ impl ModelLanguages {
         let found = detect::detect(head);
         found.confidence < SURE || found.language.is_none_or(|language| codes.contains(&language))
     }
+}
+
+/// Sentences by which it is told whether a judge reads their language, and its name.
+const SPOKEN: [(&str, &str); 2] = [
+    ("Russian", "Мэр города подал в отставку, потому что совет ему больше не доверял."),
+    ("Ukrainian", "Міський голова подав у відставку, бо рада йому більше не довіряла."),
+];
+
+/// What to do where news in Russian or Ukrainian are compared by words alone; `None` where a model reads them or a translator
+/// puts them into what one reads.
+pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> {
+    let unread: Vec<&str> =
+        SPOKEN.iter().filter(|(_, sentence)| !stance.reads(sentence)).map(|(language, _)| *language).collect();
+    // Rules read no language, and what is translated is still compared by words.
+    let is_helped = has_translator && stance.pivot().is_some();
+    (!unread.is_empty() && !is_helped).then(|| {
+        format!(
+            "no model reads {}: claims in it are compared by words alone; run `corroborate models pull multilingual` and set \
+             MODELS_DIR, or set a translator (TRANSLATE_BASE_URL)",
+            unread.join(" or ")
+        )
+    })
 }
 
 /// Latin letters, with those of the languages that add to them.
@@ -115,6 +146,22 @@ mod tests {
         ] {
             assert!(!english().read(text), "{text}");
         }
+    }
+
+    #[test]
+    fn whoever_has_no_model_for_a_language_is_told_how_to_get_one() {
+        use crate::inference::routed::RoutedStance;
+        use crate::inference::rules::RuleStance;
+
+        let rules = RuleStance { min_agreement: 0.65 };
+        let routed = |languages| RoutedStance::new(std::sync::Arc::new(rules), languages, rules);
+        let told = advice(&routed(english()), false).unwrap();
+        assert!(told.contains("Russian or Ukrainian") && told.contains("models pull multilingual"), "{told}");
+        assert_eq!(advice(&routed(english()), true), None, "a translator puts them into English");
+        assert_eq!(advice(&routed(ModelLanguages::every()), false), None);
+        assert!(advice(&rules, true).is_some(), "nothing is gained where nothing reads the translation");
+        let russian = advice(&routed(ModelLanguages::new(&["ru".to_owned()])), false).unwrap();
+        assert!(russian.contains("reads Ukrainian"), "{russian}");
     }
 
     #[test]

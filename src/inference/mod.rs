@@ -77,6 +77,15 @@ pub struct Judgement {
 pub trait StanceModel: Send + Sync + Debug {
     /// The `judge` of results: `rules` or `model:<name>`.
     fn name(&self) -> &str;
+    /// Whether it reads the language of that text; what it does not read is compared by words alone.
+    fn reads(&self, _text: &str) -> bool {
+        true
+    }
+    /// The language (ISO 639-1) that a text must be put into for it to be read; `None` of a judge that reads every language,
+    /// and of one that reads none.
+    fn pivot(&self) -> Option<&str> {
+        None
+    }
     /// One judgement per pair, in order.
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>>;
 }

@@ -120,6 +120,14 @@ impl StanceModel for RoutedStance {
         self.model.name()
     }
 
+    fn reads(&self, text: &str) -> bool {
+        self.languages.read(text)
+    }
+
+    fn pivot(&self) -> Option<&str> {
+        self.languages.pivot()
+    }
+
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
             let [(read, asked), (rest, others)] = parted(pairs, &self.languages);

@@ -24,6 +24,10 @@ impl StanceModel for RuleStance {
         RULES
     }
 
+    fn reads(&self, _text: &str) -> bool {
+        false
+    }
+
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
             let judge: Arc<str> = Arc::from(self.name());

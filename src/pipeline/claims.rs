@@ -27,12 +27,46 @@ pub(crate) struct Claim {
     pub(crate) source: usize,
     pub(crate) check_worthiness: f64,
     pub(crate) profile: Arc<TextProfile>,
-    /// The same embedded by hashed words; made when first held against a text that has no other vector.
-    pub(crate) by_words: OnceLock<Arc<TextProfile>>,
+    pub(crate) forms: Forms,
+    /// The claim in other languages.
+    pub(crate) renderings: Renderings,
     /// What passages were found to say of it.
     pub(crate) heard: Heard,
     /// The date the claim speaks of, when it names one; freshness and "outdated" go by it.
     pub(crate) date: Option<DateTime<Utc>>,
+}
+
+/// What a claim's words become when they are held against texts of another kind; each made when first needed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Forms {
+    /// Embedded by hashed words: for a text that has no other vector.
+    pub(crate) by_words: OnceLock<Arc<TextProfile>>,
+    /// A Ukrainian claim in the words that Russian shares with it.
+    pub(crate) in_russian: OnceLock<Arc<TextProfile>>,
+}
+
+/// A claim in another language, as a translator put it.
+#[derive(Debug)]
+pub(crate) struct Rendering {
+    pub(crate) profile: Arc<TextProfile>,
+    pub(crate) forms: Forms,
+}
+
+/// The claim in other languages, by their codes. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Renderings(Arc<Mutex<HashMap<String, Arc<Rendering>>>>);
+
+impl Renderings {
+    pub(crate) fn get(&self, language: &str) -> Option<Arc<Rendering>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(language).map(Arc::clone)
+    }
+
+    /// The one that is kept: the first, for what was judged is remembered by it.
+    pub(crate) fn keep(&self, language: &str, profile: TextProfile) -> Arc<Rendering> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rendering = || Arc::new(Rendering { profile: Arc::new(profile), forms: Forms::default() });
+        Arc::clone(known.entry(language.to_owned()).or_insert_with(rendering))
+    }
 }
 
 /// Judgements of one item's pairs: the gate puts those of stored pages before anybody is searched, and the verdict puts
@@ -118,7 +152,8 @@ pub(super) async fn claims(
             source,
             check_worthiness: statement.check_worthiness,
             profile: Arc::new(profile),
-            by_words: OnceLock::new(),
+            forms: Forms::default(),
+            renderings: Renderings::default(),
             heard: Heard::default(),
             // Only the item's own text is known to be of its date.
             shown: item.published_at.filter(|_| source == 0).map_or_else(

@@ -184,6 +184,10 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
     if told.only_fact_checks {
         notes.push(Note::Phase1Only);
     }
+    let on_topic = passages.iter().any(|passage| passage.relevance >= floor);
+    if on_topic && !assessment.by_fact_check && JudgeKind::of(&told.judge) == JudgeKind::Rules {
+        notes.push(Note::WordsOnly);
+    }
     let order = shown::order(passages, assessment, floor, shown);
     // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
     let passages_shown: Vec<JudgedPassage> =

@@ -6,11 +6,12 @@ use futures::future::join_all;
 
 use super::claims::Claim;
 use super::judge::Judged;
-use super::{Journal, Request, Services};
+use super::{Journal, PipelineError, Request, Services, translate};
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
 use crate::domain::verdict::{Relation, SourceType};
-use crate::judging::fact_checks::ReviewSays;
+use crate::inference::Pair;
+use crate::judging::fact_checks::{BothWays, ReviewSays};
 use crate::judging::profile::TextProfile;
 use crate::judging::stance::UNDECIDED;
 use crate::judging::{fact_checks, ratings};
@@ -21,23 +22,28 @@ use crate::telemetry::metrics;
 /// Per claim, the reviews related to it, the nearest first.
 pub(crate) type Reviews = Vec<Vec<MatchedReview>>;
 
-pub(super) async fn look_up(services: &Services, request: &Request, claims: &[Claim], journal: &Journal) -> Reviews {
+pub(super) async fn look_up(
+    services: &Services,
+    request: &Request,
+    claims: &[Claim],
+    journal: &Journal,
+) -> Result<Reviews, PipelineError> {
     let Some(provider) = &services.providers.fact_check else {
         journal.trace("fact checks: not asked, no fact-check provider is configured");
-        return vec![Vec::new(); claims.len()];
+        return Ok(vec![Vec::new(); claims.len()]);
     };
     if !wanted(request) {
         journal.trace("fact checks: not asked, the item's source_types leave them out");
-        return vec![Vec::new(); claims.len()];
+        return Ok(vec![Vec::new(); claims.len()]);
     }
     let asked = claims.iter().map(|claim| one(services, provider, request, claim, journal));
-    let reviews = join_all(asked).await;
+    let reviews = join_all(asked).await.into_iter().collect::<Result<Reviews, PipelineError>>()?;
     let count: usize = reviews.iter().map(Vec::len).sum();
     // Where it could not be asked, the line that says so stands already.
     if count > 0 || journal.was_checked(provider.name()) {
         journal.trace(format!("fact checks: {count} related review(s) by {}", provider.name()));
     }
-    reviews
+    Ok(reviews)
 }
 
 fn wanted(request: &Request) -> bool {
@@ -49,16 +55,16 @@ fn wanted(request: &Request) -> bool {
 /// Adds the reviews that fact-checkers' own pages carry to those that were looked up. Anybody can write such markup: it counts
 /// on the site of a fact-checker alone. A page whose review decides a claim speaks by that, and no more by the sentences in
 /// which it repeats the claim.
-pub(super) fn of_pages(
+pub(super) async fn of_pages(
     services: &Services,
     request: &Request,
     claims: &[Claim],
     judged: &mut Judged,
     reviews: &mut Reviews,
     journal: &Journal,
-) {
+) -> Result<(), PipelineError> {
     if !wanted(request) {
-        return;
+        return Ok(());
     }
     let rules = services.rules.current();
     let checkers: Vec<_> = judged
@@ -70,7 +76,7 @@ pub(super) fn of_pages(
     let mut count = 0;
     for ((claim, known), seen) in claims.iter().zip(reviews).zip(&mut judged.claims) {
         for page in checkers.iter().filter(|_| claim.checkable()) {
-            let told = match_reviews(claim, &page.claim_reviews);
+            let told = match_reviews(services, claim, &page.claim_reviews, journal).await?;
             let own = seen.passages.iter_mut().filter(|passage| passage.evidence_id == page.id);
             if told.iter().any(settles) {
                 own.for_each(stands_aside);
@@ -91,6 +97,7 @@ pub(super) fn of_pages(
     if count > 0 {
         journal.trace(format!("fact checks: {count} related review(s) carried by pages of fact-checkers"));
     }
+    Ok(())
 }
 
 /// Beside its own review a page's sentences count for nothing (`docs/scoring.md`: a matched fact-check stays out of `e_max` and `c_max`).
@@ -111,11 +118,11 @@ async fn one(
     request: &Request,
     claim: &Claim,
     journal: &Journal,
-) -> Vec<MatchedReview> {
+) -> Result<Vec<MatchedReview>, PipelineError> {
     let long_enough = request.personal || claim.text.chars().count() >= services.settings.min_claim_chars;
     if !claim.checkable() || !long_enough {
         metrics::fact_check_lookup("skipped");
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let answer = match services.ask(provider, &query(services, claim), journal).await {
         Ok(answer) => answer,
@@ -123,7 +130,7 @@ async fn one(
             metrics::fact_check_lookup("failed");
             journal.trace(format!("fact checks: {} could not be asked: {error}", provider.name()));
             journal.degrade(error.degradation(provider.name()));
-            return Vec::new();
+            return Ok(Vec::new());
         }
     };
     journal.checked(provider.name());
@@ -131,15 +138,63 @@ async fn one(
         journal.trace(format!("fact checks: {} could not be asked for {}", provider.name(), answer.failed.join(", ")));
         journal.degrade(Degradation::ProviderFailed(provider.name().to_owned()));
     }
-    let matched = match_reviews(claim, &answer.reviews);
-    metrics::fact_check_lookup(if answer.reviews.is_empty() {
+    let mut matched = match_reviews(services, claim, &answer.reviews, journal).await?;
+    let mut is_nothing_found = answer.reviews.is_empty();
+    if !matched.iter().any(decides) {
+        let more = second_look(services, provider, claim, journal).await;
+        is_nothing_found &= more.is_empty();
+        let new: Vec<Review> = more.into_iter().filter(|review| !answer.reviews.contains(review)).collect();
+        matched.extend(match_reviews(services, claim, &new, journal).await?);
+        matched = once_each(&matched);
+    }
+    metrics::fact_check_lookup(if is_nothing_found {
         "none"
     } else if matched.iter().any(decides) {
         "matched"
     } else {
         "unmatched"
     });
-    matched
+    Ok(matched)
+}
+
+/// The language that most claims are reviewed in.
+const REVIEWED_IN: &str = "en";
+
+/// Reviews of the claim in English, where its own words brought none that decides and a translator is configured. It was
+/// asked about already, in its own words: what keeps this look from being had (a limit, a breaker, no translation) leaves
+/// that answer as good as it was, so it is said in the trace and degrades nothing.
+async fn second_look(
+    services: &Services,
+    provider: &Arc<dyn Provider>,
+    claim: &Claim,
+    journal: &Journal,
+) -> Vec<Review> {
+    if services.translator.is_none() || claim.profile.language.as_deref().is_none_or(|own| own == REVIEWED_IN) {
+        return Vec::new();
+    }
+    let not_asked = |why: &str| journal.trace(format!("fact checks: not asked in English: {why}"));
+    let rendering = match translate::try_claim(services, claim, REVIEWED_IN, journal).await {
+        Ok(Some(rendering)) => rendering,
+        Ok(None) => {
+            not_asked("the translator gave no translation");
+            return Vec::new();
+        }
+        Err(error) => {
+            not_asked(&format!("the translator failed: {error}"));
+            return Vec::new();
+        }
+    };
+    let query = Query { text: rendering.profile.text.clone(), ..query(services, claim) };
+    match services.ask(provider, &query, journal).await {
+        Ok(answer) => {
+            journal.trace(format!("fact checks: asked again in English, {} review(s)", answer.reviews.len()));
+            answer.reviews.clone()
+        }
+        Err(error) => {
+            not_asked(&format!("{}: {error}", provider.name()));
+            Vec::new()
+        }
+    }
 }
 
 fn decides(matched: &MatchedReview) -> bool {
@@ -167,13 +222,35 @@ fn query(services: &Services, claim: &Claim) -> Query {
     }
 }
 
-/// Every review held against the claim: how it relates, and the class of its rating.
-fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
+/// Every review held against the claim: how it relates, by meaning where the judge reads both, and the class of its rating.
+async fn match_reviews(
+    services: &Services,
+    claim: &Claim,
+    reviews: &[Review],
+    journal: &Journal,
+) -> Result<Vec<MatchedReview>, PipelineError> {
+    if reviews.is_empty() {
+        return Ok(Vec::new());
+    }
+    let texts: Vec<&str> = reviews.iter().map(|review| review.claim.as_str()).collect();
+    let embeddings = services.embed(&texts, journal).await;
+    let held = reviews.iter().zip(embeddings).map(|(review, embedding)| {
+        let reviewed = TextProfile::new(&review.claim, review.language.as_deref(), review.review_date, &[]);
+        Arc::new(reviewed.embedded(embedding.vector, embedding.space))
+    });
+    let held: Vec<Arc<TextProfile>> = held.collect();
+    let pairs = pairs(services, claim, &held, journal).await;
+    let said = both_ways(services, &pairs, journal).await?;
     let matched: Vec<MatchedReview> = reviews
         .iter()
-        .map(|review| {
-            let reviewed = TextProfile::new(&review.claim, review.language.as_deref(), review.review_date, &[]);
-            let (relation, similarity) = fact_checks::relation(&claim.profile, &reviewed);
+        .zip(&pairs)
+        .zip(said)
+        .map(|((review, Pair { claim: ours, passage: theirs }), said)| {
+            let (ours, theirs) = (by_words_alone(ours), by_words_alone(theirs));
+            let (relation, similarity) = match &said {
+                Some(said) => fact_checks::relation_by_meaning(&ours, &theirs, said),
+                None => fact_checks::relation(&ours, &theirs),
+            };
             MatchedReview {
                 relation,
                 rating_class: ratings::classify(&review.rating, review.language.as_deref()),
@@ -183,7 +260,71 @@ fn match_reviews(claim: &Claim, reviews: &[Review]) -> Vec<MatchedReview> {
         })
         .filter(|matched| matched.relation != Relation::Other)
         .collect();
-    once_each(&matched)
+    Ok(once_each(&matched))
+}
+
+/// Without its vector: the thresholds of words are of words alone.
+fn by_words_alone(profile: &TextProfile) -> TextProfile {
+    profile.clone().with_embedding(Vec::new())
+}
+
+/// The claim and each reviewed one, the claim in the review's language where it is known in it or the judge reads no other.
+async fn pairs(services: &Services, claim: &Claim, held: &[Arc<TextProfile>], journal: &Journal) -> Vec<Pair> {
+    let stance = &services.models.stance;
+    let own = claim.profile.language.as_deref();
+    let reads_claim = stance.reads(&claim.profile.text);
+    let mut pairs = Vec::with_capacity(held.len());
+    for theirs in held {
+        let language = theirs.language.as_deref().map(|tag| tag.split(['-', '_']).next().unwrap_or(tag));
+        let other = language.filter(|language| own != Some(*language));
+        let rendering = match other {
+            Some(_) if reads_claim && stance.reads(&theirs.text) => None,
+            Some(language) => match claim.renderings.get(language) {
+                None if !reads_claim && stance.pivot() == Some(language) => {
+                    // A help, and no more: what is not had is compared by words, as it always was.
+                    translate::try_claim(services, claim, language, journal).await.ok().flatten()
+                }
+                known => known,
+            },
+            None => None,
+        };
+        pairs.push(match rendering {
+            Some(rendering) => services.compared(&rendering.profile, &rendering.forms, theirs),
+            None => services.comparable(claim, theirs),
+        });
+    }
+    pairs
+}
+
+/// What the judge says of each pair both ways; `None` where it does not read both, where it failed, and where the two are about
+/// something else: a review of another event is not worth asking about.
+async fn both_ways(
+    services: &Services,
+    pairs: &[Pair],
+    journal: &Journal,
+) -> Result<Vec<Option<BothWays>>, PipelineError> {
+    let stance = &services.models.stance;
+    let relevance = services.relevance(pairs, journal).await?;
+    let floor = services.settings.scoring.relevance_floor;
+    let is_asked = |(pair, relevance): (&Pair, &f64)| {
+        *relevance >= floor && stance.reads(&pair.claim.text) && stance.reads(&pair.passage.text)
+    };
+    let asked: Vec<bool> = pairs.iter().zip(&relevance).map(is_asked).collect();
+    let chosen = pairs.iter().zip(&asked).filter(|(_, is_asked)| **is_asked).map(|(pair, _)| pair);
+    let turned = |pair: &Pair| Pair { claim: Arc::clone(&pair.passage), passage: Arc::clone(&pair.claim) };
+    let questions: Vec<Pair> = chosen.flat_map(|pair| [pair.clone(), turned(pair)]).collect();
+    let judged = services.stances(&questions, journal).await?;
+    // The rules in its place have said by words what they can.
+    let is_judged = !journal.is_degraded_by(&Degradation::ModelFailed("stance".to_owned()));
+    let mut judged = judged.into_iter().map(|judgement| judgement.probabilities);
+    let mut one = |is_asked: bool| {
+        if !is_asked {
+            return None;
+        }
+        let (ours, theirs) = (judged.next()?, judged.next()?);
+        is_judged.then_some(BothWays { ours, theirs })
+    };
+    Ok(asked.into_iter().map(&mut one).collect())
 }
 
 /// One review of one claim by one page, the likest first. A page that rates the same claim in two ways says nothing of it.
@@ -207,31 +348,7 @@ fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
     kept
 }
 
+#[cfg(all(test, feature = "models"))]
+mod measured;
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::verdict::RatingClass;
-    use crate::judging::samples::review;
-
-    #[test]
-    fn one_page_reviews_a_claim_once_or_says_nothing() {
-        let of = |url: &str, claim: &str, class| {
-            let mut one = review("checker", Relation::Same, class, 0.9);
-            (one.review.url, one.review.claim) = (url.to_owned(), claim.to_owned());
-            one
-        };
-        let kept = once_each(&[
-            of("https://a.example/1", "A", RatingClass::False),
-            of("https://a.example/1", "A", RatingClass::False),
-            of("https://a.example/1", "B", RatingClass::True),
-            of("https://b.example/1", "A", RatingClass::True),
-            of("https://b.example/1", "A", RatingClass::False),
-            of("https://c.example/1", "A", RatingClass::None),
-            of("https://c.example/1", "A", RatingClass::False),
-        ]);
-        let left: Vec<(&str, &str)> =
-            kept.iter().map(|one| (one.review.url.as_str(), one.review.claim.as_str())).collect();
-        assert_eq!(left, [("https://a.example/1", "A"), ("https://a.example/1", "B"), ("https://c.example/1", "A")]);
-        assert_eq!(kept.last().map(|one| one.rating_class), Some(RatingClass::False), "the rating that says something");
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ use super::normalise::Normal;
 use super::page::PreparedPage;
 use super::rank::Ranked;
 use super::read::Pages;
+use super::translate::{self, Readable, TRANSLATED};
 use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
 use crate::domain::evidence::JudgedPassage;
@@ -54,14 +55,14 @@ impl Judged {
 
 impl JudgedClaim {
     /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
-    /// the model does not read were judged by rule. The rules decide where nothing was judged.
+    /// the model does not read were judged by rule; `+translated` behind it where a translation stood between a passage and
+    /// its judge. The rules decide where nothing was judged.
     pub(crate) fn judge(&self) -> String {
-        let model = self.judges.iter().find(|judge| judge.as_ref() != RULES);
-        match (model, self.judges.iter().any(|judge| judge.as_ref() == RULES)) {
-            (Some(model), false) => model.to_string(),
-            (Some(model), true) => format!("{model}+{RULES}"),
-            (None, _) => RULES.to_owned(),
-        }
+        let parts = || self.judges.iter().flat_map(|judge| judge.split('+'));
+        let model = parts().find(|part| ![RULES, TRANSLATED].contains(part));
+        let rules = (model.is_none() || parts().any(|part| part == RULES)).then_some(RULES);
+        let translated = parts().any(|part| part == TRANSLATED).then_some(TRANSLATED);
+        [model, rules, translated].into_iter().flatten().collect::<Vec<_>>().join("+")
     }
 }
 
@@ -116,7 +117,8 @@ pub(super) async fn passages_of(
             let Some(given) = (if is_on_topic { by_model.next() } else { by_rule.next() }) else { break };
             let nearest = if closely && is_on_topic { near.next() } else { None };
             let best = nearest.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
-            let check = numbers::compare(&claim.profile, &entry.pair.passage);
+            // Figures and dates are what a translator changes most easily: they are compared as they were written.
+            let check = numbers::compare(&claim.profile, &entry.original);
             let settled = numbers::apply(given.probabilities, &check);
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
             let passage = figures(services, normal, claim, entry, settled, best, check.num_ok, rank, journal);
@@ -148,22 +150,34 @@ async fn judged_once(
     floor: f64,
     journal: &Journal,
 ) -> Result<Vec<Judgement>, PipelineError> {
-    let entries = || claims.iter().flat_map(|(claim, ranked)| ranked.iter().map(move |entry| (&claim.heard, entry)));
+    let entries = || claims.iter().flat_map(|(claim, ranked)| ranked.iter().map(move |entry| (*claim, entry)));
     let on_topic =
-        || entries().filter(|(_, entry)| entry.relevance >= floor).map(|(heard, entry)| (heard, &entry.pair));
-    let known: Vec<Option<Judgement>> = on_topic().map(|(heard, pair)| heard.get(pair)).collect();
-    let missing = on_topic().zip(&known).filter(|(_, known)| known.is_none()).map(|((_, pair), _)| pair.clone());
-    let mut asked = services.stances(&missing.collect::<Vec<_>>(), journal).await?.into_iter();
+        || entries().filter(|(_, entry)| entry.relevance >= floor).map(|(claim, entry)| (claim, &entry.pair));
+    let known: Vec<Option<Judgement>> = on_topic().map(|(claim, pair)| claim.heard.get(pair)).collect();
+    let missing = on_topic().zip(&known).filter(|(_, known)| known.is_none()).map(|(asked, _)| asked);
+    let readable = translate::readable(services, &missing.collect::<Vec<_>>(), journal).await;
+    let pairs: Vec<Pair> = readable.iter().map(|one| one.pair.clone()).collect();
+    let told = services.stances(&pairs, journal).await?;
+    let mut asked = told.into_iter().zip(&readable).map(|(judgement, readable)| said_so(judgement, readable));
     // What stood in for a model that failed is not kept: the next time it may answer.
-    let is_kept = !journal.is_degraded_by(&Degradation::ModelFailed("stance".to_owned()));
-    let judged = on_topic().zip(known).map_while(|((heard, pair), known)| {
+    let failed = |part: &str| journal.is_degraded_by(&Degradation::ModelFailed(part.to_owned()));
+    let is_kept = !failed("stance") && !failed("translator");
+    let judged = on_topic().zip(known).map_while(|((claim, pair), known)| {
         let judgement = known.or_else(|| asked.next())?;
         if is_kept {
-            heard.keep(pair, &judgement);
+            claim.heard.keep(pair, &judgement);
         }
         Some(judgement)
     });
     Ok(judged.collect())
+}
+
+/// The judgement with the judge's name, which says where a translation was read.
+fn said_so(judgement: Judgement, readable: &Readable) -> Judgement {
+    if !readable.translated {
+        return judgement;
+    }
+    Judgement { judge: Arc::from(format!("{}+{TRANSLATED}", judgement.judge)), ..judgement }
 }
 
 /// Sentences of a passage that are embedded for one claim: those that share most words with it.
@@ -221,7 +235,7 @@ fn figures(
     let reference = claim.date.unwrap_or(normal.reference);
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
-    let specificity = quality::specificity(&claim.profile, &entry.pair.passage);
+    let specificity = quality::specificity(&entry.pair.claim, &entry.pair.passage);
     let source_type = page.source_type(&services.rules.current());
     JudgedPassage {
         evidence_id: page.id.clone(),
@@ -274,6 +288,9 @@ mod tests {
         assert_eq!(by(&["rules"]), "rules");
         assert_eq!(by(&["model:minilm"]), "model:minilm");
         assert_eq!(by(&["rules", "model:minilm"]), "model:minilm+rules");
+        assert_eq!(by(&["model:minilm+translated"]), "model:minilm+translated");
+        assert_eq!(by(&["rules+translated", "model:minilm"]), "model:minilm+rules+translated");
+        assert_eq!(by(&["rules+translated"]), "rules+translated");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Whoever writes of Cyprus in Greek knows what English pages leave out. The policy is the operator's: languages for every
 //! item, for those of a channel, for those with a word in their text; and English for what is in neither English nor Russian,
-//! or in doubt (core document, language handling). Only the query is translated; pages are read in their own language.
+//! or in doubt (core document, language handling). The claim in
+//! another language is kept: pages in that language are held against it, and the judge reads it where it reads no other.
 
 use std::fmt;
 
@@ -13,12 +14,10 @@ use super::claims::Claim;
 use super::normalise::Normal;
 use super::queries::{Foreign, room_for_others, translated};
 use super::services::plain;
-use super::{Journal, Services};
+use super::{Journal, Services, translate};
 use crate::domain::{Degradation, Item};
-use crate::inference::translation::Translated;
+use crate::judging::profile::TextProfile;
 use crate::language::tokens;
-use crate::outbound::AskError;
-use crate::telemetry::metrics;
 
 /// Of the time left for searching, what translation may take: a slow model must not cost the search.
 const SHARE: u32 = 4;
@@ -161,15 +160,17 @@ pub(super) async fn in_other_languages(
     let mut told: Vec<String> = Vec::with_capacity(languages.len());
     let mut queries = Vec::with_capacity(languages.len());
     for (wanted, translation) in languages.iter().zip(join_all(asking).await) {
-        if translator.is_language_model() {
-            count(&translation, journal);
-        }
+        translate::count(translator.as_ref(), &translation, journal);
         let (language, name) = (wanted.language.as_str(), translator.name());
         match translation.outcome {
             Ok(Some(text)) => {
-                let query = translated(&text, language, claim, item, services.settings.search_results);
-                told.extend(query.is_some().then(|| wanted.to_string()));
-                queries.extend(query);
+                let Some(foreign) = translated(&text, language, claim, item, services.settings.search_results) else {
+                    continue;
+                };
+                told.push(wanted.to_string());
+                // Pages of that language are not only found in its words but judged in them.
+                translate::keep(services, claim, language, TextProfile::clone(&foreign.profile), journal).await;
+                queries.push(foreign);
             }
             Ok(None) => journal.trace(format!("queries: not asked in {wanted}: {name} gave no translation")),
             Err(error) => {
@@ -183,25 +184,6 @@ pub(super) async fn in_other_languages(
         journal.trace(format!("queries: also in {}, by {}", told.join(", "), translator.name()));
     }
     queries
-}
-
-/// Counts the calls to a language model, for the item and for the metrics; an answer that was known is none.
-fn count(translated: &Translated, journal: &Journal) {
-    let Translated { outcome, attempts, tokens: (read, written) } = translated;
-    if *attempts == 0 {
-        return;
-    }
-    journal.asked_language_model(*attempts, read + written);
-    metrics::llm_tokens("translate", *read, *written);
-    metrics::llm_call(
-        "translate",
-        match outcome {
-            Ok(Some(_)) => "ok",
-            Ok(None) | Err(AskError::Malformed { .. }) => "malformed",
-            Err(AskError::Timeout | AskError::Deadline) => "timeout",
-            Err(_) => "failed",
-        },
-    );
 }
 
 #[cfg(test)]

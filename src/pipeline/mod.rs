@@ -4,6 +4,8 @@
 //! admit → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → decide → context → commit
 //! ```
 //!
+//! `translate` stands beside them: it puts claims and passages into words that the judge reads, where they are compared.
+//!
 //! Each stage takes what the one before it made and adds one thing. A stage that cannot ask says so with a
 //! [`Degradation`]; it never answers with an empty list instead. No stage prints, publishes or holds SQL. To add a
 //! stage, give it a file, a line in [`run`] and a line in the trace.
@@ -34,6 +36,7 @@ mod retrieve;
 mod services;
 mod shown;
 mod standing;
+mod translate;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -152,6 +155,8 @@ struct JournalInner {
     llm_tokens: u32,
     trace: Vec<String>,
     checked: Vec<String>,
+    /// Characters of passages that were put to a translator.
+    translated: usize,
 }
 
 impl Journal {
@@ -204,6 +209,15 @@ impl Journal {
             inner.llm_calls += calls;
             inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
         });
+    }
+
+    /// Whether so many characters more may be translated for this item, of `most` in all; counts them where they may.
+    pub(crate) fn may_translate(&self, characters: usize, most: usize) -> bool {
+        self.with(|inner| {
+            let fits = inner.translated + characters <= most;
+            inner.translated += if fits { characters } else { 0 };
+            fits
+        })
     }
 
     pub(crate) fn trace(&self, line: impl Into<String>) {
@@ -265,11 +279,11 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     }
     let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
     let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
-    let (mut reviews, also_reported_by) = tokio::join!(
+    let (reviews, also_reported_by) = tokio::join!(
         timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
         timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
     );
-    let also_reported_by = also_reported_by?;
+    let (mut reviews, also_reported_by) = (reviews?, also_reported_by?);
     let wants_fact_checks = phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck);
     if wants_fact_checks && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
         // Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
@@ -283,7 +297,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     } else {
         judge::Judged::nothing(claims.len())
     };
-    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal);
+    fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;
     let result = timed("context", async {

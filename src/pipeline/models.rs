@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use super::claims::Claim;
+use super::claims::{Claim, Forms};
 use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
 use crate::inference::{Embedder as _, InferenceError, Judgement, Pair, Reranker as _, StanceModel as _};
+use crate::judging::kindred;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
 
 /// A vector, and what it may be compared with.
@@ -75,7 +76,28 @@ impl Services {
     /// Claim and passage with vectors of one embedder: as they are, or both by hashed words where one has no other, which
     /// is how texts of two languages meet whose model reads only one.
     pub(super) fn comparable(&self, claim: &Claim, passage: &Arc<TextProfile>) -> Pair {
-        let (own, other) = (Arc::clone(&claim.profile), Arc::clone(passage));
+        self.compared(&claim.profile, &claim.forms, passage)
+    }
+
+    /// The same for a claim in some words and the forms they have: a Ukrainian text that is held against a Russian one, or
+    /// the other way round, is read in the words the two languages share.
+    pub(super) fn compared(&self, claim: &Arc<TextProfile>, forms: &Forms, passage: &Arc<TextProfile>) -> Pair {
+        let in_russian = |profile: &TextProfile| {
+            let shared = kindred::in_russian(profile);
+            if profile.space == EmbeddingSpace::Meaning {
+                return Arc::new(shared);
+            }
+            let Embedding { vector, space } = self.embed_words(&kindred::words_in_russian(profile));
+            Arc::new(shared.embedded(vector, space))
+        };
+        let languages = (claim.language.as_deref(), passage.language.as_deref());
+        let (own, other) = match languages {
+            (Some("uk"), Some("ru")) => {
+                (Arc::clone(forms.in_russian.get_or_init(|| in_russian(claim))), Arc::clone(passage))
+            }
+            (Some("ru"), Some("uk")) => (Arc::clone(claim), in_russian(passage)),
+            _ => (Arc::clone(claim), Arc::clone(passage)),
+        };
         if own.space == other.space {
             return Pair { claim: own, passage: other };
         }
@@ -86,7 +108,13 @@ impl Services {
             let Embedding { vector, space } = self.embed_words(&profile.text);
             Arc::new((*profile).clone().embedded(vector, space))
         };
-        Pair { claim: Arc::clone(claim.by_words.get_or_init(|| by_words(own))), passage: by_words(other) }
+        // Only the claim's own words are kept: those that Russian shares are of hashed words where they have no other vector.
+        let own = if Arc::ptr_eq(&own, claim) {
+            Arc::clone(forms.by_words.get_or_init(|| by_words(own)))
+        } else {
+            by_words(own)
+        };
+        Pair { claim: own, passage: by_words(other) }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::domain::verdict::{Origin, SourceType};
 use crate::judging::credibility::{UNKNOWN_CREDIBILITY, credibility};
 use crate::judging::independence::{Fingerprint, SourceText};
 use crate::judging::profile::TextProfile;
-use crate::language::tokens;
+use crate::language::{cognates, tokens};
 use crate::outbound::Validators;
 use crate::providers::{Content, Hit, Storage};
 use crate::reading::{Article, own_passages, passages, registered_domain, text_without_orders};
@@ -105,6 +105,13 @@ pub(crate) fn stem_hash(stem: &str) -> u64 {
     hasher.finish()
 }
 
+fn hashes(stems: &[String]) -> Vec<u64> {
+    let mut hashes: Vec<u64> = stems.iter().map(|stem| stem_hash(stem)).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
 /// One judge-sized piece of a page. Its stems are taken at once, the rest when it is first judged.
 #[derive(Debug)]
 pub(crate) struct Passage {
@@ -112,20 +119,26 @@ pub(crate) struct Passage {
     /// Hashes of its stems, sorted: every claim is held against every passage of every page that is near, and numbers are
     /// compared many times faster than words.
     stems: Vec<u64>,
+    /// The same of a Ukrainian passage in Russian words, once a Russian claim is held against it.
+    in_russian: OnceLock<Vec<u64>>,
     profile: OnceLock<Arc<TextProfile>>,
 }
 
 impl Passage {
     fn new(text: String, language: Option<&str>) -> Self {
-        let mut stems: Vec<u64> = tokens::content_stems(&text, language).iter().map(|stem| stem_hash(stem)).collect();
-        stems.sort_unstable();
-        stems.dedup();
-        Self { text, stems, profile: OnceLock::new() }
+        let stems = hashes(&tokens::content_stems(&text, language));
+        Self { text, stems, in_russian: OnceLock::new(), profile: OnceLock::new() }
     }
 
     /// How many of these stems, by [`stem_hash`], stand in it.
     pub(crate) fn shares(&self, stems: &[u64]) -> usize {
         stems.iter().filter(|stem| self.stems.binary_search(stem).is_ok()).count()
+    }
+
+    /// The same of a Ukrainian passage by the words that Russian shares.
+    pub(crate) fn shares_in_russian(&self, stems: &[u64]) -> usize {
+        let own = self.in_russian.get_or_init(|| hashes(&cognates::content_stems(&self.text)));
+        stems.iter().filter(|stem| own.binary_search(stem).is_ok()).count()
     }
 
     pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {

@@ -2,15 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::claims::Claim;
+use futures::future::join_all;
+
+use super::claims::{Claim, Rendering};
 use super::models::Embedding;
 use super::page::{Origins, Passage, stem_hash};
 use super::read::{Pages, ReadPage};
-use super::{Journal, PipelineError, Services};
+use super::{Journal, PipelineError, Services, translate};
 use crate::domain::rules::DomainRules;
 use crate::inference::Pair;
 use crate::judging::independence::{ItemText, groups_of};
+use crate::judging::kindred;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 
@@ -20,8 +24,11 @@ pub(crate) struct Ranked {
     pub(crate) read: ReadPage,
     pub(crate) group: String,
     pub(crate) text: String,
-    /// The claim and the passage, with vectors that may be compared.
+    /// The claim and the passage, with vectors that may be compared: the claim in the passage's language where it is known
+    /// in it.
     pub(crate) pair: Pair,
+    /// The passage as it stands, in which figures and dates are compared.
+    pub(crate) original: Arc<TextProfile>,
     pub(crate) relevance: f64,
     pub(crate) credibility: f64,
     pub(crate) rank: f64,
@@ -118,17 +125,20 @@ async fn scored(
     most: usize,
     journal: &Journal,
 ) -> Result<Vec<Vec<Ranked>>, PipelineError> {
-    let chosen: Vec<Vec<(usize, usize)>> = claims
+    let told = claims.iter().map(|claim| translate::in_languages_of(services, claim, &shelf.pages, journal));
+    let worded: Vec<Worded<'_>> =
+        claims.iter().zip(join_all(told).await).map(|(claim, others)| Worded { claim, others }).collect();
+    let chosen: Vec<Vec<(usize, usize)>> = worded
         .iter()
         .map(|claim| {
-            let looks = shelf.pages.iter().map(|read| closer_look(claim, read, per_page)).collect();
+            let looks = shelf.pages.iter().map(|read| claim.closer_look(read, per_page)).collect();
             preselected(looks, most)
         })
         .collect();
     embed(services, &shelf.pages, chosen.iter().flatten(), journal).await;
     let mut ranked: Vec<Vec<Ranked>> = Vec::with_capacity(claims.len());
-    for (claim, passages) in claims.iter().zip(chosen) {
-        let one = |(page, passage): (usize, usize)| candidate(services, claim, shelf, page, passage);
+    for (claim, passages) in worded.iter().zip(chosen) {
+        let one = |(page, passage): (usize, usize)| claim.candidate(services, shelf, page, passage);
         ranked.push(passages.into_iter().filter_map(one).collect());
     }
     let pairs: Vec<Pair> = ranked.iter().flatten().map(|entry| entry.pair.clone()).collect();
@@ -145,32 +155,59 @@ async fn scored(
     Ok(ranked)
 }
 
-/// A passage for a claim, before anything is known of how near they are.
-fn candidate(services: &Services, claim: &Claim, shelf: &Shelf<'_>, page: usize, passage: usize) -> Option<Ranked> {
-    let (read, group) = (*shelf.pages.get(page)?, shelf.groups.get(page)?);
-    let piece = read.page.passages.get(passage)?;
-    let profile = piece.profile_or(|| profile_of(&piece.text, read, Embedding::default()));
-    Some(Ranked {
-        read: read.clone(),
-        group: group.clone(),
-        text: piece.text.clone(),
-        pair: services.comparable(claim, &profile),
-        relevance: 0.0,
-        credibility: read.page.credibility(shelf.rules).0,
-        rank: 0.0,
-    })
+/// A claim in its own words and in those of other languages.
+struct Worded<'a> {
+    claim: &'a Claim,
+    others: Vec<(String, Arc<Rendering>)>,
 }
 
-/// The `most` passages of a page that share most words with the claim, best first, each with how many it shares. A page
-/// that shares none still gets its first ones looked at: another language shares no words.
-fn closer_look(claim: &Claim, read: &ReadPage, most: usize) -> Vec<(usize, usize)> {
-    let words: Vec<u64> = claim.profile.words.iter().map(|word| stem_hash(&word.stem)).collect();
-    let passages = read.page.passages.iter().enumerate();
-    let mut shared: Vec<(usize, usize)> =
-        passages.map(|(position, passage)| (passage.shares(&words), position)).collect();
-    shared.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    shared.truncate(most);
-    shared
+impl Worded<'_> {
+    /// The claim in the language of a page, where it is another and the claim is known in it.
+    fn rendering(&self, read: &ReadPage) -> Option<&Rendering> {
+        let language = read.page.language.as_deref()?;
+        self.others.iter().find(|(known, _)| known == language).map(|(_, rendering)| rendering.as_ref())
+    }
+
+    /// A passage for the claim, before anything is known of how near they are.
+    fn candidate(&self, services: &Services, shelf: &Shelf<'_>, page: usize, passage: usize) -> Option<Ranked> {
+        let (read, group) = (*shelf.pages.get(page)?, shelf.groups.get(page)?);
+        let piece = read.page.passages.get(passage)?;
+        let profile = piece.profile_or(|| profile_of(&piece.text, read, Embedding::default()));
+        Some(Ranked {
+            read: read.clone(),
+            group: group.clone(),
+            text: piece.text.clone(),
+            pair: match self.rendering(read) {
+                Some(rendering) => services.compared(&rendering.profile, &rendering.forms, &profile),
+                None => services.comparable(self.claim, &profile),
+            },
+            original: profile,
+            relevance: 0.0,
+            credibility: read.page.credibility(shelf.rules).0,
+            rank: 0.0,
+        })
+    }
+
+    /// The `most` passages of a page that share most words with the claim, best first, each with how many it shares. A page
+    /// that shares none still gets its first ones looked at: another language shares no words.
+    fn closer_look(&self, read: &ReadPage, most: usize) -> Vec<(usize, usize)> {
+        let profile = self.rendering(read).map_or(&self.claim.profile, |rendering| &rendering.profile);
+        let languages = (profile.language.as_deref(), read.page.language.as_deref());
+        let words: Vec<u64> = match languages {
+            (Some("uk"), Some("ru")) => {
+                kindred::in_russian(profile).words.iter().map(|word| stem_hash(&word.stem)).collect()
+            }
+            _ => profile.words.iter().map(|word| stem_hash(&word.stem)).collect(),
+        };
+        let in_russian = languages == (Some("ru"), Some("uk"));
+        let shared =
+            |passage: &Passage| if in_russian { passage.shares_in_russian(&words) } else { passage.shares(&words) };
+        let passages = read.page.passages.iter().enumerate();
+        let mut looks: Vec<(usize, usize)> = passages.map(|(position, passage)| (shared(passage), position)).collect();
+        looks.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        looks.truncate(most);
+        looks
+    }
 }
 
 /// Of every page's passages (shared words, position), the `most` to be looked at closely, as (page, passage): the best of

@@ -36,6 +36,10 @@ pub struct Settings {
     /// Passages looked at closely for one claim, shared out over `max_sources` pages.
     pub passages_per_claim: usize,
     pub judged_passages: usize,
+    /// Of one claim, those put into a language that the judge reads, where a translator is configured.
+    pub translated_passages: usize,
+    /// Of one item, characters of such passages.
+    pub translated_chars: usize,
     /// Of one independent group, among those judged.
     pub passages_per_group: usize,
     /// Of an item, its claims together.
@@ -140,7 +144,7 @@ pub struct Services {
     pub models: Models,
     /// What does the work of a model that fails, and of texts that no model reads.
     pub fallback: Fallback,
-    /// Puts queries into other languages; `None` where none is configured.
+    /// Puts claims and passages into other languages; `None` where none is configured.
     pub translator: Option<Arc<dyn Translator>>,
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,

@@ -129,6 +129,8 @@ words! {
         /// Passages speak of the subject and settle nothing.
         OnlyRelated => "only_related",
         Phase1Only => "phase1_only",
+        /// No model read the passages, in their words or translated: they were compared by words, names and figures.
+        WordsOnly => "words_only",
         NoClaims => "no_claims",
     }
 }

@@ -44,9 +44,10 @@ pub enum JudgeKind {
 }
 
 impl JudgeKind {
-    /// By the judge that a claim is stored with: `rules`, `model:<name>`, `model:<name>+rules`.
+    /// By the judge that a claim is stored with: `rules`, `model:<name>`, `model:<name>+rules`, each perhaps with `+translated`.
     pub fn of(judge: &str) -> Self {
-        if judge == "rules" { Self::Rules } else { Self::Model }
+        let is_rules = judge.split('+').all(|part| matches!(part, "rules" | "translated"));
+        if is_rules { Self::Rules } else { Self::Model }
     }
 
     /// Probability under which a side counts as not taken at all. A model gives a few hundredths to everything it reads; what

@@ -159,6 +159,12 @@ pub const fn note(note: Note) -> Words {
             "шукали лише опубліковані перевірки фактів",
             "só foram procuradas checagens publicadas",
         ),
+        Note::WordsOnly => words(
+            "compared by words alone",
+            "сравнивались только слова",
+            "порівнювалися лише слова",
+            "comparação só por palavras",
+        ),
         Note::NoClaims => words(
             "no statement to check",
             "нет утверждения, которое можно проверить",
@@ -180,7 +186,12 @@ pub fn notes(claim: &ClaimResult) -> Vec<Note> {
         Note::NoSources => claim.verdict == Verdict::NotEnoughEvidence,
         // Said by "not enough evidence" beside sources that take no side.
         Note::OnlyRelated => false,
-        Note::SingleSource | Note::Degraded | Note::SocialOnly | Note::Phase1Only | Note::NoClaims => true,
+        Note::SingleSource
+        | Note::Degraded
+        | Note::SocialOnly
+        | Note::Phase1Only
+        | Note::WordsOnly
+        | Note::NoClaims => true,
     };
     claim.notes.iter().copied().filter(adds).collect()
 }

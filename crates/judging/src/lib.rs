@@ -2,7 +2,7 @@
 //!
 //! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`decision`], [`verdicts`], [`citations`],
+//! [`kindred`] (Russian and Ukrainian), [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`decision`], [`verdicts`], [`citations`],
 //! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
@@ -24,6 +24,7 @@ pub mod fact_checks;
 pub mod features;
 pub mod independence;
 pub mod justification;
+pub mod kindred;
 pub mod labels;
 pub mod names;
 pub mod numbers;

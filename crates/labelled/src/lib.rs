@@ -3,11 +3,18 @@
 
 #![expect(clippy::print_stdout, reason = "the output of a test says what it was measured on")]
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// One file of the labelled sets, or `None` (and a printed line) where there is none.
+/// One file of the labelled sets, unpacked where it is packed (`.gz`), or `None` (and a printed line) where there is none.
 pub fn read(relative: &str) -> Option<String> {
-    std::fs::read_to_string(at(relative)?).ok()
+    let path = at(relative)?;
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(std::fs::File::open(path).ok()?).read_to_string(&mut text).ok()?;
+        return Some(text);
+    }
+    std::fs::read_to_string(path).ok()
 }
 
 /// Where a file or folder of the labelled sets is, or `None` (and a printed line).

@@ -1,7 +1,7 @@
 //! Language: text in, structure out.
 //!
 //! What a text is written in ([`detect`]), where its sentences end ([`sentences`]), its words and stems ([`tokens`]), whom
-//! and what it names ([`entities`], [`transliterate`]), which quantities and dates it states ([`numbers`], [`dates`]),
+//! and what it names ([`entities`], [`transliterate`]), what Russian and Ukrainian words share ([`cognates`]), which quantities and dates it states ([`numbers`], [`dates`]),
 //! whether it denies ([`negation`]), what it is about ([`keywords`]), what it claims ([`statements`]) and which names of code
 //! it holds ([`identifiers`]).
 //!
@@ -13,6 +13,7 @@
 //! To add a language: `docs/adding-a-language.md`, step by step. Its words are a folder of the [`lexicon`]. To add a module:
 //! one file, a pure function of text, listed below.
 
+pub mod cognates;
 pub mod dates;
 pub mod detect;
 pub mod entities;

@@ -30,8 +30,10 @@ use crate::config::Config;
 use crate::domain::clock::{FixedClock, ShiftedClock};
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
+use crate::inference::languages::advice;
 use crate::inference::remote::Patience;
-use crate::inference::{Fallback, Models, translation};
+use crate::inference::translation::{self, Translator};
+use crate::inference::{Fallback, Models};
 use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::outbound::record::Recorder;
@@ -253,6 +255,9 @@ fn log_parts(services: &Services) {
         model.translator = services.translator.as_ref().map(|translator| translator.name()),
         "the models at work"
     );
+    if let Some(advice) = advice(stance.as_ref(), services.translator.is_some()) {
+        tracing::info!("{advice}");
+    }
     for name in &services.providers.unconfigured {
         tracing::info!(provider = *name, "{name} is not configured: {}", providers::how_to_configure(name));
     }
@@ -271,8 +276,12 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
     })
 }
 
-/// What judges texts that are given: models, rules and settings, without a store, providers or a queue.
-pub(super) async fn judging(config: &Config) -> Result<Arc<Services>, AppError> {
+/// What judges texts that are given: models, rules and settings, without a store, providers or a queue. Nobody outside is
+/// asked: a translator is what the labelled file brings.
+pub(super) async fn judging(
+    config: &Config,
+    translator: Option<Arc<dyn Translator>>,
+) -> Result<Arc<Services>, AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
     let models = models::build(config, &clock, &fallback, Patience::NONE).await?;
@@ -288,7 +297,7 @@ pub(super) async fn judging(config: &Config) -> Result<Arc<Services>, AppError> 
         parsers: Arc::default(),
         models,
         fallback,
-        translator: None,
+        translator,
         rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
         clock: Arc::clone(&clock),
         search_cache: caches.search(),

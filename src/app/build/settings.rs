@@ -26,6 +26,8 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         languages: languages(enrichment),
         passages_per_claim: enrichment.passages_per_claim,
         judged_passages: enrichment.judged_passages,
+        translated_passages: config.translate.passages,
+        translated_chars: config.translate.chars_per_item,
         passages_per_group: enrichment.passages_per_group,
         passages_shown: enrichment.evidence_max_per_item,
         scoring: scoring(&config.scoring)?,

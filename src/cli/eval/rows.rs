@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use url::Url;
 use crate::cli::failure::Failure;
 use crate::cli::moment::moment;
 use crate::cli::output::Output;
+use crate::inference::translation::{Translator, WrittenTranslations};
 use crate::pipeline::given::{GivenClaim, GivenText};
 
 pub(super) const ENTAIL: &str = "entail";
@@ -43,6 +45,8 @@ pub(super) struct ClaimRow {
     pub(super) label: &'static str,
     /// The set it is of, where a file holds several; empty otherwise.
     pub(super) set: String,
+    /// Its texts with their English, where the file brings it.
+    english: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -68,6 +72,16 @@ struct Given {
     label: String,
     #[serde(default)]
     set: String,
+    #[serde(default)]
+    english: Option<English>,
+}
+
+/// A claim and its passages in English: what a translator is measured by where none is at hand.
+#[derive(Deserialize)]
+struct English {
+    claim: String,
+    /// In the order of the passages.
+    evidence: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +98,15 @@ struct Passage {
     url: Option<String>,
     #[serde(default)]
     published_at: Option<String>,
+}
+
+impl Rows {
+    /// The translations that the file brings, in the place of a translator; `None` where it brings none.
+    pub(super) fn translator(&self) -> Option<Arc<dyn Translator>> {
+        let Self::Claims(claims) = self else { return None };
+        let written = WrittenTranslations::new(claims.iter().flat_map(|row| row.english.iter().cloned()));
+        if written.is_empty() { None } else { Some(Arc::new(written)) }
+    }
 }
 
 /// The good rows, and how many lines are bad; those are named on standard error, and so are ids that stand twice.
@@ -185,11 +208,26 @@ fn row(line: &[u8], number: usize) -> Result<Row, String> {
         Evidence::Several(texts) => {
             let label = label(CLAIM_LABELS)?;
             let date = given.claim_date.as_deref().map(|text| date("claim_date", text)).transpose()?;
-            let evidence = texts.into_iter().map(text).collect::<Result<_, _>>()?;
-            let set = given.set;
-            Ok(Row::Claim(ClaimRow { given: GivenClaim { id, text: given.claim, date, evidence }, label, set }))
+            let evidence: Vec<GivenText> = texts.into_iter().map(text).collect::<Result<_, _>>()?;
+            let english = given.english.map(|english| told(&given.claim, &evidence, english)).transpose()?;
+            let (set, english) = (given.set, english.unwrap_or_default());
+            Ok(Row::Claim(ClaimRow {
+                given: GivenClaim { id, text: given.claim, date, evidence },
+                label,
+                set,
+                english,
+            }))
         }
     }
+}
+
+/// Each text with its English.
+fn told(claim: &str, evidence: &[GivenText], english: English) -> Result<Vec<(String, String)>, String> {
+    if english.evidence.len() != evidence.len() {
+        return Err(format!("english has {} texts for {}", english.evidence.len(), evidence.len()));
+    }
+    let own = std::iter::once(claim).chain(evidence.iter().map(|text| text.text.as_str())).map(str::to_owned);
+    Ok(own.zip(std::iter::once(english.claim).chain(english.evidence)).collect())
 }
 
 fn text(given: Passage) -> Result<GivenText, String> {
@@ -228,6 +266,23 @@ mod tests {
         let dates: Vec<Option<String>> =
             claim.given.evidence.iter().map(|text| text.published_at.map(|date| date.to_rfc3339())).collect();
         assert_eq!(dates, [Some("2020-05-02T01:04:05+00:00".to_owned()), None]);
+    }
+
+    #[tokio::test]
+    async fn the_english_of_a_claim_stands_in_for_a_translator() {
+        let line =
+            r#"{"claim":"Порт закрыт.","label":"refuted","evidence":[{"text":"Порт открыт."}],"english":ENGLISH}"#;
+        let with = |english: &str| row(line.replace("ENGLISH", english).as_bytes(), 1);
+        let Ok(Row::Claim(claim)) = with(r#"{"claim":"The port is closed.","evidence":["The port is open."]}"#) else {
+            panic!()
+        };
+        let translator = Rows::Claims(vec![claim]).translator().unwrap();
+        let until = tokio::time::Instant::now();
+        let told = translator.translate("Порт открыт.", Some("ru"), "en", until).await.outcome.unwrap();
+        assert_eq!(told.as_deref(), Some("The port is open."));
+        assert!(with(r#"{"claim":"The port is closed.","evidence":[]}"#).unwrap_err().contains("0 texts for 1"));
+        let Ok(Row::Claim(plain)) = with("null") else { panic!() };
+        assert!(Rows::Claims(vec![plain]).translator().is_none());
     }
 
     #[test]

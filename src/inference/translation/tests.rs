@@ -22,7 +22,7 @@ fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
         };
         (TranslateConfig::default(), llm)
     } else {
-        (TranslateConfig { base_url: url, api_key: key }, none())
+        (TranslateConfig { base_url: url, api_key: key, ..TranslateConfig::default() }, none())
     };
     let http = HttpClient::live("test").unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -1,0 +1,111 @@
+//! Russian and Ukrainian held against each other: a Ukrainian text in the words that Russian shares with it. Names, figures
+//! and dates meet without this; it is for the words between them.
+
+use std::collections::BTreeMap;
+
+use corroborate_language::cognates;
+
+use super::profile::{Spoken, TextProfile};
+
+/// The profile of a Ukrainian text with Russian stems: the text itself, its names, figures and dates stay as they are. What
+/// Russian has no kindred word for keeps the stem it had, written as Russian writes it, and meets nothing.
+#[must_use]
+pub fn in_russian(profile: &TextProfile) -> TextProfile {
+    let spoken = || profile.sentences.iter().flat_map(|sentence| &sentence.spoken);
+    let mut table: BTreeMap<&str, String> = BTreeMap::new();
+    for Spoken { text, stem, .. } in spoken() {
+        table.entry(stem.as_str()).or_insert_with(|| cognates::stem(text));
+    }
+    let told = |stem: &mut String| {
+        if let Some(russian) = table.get(stem.as_str()) {
+            stem.clone_from(russian);
+        }
+    };
+    let mut shared = profile.clone();
+    shared.words.iter_mut().for_each(|word| told(&mut word.stem));
+    shared.words.sort_by(|a, b| a.stem.cmp(&b.stem).then_with(|| b.weight.total_cmp(&a.weight)));
+    shared.words.dedup_by(|later, earlier| later.stem == earlier.stem);
+    shared.name_stems.iter_mut().flatten().for_each(told);
+    for sentence in &mut shared.sentences {
+        sentence.stems.iter_mut().for_each(told);
+        sentence.stems.sort_unstable();
+        sentence.stems.dedup();
+        sentence.spoken.iter_mut().for_each(|word| told(&mut word.stem));
+        for denial in &mut sentence.denials {
+            denial.reached.iter_mut().chain(&mut denial.denied).for_each(told);
+        }
+    }
+    shared
+}
+
+/// The same words one after the other, for an embedder that hashes them.
+pub fn words_in_russian(profile: &TextProfile) -> String {
+    let spoken = profile.sentences.iter().flat_map(|sentence| &sentence.spoken);
+    spoken.map(|word| cognates::word(&word.text)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coverage::coverage;
+
+    fn profile(text: &str, language: &str) -> TextProfile {
+        TextProfile::new(text, Some(language), None, &[])
+    }
+
+    #[test]
+    fn the_same_news_meet_across_the_two_languages() {
+        for (russian, ukrainian) in [
+            ("Министр обороны заявил о новой помощи.", "Міністр оборони заявив про нову допомогу."),
+            ("Президент подписал закон о выборах.", "Президент підписав закон про вибори."),
+            ("Полиция задержала директора компании.", "Поліція затримала директора компанії."),
+        ] {
+            let (claim, passage) = (profile(russian, "ru"), profile(ukrainian, "uk"));
+            let (plain, shared) = (coverage(&claim, &passage), coverage(&claim, &in_russian(&passage)));
+            assert!(shared > plain && shared >= 0.6, "{russian}: {plain:.2} {shared:.2}");
+        }
+    }
+
+    /// Printed for `docs/quality.md`: sentences that people wrote in both languages, each against its twin and a stranger.
+    #[test]
+    fn sentences_meet_their_twins_and_no_strangers() {
+        let Some(text) = corroborate_labelled::read("parallel_ru_uk/pairs.tsv.gz") else { return };
+        for source in ["ntrex", "wmt22", "wmt23"] {
+            let of_source =
+                text.lines().filter_map(|line| line.strip_prefix(source)?.strip_prefix('\t')?.split_once('\t'));
+            let pairs: Vec<(TextProfile, TextProfile)> = of_source
+                .filter(|(russian, _)| (40..200).contains(&russian.chars().count()))
+                .step_by(5)
+                .take(300)
+                .map(|(russian, ukrainian)| (profile(russian, "ru"), profile(ukrainian, "uk")))
+                .collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            let mean = |shift: usize, kindred: bool| -> f64 {
+                let twins = pairs.iter().cycle().skip(shift).map(|(_, ukrainian)| ukrainian);
+                let shared = pairs.iter().zip(twins).map(|((russian, _), ukrainian)| {
+                    if kindred { coverage(russian, &in_russian(ukrainian)) } else { coverage(russian, ukrainian) }
+                });
+                shared.sum::<f64>() / pairs.len() as f64
+            };
+            let (plain, shared) = (mean(0, false), mean(0, true));
+            let (strange, strange_shared) = (mean(7, false), mean(7, true));
+            println!(
+                "{source}: {} pairs; share of the Russian words found in the Ukrainian twin {plain:.3}, by kindred words \
+                 {shared:.3}; in another sentence {strange:.3}, {strange_shared:.3}",
+                pairs.len()
+            );
+            assert!(shared > plain + 0.1 && strange_shared < 0.1, "{source}: {shared:.3} {strange_shared:.3}");
+        }
+    }
+
+    #[test]
+    fn the_text_its_names_and_its_figures_stay() {
+        let passage = profile("У Києві 12 травня закрили 3 школи, сказав міністр.", "uk");
+        let shared = in_russian(&passage);
+        assert_eq!((&shared.text, &shared.entities), (&passage.text, &passage.entities));
+        assert_eq!((&shared.quantities, &shared.dates), (&passage.quantities, &passage.dates));
+        assert!(shared.words.windows(2).all(|pair| pair[0].stem < pair[1].stem));
+    }
+}
