@@ -9,12 +9,13 @@ use corroborate::judging::relations::{relations, rule_ids};
 use crate::sets::{Label, rows};
 
 /// The sets with what they are written in.
-const SETS: [(&str, &str); 8] = [
+const SETS: [(&str, &str); 9] = [
     ("healthver/pairs.jsonl", "en"),
     ("scifact_rte/pairs.jsonl", "en"),
     ("fm2/pairs.jsonl", "en"),
     ("climate_fever/pairs.jsonl", "en"),
     ("covid_fact/pairs.jsonl", "en"),
+    ("wice/pairs_oracle.jsonl", "en"),
     ("terra_ru/pairs.jsonl", "ru"),
     ("lidirus/norm_pairs.jsonl", "ru"),
     ("rcb_ru/norm_pairs.jsonl", "ru"),

@@ -4,11 +4,19 @@
 //! What a provider never does: use a client of its own (it asks through its [`crate::outbound::Gate`]), cache, judge
 //! relevance, put a key into a URL, or take a refusal for "nothing found": the two are different values up to storage.
 //!
-//! To add a provider: put its name into [`NAMES`]; make a folder `<name>` with `mod.rs` (its [`Profile`], settings,
-//! `gate_settings`, `new`, the [`Provider`]), `wire.rs` (pure: query → request parameters, response → [`Answer`] or [`AskError`]) and `tests.rs`; run the shared
-//! suite `contract::keeps_the_contract_with` there, with the provider's own words for a throttle, a used-up quota and a bad
-//! key; then build it in `app`. Every field of a response but the outermost container is optional in `wire.rs`, unknown
-//! fields are ignored, and success is decided by status, content and shape together.
+//! To add a provider, in this order:
+//!
+//! 1. Here: its name in [`NAMES`], its profile in [`PROFILES`], and a folder `<name>` with `mod.rs` (its [`Profile`], settings,
+//!    `gate_settings`, `new`, the [`Provider`]), `wire.rs` (pure: query → request parameters, response → [`Answer`] or
+//!    [`AskError`]) and `tests.rs`. Every field of a response but the outermost container is optional in `wire.rs`, unknown
+//!    fields are ignored, and success is decided by status, content and shape together.
+//! 2. In its `tests.rs` the shared suite, `contract::keeps_the_contract_with`, with the provider's own words for a throttle,
+//!    a used-up quota and a bad key.
+//! 3. In `config`: its word in `SearchProvider` and its settings in `Providers` (`model.rs`), their keys and variables
+//!    (`names.rs`), what must be set together (`checks.rs`), and its section in `config/default.toml` with the reasons.
+//! 4. In `app/build/providers.rs`: how it is built of the settings; in `app/build/mod.rs` its key among the secrets.
+//! 5. In `telemetry/catalogue.rs`: its label; in `judging/labels.rs` its name as people read it.
+//! 6. `UPDATE_DOCS=1 cargo nextest run --lib docs_providers` writes `docs/providers.md` anew; the tests say what is left out.
 
 pub mod api;
 pub mod brave;

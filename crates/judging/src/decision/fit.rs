@@ -255,7 +255,7 @@ mod tests {
     /// Strong support is right nine times of ten, strong contradiction four times of five.
     fn claims() -> Vec<LabelledClaim> {
         let (strong, against) = ([4.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
-        (0..400)
+        (0..200)
             .map(|n| {
                 let set = if (n / 20) % 2 == 0 { "one" } else { "other" };
                 match n % 20 {
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_table_that_would_turn_support_round_is_refused() {
-        let mut fitted = Fitted::fit(JudgeKind::Rules, "rules".into(), &claims());
+        let mut fitted = Fitted::parse(include_str!("../../../../config/decision/rules.json")).unwrap();
         fitted.coefficients.refuted.support = [9.0; EACH_SIDE];
         let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
         assert!(why.contains("less likely"), "{why}");
