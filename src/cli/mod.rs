@@ -23,6 +23,7 @@ mod migrate;
 mod models;
 mod moment;
 mod output;
+mod plain;
 mod providers;
 mod reach;
 mod render;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::arguments::ModelsAction;
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::render::plain;
+use super::plain::plain;
 use crate::config::Config;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::choice::{self, choose};

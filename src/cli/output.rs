@@ -6,7 +6,7 @@ use chrono::SecondsFormat;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::render::plain;
+use super::plain::plain;
 use crate::config::LogFormat;
 use crate::domain::{Clock as _, SystemClock};
 

@@ -4,10 +4,10 @@
 //! Every figure says what it is of, and is shown only where it agrees with the words: support in the passages is nothing
 //! to a verdict that a fact-check gave, and a verdict on one weak source is no surer for being unopposed.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::output::{Colour, Output};
+use super::plain::plain;
 use crate::domain::result::{ClaimResult, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{Relation, Stance, Verdict};
 use crate::judging::labels::{self, Phrase, ReaderLanguage};
@@ -16,26 +16,6 @@ use crate::pipeline::{BY_FACT_CHECK, channels_shown, digest_evidence};
 
 /// Characters of a passage that are shown.
 const PASSAGE_CHARS: usize = 240;
-
-/// Other people's text in one line: breaks become spaces, characters that change the direction of writing are left out,
-/// and of other control characters a mark is left.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
-    let is_break = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    let turns =
-        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(|c: char| c.is_control() || is_break(c) || turns(c)) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars().filter(|c| !turns(*c)) {
-        safe.push(match character {
-            c if is_break(c) => ' ',
-            c if c.is_control() => char::REPLACEMENT_CHARACTER,
-            c => c,
-        });
-    }
-    Cow::Owned(safe)
-}
 
 /// Everything a person wants to know, some ten lines a claim. The verdict is a label in the item's language, or the word of
 /// another vocabulary.
@@ -228,6 +208,8 @@ fn fact_check(check: &FactCheck, reader: ReaderLanguage) -> String {
 pub(super) mod tests {
     use chrono::{DateTime, Utc};
     use serde_json::json;
+
+    use std::borrow::Cow;
 
     use super::*;
     use crate::domain::result::Features;

@@ -1,8 +1,9 @@
 //! The result of the item: the main claim's figures, and the lines digests and prompts take over.
 
-use super::decide::{Decided, round};
+use super::decide::Decided;
 use super::fact_check::Reviews;
 use super::normalise::Normal;
+use super::rounding::round;
 use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};

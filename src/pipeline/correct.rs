@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::decide::round;
-use super::models::Embedding;
+use super::embedding::Embedding;
+use super::rounding::round;
 use super::{Journal, PipelineError, Services};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::BorneOut;

@@ -7,6 +7,7 @@ use super::claims::Claim;
 use super::fact_check::Reviews;
 use super::judge::{Judged, JudgedClaim};
 use super::normalise::Normal;
+use super::rounding::round;
 use super::shown::{self, Showable};
 use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
@@ -271,12 +272,6 @@ fn rounded(decision: &Decision, rules: &[PassageRules]) -> Decision {
         },
         rules: rules.to_vec(),
     }
-}
-
-/// Four digits: more would suggest a precision nobody has.
-pub(super) fn round(value: f64) -> f64 {
-    // Adding zero turns the negative zero that rounding leaves into a plain one.
-    (value * 10_000.0).round() / 10_000.0 + 0.0
 }
 
 #[cfg(test)]

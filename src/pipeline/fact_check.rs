@@ -348,7 +348,8 @@ fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
     kept
 }
 
-#[cfg(all(test, feature = "models"))]
+#[cfg(feature = "models")]
+#[cfg(test)]
 mod measured;
 #[cfg(test)]
 mod tests;

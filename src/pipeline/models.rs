@@ -4,18 +4,12 @@
 use std::sync::Arc;
 
 use super::claims::{Claim, Forms};
+use super::embedding::Embedding;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
 use crate::inference::{Embedder as _, InferenceError, Judgement, Pair, Reranker as _, StanceModel as _};
 use crate::judging::kindred;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
-
-/// A vector, and what it may be compared with.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Embedding {
-    pub(crate) vector: Vec<f32>,
-    pub(crate) space: EmbeddingSpace,
-}
 
 impl Services {
     /// One unit-length vector per text, in order.

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::models::Embedding;
+use super::embedding::Embedding;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::language::entities::Entity;

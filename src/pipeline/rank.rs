@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::claims::{Claim, Rendering};
-use super::models::Embedding;
+use super::embedding::Embedding;
 use super::page::{Origins, Passage, stem_hash};
 use super::read::{Pages, ReadPage};
 use super::{Journal, PipelineError, Services, translate};

@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::context;
-use super::decide::{self, BY_FACT_CHECK, Told, round};
+use super::decide::{self, BY_FACT_CHECK, Told};
+use super::rounding::round;
 use super::shown::{self, Showable};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::{ClaimResult, Decision, Features, ItemResult, Posterior};

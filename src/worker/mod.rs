@@ -33,6 +33,7 @@ mod lag;
 mod notice;
 pub mod overload;
 mod pause;
+mod resume;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +46,8 @@ pub use self::pause::Probe;
 use self::delivery::Bench;
 use self::lag::Lag;
 use self::overload::Overload;
-use self::pause::{Pause, end_pauses};
+use self::pause::Pause;
+use self::resume::end_pauses;
 
 /// After the grace everything is handed back; settling that may take this long before it is left to the broker.
 const HAND_BACK_PATIENCE: Duration = Duration::from_secs(5);

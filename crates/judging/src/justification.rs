@@ -6,6 +6,7 @@ mod english;
 mod portuguese;
 mod russian;
 mod sayings;
+mod spoken;
 mod ukrainian;
 
 use std::collections::BTreeSet;

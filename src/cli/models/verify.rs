@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::super::failure::Failure;
 use super::super::output::{Colour, Output};
-use super::super::render::plain;
+use super::super::plain::plain;
 use super::{Stock, probe, stock};
 use crate::config::Config;
 use crate::inference::{ModelFolder, Task};

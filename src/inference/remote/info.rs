@@ -3,12 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tokio::time::{Instant, sleep_until};
-
-use super::Patience;
-use super::error::{RemoteError, words};
-use super::server::{Answer, Server};
-use crate::outbound::{AskError, Delays};
 
 /// What a server serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +50,7 @@ const DEFAULT_BATCH: usize = 32;
 const DEFAULT_TOKENS: usize = 512;
 
 /// What an answer of `/info` says; `None` where it is not that of a text-embeddings-inference server.
-fn read(body: &[u8]) -> Option<Info> {
+pub(super) fn read(body: &[u8]) -> Option<Info> {
     let wire: InfoWire = serde_json::from_slice(body).ok()?;
     let kind = match wire.model_type {
         ModelType::Embedding(_) => Kind::Embedding,
@@ -69,33 +63,6 @@ fn read(body: &[u8]) -> Option<Info> {
         max_batch: wire.max_client_batch_size.filter(|size| *size > 0).unwrap_or(DEFAULT_BATCH),
         max_tokens: wire.max_input_length.filter(|length| *length > 0).unwrap_or(DEFAULT_TOKENS),
     })
-}
-
-/// Asks the server what it serves, and again while it starts. `None`: it answers, and has no `/info`.
-pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<Info>, RemoteError> {
-    let began = Instant::now();
-    let mut pauses = Delays::new();
-    let mut told = false;
-    loop {
-        let (error, wait) = match server.info().await {
-            Ok(Answer::Done(body)) => return Ok(read(&body)),
-            // Other servers want a key for every path, or do not know this one.
-            Ok(Answer::Key(_) | Answer::Refused(_) | Answer::TooLong | Answer::TooMany(_)) => return Ok(None),
-            Ok(Answer::Busy) => ("is overloaded".to_owned(), patience.loading),
-            Err(error @ AskError::Server { .. }) => (words(&error), patience.loading),
-            Err(error @ (AskError::Connect { .. } | AskError::Lost { .. })) => (words(&error), patience.starting),
-            Err(error) => (words(&error), std::time::Duration::ZERO),
-        };
-        let again = Instant::now() + pauses.next();
-        if again > began + wait {
-            return Err(server.away(error));
-        }
-        if !told {
-            tracing::info!(server = %server.shown(), %error, "waiting for a model server that is not ready");
-            told = true;
-        }
-        sleep_until(again).await;
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 mod embedder;
 mod error;
+mod greeting;
 mod info;
 mod pairs;
 mod server;
@@ -88,7 +89,7 @@ pub async fn connect(
             _ => Meant::Any,
         };
         let server = Server::new(variable, url.clone(), config, http.clone(), Arc::clone(clock));
-        let served = info::look(&server, patience).await?;
+        let served = greeting::look(&server, patience).await?;
         add(&mut models, config, server, served, meant).await?;
     }
     Ok(models)

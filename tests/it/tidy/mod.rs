@@ -4,6 +4,7 @@
 //! for dependencies look at the program itself; its tests may reach further. A rule that must give way somewhere is
 //! given an exception in a table here, with its reason.
 
+mod circles;
 mod source;
 
 use std::collections::BTreeSet;

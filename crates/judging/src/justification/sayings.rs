@@ -1,33 +1,4 @@
-//! The sentences a justification is made of, in the languages that readers are told in.
-
-use super::super::labels::ReaderLanguage;
-use super::{english, portuguese, russian, ukrainian};
-
-impl ReaderLanguage {
-    pub(super) fn say(self, saying: Saying<'_>) -> String {
-        match self {
-            Self::English => english::say(saying),
-            Self::Russian => russian::say(saying),
-            Self::Ukrainian => ukrainian::say(saying),
-            Self::Portuguese => portuguese::say(saying),
-        }
-    }
-
-    /// "a, b and c".
-    pub(super) fn list(self, items: &[String]) -> Option<String> {
-        let and = match self {
-            Self::English => "and",
-            Self::Russian => "и",
-            Self::Ukrainian => "та",
-            Self::Portuguese => "e",
-        };
-        match items {
-            [] => None,
-            [one] => Some(one.clone()),
-            [first @ .., last] => Some(format!("{} {and} {last}", first.join(", "))),
-        }
-    }
-}
+//! The sentences a justification is made of.
 
 /// One sentence. Sources are "domain \[N\]", listed; `groups` are independent ones.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,36 @@
+//! The first question to a model server: what it serves, asked again while it starts.
+
+use tokio::time::{Instant, sleep_until};
+
+use super::Patience;
+use super::error::{RemoteError, words};
+use super::info::{Info, read};
+use super::server::{Answer, Server};
+use crate::outbound::{AskError, Delays};
+
+/// Asks the server what it serves, and again while it starts. `None`: it answers, and has no `/info`.
+pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<Info>, RemoteError> {
+    let began = Instant::now();
+    let mut pauses = Delays::new();
+    let mut told = false;
+    loop {
+        let (error, wait) = match server.info().await {
+            Ok(Answer::Done(body)) => return Ok(read(&body)),
+            // Other servers want a key for every path, or do not know this one.
+            Ok(Answer::Key(_) | Answer::Refused(_) | Answer::TooLong | Answer::TooMany(_)) => return Ok(None),
+            Ok(Answer::Busy) => ("is overloaded".to_owned(), patience.loading),
+            Err(error @ AskError::Server { .. }) => (words(&error), patience.loading),
+            Err(error @ (AskError::Connect { .. } | AskError::Lost { .. })) => (words(&error), patience.starting),
+            Err(error) => (words(&error), std::time::Duration::ZERO),
+        };
+        let again = Instant::now() + pauses.next();
+        if again > began + wait {
+            return Err(server.away(error));
+        }
+        if !told {
+            tracing::info!(server = %server.shown(), %error, "waiting for a model server that is not ready");
+            told = true;
+        }
+        sleep_until(again).await;
+    }
+}
