@@ -8,6 +8,7 @@ use corroborate_language::{cut, has_cyrillic};
 
 use super::factuality::begins;
 use super::frames::{CONJUNCTIONS, DENIALS, FRAMES};
+use super::roles::PASSIVE;
 
 /// Words that stand for what was told, and may stand before another noun ("those tickets") and then do not.
 static POINTERS: Words = Words::of("retraction.pointer");
@@ -171,9 +172,6 @@ fn proves_false(next: &SentenceProfile) -> bool {
         _ => false,
     })
 }
-
-/// Of English passives.
-static PASSIVE: Words = Words::of("retraction.passive");
 
 /// Words between a decision and its reversal.
 const APART: usize = 3;

@@ -43,6 +43,8 @@ const OPPOSITES: [(&str, &str); 6] =
 static MUTUAL: Words = Words::of("roles.mutual");
 /// Verbs of a claim that a passive of another verb bears out: "A lost to B" and "A was beaten by B".
 static SUFFERED: Words = Words::of("roles.suffered");
+/// Of English passives: the forms of "be".
+pub(super) static PASSIVE: Words = Words::of("roles.passive");
 /// What a name stands behind where it is a place.
 static PLACES: Words = Words::of("roles.place");
 
@@ -113,10 +115,9 @@ pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &
         return false;
     };
     let (ours_said, theirs_said) = (verbs::words(ours), verbs::words(theirs));
-    // "Was bought by Norvatel", "by carmaker Norvatel". The forms of "be" are a closed class.
+    // "Was bought by Norvatel", "by carmaker Norvatel".
     let is_passive = |words: &[String]| {
-        words.iter().any(|word| matches!(word.as_str(), "was" | "were" | "been" | "is" | "are" | "being" | "be"))
-            && words.iter().rev().take(2).any(|word| word == "by")
+        words.iter().any(|word| PASSIVE.has(word)) && words.iter().rev().take(2).any(|word| word == "by")
     };
     let (ours_passive, theirs_passive) = (is_passive(&ours_said), is_passive(&theirs_said));
     if ours_passive != theirs_passive {
@@ -176,8 +177,8 @@ fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_pas
 
 /// An English passive that names the doer: "was beaten by".
 pub(crate) fn is_passive(sentence: &SentenceProfile) -> bool {
-    let has = |words: &[&str]| sentence.spoken.iter().any(|spoken| words.contains(&spoken.text.as_str()));
-    has(&["by"]) && has(&["was", "were", "been", "is", "are", "being", "be"])
+    let has = |is: fn(&str) -> bool| sentence.spoken.iter().any(|spoken| is(&spoken.text));
+    has(|word| word == "by") && has(|word| PASSIVE.has(word))
 }
 
 #[cfg(test)]
