@@ -49,6 +49,4 @@ mod needed;
 #[doc(hidden)]
 pub mod samples;
 #[cfg(test)]
-mod word_lists;
-#[cfg(test)]
 mod worked_examples;

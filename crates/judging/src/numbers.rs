@@ -17,9 +17,8 @@ use chrono::{Datelike, TimeDelta};
 
 use corroborate_domain::evidence::StanceProbabilities;
 use corroborate_language::dates::DateMention;
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Comparator, Quantity, Unit};
-#[cfg(test)]
-use corroborate_language::word_list::WordList;
 use corroborate_language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
@@ -292,12 +291,14 @@ fn length_class(date: &DateMention) -> u8 {
     }
 }
 
+/// Behind which stands what something is.
+static STATING: Words = Words::of("figures.stating");
+
 /// Whether a figure is what its sentence says of something ("the port is 4711", "port: 4711"), not part of a name.
 fn is_stated(text: &TextProfile, quantity: &Quantity) -> bool {
     let before = text.text.get(..quantity.start).unwrap_or_default().trim_end();
     let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
-    before.ends_with([':', '=', '—', '–', '|'])
-        || matches!(last.as_str(), "is" | "was" | "equals" | "-" | "это" | "был" | "была" | "це" | "є" | "був" | "була")
+    before.ends_with([':', '=', '—', '–', '|']) || last == "-" || STATING.has(&last)
 }
 
 /// Names of one alphabet that are only alike ("Minor League", "Major League") are two names where a figure is to refute:
@@ -461,22 +462,6 @@ pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities
         if check.newer_total { RUNNING_TOTAL_CONTRADICTION } else { p.contradict.max(REFUTING_CONTRADICTION) };
     // What is left over is neutral; a model's three figures no longer sum to 1 where both were high.
     StanceProbabilities { entail, contradict, neutral: p.neutral.min((1.0 - entail - contradict).max(0.0)) }
-}
-
-/// The lists of this room by name, for the test that looks at what their entries catch.
-#[cfg(test)]
-pub(super) fn word_lists() -> Vec<(&'static str, &'static WordList)> {
-    let fates = fates::FATES.iter().map(|(_, list)| ("numbers::FATES", list));
-    let others = [
-        ("numbers::DAILY", &*repeating::DAILY),
-        ("numbers::WEAPONS", &*repeating::WEAPONS),
-        ("numbers::FIRED", &*repeating::FIRED),
-        ("numbers::QUARTERLY", &*repeating::QUARTERLY),
-        ("numbers::RUNNING", &*moving::RUNNING),
-        ("numbers::LEVELS", &*moving::LEVELS),
-        ("numbers::REPORTING", &*subject::REPORTING),
-    ];
-    others.into_iter().chain(fates).collect()
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ pub struct Denial {
 
 /// Words that deny. They carry parity, not content, so two texts that differ in them alone have the same words.
 pub fn is_denial(word: &str) -> bool {
-    word.ends_with("n't") || DENIALS.has(word)
+    DENIALS.has_ending_of(word) || DENIALS.has(word)
 }
 
 /// How many words behind it a denial reaches: an auxiliary, an adverb and the verb with its object ("have never been

@@ -17,8 +17,6 @@ mod order;
 use corroborate_domain::evidence::StanceProbabilities;
 
 use corroborate_language::entities::Entity;
-#[cfg(test)]
-use corroborate_language::word_list::WordList;
 use corroborate_language::{cut, has_cyrillic, verbs};
 
 use super::agreement;
@@ -216,16 +214,6 @@ fn agreement_within(claim: &TextProfile, passage: &TextProfile, shared: f64, nam
 /// Whether a text states figures or dates.
 pub fn has_numbers(text: &TextProfile) -> bool {
     !text.quantities.is_empty() || !text.dates.is_empty()
-}
-
-/// The lists of this room by name, for the test that looks at what their entries catch.
-#[cfg(test)]
-pub(super) fn word_lists() -> Vec<(&'static str, &'static WordList)> {
-    vec![
-        ("stance::HEDGES", &*lexicon::HEDGES),
-        ("stance::DEBUNKS", &*lexicon::DEBUNKS),
-        ("stance::DIRECTIONS", &*lexicon::DIRECTIONS),
-    ]
 }
 
 #[cfg(test)]

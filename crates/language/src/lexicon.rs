@@ -147,20 +147,26 @@ impl<V: Copy> ValueTable<V> {
 #[derive(Debug)]
 pub struct Parts {
     role: &'static str,
+    all: OnceLock<Vec<String>>,
     automaton: OnceLock<Option<AhoCorasick>>,
 }
 
 impl Parts {
     pub const fn of(role: &'static str) -> Self {
-        Self { role, automaton: OnceLock::new() }
+        Self { role, all: OnceLock::new(), automaton: OnceLock::new() }
+    }
+
+    /// Every one of them, as a text has it, in the order of the files.
+    pub fn all(&self) -> &[String] {
+        self.all.get_or_init(|| entries(self.role).map(|entry| entry.form.replace('_', " ")).collect())
     }
 
     fn search(&self) -> Option<&AhoCorasick> {
         let build = || {
-            let parts: Vec<String> = entries(self.role).map(|entry| entry.form.replace('_', " ")).collect();
+            let parts = self.all();
             // Anchored searches too; of two that begin at one place the earlier entry is found.
             let both =
-                AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).start_kind(StartKind::Both).build(&parts);
+                AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).start_kind(StartKind::Both).build(parts);
             both.ok()
         };
         self.automaton.get_or_init(build).as_ref()
@@ -209,6 +215,7 @@ mod tests {
         assert_eq!((MONTHS.get("марта"), MONTHS.get("march"), MONTHS.get("marched")), (Some(3), Some(3), None));
         assert_eq!((CURRENCIES.of_form("рублей", 4), CURRENCIES.of_form("рублёвку", 1)), (Some("RUB"), None));
         assert_eq!(JOINTS.first_in("it rained, but it rains; no"), Some((", but ", 9)));
+        assert!(JOINTS.all().iter().any(|joint| joint == ", but "));
         assert!(JOINTS.stands_in("a; b") && !JOINTS.stands_in("a. b") && JOINTS.begins("; b"));
     }
 

@@ -47,7 +47,8 @@ pub fn stem(word: &str, language: Option<&str>) -> String {
 /// strangers than relatives (`docs/lemmas.md`).
 const SHARED_STEM: usize = 6;
 
-/// Frequent nouns whose stem is as long and is a stranger's all the same: the captain's, the prime minister's.
+/// Frequent nouns whose stem is as long and is a stranger's all the same: the captain's, the prime minister's. Exceptions of this
+/// one rule.
 const APART: [&str; 3] = ["капитал", "премьера", "прем'єра"];
 
 fn computed(word: &str, language: Option<&str>) -> String {

@@ -1,8 +1,8 @@
 //! Lists of words of which every entry says what it is.
 //!
-//! Entries stand apart by white space. `lie` is a word and nothing longer; `debunk*` is a beginning and catches whatever
-//! begins so; `no_proof_that` and `нет_подтвержд*` are phrases, word after word, whose words may be beginnings too. Lists
-//! are made of the entries of a role (see [`super::lexicon`], whose lint shows what a beginning catches by accident).
+//! A word is that and nothing longer; a beginning catches whatever begins so; a phrase is word after word, which may be
+//! beginnings too. Lists are made of the entries of a role (see [`super::lexicon`], whose lint shows what a beginning catches
+//! by accident).
 
 use std::collections::{HashMap, HashSet};
 
@@ -90,7 +90,9 @@ impl Part {
 }
 
 impl WordList {
-    pub fn new(entries: &'static str) -> Self {
+    /// The list of entries apart by white space, for tests: `lie` is a word, `debunk*` a beginning, `no_proof_that` a phrase.
+    #[cfg(test)]
+    fn new(entries: &'static str) -> Self {
         let mut list = Self::default();
         for entry in entries.split_whitespace() {
             if entry.contains('_') {
@@ -184,10 +186,16 @@ impl WordList {
 
     /// Whether a normalised word is one of the list's words, or one of its beginnings with so many letters at most behind it:
     /// then it is a form of the word that begins so, and hardly another one.
-    pub(crate) fn has_form(&self, word: &str, most: usize) -> bool {
+    pub fn has_form(&self, word: &str, most: usize) -> bool {
         let known = word.chars().next().and_then(|first| self.beginnings.get(&first));
         let declined = |beginning: &&str| word.strip_prefix(beginning).is_some_and(|end| end.chars().count() <= most);
         self.words.contains(word) || known.is_some_and(|known| known.iter().any(declined))
+    }
+
+    /// Whether one of the list's beginnings begins with this: a stem may be shorter than the beginning that tells it from others.
+    pub fn is_cut_short(&self, stem: &str) -> bool {
+        let known = stem.chars().next().and_then(|first| self.beginnings.get(&first));
+        known.is_some_and(|known| known.iter().any(|beginning| beginning.starts_with(stem)))
     }
 
     /// The beginning by which a word is caught.
@@ -253,6 +261,7 @@ mod tests {
         assert!(!list.has_phrase_beside(&["a", "lie"], &["a", "lie", "too"]));
         assert!(list.has_form("debunked", 2) && list.has_form("debunk", 2) && !list.has_form("debunking", 2));
         assert!(list.has_form("lie", 0) && !list.has_form("lies", 2) && !list.has_form("", 9));
+        assert!(list.is_cut_short("debu") && !list.is_cut_short("debunked") && !list.is_cut_short(""));
         assert!(list.is_same_entry("debunked", "debunks") && list.is_same_entry("lie", "lie"));
         assert!(!list.is_same_entry("lie", "debunks"));
         assert_eq!(list.beginnings(), ["debunk"]);

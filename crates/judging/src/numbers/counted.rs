@@ -4,27 +4,11 @@ use super::roles::role;
 use super::subject::REPORTING;
 use super::{agree, sentence_at};
 use crate::profile::TextProfile;
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 
 /// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
-pub(super) const PEOPLE: &[&str] = &[
-    "people",
-    "peopl",
-    "person",
-    "civilian",
-    "resid",
-    "человек",
-    "людей",
-    "люд",
-    "людин",
-    "жител",
-    "житель",
-    "людина",
-    "особа",
-    "осіб",
-    "особ",
-    "pessoa",
-];
+pub(super) static PEOPLE: Words = Words::of("figures.people");
 
 /// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
 pub(super) fn thing(quantity: &Quantity) -> Option<&String> {
@@ -36,7 +20,7 @@ pub(super) fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
     let (Some(mine), Some(other)) = (thing(ours), thing(theirs)) else {
         return false;
     };
-    let person = |stem: &String| PEOPLE.contains(&stem.as_str());
+    let person = |stem: &String| PEOPLE.has(stem);
     mine == other || (person(other) && theirs.counted.contains(mine)) || (person(mine) && ours.counted.contains(other))
 }
 
@@ -95,25 +79,8 @@ pub(super) fn is_step_and_level(
     };
     // "Rose 5%" is a step as well.
     let is_step = |word: &str| {
-        const MOVED: [&str; 16] = [
-            "rose",
-            "fell",
-            "grew",
-            "dropped",
-            "increased",
-            "decreased",
-            "declined",
-            "jumped",
-            "soared",
-            "climbed",
-            "slipped",
-            "sank",
-            "plunged",
-            "gained",
-            "shrank",
-            "surged",
-        ];
-        matches!(word, "by" | "на") || MOVED.contains(&word)
+        static MOVED: Words = Words::of("figures.moved");
+        matches!(word, "by" | "на") || MOVED.has(word)
     };
     let is_level = |word: &str| matches!(word, "to" | "до");
     let (mine, other) = (before(claim, ours), before(passage, theirs));

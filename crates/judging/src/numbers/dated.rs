@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::out_of_context::is_of_an_older_time;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::{cut, has_cyrillic, stemming, tokens, verbs};
 
@@ -17,7 +18,7 @@ use super::subject::Subject;
 const SAME_EVENT: f64 = 0.6;
 
 /// Words that begin another clause without a comma before them.
-const JOINING: [&str; 10] = ["and", "и", "а", "но", "или", "і", "й", "та", "або", "e"];
+static JOINING: Words = Words::of("figures.clause_joint");
 
 /// One date of the claim: agreement with a date of a sentence about the same thing settles it; else it differs from the
 /// one date of a sentence that is of the same event.
@@ -111,40 +112,28 @@ enum Event {
 }
 
 /// Beginnings of stems, or whole ones, of what happens once, whatever figure is told with it.
-const ONCE: &str = "born birth die dead death found establish creat invent discover complet built build construct inaugur open publish \
-    premier sank sunk sink assassin abolish independ crown canon bapti join acced patent erect demolish dissolv coloni \
-    annex legal ratif retir graduat releas invad declar proclaim introduc adopt written wrote clos shut direct film record acquir bought merg \
-    родил рожд умер скончал погиб основа учрежд созда изобр откры постро заверш законч окончил вышел вышл опублик затон убит коронова вступ присоедин \
-    аннекс сбили сбит убили убит расстрел сгорел взорв обанкрот освят переименова снесли снесен приземл прилун сел села полете написа издан ратифиц распа провозгла казн закры независим \
-    народ помер загин заснов створ винай відкр побуд збуд закінч скінч вийш опубл вбит приєдн збили збит вбили розстріл згорі вибух збанкрут освят перейменова знесли приземл сів полеті заснув провест окончи издать написа надрук анекс ратиф розпа проголо страч закри незалеж";
+static ONCE: Words = Words::of("recurrence.once");
 
 /// Letters of a stem that may be shorter than such a beginning.
 const SHORTEST_STEM: usize = 4;
 
 /// Whole words of the same.
-const ONCE_WORDS: &str = "end ended ends land landed";
+static ONCE_WORDS: Words = Words::of("recurrence.once.whole");
 
-/// Words of what happens again, in English by their stems: two may have met in 2018 and in 2025.
-const AGAIN: &str = "visit visited meet met meeting won win wins beat host hosted play played strike walkout protest recall recalled erupt eruption \
-    quake earthquake flood flooded storm attack attacked shelled struck elect elected election vote voted poll award summit trip tour raise \
-    raised hike reported deliver delivered sell sold shipped produce produced";
+/// Words of what happens again: two may have met in 2018 and in 2025. In English by their stems, in Russian and Ukrainian by
+/// their beginnings, up to [`ENDING`] letters.
+static AGAIN: Words = Words::of("recurrence.again");
 static AGAIN_STEMS: LazyLock<HashSet<String>> =
-    LazyLock::new(|| AGAIN.split_whitespace().map(|word| stemming::stem(word, Some("en"))).collect());
-/// And in Russian and Ukrainian by their beginnings, up to [`ENDING`] letters.
-const AGAIN_CYRILLIC: &str = "посетил посещени встретил встреча встречи выиграл победил победа победу победы обыграл сыграл забастовк протест отозвал \
-    извержени землетрясени наводнени пожар атаковал атака атаки обстрел обстрелял удар выборы выборах голосовал голосовани саммит визит прибыл \
-    прилетел повысил снизил поднял продал произвел \
-    відвідав зустріл зустріч виграв переміг зіграв страйк відкликал виверженн землетрус повін пожеж атакувал обстріл вибори голосуван саміт візит \
-    прибув прибул підвищи знизи продав";
+    LazyLock::new(|| AGAIN.words().map(|word| stemming::stem(word, Some("en"))).collect());
 const ENDING: usize = 3;
 
 /// The words of the claim that are no names, and what they say of recurrence.
-struct Words<'a> {
+struct Said<'a> {
     all: Vec<&'a Spoken>,
     spoken: Vec<&'a Spoken>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> Said<'a> {
     fn of(claim: &'a TextProfile) -> Self {
         let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
         let all: Vec<&Spoken> = claim.sentences.iter().flat_map(|own| &own.spoken).collect();
@@ -155,23 +144,18 @@ impl<'a> Words<'a> {
     /// Whether one of them, a verb where only those are asked for, tells of what happens once. A Russian stem may be shorter than
     /// what tells it from others: "родился" and "родина" are both "род".
     fn are_once(&self, verbs_only: bool) -> bool {
-        let begins = |stem: &str| {
-            ONCE.split_whitespace().any(|beginning| {
-                stem.starts_with(beginning) || stem.chars().count() >= SHORTEST_STEM && beginning.starts_with(stem)
-            })
-        };
+        let begins = |stem: &str| ONCE.has(stem) || stem.chars().count() >= SHORTEST_STEM && ONCE.is_cut_short(stem);
         let is_once = |word: &&&Spoken| {
-            begins(&word.stem)
-                || has_cyrillic(&word.text) && begins(&word.text)
-                || ONCE_WORDS.split_whitespace().any(|known| known == word.text)
+            begins(&word.stem) || has_cyrillic(&word.text) && begins(&word.text) || ONCE_WORDS.has(&word.text)
         };
         self.spoken.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
     }
 
     /// "A ferry sank", "opened a store": another year's may be of another.
     fn are_of_any(&self) -> bool {
-        let is_any = |word: &str| matches!(word, "a" | "an" | "two" | "three" | "four" | "five" | "several" | "some");
-        let is_once = |word: &Spoken| ONCE.split_whitespace().any(|known| word.stem.starts_with(known));
+        static ANY: Words = Words::of("recurrence.of_any");
+        let is_any = |word: &str| ANY.has(word);
+        let is_once = |word: &Spoken| ONCE.has(&word.stem);
         self.all.first().is_some_and(|first| is_any(&first.text))
             || self.all.windows(2).any(
                 |pair| matches!(pair, [verb, any] if verbs::is_past(&verb.text) && is_once(verb) && is_any(&any.text)),
@@ -181,8 +165,7 @@ impl<'a> Words<'a> {
     fn recur(&self) -> bool {
         self.spoken.iter().any(|word| {
             if has_cyrillic(&word.text) {
-                let ending = |known: &str| word.text.strip_prefix(known).map(|ending| ending.chars().count());
-                return AGAIN_CYRILLIC.split_whitespace().any(|known| ending(known).is_some_and(|more| more <= ENDING));
+                return AGAIN.has_form(&word.text, ENDING);
             }
             AGAIN_STEMS.contains(&word.stem)
         })
@@ -194,7 +177,7 @@ pub fn recurrence(claim: &TextProfile) -> Recurrence {
     let is_figure = |quantity: &Quantity| {
         !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
     };
-    let words = Words::of(claim);
+    let words = Said::of(claim);
     let is_any = words.are_of_any();
     if !is_any && (is_first(claim) || words.are_once(true)) {
         Recurrence::Once
@@ -332,7 +315,7 @@ fn around(before: &str, after: &str, passage: &TextProfile) -> Around {
 fn clause(words: &str) -> &str {
     let stop = words.find([',', ';', ':', '(', ')', '—', '–']).unwrap_or(words.len());
     let words = words.get(..stop).unwrap_or(words);
-    let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !JOINING.contains(&word.trim_end()));
+    let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !JOINING.has(word.trim_end()));
     words.get(..joined.map(str::len).sum()).unwrap_or(words)
 }
 
@@ -340,7 +323,7 @@ fn clause(words: &str) -> &str {
 fn last_clause(words: &str) -> &str {
     let tail = words.rsplit([',', ';', ':', '(', ')', '—', '–']).next().unwrap_or(words);
     let joined = tail.split_inclusive(char::is_whitespace).rev();
-    let length: usize = joined.take_while(|word| !JOINING.contains(&word.trim_end())).map(str::len).sum();
+    let length: usize = joined.take_while(|word| !JOINING.has(word.trim_end())).map(str::len).sum();
     tail.get(tail.len() - length..).unwrap_or(tail)
 }
 

@@ -1,16 +1,14 @@
 //! Who is counted where people come to harm: the dead, the hurt, the missing and the detained are not each other's figures, in
 //! whatever order a sentence tells of them.
 
-use std::sync::LazyLock;
-
 use crate::profile::TextProfile;
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
-use corroborate_language::word_list::WordList;
 
 use super::sentence_at;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(super) enum Fate {
     Dead,
     Hurt,
     Missing,
@@ -18,20 +16,12 @@ pub(crate) enum Fate {
 }
 
 /// Words by what became of people.
-pub(crate) static FATES: LazyLock<[(Fate, WordList); 4]> = LazyLock::new(|| {
-    [
-        (
-            Fate::Dead,
-            WordList::new(
-                "kill kills killed killing killings dead death deaths deadly die dies died dying fatal* погиб* убит* \
-                 умер умерла умерло умерли умерш* жертв* загин* вбит* помер*",
-            ),
-        ),
-        (Fate::Hurt, WordList::new("injur* wound* hurt ранен* пострада* травм* поранен* постражда*")),
-        (Fate::Missing, WordList::new("missing пропал* пропавш* зник зникла зникли зникло зниклих")),
-        (Fate::Held, WordList::new("arrest* detain* captur* задержа* арестова* затрима* заареш*")),
-    ]
-});
+static FATES: [(Fate, Words); 4] = [
+    (Fate::Dead, Words::of("figures.fate.dead")),
+    (Fate::Hurt, Words::of("figures.fate.hurt")),
+    (Fate::Missing, Words::of("figures.fate.missing")),
+    (Fate::Held, Words::of("figures.fate.held")),
+];
 
 /// What became of those a figure counts: by the word before it where the sentence begins so ("killing two and injuring 14"),
 /// else by the word behind ("two killed and 14 injured"); no other figure stands between.

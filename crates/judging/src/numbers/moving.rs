@@ -1,35 +1,20 @@
 //! Figures that grow or move while a story runs: a newer one is news, and refutes no older report.
 
-use std::sync::LazyLock;
-
 use chrono::TimeDelta;
 
 use super::counted::{PEOPLE, thing};
 use super::{sentence_at, within};
 use crate::profile::TextProfile;
+use corroborate_language::lexicon::{Parts, Words};
 use corroborate_language::numbers::Quantity;
 use corroborate_language::word_list::WordList;
 
 /// Stems of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted. A beginning only
 /// where it says so: a diesel does not die.
-pub(crate) static RUNNING: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "dead death die kill victim casualt* injur wound miss infect case vote ballot arrest detain evacu lost lose loss \
-         погиб погибл погибш умер умерл умерш жертв убит ранен ран пострада* пропа пропавш зараз заражен заболе* случа голос задержа задержан \
-         загиб* загин* помер* вбит поран* постражд* зникл захвор* випадк випадок затрима затриман потеря* втрат* втрач* \
-         погибнут умерет жертва пропаст ранить ранение раненый рана убить случай голосова* голосування вбити убити зникнут зниклий затрим \
-         mort morto ferid* caso voto fallec* herid*",
-    )
-});
+static RUNNING: Words = Words::of("figures.running");
 
 /// The same of what has another level every month.
-pub(crate) static LEVELS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "rate price inflat unemploy exchang cost tariff \
-         тариф курс ставк ставок стоит коштує стоимост инфляц безработ* котировк котировок ставц варт інфляц безробіт* котируван ставка вартість \
-         inflaç* preço desemprego",
-    )
-});
+static LEVELS: Words = Words::of("figures.level");
 
 /// Central banks and statistics offices report monthly at most; a week is more than a day's noise.
 const LEVELS_MOVE: TimeDelta = TimeDelta::days(7);
@@ -45,7 +30,7 @@ const ONE_MONTH: TimeDelta = TimeDelta::days(31);
 pub(super) fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
     let counts = |counted: &String| RUNNING.has(counted);
     let is_other_thing =
-        |stem: &String| !PEOPLE.contains(&stem.as_str()) && !claim.name_stems.iter().flatten().any(|name| name == stem);
+        |stem: &String| !PEOPLE.has(stem) && !claim.name_stems.iter().flatten().any(|name| name == stem);
     ours.counted.iter().chain(&theirs.counted).any(counts)
         || (!thing(ours).is_some_and(is_other_thing) && speaks_of(claim, ours, &RUNNING))
 }
@@ -82,24 +67,10 @@ pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, 
 
 /// Whether the claim's figure is of one night or day that it does not name.
 pub(super) fn is_of_one_day(claim: &TextProfile, ours: &Quantity) -> bool {
-    const DAYS: &[&str] = &[
-        "overnight",
-        "last night",
-        "past 24 hours",
-        "past day",
-        "за ночь",
-        "за сутки",
-        "за минувш",
-        "за прошедш",
-        "за ніч",
-        "за добу",
-        "минулої ночі",
-        "минувшей ночью",
-    ];
-    sentence_at(claim, ours.start).and_then(|own| claim.text.get(own.start..own.end)).is_some_and(|own| {
-        let own = own.to_lowercase();
-        DAYS.iter().any(|day| own.contains(day))
-    })
+    static DAYS: Parts = Parts::of("figures.of_one_day");
+    sentence_at(claim, ours.start)
+        .and_then(|own| claim.text.get(own.start..own.end))
+        .is_some_and(|own| DAYS.stands_in(&own.to_lowercase()))
 }
 
 /// Whether the claim's sentence with that figure has one of the words.

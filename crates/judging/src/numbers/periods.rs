@@ -4,6 +4,7 @@ use chrono::{Datelike, Months, NaiveDate};
 
 use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::dates::DateMention;
+use corroborate_language::lexicon::{Values, Words};
 
 /// How a text means a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,22 +16,26 @@ enum Side {
     Since,
 }
 
+impl Side {
+    fn named(value: &str) -> Option<Self> {
+        match value {
+            "before" => Some(Self::Before),
+            "by" => Some(Self::By),
+            "after" => Some(Self::After),
+            "since" => Some(Self::Since),
+            _ => None,
+        }
+    }
+}
+
 /// Words right before a date; the longest that fits decides.
-const SIDES: &[(Side, &str)] = &[
-    (
-        Side::Before,
-        "before;prior to;earlier than;before the;until;till;up to;до;раньше;ранее;перед;вплоть до;раніше;раніше ніж;аж до;antes de",
-    ),
-    (Side::By, "by;no later than;not later than;by the end of;к;ко;не позднее;не позже;не пізніше"),
-    (Side::After, "after;later than;following;после;позже;позднее;після;пізніше;depois de"),
-    (
-        Side::Since,
-        "since;from;starting;starting in;not before;no earlier than;с;со;начиная с;не раньше;з;із;починаючи з;не раніше;desde",
-    ),
-];
+static SIDES: Values<Side> = Values::of("periods.side", Side::named);
+
+/// The words of the longest of them.
+const LONGEST: usize = 4;
 
 /// Words that may stand between such a word and the date.
-const BETWEEN: &[&str] = &["the", "year", "end", "of", "on", "midnight", "конца", "кінця"];
+static BETWEEN: Words = Words::of("periods.between");
 
 /// A stated time: the days it leaves open, `None` where there is no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +200,7 @@ pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
         // "From 1990 to 1995", "с 1990 до 1995", "between 2014 and 2020": two ends of one stretch, each meant as it stands.
         if let Some(earlier) = found.last_mut()
             && (earlier.period.side == Side::Since && matches!(side, Side::Before | Side::By | Side::On)
-                || is_between(text, earlier.mention) && AND.contains(&between.trim()))
+                || is_between(text, earlier.mention) && AND.has(between.trim()))
             && earlier.mention.start <= mention.end
         {
             let whole = Some((earlier.mention.start, mention.end));
@@ -208,7 +213,7 @@ pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
     found
 }
 
-const AND: &[&str] = &["and", "и", "і", "та"];
+static AND: Words = Words::of("periods.and");
 
 fn is_between(text: &TextProfile, date: &DateMention) -> bool {
     let before = text.text.get(..date.offset).unwrap_or_default().to_lowercase();
@@ -218,7 +223,7 @@ fn is_between(text: &TextProfile, date: &DateMention) -> bool {
 /// "On 9, 10 and 12 May", "between 9 and 12 May": the days from the first that is told before the one with the month.
 fn listed(before: &str, date: &DateMention) -> Option<(NaiveDate, NaiveDate)> {
     let mut words = before.split_whitespace().rev();
-    if date.start != date.end || !words.next().is_some_and(|word| AND.contains(&word) || word == "&") {
+    if date.start != date.end || !words.next().is_some_and(|word| AND.has(word) || word == "&") {
         return None;
     }
     let days = words.map_while(|word| {
@@ -234,19 +239,14 @@ fn side_of(before: &str) -> Side {
     let lower = before.to_lowercase();
     let mut words: Vec<&str> = lower.split_whitespace().collect();
     let fits = |words: &[&str]| {
-        SIDES
-            .iter()
-            .flat_map(|(side, patterns)| patterns.split(';').map(move |pattern| (*side, pattern)))
-            .filter(|(_, pattern)| words.ends_with(&pattern.split(' ').collect::<Vec<_>>()))
-            .max_by_key(|(_, pattern)| pattern.split(' ').count())
-            .map(|(side, _)| side)
+        (1..=LONGEST.min(words.len())).rev().find_map(|length| SIDES.get(&words.get(words.len() - length..)?.join(" ")))
     };
     loop {
         if let Some(side) = fits(&words) {
             return side;
         }
         match words.pop() {
-            Some(word) if BETWEEN.contains(&word) => {}
+            Some(word) if BETWEEN.has(word) => {}
             _ => return Side::On,
         }
     }

@@ -1,46 +1,21 @@
 //! Events of which every day may bring another: strikes, matches, quarterly figures. A report of another day's is silent
 //! about this one.
 
-use std::sync::LazyLock;
-
 use chrono::{NaiveTime, TimeDelta};
 
 use crate::profile::TextProfile;
+use corroborate_language::lexicon::Words;
 use corroborate_language::word_list::WordList;
 
 /// Words of what a place may suffer, or a team may play, on any day. A weapon by itself is no event: a rocket is 40 metres tall on any day.
-pub(crate) static DAILY: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "strike strikes struck attack attacks attacked airstrike airstrikes shelling shellings shelled bombardment bombed \
-         bombing raid raids match matches beat \
-         удар удара удару ударом ударе удары ударов ударам ударами ударах удари ударів \
-         обстрел* обстріл* атака атаки атаку атакой атаке атак атаковал* атакувал* атаці атакою бомбардиров* бомбардув* \
-         матч матча матче матчи матчей матчі матчу матчем сыграл* зіграл* обыгра* обігра* выиграл* вигра* \
-         победил* перемогл* переміг проиграл* програл*",
-    )
-});
+static DAILY: Words = Words::of("occasion.daily");
 
 /// Weapons, and the words of their use: fired together they are an attack of one day.
-pub(crate) static WEAPONS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "missile missiles drone drones rocket rockets shaheds ракет* дрон дрона дроны дронов дронами дрони дронів \
-         беспилотник* безпілотник* бпла шахед*",
-    )
-});
-pub(crate) static FIRED: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "fired launched intercepted downed выпустил* запустил* сбил* сбиты сбито випустил* запустил* збил* збито",
-    )
-});
+static WEAPONS: Words = Words::of("occasion.weapon");
+static FIRED: Words = Words::of("occasion.fired");
 
 /// Words of what is counted anew every quarter or month.
-pub(crate) static QUARTERLY: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "profit profits revenue revenues turnover earnings sales gdp deliveries exports imports output \
-         прибыл* выручк* оборот оборота продаж продажи экспорт* импорт* ввп \
-         прибут* виторг* виручк* обіг експорт* імпорт*",
-    )
-});
+static QUARTERLY: Words = Words::of("occasion.quarterly");
 
 /// Reports of one strike or match are no farther apart; its toll grows for some days.
 const ONE_OCCASION: TimeDelta = TimeDelta::hours(36);

@@ -2,6 +2,7 @@
 //! Only figures of one part answer each other.
 
 use crate::profile::TextProfile;
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{PART_OF, Quantity};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,13 @@ pub(super) enum Role {
 }
 
 /// Words of what came on top, right before a figure.
-const ADDED: &[&str] = &["another", "additional", "extra", "further", "ещё", "еще", "ще", "дополнительно", "додатково"];
+static ADDED: Words = Words::of("figures.added");
+/// Words of more and less, one word behind a figure.
+static MORE: Words = Words::of("figures.more");
+/// Right before what was left, held against or planned.
+static LEFT: Words = Words::of("figures.left.from");
+static BESIDE: Words = Words::of("figures.left.beside");
+static PLANNED: Words = Words::of("figures.left.planned");
 
 pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let before = text.text.get(..figure.start).unwrap_or_default().to_lowercase();
@@ -29,17 +36,15 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let mut next = behind.split_whitespace().map(bare);
     let (first, second) = (next.next().unwrap_or_default(), next.next().unwrap_or_default());
     let follows = |other: &&Quantity| other.unit == figure.unit && other.start > end;
-    let is_left = matches!(last, "from" | "с" | "со" | "з" | "із" | "зі" | "від")
+    let is_left = LEFT.has(last)
         && text.quantities.iter().filter(follows).any(|other| {
             let between = text.text.get(end..other.start).unwrap_or_default().to_lowercase();
             let between = between.trim();
             between.split_whitespace().count() <= 3
                 && matches!(between.split_whitespace().next_back(), Some("to" | "до"))
         });
-    let beside = matches!(last, "против" | "проти" | "вместо" | "замість")
-        || (matches!(last, "плане" | "квоте" | "норме" | "прогнозе" | "плані" | "квоті" | "нормі" | "прогнозі")
-            && matches!(earlier, "при" | "за"));
-    // "7.1 percent, and 5.2 percent a year earlier": right behind one of two.
+    let beside = BESIDE.has(last) || (PLANNED.has(last) && matches!(earlier, "при" | "за"));
+    // A closed class. "7.1 percent, and 5.2 percent a year earlier": right behind one of two.
     let ago = ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"];
     let near = behind.trim_start();
     // "With 300 soldiers a year earlier": what is counted may stand between.
@@ -60,34 +65,23 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     let part_before = text.quantities.iter().any(|other| {
         let ended = other.start + other.text.len();
         let between = text.text.get(ended..figure.start).unwrap_or_default().trim().to_lowercase();
-        ended < figure.start && PART_OF.contains(&between.as_str())
+        ended < figure.start && PART_OF.has(&between)
     });
     if part_before {
         return Role::Whole;
     }
     let whole_behind = text.quantities.iter().any(|other| {
         let between = text.text.get(end..other.start).unwrap_or_default().trim().to_lowercase();
-        other.start > end && PART_OF.contains(&between.as_str())
+        other.start > end && PART_OF.has(&between)
     });
     if whole_behind {
         return Role::Part;
     }
-    let is_added = ADDED.contains(&last)
-        || (matches!(last, "an" | "of" | "about" | "at" | "около" | "близько") && ADDED.contains(&earlier))
+    // What may stand between, and beside "more", is a closed class.
+    let is_added = ADDED.has(last)
+        || (matches!(last, "an" | "of" | "about" | "at" | "около" | "близько") && ADDED.has(earlier))
         || (matches!(first, "more" | "additional") && second != "or")
-        || (matches!(
-            second,
-            "more"
-                | "less"
-                | "дороже"
-                | "дешевле"
-                | "больше"
-                | "меньше"
-                | "дорожче"
-                | "дешевше"
-                | "більше"
-                | "менше"
-        ));
+        || MORE.has(second);
     if is_added { Role::Added } else { Role::Plain }
 }
 

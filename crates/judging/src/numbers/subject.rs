@@ -2,15 +2,14 @@
 //! bears a claim out nor disagrees with it, however like the words around it are: life on Earth is younger than the Earth.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use crate::names::Names;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::stance;
 use corroborate_language::entities::EntityKind;
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
-use corroborate_language::word_list::WordList;
 
 use super::counted::PEOPLE;
 use super::says_every_name;
@@ -20,16 +19,10 @@ use super::says_every_name;
 const REMAINDER: f64 = 0.2;
 
 /// Stems of words that report or measure and say nothing of what; among them what joins a figure with what it counts.
-pub(crate) static REPORTING: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "say says said* report* announc* accord* state told* confirm* estim* сообщ* заяв* сказа* говор* подтверд* \
-         повідом* сказ* каже* підтверд* оцін* оцен* segund* disse* inform* mean reach* exceed* total amount* stood* \
-         достиг* превыс* превыш* составля* составил* насчитыва* досяг* перевищ* станов* налічу* сягну*",
-    )
-});
+pub(super) static REPORTING: Words = Words::of("figures.reporting");
 
 /// Verbs that join what a sentence speaks of with what it says of it.
-const JOINING: &[&str] = &["is", "are", "was", "were", "has", "have", "had", "became", "becomes", "be", "been"];
+static JOINING: Words = Words::of("figures.joining_verb");
 
 /// Content words before a joining verb: a longer stretch is a clause of its own.
 const LONGEST_LEAD: usize = 5;
@@ -124,7 +117,7 @@ impl<'a> Subject<'a> {
 
 /// The words before the joining verb.
 fn lead(sentence: &SentenceProfile) -> Option<&[Spoken]> {
-    let verb = sentence.spoken.iter().position(|word| JOINING.contains(&word.text.as_str()))?;
+    let verb = sentence.spoken.iter().position(|word| JOINING.has(&word.text))?;
     sentence.spoken.get(..verb)
 }
 
@@ -134,7 +127,7 @@ fn content(words: &[Spoken]) -> Vec<&str> {
 
 /// Words for people, whom other words say more of, and words that only report.
 fn is_light(stem: &str) -> bool {
-    PEOPLE.contains(&stem) || REPORTING.has(stem)
+    PEOPLE.has(stem) || REPORTING.has(stem)
 }
 
 /// The stems of a text's figures and dates as written, units included.

@@ -4,10 +4,11 @@
 use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::entities::Entity;
 use corroborate_language::has_cyrillic;
+use corroborate_language::lexicon::Words;
+use corroborate_language::word_list::WordList;
 
 /// Of Russian and Ukrainian: a name behind one has its case from it.
-pub(crate) const PREPOSITIONS: &str = "в во на с со у к ко о об от до из за по под над при для без через между после перед около против вместо \
-    із зі з від під про біля після й між проти";
+pub(crate) static PREPOSITIONS: Words = Words::of("roles.preposition");
 
 /// Whether a name of the claim stands in another case in the sentence, where the claim has two names and either may have done it.
 pub(crate) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
@@ -41,18 +42,15 @@ pub(crate) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
 /// Whether the name that ends at a word stands with a preposition or beside another ("с Эммануэлем Макроном", "Путин и Си"):
 /// its ending does not tell who did it.
 fn is_joined(words: &[String], at: usize) -> bool {
-    let is_among = |word: &String, list: &str| {
-        let word = word.to_lowercase();
-        list.split_whitespace().any(|known| known == word)
-    };
-    let is_joining = |word: &&String| is_among(word, PREPOSITIONS) || is_among(word, JOINING);
+    let is_among = |word: &String, list: &WordList| list.has(&word.to_lowercase());
+    let is_joining = |word: &&String| is_among(word, &PREPOSITIONS) || is_among(word, &JOINING);
     let is_of_name = |word: &String| word.starts_with(char::is_uppercase) && !is_joining(&word);
     let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !is_of_name(word));
-    before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, JOINING))
+    before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, &JOINING))
 }
 
 /// Words between a name and another that does the same.
-const JOINING: &str = "и с со і й та з із зі";
+static JOINING: Words = Words::of("roles.joining");
 
 /// The word of a name that is declined as the whole is.
 fn last_word(name: &Entity) -> Option<&str> {

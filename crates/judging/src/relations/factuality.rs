@@ -4,6 +4,7 @@
 //! mostly one word outside the claim's: where that stands, no judge takes a side on this sentence's account. Only words that
 //! leave no doubt are listed: "suggests" and "may" are how studies speak.
 
+use corroborate_language::lexicon::Words;
 use corroborate_language::verbs;
 use corroborate_language::word_list::WordList;
 
@@ -119,8 +120,9 @@ fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
         .filter(|(_, word)| GOVERNING.has(&word.text) && !says_too(claim, &GOVERNING, &word.text));
     frames.into_iter().any(|(at, _)| {
         let behind = sentence.spoken.get(at + 1..(at + 1 + NEAR).min(sentence.spoken.len())).unwrap_or_default();
-        let joined = behind.iter().position(|word| CONJUNCTIONS.contains(&word.text.as_str()) || word.text == "to");
+        let joined = behind.iter().position(|word| CONJUNCTIONS.has(&word.text) || word.text == "to");
         let infinitive = || {
+            // The endings of infinitives: grammar of this one test.
             let ends = ["ать", "ить", "еть", "ять", "уть", "ти"];
             behind
                 .iter()
@@ -145,12 +147,17 @@ fn is_verdict(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     sentence.spoken.len() <= SHORT && !sentence.question && sentence.spoken.last().is_some_and(ends)
 }
 
+/// "Not", "ніхто", "didn't".
+fn negates(word: &Spoken) -> bool {
+    NEGATIONS.has(&word.text) || NEGATIONS.has_ending_of(&word.text)
+}
+
 /// "The ministry did not confirm that X", "Ни один источник не сообщил, что X": a denial before the clause that holds the claim.
 fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let spoken = &sentence.spoken;
-    let Some(joint) = spoken.iter().position(|word| CONJUNCTIONS.contains(&word.text.as_str())) else { return false };
+    let Some(joint) = spoken.iter().position(|word| CONJUNCTIONS.has(&word.text)) else { return false };
     let (before, behind) = spoken.split_at(joint);
-    let denies = before.iter().any(|word| NEGATIONS.contains(&word.text.as_str()) || word.text.ends_with("n't"));
+    let denies = before.iter().any(negates);
     let shared = |words: &[Spoken]| words.iter().filter(|word| word.content && claim.has_stem(&word.stem)).count();
     let claim_denies = claim.sentences.iter().any(|own| !own.denials.is_empty());
     denies && !claim_denies && shared(behind) > shared(before)
@@ -158,12 +165,11 @@ fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 
 /// "… не соответствует действительности", "… was not confirmed".
 fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    const HOLDS: [&str; 5] = ["соответств", "подтвер", "підтвер", "відповіда", "confirm"];
-    HOLDS.iter().any(|beginning| {
+    static HOLDS: Words = Words::of("factuality.confirming");
+    HOLDS.beginnings().into_iter().any(|beginning| {
         let at = sentence.spoken.iter().position(|word| word.text.starts_with(beginning));
         let before = at.and_then(|at| sentence.spoken.get(at.saturating_sub(2)..at)).unwrap_or_default();
-        before.iter().any(|word| NEGATIONS.contains(&word.text.as_str()) || word.text.ends_with("n't"))
-            && !says(claim, beginning)
+        before.iter().any(negates) && !says(claim, beginning)
     })
 }
 
@@ -179,7 +185,9 @@ fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 
 fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     /// "Будет построен", "має бути збудований".
-    const TO_BE: &[&str] = &["будет", "будут", "буде", "будуть", "быть", "бути"];
+    static TO_BE: Words = Words::of("factuality.planned.to_be");
+    /// This table and the next three are grammar and belong to this test alone: endings of the future of a perfective verb, those of
+    /// the present that look like them, and prefixes.
     const ENDINGS: [&str; 13] =
         ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться", "ують", "ує"];
     const PRESENT: [&str; 7] = ["ает", "яет", "ают", "вует", "вуют", "вує", "вують"];
@@ -188,49 +196,14 @@ fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     const PREFIXES: [&str; 16] =
         ["по", "с", "з", "от", "від", "про", "на", "за", "вы", "ви", "раз", "роз", "под", "під", "пере", "о"];
     /// What looks like the present and is not.
-    const PERFECTIVE: &[&str] = &[
-        "сделает",
-        "сделают",
-        "сыграет",
-        "сыграют",
-        "узнает",
-        "узнают",
-        "потеряет",
-        "потеряют",
-        "отримає",
-        "отримають",
-        "зіграє",
-        "зіграють",
-        "обіграє",
-        "дізнається",
-        "дізнаються",
-    ];
-    const LEADING: &[&str] = &["will", "would", "could", "may", "might", "shall", "won't"];
-    const INTENT: &[&str] = &[
-        "due",
-        "plan",
-        "plans",
-        "planned",
-        "planning",
-        "set",
-        "expected",
-        "expects",
-        "wants",
-        "want",
-        "ready",
-        "about",
-        "prepares",
-        "prepared",
-        "preparing",
-        "intends",
-        "hopes",
-        "agreed",
-    ];
+    static PERFECTIVE: Words = Words::of("factuality.planned.perfective");
+    static LEADING: Words = Words::of("factuality.planned.leading");
+    static INTENT: Words = Words::of("factuality.planned.intent");
     let text = word.text.as_str();
     if !text.is_ascii() {
         let is_noun = word.text == word.stem;
         let before = sentence.spoken.get(at.saturating_sub(2)..at).unwrap_or_default();
-        if PERFECTIVE.contains(&text) || before.iter().any(|word| TO_BE.contains(&word.text.as_str())) {
+        if PERFECTIVE.has(text) || before.iter().any(|word| TO_BE.has(&word.text)) {
             return true;
         }
         let has_prefix = || PREFIXES.iter().any(|prefix| text.starts_with(prefix));
@@ -240,8 +213,8 @@ fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     }
     let before =
         |back: usize| at.checked_sub(back).and_then(|at| sentence.spoken.get(at)).map_or("", |word| word.text.as_str());
-    let will = LEADING.contains(&before(1)) || LEADING.contains(&before(2)) && before(1) != "to";
-    let to = before(1) == "to" && INTENT.contains(&before(2));
+    let will = LEADING.has(before(1)) || LEADING.has(before(2)) && before(1) != "to";
+    let to = before(1) == "to" && INTENT.has(before(2));
     !text.ends_with("ed") && (will || to)
 }
 

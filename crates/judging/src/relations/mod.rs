@@ -20,9 +20,6 @@ pub mod roles;
 pub mod scope;
 pub mod time;
 
-#[cfg(test)]
-use corroborate_language::word_list::WordList;
-
 use crate::coverage::sentence_coverage;
 use crate::numbers::Occasions;
 use crate::profile::{SentenceProfile, TextProfile};
@@ -194,26 +191,6 @@ fn rules_of(relation: Relation) -> &'static [Rule] {
 /// The ids of every rule: what may stand in [`Finding::rule`].
 pub fn rule_ids() -> impl Iterator<Item = &'static str> {
     Relation::ALL.into_iter().flat_map(|relation| rules_of(relation).iter().map(|rule| rule.id)).chain(quantity::IDS)
-}
-
-/// The lists of this room by name, for the test that looks at what their entries catch.
-#[cfg(test)]
-pub(crate) fn word_lists() -> Vec<(&'static str, &'static WordList)> {
-    vec![
-        ("relations::FRAMES", &*frames::FRAMES),
-        ("relations::GOVERNING", &*frames::GOVERNING),
-        ("relations::PHRASES", &*frames::PHRASES),
-        ("relations::DENIALS", &*frames::DENIALS),
-        ("relations::VERDICTS", &*frames::VERDICTS),
-        ("relations::PROVED", &*retraction::PROVED),
-        ("relations::EARLIER", &*retraction::EARLIER),
-        ("relations::FALSE", &*retraction::FALSE),
-        ("relations::REVERSED", &*retraction::REVERSED),
-        ("relations::MISTAKEN", &*retraction::MISTAKEN),
-        ("relations::EDITED", &*retraction::EDITED),
-        ("relations::ACCUSING", &*retraction::ACCUSING),
-        ("relations::DECISIONS", &*retraction::DECISIONS),
-    ]
 }
 
 #[cfg(test)]

@@ -1,47 +1,37 @@
 //! A sentence whose neighbour takes it back: "X resigned. That is not true." "The court freed him. Later the ruling was overturned."
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
-use corroborate_language::word_list::WordList;
+use corroborate_language::lexicon::{Parts, Words};
 use corroborate_language::{cut, has_cyrillic};
 
 use super::factuality::begins;
 use super::frames::{CONJUNCTIONS, DENIALS, FRAMES};
+use super::roles::PASSIVE;
 
 /// Words that stand for what was told, and may stand before another noun ("those tickets") and then do not.
-const POINTERS: &str = "that this these those it they это этого этому эту эти этот эта этих такая такое такой такие его её их \
-    це цього цьому цю ці цей ця цих таке така такі його її їх";
+static POINTERS: Words = Words::of("retraction.pointer");
 
 /// Those that belong to the noun behind them.
-const DETERMINERS: &str = "these those эту эти этот эта этих такая такое такой такие цю ці цей ця цих таке така такі";
+static DETERMINERS: Words = Words::of("retraction.determiner");
 
 /// Words for a telling.
-const TELLINGS: &str = "claim claims report reports post posts rumor rumors rumour rumours video photo image quote statement story information \
-    информация информацию сообщение сообщения слухи слухов слова новость новости заявление документ видео фото снимок запись пост публикация \
-    цитата інформація інформацію повідомлення чутки чуток слова новина новину заява заяву відео світлина допис публікація";
+static TELLINGS: Words = Words::of("retraction.telling");
 
 /// Beginnings of words behind which stands what it turned out to be: "это оказалось фейком".
-pub(crate) static PROVED: LazyLock<WordList> =
-    LazyLock::new(|| WordList::new("оказал* назвал* назван* назыв* вияви* turned proved"));
+static PROVED: Words = Words::of("retraction.proved");
 
 /// Words of a time before: what was denied or overturned then is not what was told now.
-pub(crate) static EARLIER: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "earlier previous previously lower prior раньше ранее прежде прежн* предыдущ* месяцев лет раніше попередн* \
-         місяців років",
-    )
-});
+static EARLIER: Words = Words::of("retraction.earlier");
 
 /// Behind a pronoun they say something of what it stands for.
-const AUXILIARIES: &str =
-    "is isn't was wasn't were weren't are aren't has hasn't had did didn't does doesn't never not could can";
+static AUXILIARIES: Words = Words::of("retraction.auxiliary");
 
 /// Behind which stands what a telling tells.
-const ABOUT: &str = "about of that о об про что що";
+static ABOUT: Words = Words::of("retraction.about");
 
-/// Ends of present verbs: "слухи, что распространяются с утра" says nothing of what they tell.
+/// Ends of present verbs, grammar of this one test: "слухи, что распространяются с утра" says nothing of what they tell.
 const REFLEXIVE: [&str; 3] = ["тся", "ться", "ются"];
 
 /// Words of what it tells, among which one is the claim's.
@@ -51,66 +41,23 @@ const TOLD: usize = 5;
 const FIRST: usize = 3;
 
 /// Phrases, small letters, by which a sentence that points back calls untrue what it points at.
-const UNTRUE: &[&str] = &[
-    "not true",
-    "is false",
-    "was false",
-    "were false",
-    "are false",
-    "not the case",
-    "incorrect",
-    "inaccurate",
-    "is wrong",
-    "was wrong",
-    "not happen",
-    "no basis",
-    "не так",
-    "не соответству",
-    "не відповіда",
-    "не подтверд",
-    "не підтверд",
-    "не имеет отношения",
-    "не має стосунку",
-    "ошибочн",
-    "помилков",
-    "манипуляц",
-    "маніпуляц",
-];
+static UNTRUE: Parts = Parts::of("retraction.untrue");
 
 /// Beginnings of words by which a neighbour calls false, or forged, what a sentence tells as told by somebody.
-pub(crate) static FALSE: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "fake fakes faked hoax hoaxes false fabricat* debunk* forged doctored untrue фейк* вброс* вкид* сфабрик* подделк* \
-         смонтир* сплетн* бредом недостоверн* дезинформ* выдум* вымыс* неправд* ложн* змонт* підробк* плітк* маячн* \
-         недостовірн* дезінформ* вигад* неправдив* хибн* миф мифы мифа мифом міф міфи міфу міфом myth*",
-    )
-});
+static FALSE: Words = Words::of("retraction.false");
 
 /// Beginnings of words for a decision that did not last.
-pub(crate) static REVERSED: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "overturn* overrul* quash* annul* rescind* retract* withdrew withdrawn revok* revers* отмен* отозва* скасов* \
-         скасув* відклик*",
-    )
-});
+static REVERSED: Words = Words::of("retraction.reversed");
 
 /// What turns a sentence against its beginning.
-const BUT: &str = "but though although before only однако но затем пока але проте однак поки";
+static BUT: Words = Words::of("retraction.but");
 
 /// Beginnings of words for a mistake that is owned up to, and for what it stood in.
-pub(crate) static MISTAKEN: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "erroneous mistaken incorrect correction ошибл* ошибоч* опечат* поправк* помилк* помилил* помилився виправл*",
-    )
-});
-pub(crate) static EDITED: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "editor article headline version редакц* заметк* статье* статья* заголов* верси* статті* стаття* нотат*",
-    )
-});
+static MISTAKEN: Words = Words::of("retraction.mistaken");
+static EDITED: Words = Words::of("retraction.edited");
 
 /// Beginnings of sentences behind which stands how it really was.
-const REALLY: &[&str] = &["in reality", "на самом деле", "в действительности", "насправді"];
+static REALLY: Parts = Parts::of("retraction.really");
 
 /// Whether what stands before or behind the sentence at a place takes it back, as far as words outside the claim tell.
 pub(super) fn is_retracted(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
@@ -133,10 +80,6 @@ pub(super) fn is_retracted(claim: &TextProfile, passage: &TextProfile, at: usize
         })
 }
 
-fn is_among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
-
 /// Whether a word of a sentence, at one of the places, stands for what was told before.
 ///
 /// Where it is what is denied, a verb behind it begins a clause of its own: "he denied it was a campaign stop".
@@ -144,24 +87,23 @@ fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usi
     places.any(|at| {
         let Some(word) = one.spoken.get(at) else { return false };
         let next = one.spoken.get(at + 1);
-        if is_among(TELLINGS, &word.text) {
+        if TELLINGS.has(&word.text) {
             // "Rumours of a paid entrance" are of the claim where it speaks of that too.
-            let is_of = next.is_some_and(|next| is_among(ABOUT, &next.text))
+            let is_of = next.is_some_and(|next| ABOUT.has(&next.text))
                 && !one.spoken.get(at + 2).is_some_and(|verb| REFLEXIVE.iter().any(|end| verb.text.ends_with(end)));
             return !is_of || one.spoken.iter().skip(at + 2).take(TOLD).any(|told| claim.has_stem(&told.stem));
         }
         let is_open = |word: &Spoken, next: &Spoken| {
-            let is_said_of = is_among(AUXILIARIES, &next.text);
+            let is_said_of = AUXILIARIES.has(&next.text);
             if is_denied { word.text != "that" && !is_said_of } else { is_said_of }
         };
         let is_alone = |next: &Spoken| {
-            is_among(TELLINGS, &next.text)
-                || !is_among(DETERMINERS, &word.text)
-                    && [&FRAMES, &FALSE, &DENIALS].iter().any(|list| list.has(&next.text))
+            TELLINGS.has(&next.text)
+                || !DETERMINERS.has(&word.text) && [&FRAMES, &FALSE, &DENIALS].iter().any(|list| list.has(&next.text))
                 || PROVED.has(&next.text)
                 || !next.content && (!word.text.is_ascii() || is_open(word, next))
         };
-        is_among(POINTERS, &word.text) && next.is_none_or(is_alone)
+        POINTERS.has(&word.text) && next.is_none_or(is_alone)
     })
 }
 
@@ -170,21 +112,19 @@ fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usi
 fn is_told(passage: &TextProfile, own: &SentenceProfile) -> bool {
     let text = cut(&passage.text, own.start, own.end);
     has_cyrillic(text)
-        && (text.contains(": ")
-            || text.contains('«')
-            || own.spoken.iter().any(|word| CONJUNCTIONS.contains(&word.text.as_str())))
+        && (text.contains(": ") || text.contains('«') || own.spoken.iter().any(|word| CONJUNCTIONS.has(&word.text)))
 }
 
 /// What follows where something else is untrue ("not the case for her deputy"), or a time is told ("не так давно").
-const OTHERWISE: [&str; 8] = [" for ", " of ", " that ", " last ", " давно", " много", " багато", " просто"];
+static OTHERWISE: Parts = Parts::of("retraction.otherwise");
 
 fn is_untrue(claim: &TextProfile, passage: &TextProfile, one: &SentenceProfile) -> bool {
     let text = cut(&passage.text, one.start, one.end).to_lowercase();
     let own = claim.text.to_lowercase();
     let is_said = |phrase: &str| {
-        text.contains(phrase) && OTHERWISE.iter().all(|other| !text.contains(&format!("{phrase}{other}")))
+        text.contains(phrase) && OTHERWISE.all().iter().all(|other| !text.contains(&format!("{phrase}{other}")))
     };
-    UNTRUE.iter().any(|phrase| is_said(phrase) && !own.contains(phrase))
+    UNTRUE.all().iter().any(|phrase| is_said(phrase) && !own.contains(phrase.as_str()))
 }
 
 fn is_of_before(one: &SentenceProfile) -> bool {
@@ -192,12 +132,7 @@ fn is_of_before(one: &SentenceProfile) -> bool {
 }
 
 /// Beginnings of words of which a denial is part of the story: who is accused denies it.
-pub(crate) static ACCUSING: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "accus* charge charges charged charging alleg* suspect* convict* sentenc* jail* guilty обвин* осужд* осуди* осуд \
-         приговор* звинувач* засуд* подозр* підозр*",
-    )
-});
+static ACCUSING: Words = Words::of("retraction.accusing");
 
 /// Words between what is denied and its denial, where it stands first.
 const BEFORE: usize = 2;
@@ -223,21 +158,17 @@ fn denies_it(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile)
             || denies_what_points_back(claim, next))
 }
 
-/// "Требует отменить приговор": nothing was reversed yet.
+/// Endings of infinitives, "требует отменить приговор": nothing was reversed yet.
 const INFINITIVES: [&str; 2] = ["ть", "ти"];
+
+/// Between a telling and what it was.
+static WAS: Words = Words::of("retraction.was");
 
 /// "Выяснилось, что сообщение было ложным."
 fn proves_false(next: &SentenceProfile) -> bool {
     let is_false = |word: &Spoken| FALSE.has(&word.text);
     next.spoken.windows(3).any(|words| match words {
-        [telling, was, other] => {
-            is_among(TELLINGS, &telling.text)
-                && is_among(
-                    "was were is are было была был были оказалось оказалась були було була виявилося виявилась",
-                    &was.text,
-                )
-                && is_false(other)
-        }
+        [telling, was, other] => TELLINGS.has(&telling.text) && WAS.has(&was.text) && is_false(other),
         _ => false,
     })
 }
@@ -250,8 +181,8 @@ fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
     let is_reversal = |at: usize, word: &Spoken| {
         let near = |from: usize, to: usize| next.spoken.get(from..to.min(next.spoken.len())).unwrap_or_default();
         let before = near(at.saturating_sub(APART), at);
-        let is_denied = |word: &Spoken| is_among("не not never", &word.text);
-        let is_passive = |word: &Spoken| !word.text.is_ascii() || is_among("was were been be is are being", &word.text);
+        let is_denied = |word: &Spoken| matches!(word.text.as_str(), "не" | "not" | "never");
+        let is_passive = |word: &Spoken| !word.text.is_ascii() || PASSIVE.has(&word.text);
         let is_undone =
             before.iter().position(is_decision).is_some_and(|place| before.iter().skip(place).any(is_passive));
         let is_wanted = INFINITIVES.iter().any(|ending| word.text.ends_with(ending))
@@ -267,19 +198,14 @@ fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
 }
 
 /// Words for what may be reversed.
-pub(crate) static DECISIONS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "decision decisions ruling rulings verdict verdicts conviction convictions acquittal acquittals решени* приговор* \
-         вердикт* постановлени* оправдани* рішенн* вирок* постанов* виправданн*",
-    )
-});
+static DECISIONS: Words = Words::of("retraction.decision");
 
 fn is_decision(word: &Spoken) -> bool {
     DECISIONS.has(&word.text)
 }
 
 fn reverses_itself(claim: &TextProfile, own: &SentenceProfile) -> bool {
-    let turn = own.spoken.iter().position(|word| is_among(BUT, &word.text));
+    let turn = own.spoken.iter().position(|word| BUT.has(&word.text));
     let behind = turn.and_then(|at| own.spoken.get(at..)).unwrap_or_default();
     begins(claim, own, &REVERSED)
         && behind.iter().any(is_decision)
@@ -287,16 +213,16 @@ fn reverses_itself(claim: &TextProfile, own: &SentenceProfile) -> bool {
 }
 
 /// Words for what was said before.
-const OF_IT: &str = "it he she they он она оно они это все речь він вона воно вони це йдеться";
+static OF_IT: Words = Words::of("retraction.of_it");
 
 /// Whether a sentence says how it really was: of what somebody else told, or of whom the sentence before spoke.
 fn is_really(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile, is_told: bool) -> bool {
     let text = cut(&passage.text, next.start, next.end).to_lowercase();
     let own = claim.text.to_lowercase();
-    let is_of_it = next.spoken.iter().take(5).any(|word| is_among(OF_IT, &word.text));
-    let is_counted = next.spoken.iter().any(|word| is_among("уже вже already", &word.text));
+    let is_of_it = next.spoken.iter().take(5).any(|word| OF_IT.has(&word.text));
+    let is_counted = next.spoken.iter().any(|word| matches!(word.text.as_str(), "уже" | "вже" | "already"));
     (is_told || is_of_it && !is_counted)
-        && REALLY.iter().any(|head| text.trim_start().starts_with(head) && !own.contains(head))
+        && REALLY.all().iter().any(|head| text.trim_start().starts_with(head.as_str()) && !own.contains(head.as_str()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Sentences of the claim's words that say another thing by who does what to whom, or by one small word: "B bought A" for "A bought
 //! B", "voted against" for "voted for". A small model takes them for the same.
 
+use corroborate_language::lexicon::Words;
 use corroborate_language::{has_cyrillic, stemming, stopwords, transliterate, verbs};
 
 use crate::profile::{SentenceProfile, TextProfile};
@@ -33,20 +34,19 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Small words that exchange what is said, where one text has the one and not the other.
+/// Small words that exchange what is said, where one text has the one and not the other: a closed class,
+/// and pairs.
 const OPPOSITES: [(&str, &str); 6] =
     [("за", "против"), ("за", "проти"), ("до", "после"), ("до", "після"), ("for", "against"), ("before", "after")];
 
 /// Verbs that say the same both ways.
-const MUTUAL: &str = "met meet meets married talked talks spoke discussed agreed signed merged drew tied clashed fought negotiated is are was were be \
-    been has have had said says will would could did does do";
+static MUTUAL: Words = Words::of("roles.mutual");
 /// Verbs of a claim that a passive of another verb bears out: "A lost to B" and "A was beaten by B".
-const SUFFERED: &str = "lost lose loses received got won took";
-const PLACES: &str = "in at near from inside outside off on to with against of over";
-
-fn among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
+static SUFFERED: Words = Words::of("roles.suffered");
+/// Of English passives: the forms of "be".
+pub(super) static PASSIVE: Words = Words::of("roles.passive");
+/// What a name stands behind where it is a place.
+static PLACES: Words = Words::of("roles.place");
 
 /// Whether the sentence has the opposite of a small word of the claim in its place.
 pub(crate) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
@@ -117,22 +117,21 @@ pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &
     let (ours_said, theirs_said) = (verbs::words(ours), verbs::words(theirs));
     // "Was bought by Norvatel", "by carmaker Norvatel".
     let is_passive = |words: &[String]| {
-        words.iter().any(|word| matches!(word.as_str(), "was" | "were" | "been" | "is" | "are" | "being" | "be"))
-            && words.iter().rev().take(2).any(|word| word == "by")
+        words.iter().any(|word| PASSIVE.has(word)) && words.iter().rev().take(2).any(|word| word == "by")
     };
     let (ours_passive, theirs_passive) = (is_passive(&ours_said), is_passive(&theirs_said));
     if ours_passive != theirs_passive {
-        return !is_turned && !ours_said.iter().any(|word| among(SUFFERED, word));
+        return !is_turned && !ours_said.iter().any(|word| SUFFERED.has(word));
     }
     let stem = |word: &String| stemming::stem(word, Some("en"));
     let is_shared = |word: &&String| {
         (verbs::is_finite(word) || word.ends_with('s'))
-            && !among(MUTUAL, word)
+            && !MUTUAL.has(word)
             && theirs_said.iter().any(|other| stem(other) == stem(word))
     };
     let before = |text: &str, at: usize| -> Option<String> {
         let last = verbs::words(text.get(..at).unwrap_or_default()).pop();
-        last.filter(|word| among(PLACES, word))
+        last.filter(|word| PLACES.has(word))
     };
     // "In Verga, police arrested Oberlin" exchanges nothing of "Oberlin was arrested in Verga".
     is_turned
@@ -178,8 +177,8 @@ fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_pas
 
 /// An English passive that names the doer: "was beaten by".
 pub(crate) fn is_passive(sentence: &SentenceProfile) -> bool {
-    let has = |words: &[&str]| sentence.spoken.iter().any(|spoken| words.contains(&spoken.text.as_str()));
-    has(&["by"]) && has(&["was", "were", "been", "is", "are", "being", "be"])
+    let has = |is: fn(&str) -> bool| sentence.spoken.iter().any(|spoken| is(&spoken.text));
+    has(|word| word == "by") && has(|word| PASSIVE.has(word))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Of which part: the same group, the whole or a part, all or some.
 
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::Unit;
+use corroborate_language::word_list::WordList;
 
 use crate::profile::{SentenceProfile, TextProfile};
 use crate::stance::lexicon::{partial, widened};
@@ -29,18 +31,14 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Beginnings of words of two groups of which a figure is told apart: what holds of one says nothing of the other. English
-/// words whole.
-const GROUPS: [(&str, &str); 6] = [
-    (
-        "men man male males boys boy мужчин мальчик чоловік хлопч",
-        "women woman female females girls girl женщин женск девоч девуш жінк жіноч дівч",
-    ),
-    ("north northern север північ", "south southern юг южн південь півден"),
-    ("east eastern восточн восток схід східн", "west western запад захід західн"),
-    ("import imports импорт імпорт", "export exports экспорт експорт"),
-    ("children child pupils дети детей детск діти дітей дитяч", "adults adult взросл доросл"),
-    ("urban городск міськ", "rural сельск сільськ"),
+/// Words of two groups of which a figure is told apart: what holds of one says nothing of the other.
+static GROUPS: [(Words, Words); 6] = [
+    (Words::of("scope.men"), Words::of("scope.women")),
+    (Words::of("scope.north"), Words::of("scope.south")),
+    (Words::of("scope.east"), Words::of("scope.west")),
+    (Words::of("scope.import"), Words::of("scope.export")),
+    (Words::of("scope.children"), Words::of("scope.adults")),
+    (Words::of("scope.urban"), Words::of("scope.rural")),
 ];
 
 /// Whether the claim counts or measures something, years aside.
@@ -50,11 +48,9 @@ pub(super) fn has_figure(claim: &TextProfile) -> bool {
 
 /// Whether the sentence gives a figure of the other group than the claim's: men's for women's, the south's for the north's.
 pub fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let is = |word: &str, known: &str| if known.is_ascii() { word == known } else { word.starts_with(known) };
-    let any = |list: &str, word: &str| list.split(' ').any(|known| is(word, known));
-    let ours = |list: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| any(list, &own.text));
-    let theirs = |list: &str| sentence.spoken.iter().any(|own| any(list, &own.text));
-    let other = |one: &str, other: &str| ours(one) && !ours(other) && theirs(other) && !theirs(one);
+    let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| list.has(&own.text));
+    let theirs = |list: &WordList| sentence.spoken.iter().any(|own| list.has(&own.text));
+    let other = |one: &WordList, other: &WordList| ours(one) && !ours(other) && theirs(other) && !theirs(one);
     has_figure(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
 }
 

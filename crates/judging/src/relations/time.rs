@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use corroborate_language::cut;
+use corroborate_language::lexicon::Parts;
 
 use crate::numbers::repeating::{Occasion, occasion};
 use crate::numbers::{Recurrence, recurrence};
@@ -52,23 +53,12 @@ const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
 /// Whether the passage is from before the day of the claim, and the sentence tells of what had not come about yet: that says nothing of
 /// what came.
 fn is_not_yet(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
-    const YET: &[&str] = &[
-        " not yet",
-        " yet to",
-        " still not",
-        " пока не",
-        " ещё не",
-        " еще не",
-        " до сих пор не",
-        " поки не",
-        " поки що не",
-        " ще не",
-        " досі не",
-    ];
+    static YET: Parts = Parts::of("time.yet");
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
     let text = format!(" {}", cut(&passage.text, sentence.start, sentence.end).to_lowercase());
     let own = claim.text.to_lowercase();
-    published.date_naive() < claimed.date_naive() && YET.iter().any(|yet| text.contains(yet) && !own.contains(yet))
+    published.date_naive() < claimed.date_naive()
+        && YET.all().iter().any(|yet| text.contains(yet.as_str()) && !own.contains(yet.as_str()))
 }
 
 /// Whether the sentence tells, by its own dates, of long before the claim, which has none, and what it tells of comes again: last

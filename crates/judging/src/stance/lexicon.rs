@@ -1,62 +1,23 @@
 //! The words that keep a sentence from meaning what it repeats.
 
-use std::sync::LazyLock;
-
 use crate::profile::{SentenceProfile, TextProfile, Word};
+use corroborate_language::lexicon::Words;
 use corroborate_language::word_list::WordList;
 
 /// What keeps a sentence from stating what it says, unless the claim has it too: saying, trying, wanting, promising, denying
 /// something is not its being so.
-pub(crate) static HEDGES: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "if whether would could might may should unless almost nearly rumor rumour deny denies бы если якобы чтобы будто \
-         едва чуть может могут должен должны би якщо нібито щоб ледь може можуть se talvez poderia claim* alleg* suppos* \
-         rumors rumours denied denying denial denials unclear unproven* unverif* hypothe* fiction* propos* plann* hope \
-         hopes hoped hoping expect expects expected expecting expectation* fail fails failed failing failure failures refus* attempt* tried trying unlikely* \
-         possibl* potential* suggest* unknown promis* urge urges urged urging demand* threat* intend* accus* suspect* \
-         predict* warn warns warned warning warnings слух слуха слухи слухов слухам слухами слухах возможн* вероятн* \
-         отрицает отрицают отрицал* отрицани* отрицая опроверг* планир* предпол* обеща* утвержда* попыт* пытается \
-         пытаются пытался пыталась пытались пытаясь намерен* собира* допуска* просьб* просил* просит призва* призыв* \
-         требу* хотел* хочет хотят подозрев* обвиня* угрож* грозит чутки чуток чуткам чутками чутках можлив* ймовірн* \
-         запереч* спростув* планує планують планува* обіця* стверджу* намага* спроб* намір* збира* прохан* просить заклика* вимага* хотів* \
-         хоче* хочуть підозрю* звинувач* погрож* supost* afirma* promet* tentou* negou* считает считают считал* посчит* \
-         думает думают думал* уверен уверена уверены уверяет уверяют уверял* надеет* надеют* надеял* надежды надежду опаса* мнени* вважа* сподіва* побою* думк* \
-         думає",
-    )
-});
+static HEDGES: Words = Words::of("stance.hedge");
 
 /// Words with which a sentence calls what it repeats untrue.
-pub(crate) static DEBUNKS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "false falsely hoax debunked myth untrue fake fabricated misinformation disinformation baseless wrongly ложно \
-         ложь ложный ложные ложное фейк фейковая фейковое неправда миф выдумка неправдивий неправдива міф вигадка брехня \
-         falso falsa boato mentira",
-    )
-});
+static DEBUNKS: Words = Words::of("stance.debunk");
 
 /// Words that widen, order or turn a claim: where the claim has one, the passage must have it too. Most are function
 /// words, which the coverage of content words does not see.
-pub(crate) static QUANTIFIERS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "all always every everyone everybody only most entire first last both same ever solely exclusively все всегда \
-         каждый каждая только лишь весь вся первый первая последний усі всі завжди кожен кожна тільки лише перший перша \
-         останній todos todas sempre apenas primeiro primeira último última",
-    )
-});
+static QUANTIFIERS: Words = Words::of("stance.quantifier");
 
 /// Stems of words that name a direction or an outcome. Where the claim has one and the sentence has not, it is never
 /// the word that may be missing.
-pub(crate) static DIRECTIONS: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "increas* decreas* reduc* rais* rise rising* rose fall* fell drop grew* grow* shrink* declin* negativ* positiv* \
-         high higher highest low lower lowest better* worse* activ* deactiv* inhibit* promot* prevent* caus* win winner \
-         won lost* loss lose support* oppos* accept* reject* alive* open clos* allow* ban legal* illeg* guilti* innoc* \
-         larg* small* old older oldest young* kill* die dead resign* вырос* рост сниз* упал* паден* увелич* уменьш* \
-         повыс* пониз* выигр* проигр* разреш* запрет* запрещ* откры* закры* убит* погиб* умер* зрос* зниз* впал* збільш* \
-         зменш* підвищ* дозвол* заборон* відкри* закри* виграл* програл* загинул* помер* вырас* впасть впасти упасти загину* дозвіл aument* diminu* reduz* proib* \
-         permit* narrowly* avert* avoid* escap* urg",
-    )
-});
+static DIRECTIONS: Words = Words::of("stance.direction");
 
 /// Whether the sentence says it with reserve and the claim does not.
 pub(crate) fn hedged(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
@@ -89,21 +50,10 @@ pub(crate) fn is_direction(word: &Word) -> bool {
 
 /// Words with which a claim speaks of a part only. What holds in general does not contradict it: that vaccines are safe
 /// leaves some that are not.
-pub(crate) static PARTIAL: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "some certain few several sometimes occasionally rarely partly некоторые некоторых некоторым некоторая некоторый \
-         иногда порой отдельные отдельных часть деякі деяких деяким інколи іноді часом окремі окремих частина alguns \
-         algumas",
-    )
-});
+static PARTIAL: Words = Words::of("stance.partial");
 
 /// Words with which a sentence speaks of every one, and so of the part too.
-pub(crate) static WHOLE: LazyLock<WordList> = LazyLock::new(|| {
-    WordList::new(
-        "no none never nobody nothing any all every each ни никакие никогда никто все всі усі ні жоден жодна жодної жодні \
-         ніколи ніхто nenhum nenhuma todos todas",
-    )
-});
+static WHOLE: Words = Words::of("stance.whole");
 
 /// Whether the claim speaks of a part and the sentence neither of that part nor of every one.
 pub(crate) fn partial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {

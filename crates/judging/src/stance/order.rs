@@ -58,7 +58,7 @@ fn phrase(ours: &[&Spoken], theirs: &[&str]) -> Option<(usize, usize)> {
 }
 
 fn is_preposition(word: &str) -> bool {
-    PREPOSITIONS.split_whitespace().any(|known| known == word)
+    PREPOSITIONS.has(word)
 }
 
 /// Where the claim's words stand in a sentence.

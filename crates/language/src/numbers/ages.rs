@@ -12,7 +12,7 @@ static MILLENNIA: Words = Words::of("numbers.ages.millennia");
 static FEW: Words = Words::of("numbers.ages.few");
 static MANY: Words = Words::of("numbers.ages.many");
 
-/// Before a count in digits, for a rank would have another case there ("за 3 века").
+/// Before a count in digits, for a rank would have another case there ("за 3 века"). A closed class.
 const FOR: &[&str] = &["за", "через", "спустя"];
 /// The same before a genitive plural ("на протяжении 5 веков").
 static DURING: Words = Words::of("numbers.ages.during");
@@ -27,7 +27,7 @@ static OF_A_HUNDRED: Words = Words::of("numbers.ages.of_a_hundred");
 static PLAYED: Words = Words::of("numbers.ages.played");
 /// Before spans of time that end or begin at a name ("for two centuries from London").
 static LASTED: Words = Words::of("numbers.ages.lasted");
-/// Spans that are told as the age of a thing: "centuries-old".
+/// Spans that are told as the age of a thing: "centuries-old". A closed class.
 const OF_AGE: &[&str] = &["decades", "centuries", "millennia"];
 /// Lexemes before a count among which a batsman is looked for.
 const BATSMAN: usize = 4;

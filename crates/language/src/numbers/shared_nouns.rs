@@ -6,8 +6,8 @@ use crate::lexicon::Words;
 
 /// Between the two ends of a change.
 static TO: Words = Words::of("numbers.shared_nouns.to");
-/// Between a part and the whole. A closed class of a few; `judging` reads it as a slice.
-pub const PART_OF: &[&str] = &["of", "of the", "of its", "of their", "out of", "из", "з", "із"];
+/// Between a part and the whole.
+pub static PART_OF: Words = Words::of("numbers.shared_nouns.part_of");
 
 /// Gives each figure of such a pair what the other one counts, where it counts nothing itself.
 pub(super) fn share(text: &str, quantities: &mut [Quantity]) {
@@ -15,7 +15,7 @@ pub(super) fn share(text: &str, quantities: &mut [Quantity]) {
         let Some((first, second)) = quantities.get(at - 1).zip(quantities.get(at)) else { continue };
         let between = cut(text, first.start + first.text.len(), second.start).trim().to_lowercase();
         let is_change = TO.has(&between) && first.unit == second.unit;
-        let is_part = PART_OF.contains(&between.as_str());
+        let is_part = PART_OF.has(&between);
         let (of_first, of_second) = (first.counted.clone(), second.counted.clone());
         if is_change && let Some(second) = quantities.get_mut(at) {
             second.counted.extend(of_first.into_iter().filter(|stem| !of_second.contains(stem)));
