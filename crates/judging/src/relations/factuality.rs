@@ -6,13 +6,14 @@
 
 use corroborate_language::lexicon::Words;
 use corroborate_language::verbs;
-use corroborate_language::word_list::WordList;
 
 use crate::coverage::coverage_of_sentence;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::stance::lexicon::{debunked, hedged};
 
-use super::frames::{CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS};
+use super::frames::{
+    CONJUNCTIONS, DENIALS, FRAMES, GOVERNING, INVENTED, NEGATIONS, PHRASES, VERDICTS, begins, says_too,
+};
 use super::polarity::agree_in_denial;
 use super::retraction::is_retracted;
 use super::{Answer, Held, REPEATS, Rule};
@@ -79,17 +80,6 @@ pub fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
 
 fn says(claim: &TextProfile, beginning: &str) -> bool {
     claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| word.text.starts_with(beginning))
-}
-
-/// Whether a sentence has a word of a list, no name, of whose entry the claim has none.
-pub(super) fn begins(claim: &TextProfile, sentence: &SentenceProfile, list: &WordList) -> bool {
-    sentence.spoken.iter().any(|word| !word.name && list.has(&word.text) && !says_too(claim, list, &word.text))
-}
-
-/// Whether the claim has a word of the same entry.
-fn says_too(claim: &TextProfile, list: &WordList, word: &str) -> bool {
-    let mut own = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|own| !own.name);
-    own.any(|own| list.is_same_entry(&own.text, word))
 }
 
 fn spoken_words(text: &SentenceProfile) -> Vec<&str> {

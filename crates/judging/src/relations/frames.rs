@@ -1,7 +1,10 @@
-//! The words by which a sentence repeats a claim and does not state it: lists alone. Their entries stand in
-//! the lexicon, `factuality.tsv`.
+//! The words by which a sentence repeats a claim and does not state it: the lists, and how they
+//! are asked. Their entries stand in the lexicon, `factuality.tsv`.
 
 use corroborate_language::lexicon::Words;
+use corroborate_language::word_list::WordList;
+
+use crate::profile::{SentenceProfile, TextProfile};
 
 /// What calls untrue, or a joke, what stands with it in one sentence.
 pub(super) static FRAMES: Words = Words::of("factuality.framed");
@@ -26,3 +29,14 @@ pub(super) static CONJUNCTIONS: Words = Words::of("factuality.conjunction");
 
 /// What denies before such a clause, or before a word that confirms.
 pub(super) static NEGATIONS: Words = Words::of("factuality.negation");
+
+/// Whether a sentence has a word of a list, no name, of whose entry the claim has none.
+pub(super) fn begins(claim: &TextProfile, sentence: &SentenceProfile, list: &WordList) -> bool {
+    sentence.spoken.iter().any(|word| !word.name && list.has(&word.text) && !says_too(claim, list, &word.text))
+}
+
+/// Whether the claim has a word of the same entry.
+pub(super) fn says_too(claim: &TextProfile, list: &WordList, word: &str) -> bool {
+    let mut own = claim.sentences.iter().flat_map(|own| &own.spoken).filter(|own| !own.name);
+    own.any(|own| list.is_same_entry(&own.text, word))
+}

@@ -6,8 +6,7 @@ use crate::profile::{SentenceProfile, Spoken, TextProfile};
 use corroborate_language::lexicon::{Parts, Words};
 use corroborate_language::{cut, has_cyrillic};
 
-use super::factuality::begins;
-use super::frames::{CONJUNCTIONS, DENIALS, FRAMES};
+use super::frames::{CONJUNCTIONS, DENIALS, FRAMES, begins};
 use super::roles::PASSIVE;
 
 /// Words that stand for what was told, and may stand before another noun ("those tickets") and then do not.
