@@ -8,7 +8,7 @@ use corroborate_domain::evidence::StanceProbabilities;
 
 use crate::profile::TextProfile;
 use crate::relations::factuality::DENIED_BY;
-use crate::relations::scope::OTHER_GROUP;
+use crate::relations::scope::{ELSEWHERE, OTHER_GROUP};
 use crate::relations::time::MAY_BE_OTHER;
 use crate::relations::{Relation, Relations, relations};
 use crate::stance::UNDECIDED;
@@ -43,14 +43,15 @@ fn most_entail(relations: &Relations) -> f64 {
     if is_silent { UNDECIDED } else { 1.0 }
 }
 
-/// The most a passage may contradict: another occasion or group is silence, and that somebody denies a claim refutes
+/// The most a passage may contradict: another occasion, group or place is silence, and that somebody denies a claim refutes
 /// nothing unless the passage denies it too.
 fn most_contradict(relations: &Relations) -> f64 {
     let only_told = relations.holds(DENIED_BY) && !relations.differs(Relation::Polarity);
     if relations.holds(MAY_BE_OTHER) {
         return MAY_BE_ANOTHER;
     }
-    if only_told || relations.differs(Relation::Time) || relations.holds(OTHER_GROUP) { UNDECIDED } else { 1.0 }
+    let is_silent = relations.differs(Relation::Time) || relations.holds(OTHER_GROUP) || relations.holds(ELSEWHERE);
+    if only_told || is_silent { UNDECIDED } else { 1.0 }
 }
 
 #[cfg(test)]

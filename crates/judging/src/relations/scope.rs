@@ -1,9 +1,11 @@
-//! Of which part: the same group, the whole or a part, all or some.
+//! Where, and of which part: the same place and group, the whole or a part, all or some.
 
+use corroborate_language::entities::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::Unit;
 use corroborate_language::word_list::WordList;
 
+use crate::names::Names;
 use crate::profile::{SentenceProfile, TextProfile};
 use crate::stance::lexicon::{partial, widened};
 
@@ -12,6 +14,9 @@ use super::{Answer, Rule};
 /// A figure of another group: men's for women's.
 pub const OTHER_GROUP: &str = "scope.other_group";
 
+/// Such a thing at other places.
+pub const ELSEWHERE: &str = "scope.elsewhere";
+
 /// A figure of another group first, for it is the surest.
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -19,6 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         answer: Answer::Differs,
         holds: |held, at| held.at(at).is_some_and(|own| is_of_another_group(held.claim, own)),
     },
+    Rule { id: ELSEWHERE, answer: Answer::Differs, holds: |held, _| is_elsewhere(held.claim, held.passage) },
     Rule {
         id: "scope.of_a_part",
         answer: Answer::Differs,
@@ -54,6 +60,20 @@ pub fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> b
     has_figure(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
 }
 
+/// Whether a claim of one of many things ("a fire in Leeds") is held against a passage that names other places only: another
+/// fire does not say that this one was not. What is one of its kind ("the treaty", "Euro 2024") has one place. In English
+/// alone, whose article tells the two apart.
+fn is_elsewhere(claim: &TextProfile, passage: &TextProfile) -> bool {
+    let may_be_place = |kind: EntityKind| matches!(kind, EntityKind::Loc | EntityKind::Misc);
+    let first = claim.sentences.first().and_then(|own| own.spoken.first()).map_or("", |word| word.text.as_str());
+    matches!(first, "a" | "an")
+        && passage.negations == 0
+        && !claim.entities.is_empty()
+        && claim.entities.iter().all(|name| may_be_place(name.kind))
+        && passage.entities.iter().any(|name| may_be_place(name.kind))
+        && Names::new(claim, passage).found() <= 0.0
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -77,6 +97,12 @@ mod tests {
             ),
             ("The north tower is 180 metres tall.", "The south tower is 150 metres tall.", "scope.other_group"),
             ("The north tower is 180 metres tall.", "The north tower is 150 metres tall and the south one 90.", ""),
+            (
+                "A mosque was set on fire in Birmingham.",
+                "In Malmö in Sweden a fire broke out in a school, police said.",
+                ELSEWHERE,
+            ),
+            ("A mosque was set on fire in Birmingham.", "No mosque was set on fire in Birmingham, police said.", ""),
             ("Some vaccines are unsafe.", "Vaccines are safe.", "scope.of_a_part"),
             ("All schools in Odesa closed.", "Schools in Odesa closed.", "scope.wider"),
             ("Schools in Odesa closed.", "All schools in Odesa closed.", ""),
