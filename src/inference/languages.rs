@@ -99,11 +99,12 @@ pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> 
     let unread: Vec<&str> =
         SPOKEN.iter().filter(|(_, sentence)| !stance.reads(sentence)).map(|(language, _)| *language).collect();
     // Rules read no language, and what is translated is still compared by words.
-    let is_helped = has_translator && stance.pivot().is_some();
-    (!unread.is_empty() && !is_helped).then(|| {
+    let would_help = stance.pivot().is_some();
+    let or_translate = if would_help { ", or set a translator (TRANSLATE_BASE_URL)" } else { "" };
+    (!unread.is_empty() && !(has_translator && would_help)).then(|| {
         format!(
             "no model reads {}: claims in it are compared by words alone; run `corroborate models pull multilingual` and set \
-             MODELS_DIR, or set a translator (TRANSLATE_BASE_URL)",
+             MODELS_DIR{or_translate}",
             unread.join(" or ")
         )
     })
@@ -159,7 +160,8 @@ mod tests {
         assert!(told.contains("Russian or Ukrainian") && told.contains("models pull multilingual"), "{told}");
         assert_eq!(advice(&routed(english()), true), None, "a translator puts them into English");
         assert_eq!(advice(&routed(ModelLanguages::every()), false), None);
-        assert!(advice(&rules, true).is_some(), "nothing is gained where nothing reads the translation");
+        let alone = advice(&rules, true).unwrap();
+        assert!(!alone.contains("TRANSLATE"), "nothing is gained where nothing reads the translation: {alone}");
         let russian = advice(&routed(ModelLanguages::new(&["ru".to_owned()])), false).unwrap();
         assert!(russian.contains("reads Ukrainian"), "{russian}");
     }
