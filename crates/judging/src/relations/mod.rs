@@ -3,7 +3,7 @@
 //! Six relations, each a pure function of the two texts: whether one denies what the other says ([`polarity`]), who did what
 //! to whom ([`roles`]), when ([`time`]), where and of which part ([`scope`]), whether it is stated at all ([`factuality`]), and
 //! how much ([`quantity`]). Each answers *agrees*, *differs* or *unknown*, by the first of its rules that holds, and names
-//! that rule and the sentence it rests on. What an answer is worth is for [`crate::combine`] to say.
+//! that rule and the sentence it rests on. Which answers keep a passage from a side, [`crate::caps`] says.
 //!
 //! To add a rule: a row in the table of its relation, with an id that says what it sees, and a row in that file's test. A
 //! rule stays only where a labelled set shows that its answer tells something (`cargo bench --bench stance -- relations`).
