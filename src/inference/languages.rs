@@ -101,7 +101,8 @@ pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> 
     // Rules read no language, and what is translated is still compared by words.
     let would_help = stance.pivot().is_some();
     let or_translate = if would_help { ", or set a translator (TRANSLATE_BASE_URL)" } else { "" };
-    (!unread.is_empty() && !(has_translator && would_help)).then(|| {
+    let is_settled = unread.is_empty() || (has_translator && would_help);
+    (!is_settled).then(|| {
         format!(
             "no model reads {}: claims in it are compared by words alone; run `corroborate models pull multilingual` and set \
              MODELS_DIR{or_translate}",
