@@ -146,11 +146,23 @@ impl Daemon {
 
     /// Items finished so far, by the daemon's own count.
     pub(crate) async fn finished_items(&self) -> anyhow::Result<u64> {
+        Ok(self.counted("item_duration_seconds_count").await? as u64)
+    }
+
+    /// Texts that the embedder and pairs that the stance model of the process were run on so far. What was answered from
+    /// memory is not among them.
+    pub(crate) async fn model_rows(&self) -> anyhow::Result<[f64; 2]> {
+        let embedded = self.counted("model_wait_seconds_count{model=\"embedder\"").await?;
+        Ok([embedded, self.counted("model_wait_seconds_count{model=\"stance\"").await?])
+    }
+
+    /// The sum of what `/metrics` says of a metric of ours, over its labels.
+    async fn counted(&self, metric: &str) -> anyhow::Result<f64> {
         let (status, text) = self.request("GET", "/metrics", "").await?;
         ensure!(status == 200, "/metrics answers {status}");
-        let counts = text.lines().filter(|line| line.starts_with("corroborate_item_duration_seconds_count"));
-        let total: f64 = counts.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum();
-        Ok(total as u64)
+        let name = format!("corroborate_{metric}");
+        let lines = text.lines().filter(|line| line.starts_with(&name));
+        Ok(lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
     }
 
     /// Resident memory now and at its highest, in MB (10⁶ bytes); zeros where there is no `/proc`.

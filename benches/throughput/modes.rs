@@ -88,18 +88,22 @@ pub(crate) async fn throughput(arguments: &Arguments, figures: &mut Figures, mod
     let items = bodies(world, measured.into_iter());
     let pages = simulator.calls(Desk::Page);
     let processor = (daemon.processor_seconds(), processor_seconds("self"));
+    let rows = daemon.model_rows().await?;
     let batch = upstream.run(&items).await.with_context(|| daemon.log_end())?;
     let count = items.len() as f64;
     let (used, own) = (daemon.processor_seconds() - processor.0, processor_seconds("self") - processor.1);
     let fetched = (simulator.calls(Desk::Page) - pages) as f64 / count;
+    let [embedded, judged] = daemon.model_rows().await?;
     let (_, highest) = daemon.memory();
     insist_on_evidence(&batch, arguments.items)?;
     upstream.close().await?;
     daemon.stop().await?;
 
     let mut result = Figure::new(figure, batch.rate(), "items/s", Target::AtLeast(target)).remark(format!(
-        "{}; {fetched:.2} pages fetched an item; processor an item: daemon {:.1} ms, simulator and measuring {:.1} ms; memory {highest:.0} MB",
+        "{}; {fetched:.2} pages fetched, {:.1} texts embedded and {:.1} pairs judged an item; processor an item: daemon {:.1} ms, simulator and measuring {:.1} ms; memory {highest:.0} MB",
         batch.statuses(),
+        (embedded - rows[0]) / count,
+        (judged - rows[1]) / count,
         used / count * 1000.0,
         own / count * 1000.0,
     ));

@@ -8,7 +8,7 @@ use super::claims::Claim;
 use super::judge::Judged;
 use super::{Journal, PipelineError, Request, Services, translate};
 use crate::domain::Degradation;
-use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
+use crate::domain::evidence::{JudgedPassage, MatchedReview, Review, StanceProbabilities};
 use crate::domain::verdict::{Relation, SourceType};
 use crate::inference::Pair;
 use crate::judging::fact_checks::{BothWays, ReviewSays};
@@ -310,21 +310,30 @@ async fn both_ways(
         *relevance >= floor && stance.reads(&pair.claim.text) && stance.reads(&pair.passage.text)
     };
     let asked: Vec<bool> = pairs.iter().zip(&relevance).map(is_asked).collect();
-    let chosen = pairs.iter().zip(&asked).filter(|(_, is_asked)| **is_asked).map(|(pair, _)| pair);
+    let chosen: Vec<Pair> =
+        pairs.iter().zip(&asked).filter(|(_, is_asked)| **is_asked).map(|(pair, _)| pair.clone()).collect();
+    let ours = probabilities(services, &chosen, journal).await?;
+    // The weaker of the two ways counts: where the first is weak, the second is not asked about.
     let turned = |pair: &Pair| Pair { claim: Arc::clone(&pair.passage), passage: Arc::clone(&pair.claim) };
-    let questions: Vec<Pair> = chosen.flat_map(|pair| [pair.clone(), turned(pair)]).collect();
-    let judged = services.stances(&questions, journal).await?;
+    let worth = chosen.iter().zip(&ours).filter(|(_, ours)| BothWays::is_worth_turning(ours));
+    let turned: Vec<Pair> = worth.map(|(pair, _)| turned(pair)).collect();
+    let mut theirs = probabilities(services, &turned, journal).await?.into_iter();
     // The rules in its place have said by words what they can.
     let is_judged = !journal.is_degraded_by(&Degradation::ModelFailed("stance".to_owned()));
-    let mut judged = judged.into_iter().map(|judgement| judgement.probabilities);
-    let mut one = |is_asked: bool| {
-        if !is_asked {
-            return None;
-        }
-        let (ours, theirs) = (judged.next()?, judged.next()?);
+    let mut both = ours.into_iter().map(|ours| {
+        let theirs = if BothWays::is_worth_turning(&ours) { theirs.next()? } else { StanceProbabilities::NEUTRAL };
         is_judged.then_some(BothWays { ours, theirs })
-    };
-    Ok(asked.into_iter().map(&mut one).collect())
+    });
+    Ok(asked.into_iter().map(|is_asked| if is_asked { both.next().flatten() } else { None }).collect())
+}
+
+async fn probabilities(
+    services: &Services,
+    pairs: &[Pair],
+    journal: &Journal,
+) -> Result<Vec<StanceProbabilities>, PipelineError> {
+    let judged = services.stances(pairs, journal).await?;
+    Ok(judged.into_iter().map(|judgement| judgement.probabilities).collect())
 }
 
 /// One review of one claim by one page, the likest first. A page that rates the same claim in two ways says nothing of it.

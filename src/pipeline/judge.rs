@@ -8,10 +8,10 @@ use super::normalise::Normal;
 use super::page::PreparedPage;
 use super::rank::Ranked;
 use super::read::Pages;
-use super::translate::{self, Readable, TRANSLATED};
+use super::translate::TRANSLATED;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
-use crate::domain::evidence::JudgedPassage;
+use crate::domain::evidence::{JudgedPassage, StanceProbabilities, TAKES_A_SIDE};
 use crate::domain::result::PassageRules;
 use crate::domain::verdict::{Origin, SourceType};
 use crate::inference::rules::RULES;
@@ -76,7 +76,7 @@ pub(super) async fn judge(
 ) -> Result<Judged, PipelineError> {
     let claims: Vec<(&Claim, Vec<Ranked>)> = claims.iter().zip(candidates).collect();
     let judged = Judged {
-        claims: passages_of(services, normal, &claims, true, journal).await?,
+        claims: passages_of(services, normal, &claims, Look::Closely, journal).await?,
         pages: pages.read.iter().map(|read| Arc::clone(&read.page)).collect(),
         searched: pages.searched,
     };
@@ -89,51 +89,96 @@ pub(super) async fn judge(
     Ok(judged)
 }
 
-/// Each claim's passages, in the order given; all pairs on topic are put to the model at once, the others judged by rule.
-/// `closely` takes the agreement from the best sentence, which is embedded for it, and not from the passage as a whole.
+/// How passages are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// By rule alone, which costs no model's run.
+    ByRule,
+    /// All pairs on topic by the model, at once; the others by rule.
+    ByModel,
+    /// The same, and the agreement of a passage that takes a side is that of its best sentence, which is embedded for it, and
+    /// not of the passage as a whole.
+    Closely,
+}
+
+/// Each claim's passages, in the order given.
 pub(super) async fn passages_of(
     services: &Services,
     normal: &Normal,
     claims: &[(&Claim, Vec<Ranked>)],
-    closely: bool,
+    look: Look,
     journal: &Journal,
 ) -> Result<Vec<JudgedClaim>, PipelineError> {
-    let entries = || claims.iter().flat_map(|(_, ranked)| ranked);
-    // Under the floor a passage decides nothing, whatever a model would make of it: its time is for the others.
-    let floor = services.settings.scoring.relevance_floor;
-    let of = |on_topic: bool| -> Vec<Pair> {
-        let chosen = entries().filter(|entry| (entry.relevance >= floor) == on_topic);
-        chosen.map(|entry| entry.pair.clone()).collect()
-    };
-    let (on_topic, off_topic) = (of(true), of(false));
-    let mut by_model = judged_once(services, claims, floor, journal).await?.into_iter();
-    let mut by_rule = services.stances_by_rule(&off_topic).await?.into_iter();
-    let mut near = if closely { best_sentences(services, &on_topic, journal).await } else { Vec::new() }.into_iter();
+    let spoken = spoken(services, claims, look, journal).await?;
+    let pairs: Vec<&Pair> = claims.iter().flat_map(|(_, ranked)| ranked.iter().map(|entry| &entry.pair)).collect();
+    // How near the sentences of a passage are is asked of those that say something of the claim: each costs a model's run.
+    let sided =
+        pairs.iter().zip(&spoken).map(|(pair, said)| (look == Look::Closely && said.takes_a_side()).then_some(*pair));
+    let near = best_sentences(services, &sided.collect::<Vec<_>>(), journal).await;
+    let mut said = spoken.into_iter().zip(near);
     let mut judged = Vec::with_capacity(claims.len());
     for (claim, ranked) in claims {
         let mut one = JudgedClaim::default();
-        for (position, entry) in ranked.iter().enumerate() {
-            let is_on_topic = entry.relevance >= floor;
-            let Some(given) = (if is_on_topic { by_model.next() } else { by_rule.next() }) else { break };
-            let nearest = if closely && is_on_topic { near.next() } else { None };
-            let best = nearest.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
-            // Figures and dates are what a translator changes most easily: they are compared as they were written.
-            let check = numbers::compare(&claim.profile, &entry.original);
-            let settled = numbers::apply(given.probabilities, &check);
+        for ((position, entry), (said, near)) in ranked.iter().enumerate().zip(&mut said) {
+            let best = near.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
-            let passage = figures(services, normal, claim, entry, settled, best, check.num_ok, rank, journal);
-            if is_on_topic {
+            let passage =
+                figures(services, normal, claim, entry, said.probabilities, best, said.check.num_ok, rank, journal);
+            if said.on_topic {
                 one.rules.extend(rules(&passage, entry));
+                if !one.judges.contains(&said.judge) {
+                    one.judges.push(said.judge);
+                }
             }
             one.passages.push(passage);
-            one.checks.push(check);
-            if is_on_topic && !one.judges.contains(&given.judge) {
-                one.judges.push(given.judge);
-            }
+            one.checks.push(said.check);
         }
         judged.push(one);
     }
     Ok(judged)
+}
+
+/// What was made of one passage.
+struct Spoken {
+    on_topic: bool,
+    /// With the figures' rule applied.
+    probabilities: StanceProbabilities,
+    check: NumberCheck,
+    judge: Arc<str>,
+}
+
+impl Spoken {
+    fn takes_a_side(&self) -> bool {
+        self.on_topic && self.probabilities.entail.max(self.probabilities.contradict) >= TAKES_A_SIDE
+    }
+}
+
+/// What the judges and the rule of figures make of every passage, claim by claim in the order given.
+async fn spoken(
+    services: &Services,
+    claims: &[(&Claim, Vec<Ranked>)],
+    look: Look,
+    journal: &Journal,
+) -> Result<Vec<Spoken>, PipelineError> {
+    let entries = || claims.iter().flat_map(|(claim, ranked)| ranked.iter().map(move |entry| (*claim, entry)));
+    // Under the floor a passage decides nothing, whatever a model would make of it: its time is for the others.
+    let floor = services.settings.scoring.relevance_floor;
+    let is_asked = |entry: &Ranked| look != Look::ByRule && entry.relevance >= floor;
+    let by_rule = entries().filter(|(_, entry)| !is_asked(entry));
+    let by_rule: Vec<Pair> = by_rule.map(|(_, entry)| entry.pair.clone()).collect();
+    let asked: Vec<(&Claim, &Ranked)> = entries().filter(|(_, entry)| is_asked(entry)).collect();
+    let mut by_model = judged_once(services, &asked, journal).await?.into_iter();
+    let mut by_rule = services.stances_by_rule(&by_rule).await?.into_iter();
+    let mut spoken = Vec::new();
+    for (claim, entry) in entries() {
+        let on_topic = entry.relevance >= floor;
+        let Some(given) = (if is_asked(entry) { by_model.next() } else { by_rule.next() }) else { break };
+        // Figures and dates are what a translator changes most easily: they are compared as they were written.
+        let check = numbers::compare(&claim.profile, &entry.original);
+        let probabilities = numbers::apply(given.probabilities, &check);
+        spoken.push(Spoken { on_topic, probabilities, check, judge: given.judge });
+    }
+    Ok(spoken)
 }
 
 /// The rules that hold of a passage; `None` where none does.
@@ -143,29 +188,25 @@ fn rules(passage: &JudgedPassage, entry: &Ranked) -> Option<PassageRules> {
     (!rules.is_empty()).then(|| PassageRules { evidence_id: passage.evidence_id.clone(), rules })
 }
 
-/// One judgement per pair on topic, in order; pairs that were judged for the item before are not judged again.
+/// One judgement per pair, in order; pairs that were judged for the item before are not judged again.
 async fn judged_once(
     services: &Services,
-    claims: &[(&Claim, Vec<Ranked>)],
-    floor: f64,
+    asked: &[(&Claim, &Ranked)],
     journal: &Journal,
 ) -> Result<Vec<Judgement>, PipelineError> {
-    let entries = || claims.iter().flat_map(|(claim, ranked)| ranked.iter().map(move |entry| (*claim, entry)));
-    let on_topic =
-        || entries().filter(|(_, entry)| entry.relevance >= floor).map(|(claim, entry)| (claim, &entry.pair));
-    let known: Vec<Option<Judgement>> = on_topic().map(|(claim, pair)| claim.heard.get(pair)).collect();
-    let missing = on_topic().zip(&known).filter(|(_, known)| known.is_none()).map(|(asked, _)| asked);
-    let readable = translate::readable(services, &missing.collect::<Vec<_>>(), journal).await;
-    let pairs: Vec<Pair> = readable.iter().map(|one| one.pair.clone()).collect();
+    let known: Vec<Option<Judgement>> = asked.iter().map(|(claim, entry)| claim.heard.get(&entry.pair)).collect();
+    let missing: Vec<&Ranked> =
+        asked.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|((_, entry), _)| *entry).collect();
+    let pairs: Vec<Pair> = missing.iter().map(|entry| entry.pair.clone()).collect();
     let told = services.stances(&pairs, journal).await?;
-    let mut asked = told.into_iter().zip(&readable).map(|(judgement, readable)| said_so(judgement, readable));
+    let mut told = told.into_iter().zip(missing).map(|(judgement, entry)| said_so(judgement, entry));
     // What stood in for a model that failed is not kept: the next time it may answer.
     let failed = |part: &str| journal.is_degraded_by(&Degradation::ModelFailed(part.to_owned()));
     let is_kept = !failed("stance") && !failed("translator");
-    let judged = on_topic().zip(known).map_while(|((claim, pair), known)| {
-        let judgement = known.or_else(|| asked.next())?;
+    let judged = asked.iter().zip(known).map_while(|((claim, entry), known)| {
+        let judgement = known.or_else(|| told.next())?;
         if is_kept {
-            claim.heard.keep(pair, &judgement);
+            claim.heard.keep(&entry.pair, &judgement);
         }
         Some(judgement)
     });
@@ -173,8 +214,8 @@ async fn judged_once(
 }
 
 /// The judgement with the judge's name, which says where a translation was read.
-fn said_so(judgement: Judgement, readable: &Readable) -> Judgement {
-    if !readable.translated {
+fn said_so(judgement: Judgement, entry: &Ranked) -> Judgement {
+    if !entry.translated {
         return judgement;
     }
     Judgement { judge: Arc::from(format!("{}+{TRANSLATED}", judgement.judge)), ..judgement }
@@ -183,16 +224,24 @@ fn said_so(judgement: Judgement, readable: &Readable) -> Judgement {
 /// Sentences of a passage that are embedded for one claim: those that share most words with it.
 const SENTENCES: usize = 2;
 
-/// Agreement with each passage's best single sentence: a long passage must not drown the one sentence that says it.
-async fn best_sentences(services: &Services, pairs: &[Pair], journal: &Journal) -> Vec<f64> {
-    let chosen: Vec<Vec<&str>> = pairs.iter().map(|pair| nearest_sentences(&pair.claim, &pair.passage)).collect();
+/// Agreement with the best single sentence of each passage that is given: a long passage must not drown the one sentence that
+/// says it.
+async fn best_sentences(services: &Services, pairs: &[Option<&Pair>], journal: &Journal) -> Vec<Option<f64>> {
+    let chosen: Vec<Vec<&str>> = pairs
+        .iter()
+        .map(|pair| pair.map(|pair| nearest_sentences(&pair.claim, &pair.passage)).unwrap_or_default())
+        .collect();
     // Where the two are compared by words, so are the sentences.
     let by_words = |pair: &Pair| pair.passage.space == EmbeddingSpace::Words;
-    let texts: Vec<&str> =
-        pairs.iter().zip(&chosen).filter(|(pair, _)| !by_words(pair)).flat_map(|(_, texts)| texts).copied().collect();
+    let texts = pairs.iter().zip(&chosen).filter(|(pair, _)| pair.is_some_and(|pair| !by_words(pair)));
+    let texts: Vec<&str> = texts.flat_map(|(_, texts)| texts).copied().collect();
     let mut embeddings = services.embed(&texts, journal).await.into_iter();
     let mut best = Vec::with_capacity(pairs.len());
-    for (pair, sentences) in pairs.iter().zip(chosen) {
+    for (pair, sentences) in pairs.iter().zip(&chosen) {
+        let Some(pair) = pair else {
+            best.push(None);
+            continue;
+        };
         // A sentence that names its subject with a pronoun loses the name that the passage holds.
         let mut nearest = agreement(&pair.claim, &pair.passage);
         for text in sentences {
@@ -202,7 +251,7 @@ async fn best_sentences(services: &Services, pairs: &[Pair], journal: &Journal) 
                 .embedded(embedding.vector, embedding.space);
             nearest = nearest.max(agreement(&pair.claim, &sentence));
         }
-        best.push(nearest);
+        best.push(Some(nearest));
     }
     best
 }
@@ -225,7 +274,7 @@ fn figures(
     normal: &Normal,
     claim: &Claim,
     entry: &Ranked,
-    given: crate::domain::evidence::StanceProbabilities,
+    given: StanceProbabilities,
     agreement: f64,
     num_ok: Option<bool>,
     rank: u32,

@@ -27,6 +27,8 @@ pub(crate) struct Ranked {
     /// The claim and the passage, with vectors that may be compared: the claim in the passage's language where it is known
     /// in it.
     pub(crate) pair: Pair,
+    /// Whether a text of the pair is a translation.
+    pub(crate) translated: bool,
     /// The passage as it stands, in which figures and dates are compared.
     pub(crate) original: Arc<TextProfile>,
     pub(crate) relevance: f64,
@@ -60,15 +62,22 @@ pub(super) async fn rank(
     let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
     let scored = scored(services, &checkable, &shelf, per_page, settings.passages_per_claim, journal).await?;
     let mut scored = scored.into_iter();
-    let ranked: Vec<Vec<Ranked>> = claims
+    let mut ranked: Vec<Vec<Ranked>> = claims
         .iter()
         .map(|claim| if claim.checkable() { scored.next().unwrap_or_default() } else { Vec::new() })
         .map(|all| pick(all, settings.judged_passages, settings.passages_per_group))
         .collect();
+    let claims: Vec<&Claim> = claims.iter().collect();
+    made_readable(services, &claims, &mut ranked, journal).await?;
     let total: usize = ranked.iter().map(Vec::len).sum();
     journal.trace(format!("rank: {total} passage(s) to judge, by {}", services.models.reranker.name()));
     Ok(ranked)
 }
+
+/// A passage is not looked at closely where another of its page shares more than so many times its words with the claim: each
+/// costs a run of the embedder. Of 1,168 claims of `fm2` the evidence is among four sentences of its page chosen by shared
+/// words for 44.8 %, and for 44.6 % with this.
+const LOOSE: usize = 3;
 
 /// Passages the sufficiency gate looks at of each stored page: one that says it, and one that may take it back.
 const KNOWN_PER_PAGE: usize = 2;
@@ -84,7 +93,8 @@ pub(super) async fn among_known(
     journal: &Journal,
 ) -> Result<Vec<Ranked>, PipelineError> {
     let shelf = Shelf::new(known.iter().collect(), rules, item);
-    let scored = scored(services, &[claim], &shelf, KNOWN_PER_PAGE, usize::MAX, journal).await?;
+    let mut scored = scored(services, &[claim], &shelf, KNOWN_PER_PAGE, usize::MAX, journal).await?;
+    made_readable(services, &[claim], &mut scored, journal).await?;
     let mut ranked = scored.into_iter().next().unwrap_or_default();
     ranked.retain(|entry| entry.relevance >= services.settings.scoring.relevance_floor);
     Ok(ranked)
@@ -141,18 +151,57 @@ async fn scored(
         let one = |(page, passage): (usize, usize)| claim.candidate(services, shelf, page, passage);
         ranked.push(passages.into_iter().filter_map(one).collect());
     }
-    let pairs: Vec<Pair> = ranked.iter().flatten().map(|entry| entry.pair.clone()).collect();
-    let mut relevance = services.relevance(&pairs, journal).await?.into_iter();
-    for entries in &mut ranked {
-        for entry in entries.iter_mut() {
-            entry.relevance = relevance.next().unwrap_or_default();
-            let (access_count, is_known) = (entry.read.access_count, entry.read.is_known());
-            entry.rank = quality::rank(entry.relevance, entry.credibility, access_count, is_known);
-        }
-        let place = |entry: &Ranked| (entry.text.clone(), entry.read.page.id.clone());
-        entries.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| place(a).cmp(&place(b))));
-    }
+    let all: Vec<&mut Ranked> = ranked.iter_mut().flatten().collect();
+    place(services, all, journal).await?;
+    ranked.iter_mut().for_each(|entries| sort(entries));
     Ok(ranked)
+}
+
+/// How far each is about its claim, and where that places it.
+async fn place(services: &Services, entries: Vec<&mut Ranked>, journal: &Journal) -> Result<(), PipelineError> {
+    let pairs: Vec<Pair> = entries.iter().map(|entry| entry.pair.clone()).collect();
+    for (entry, relevance) in entries.into_iter().zip(services.relevance(&pairs, journal).await?) {
+        entry.relevance = relevance;
+        let (access_count, is_known) = (entry.read.access_count, entry.read.is_known());
+        entry.rank = quality::rank(relevance, entry.credibility, access_count, is_known);
+    }
+    Ok(())
+}
+
+/// Best first.
+fn sort(entries: &mut [Ranked]) {
+    let place = |entry: &Ranked| (entry.text.clone(), entry.read.page.id.clone());
+    entries.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| place(a).cmp(&place(b))));
+}
+
+/// Puts the best passages that the judge does not read into a language it reads, and asks in that language how far they are
+/// about the claim: by words alone a report in other words is off topic, and would never be judged.
+async fn made_readable(
+    services: &Services,
+    claims: &[&Claim],
+    ranked: &mut [Vec<Ranked>],
+    journal: &Journal,
+) -> Result<(), PipelineError> {
+    let asked: Vec<(&Claim, &Pair)> = claims
+        .iter()
+        .zip(ranked.iter())
+        .flat_map(|(claim, entries)| entries.iter().map(|entry| (*claim, &entry.pair)))
+        .collect();
+    let readable = translate::readable(services, &asked, journal).await;
+    let mut anew: Vec<&mut Ranked> = Vec::new();
+    for (entry, readable) in ranked.iter_mut().flatten().zip(readable) {
+        entry.translated = readable.translated;
+        if let Some(pair) = readable.pair {
+            entry.pair = pair;
+            anew.push(entry);
+        }
+    }
+    if anew.is_empty() {
+        return Ok(());
+    }
+    place(services, anew, journal).await?;
+    ranked.iter_mut().for_each(|entries| sort(entries));
+    Ok(())
 }
 
 /// A claim in its own words and in those of other languages.
@@ -181,6 +230,7 @@ impl Worded<'_> {
                 Some(rendering) => services.compared(&rendering.profile, &rendering.forms, &profile),
                 None => services.comparable(self.claim, &profile),
             },
+            translated: false,
             original: profile,
             relevance: 0.0,
             credibility: read.page.credibility(shelf.rules).0,
@@ -206,6 +256,9 @@ impl Worded<'_> {
         let mut looks: Vec<(usize, usize)> = passages.map(|(position, passage)| (shared(passage), position)).collect();
         looks.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         looks.truncate(most);
+        // What shares a few words where another passage of the page shares many is of something else.
+        let best = looks.first().map_or(0, |(shared, _)| *shared);
+        looks.retain(|(shared, _)| shared * LOOSE >= best);
         looks
     }
 }

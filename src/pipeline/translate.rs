@@ -45,8 +45,9 @@ struct Wish<'a> {
 /// A pair as it is put to the judge.
 #[derive(Debug, Clone)]
 pub(super) struct Readable {
-    pub(super) pair: Pair,
-    /// Whether a text in it is a translation.
+    /// In the language that the judge reads; `None` where it stays as it is.
+    pub(super) pair: Option<Pair>,
+    /// Whether a text in it is a translation, of ours or the claim's own for its queries.
     pub(super) translated: bool,
 }
 
@@ -146,7 +147,7 @@ struct Unread<'a> {
 pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], journal: &Journal) -> Vec<Readable> {
     let mut readable: Vec<Readable> = asked
         .iter()
-        .map(|(claim, pair)| Readable { pair: Pair::clone(pair), translated: pair.claim.text != claim.profile.text })
+        .map(|(claim, pair)| Readable { pair: None, translated: pair.claim.text != claim.profile.text })
         .collect();
     let stance = &services.models.stance;
     let (Some(_), Some(pivot)) = (&services.translator, stance.pivot()) else { return readable };
@@ -179,7 +180,7 @@ pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], jou
             services.compared(&rendering.profile, &rendering.forms, &passage)
         };
         if let Some(place) = readable.get_mut(one.at) {
-            *place = Readable { pair, translated: true };
+            *place = Readable { pair: Some(pair), translated: true };
             done += 1;
         }
     }

@@ -31,7 +31,8 @@ pub struct JudgedPassage {
     pub entail: f64,
     pub contradict: f64,
     pub neutral: f64,
-    /// Mean of claim cosine and entity overlap against the best single evidence claim, 0–1.
+    /// Mean of claim cosine and entity overlap, 0–1: against its best single sentence where the passage takes a side, else
+    /// against the whole.
     pub agreement: f64,
     /// 0–1; under the floor a passage is off topic and decides nothing.
     pub relevance: f64,

@@ -45,6 +45,11 @@ pub struct BothWays {
 }
 
 impl BothWays {
+    /// Whether the second direction may change anything, the first being that: the weaker of the two counts.
+    pub fn is_worth_turning(ours: &StanceProbabilities) -> bool {
+        ours.entail.max(ours.contradict) >= RELATED_SIMILARITY
+    }
+
     fn weaker(&self, of: fn(&StanceProbabilities) -> f64) -> f64 {
         of(&self.ours).min(of(&self.theirs))
     }

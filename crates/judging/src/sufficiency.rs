@@ -167,6 +167,24 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     Sufficiency::Enough { side, groups: groups.len() }
 }
 
+/// What is missing however plainly every one of them spoke, for either side; `None` where a judge has to be heard. What the
+/// passages say is left aside: only their names, figures, times, groups and topics are looked at.
+pub fn out_of_reach(known: &[KnownPassage<'_>], wanted: &Wanted) -> Option<Lack> {
+    let if_all_said = |entail: f64, contradict: f64| {
+        let plain =
+            |passage: &KnownPassage<'_>| JudgedPassage { entail, contradict, neutral: 0.0, ..passage.judged.clone() };
+        let judged: Vec<JudgedPassage> = known.iter().map(plain).collect();
+        let known: Vec<KnownPassage<'_>> =
+            known.iter().zip(&judged).map(|(passage, judged)| KnownPassage { judged, ..*passage }).collect();
+        match sufficiency(&known, wanted) {
+            // Fewer of them may be nearer to the claim than all together.
+            Sufficiency::Enough { .. } | Sufficiency::Lacking(Lack::OffTopic) => None,
+            Sufficiency::Lacking(lack) => Some(lack),
+        }
+    };
+    if_all_said(1.0, 0.0).filter(|_| if_all_said(0.0, 1.0).is_some())
+}
+
 /// One source is never enough, whatever is configured for verdicts.
 const LEAST_GROUPS: usize = 2;
 
@@ -251,6 +269,55 @@ mod tests {
             .map(|judged| KnownPassage { judged, names_covered: true, read_at: day(-1), lasting: false })
             .collect();
         sufficiency(&known, wanted)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_out_of_reach_suffices_by_no_judgement(
+            drawn in prop::collection::vec(
+                ((0.0..1.0f64, 0.0..1.0f64), "[ab]", (0.0..1.0f64, any::<bool>()), prop::option::of(any::<bool>()), -9i64..0),
+                0..6
+            )
+        ) {
+            let judged: Vec<JudgedPassage> = drawn
+                .iter()
+                .map(|((e, c), group, (relevance, _), num_ok, _)| {
+                    let whole = (e + c).max(1.0);
+                    JudgedPassage { relevance: *relevance, num_ok: *num_ok, ..passage(group, e / whole, c / whole) }
+                })
+                .collect();
+            let known: Vec<KnownPassage<'_>> = judged
+                .iter()
+                .zip(&drawn)
+                .map(|(judged, (_, _, (_, named), _, read))| {
+                    KnownPassage { judged, names_covered: *named, read_at: day(*read), lasting: false }
+                })
+                .collect();
+            if out_of_reach(&known, &wanted()).is_some() {
+                prop_assert!(matches!(sufficiency(&known, &wanted()), Sufficiency::Lacking(_)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_judge_is_heard_only_where_it_could_matter() {
+        let reach = |passages: &[JudgedPassage]| {
+            let known: Vec<KnownPassage<'_>> = passages
+                .iter()
+                .map(|judged| KnownPassage { judged, names_covered: true, read_at: day(-1), lasting: false })
+                .collect();
+            out_of_reach(&known, &wanted())
+        };
+        let open = |group: &str| judged(group, 0.1, 0.1);
+        assert_eq!(reach(&[open("a"), open("b")]), None, "what they say is still to be asked");
+        assert_eq!(reach(&[open("a"), open("a")]), Some(Lack::OneSource));
+        assert_eq!(reach(&[]), Some(Lack::Nothing));
+        let figureless = |group: &str| JudgedPassage { num_ok: None, ..open(group) };
+        assert_eq!(reach(&[figureless("a"), figureless("b")]), Some(Lack::Uncovered));
+        let differing = |group: &str| JudgedPassage { num_ok: Some(false), ..open(group) };
+        assert_eq!(reach(&[differing("a"), differing("b")]), None, "they may contradict it");
+        let loose = |group: &str| JudgedPassage { relevance: 0.35, ..open(group) };
+        assert_eq!(reach(&[open("a"), open("b"), loose("c")]), None, "the nearest two may be the ones that speak");
     }
 
     #[test]

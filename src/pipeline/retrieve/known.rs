@@ -18,6 +18,7 @@ use crate::judging::quality;
 use crate::judging::sufficiency::{self, KnownPassage, Sufficiency, Wanted, covers_names};
 use crate::outbound::{AskMeter, Asker};
 use crate::pipeline::claims::Claim;
+use crate::pipeline::judge::{JudgedClaim, Look};
 use crate::pipeline::normalise::Normal;
 use crate::pipeline::page::{PreparedPage, stem_hash};
 use crate::pipeline::read::{self, ReadPage};
@@ -180,21 +181,16 @@ async fn gate(
     let ranked = rank::among_known(services, claim, pages, &item, rules, journal).await?;
     let beside: Vec<(bool, Arc<PreparedPage>)> = ranked
         .iter()
-        .map(|entry| (covers_names(&claim.profile, &entry.pair.passage), Arc::clone(&entry.read.page)))
-        .collect();
-    let judged = judge::passages_of(services, normal, &[(claim, ranked)], false, journal).await?;
-    let judged = judged.into_iter().next().unwrap_or_default();
-    let known: Vec<KnownPassage<'_>> = judged
-        .passages
-        .iter()
-        .zip(&beside)
-        .map(|(judged, (names_covered, page))| KnownPassage {
-            judged,
-            names_covered: *names_covered,
-            read_at: page.read_at,
-            lasting: page.origin == Origin::Kb,
+        .map(|entry| {
+            let told = if entry.translated { &entry.original } else { &entry.pair.passage };
+            (covers_names(&claim.profile, told), Arc::clone(&entry.read.page))
         })
         .collect();
+    let claims = [(claim, ranked)];
+    let heard = async |look: Look| -> Result<JudgedClaim, PipelineError> {
+        let judged = judge::passages_of(services, normal, &claims, look, journal).await?;
+        Ok(judged.into_iter().next().unwrap_or_default())
+    };
     let scoring = &services.settings.scoring;
     let half_life_days = quality::half_life_days(&claim.profile, &scoring.half_lives);
     let lasting = half_life_days >= scoring.half_lives.lasting && scoring.half_lives.lasting > scoring.half_lives.usual;
@@ -209,5 +205,22 @@ async fn gate(
         limits: scoring.sufficiency,
         conflict: scoring.limits.conflict,
     };
-    Ok((sufficiency::sufficiency(&known, &wanted), judged.passages))
+    // Where names, figures or independent sources are missing, nothing that a model says could fill the gap.
+    let by_rule = heard(Look::ByRule).await?;
+    if let Some(lack) = sufficiency::out_of_reach(&known(&by_rule, &beside), &wanted) {
+        return Ok((Sufficiency::Lacking(lack), by_rule.passages));
+    }
+    let judged = heard(Look::ByModel).await?;
+    Ok((sufficiency::sufficiency(&known(&judged, &beside), &wanted), judged.passages))
+}
+
+/// Judged passages with what the gate wants to know of each.
+fn known<'a>(judged: &'a JudgedClaim, beside: &[(bool, Arc<PreparedPage>)]) -> Vec<KnownPassage<'a>> {
+    let of = |(judged, (names_covered, page)): (&'a JudgedPassage, &(bool, Arc<PreparedPage>))| KnownPassage {
+        judged,
+        names_covered: *names_covered,
+        read_at: page.read_at,
+        lasting: page.origin == Origin::Kb,
+    };
+    judged.passages.iter().zip(beside).map(of).collect()
 }
