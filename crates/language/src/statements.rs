@@ -22,7 +22,8 @@ use regex::Regex;
 
 pub use clean::clean;
 
-use super::entities::{Entity, EntityKind, entities};
+use super::entities::kind::EntityKind;
+use super::entities::{Entity, entities};
 use super::names::same_key;
 use super::sentences::sentences;
 use super::tokens;

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::clean::pattern;
-use crate::entities::{EntityKind, entities};
+use crate::entities::entities;
+use crate::entities::kind::EntityKind;
 use crate::lexicon::{Parts, Words};
 use crate::tokens::{self, Token};
 use crate::{has_cyrillic, numbers};

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::clean;
-use crate::entities::{EntityKind, entities};
+use crate::entities::entities;
+use crate::entities::kind::EntityKind;
 use crate::lexicon::{Parts, Words};
 use crate::{has_cyrillic, verbs};
 
