@@ -112,7 +112,7 @@ fn names_meet(of: &TextProfile, other: &TextProfile) -> bool {
 fn figures_differ(ours: &TextProfile, reviewed: &TextProfile) -> bool {
     numbers::may_differ(ours, reviewed)
         || numbers::may_differ(reviewed, ours)
-        || super::stance::has_numbers(ours) != super::stance::has_numbers(reviewed)
+        || numbers::has_numbers(ours) != numbers::has_numbers(reviewed)
 }
 
 /// The same with what a stance model that reads both says of them: a paraphrase is the same claim where each entails the

@@ -2,7 +2,8 @@
 
 use crate::profile::{SentenceProfile, TextProfile, Word};
 use corroborate_language::entities::Entity;
-use corroborate_language::{tokens, transliterate};
+use corroborate_language::names::same_key;
+use corroborate_language::tokens;
 
 /// Share of the words beside two names from which they stand in each other's place.
 const NEARLY_ALL: f64 = 0.85;
@@ -22,7 +23,7 @@ impl Names {
                 other.entities.iter().enumerate().filter(|(_, twin)| same(twin)).map(|(at, _)| at).collect()
             };
             let exact = positions(&|twin| twin.key == name.key);
-            if exact.is_empty() { positions(&|twin| transliterate::same_key(&twin.key, &name.key)) } else { exact }
+            if exact.is_empty() { positions(&|twin| same_key(&twin.key, &name.key)) } else { exact }
         };
         Self { twins: claim.entities.iter().map(twins_of).collect() }
     }
@@ -70,7 +71,7 @@ impl Names {
 
 /// Whether a text has that name, in any spelling.
 pub fn has_name(text: &TextProfile, name: &Entity) -> bool {
-    text.entities.iter().any(|other| transliterate::same_key(&other.key, &name.key))
+    text.entities.iter().any(|other| same_key(&other.key, &name.key))
 }
 
 /// Whether two texts name the same names, neither one more than the other.

@@ -23,7 +23,7 @@ use corroborate_language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
 use crate::names::Names;
-use crate::stance;
+use crate::stance::lexicon::speaks_of_a_part;
 
 use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, is_told_beside, same_counted};
 use dated::date;
@@ -91,9 +91,14 @@ enum Found<'a> {
     Total(&'a str),
 }
 
+/// Whether a text states figures or dates.
+pub fn has_numbers(text: &TextProfile) -> bool {
+    !text.quantities.is_empty() || !text.dates.is_empty()
+}
+
 /// Holds the claim's quantities and dates against the passage's.
 pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
-    if !stance::has_numbers(claim) || !stance::has_numbers(passage) {
+    if !has_numbers(claim) || !has_numbers(passage) {
         return NumberCheck::default();
     }
     compare_with(claim, passage, &Names::new(claim, passage))
@@ -102,7 +107,7 @@ pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
 /// [`compare`] with the names already held against each other.
 pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -> NumberCheck {
     let mut check = NumberCheck::default();
-    if !stance::has_numbers(claim) || !stance::has_numbers(passage) {
+    if !has_numbers(claim) || !has_numbers(passage) {
         return check;
     }
     let subject = Subject::new(claim, passage, names);
@@ -118,7 +123,7 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
     // "Is not 6,000 years old" is not contradicted by another age, nor "was not founded in 1950" by another year: a claim
     // that denies leaves every other figure open. "Some fell by 5 %" leaves what holds in general open.
     let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
-    let leaves_open = denies || (stance::speaks_of_a_part(claim) && !stance::speaks_of_a_part(passage));
+    let leaves_open = denies || (speaks_of_a_part(claim) && !speaks_of_a_part(passage));
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
             Found::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
@@ -401,7 +406,7 @@ fn tolerance(ours: &Quantity, theirs: &Quantity) -> f64 {
 /// Whether every figure of the claim is borne out by a sentence of the passage that speaks of the same thing, identifiers
 /// and dates included: what a passage must give before it supports. An identifier is a name and may stand anywhere.
 pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> bool {
-    if !stance::has_numbers(claim) {
+    if !has_numbers(claim) {
         return true;
     }
     let subject = Subject::new(claim, passage, names);

@@ -29,8 +29,7 @@ use super::relations::roles::{is_case_swapped, is_passive, swapped_roles_in};
 
 pub use beside::{SUPPORTS, UNDECIDED, beside};
 
-use lexicon::{debunked, hedged, partial, widened};
-pub(super) use lexicon::{is_direction, speaks_of_a_part};
+use lexicon::{debunked, hedged, is_direction, partial, widened};
 use order::place;
 
 /// Share of the claim's weighted words one sentence must hold to bear the claim out. Of a claim of six words one may be
@@ -209,11 +208,6 @@ fn above(figure: f64, floor: f64) -> f64 {
 fn agreement_within(claim: &TextProfile, passage: &TextProfile, shared: f64, names: f64) -> f64 {
     let near = agreement::cosine(claim, passage).max(0.9 * shared);
     if claim.entities.is_empty() { near } else { f64::midpoint(near, names) }
-}
-
-/// Whether a text states figures or dates.
-pub fn has_numbers(text: &TextProfile) -> bool {
-    !text.quantities.is_empty() || !text.dates.is_empty()
 }
 
 #[cfg(test)]

@@ -5,10 +5,12 @@
 //! To teach it a name: `gazetteer.txt`; a marker of a kind: `entities/markers.rs`.
 
 mod cyrillic;
+pub mod kind;
 mod markers;
 
 use std::collections::HashSet;
 
+use self::kind::EntityKind;
 use super::dates::names::{self, is_calendar_word};
 use super::gazetteer::{self, Known};
 use super::lexicon::Words;
@@ -19,35 +21,6 @@ use corroborate_domain::item::EntityHint;
 
 /// Small words inside a name: "Bank of America", "Ursula von der Leyen".
 static NAME_PARTICLES: Words = Words::of("entities.particle");
-
-/// What a name stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EntityKind {
-    Person,
-    Org,
-    Loc,
-    Misc,
-}
-
-impl EntityKind {
-    /// Weight in [`overlap`]: people, organisations and places tell more of a story than other names.
-    pub const fn weight(self) -> f64 {
-        match self {
-            Self::Person | Self::Org | Self::Loc => 2.0,
-            Self::Misc => 1.0,
-        }
-    }
-
-    /// The kind upstream's label means (`PER`, `person`, `GPE`, `LOC`, `ORG` …).
-    pub fn from_label(label: &str) -> Self {
-        match label.to_ascii_uppercase().as_str() {
-            "PER" | "PERS" | "PERSON" | "PEOPLE" => Self::Person,
-            "ORG" | "ORGANIZATION" | "ORGANISATION" | "COMPANY" => Self::Org,
-            "LOC" | "GPE" | "LOCATION" | "PLACE" | "FAC" | "CITY" | "COUNTRY" => Self::Loc,
-            _ => Self::Misc,
-        }
-    }
-}
 
 /// One name of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::entities::EntityKind;
+use super::entities::kind::EntityKind;
 use super::{has_cyrillic, tokens};
 
 /// What a name stands for.

@@ -6,6 +6,8 @@
 //! DENYING.has("not")
 //! ```
 //!
+//! Words that follow each other in a certain way are asked for by [`super::patterns`].
+//!
 //! A role's entries of every language are put into one list when it is first asked for, and never read again. To add a
 //! role: its entries in the files, and a `static` beside the code that asks for it. The tests of this module hold every
 //! role that the sources ask for against the files, and the other way round, so that a misspelt one cannot ship.

@@ -23,8 +23,10 @@ pub mod identifiers;
 pub mod keywords;
 pub mod lemmas;
 pub mod lexicon;
+pub mod names;
 pub mod negation;
 pub mod numbers;
+pub mod patterns;
 pub mod queries;
 pub mod sentences;
 pub mod statements;
@@ -34,8 +36,6 @@ pub mod tokens;
 pub mod transliterate;
 pub mod verbs;
 pub mod word_list;
-
-pub mod names;
 
 mod function_words;
 mod lexer;

@@ -8,7 +8,8 @@ use chrono::{Datelike, NaiveDate};
 
 use super::dates::DateMention;
 use super::dates::names::is_calendar_word;
-use super::entities::{Entity, EntityKind, entities};
+use super::entities::kind::EntityKind;
+use super::entities::{Entity, entities};
 use super::numbers::is_unit_or_scale;
 use super::sentences::sentences;
 use super::statements::clean;

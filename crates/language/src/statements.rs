@@ -1,8 +1,8 @@
 //! What a text claims: its sentences as self-contained statements, their kinds, and how worth checking each is.
 //!
 //! Errors in a claim are kept as they are: "Water boils at 50C" is a claim, and the evidence will say what is wrong with it.
-//! To add a language: its words in its `statements.tsv`; calls to the reader, greetings and frames that are longer than a
-//! phrase are regular expressions in `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
+//! To add a language: its words in its `statements.tsv`. How words follow each other in calls to the reader and in frames
+//! is said by the patterns of `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
 
 mod antecedents;
 mod calls;
@@ -16,14 +16,11 @@ mod scraps;
 mod worth;
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-pub use clean::clean;
-
-use super::entities::{Entity, EntityKind, entities};
+use super::entities::kind::EntityKind;
+use super::entities::{Entity, entities};
 use super::names::same_key;
+use super::patterns::Pattern;
 use super::sentences::sentences;
 use super::tokens;
 use corroborate_domain::ClaimKind;
@@ -62,11 +59,14 @@ const SAME: f64 = 0.85;
 /// Sentences looked at: news puts its claims first, and the work stays bounded.
 const MOST_SENTENCES: usize = 80;
 
-static GREETING: LazyLock<Regex> = LazyLock::new(|| {
-    clean::pattern(
-        r"(?i)^(?:hi|hello|hey|good (?:morning|afternoon|evening|night|day)|welcome|greetings|thanks|thank you|happy (?:birthday|new year)|dear (?:friends|subscribers|all)|привет|здравствуйте|здравствуй|добр(?:ый|ое|ого) (?:день|утро|вечер|дня|утра|вечера)|доброй ночи|спасибо|дорогие|друзья|всем привет|поздравля\S+|з повагою|привіт|вітаю|вітаємо|доброго (?:ранку|дня|вечора)|добрий (?:день|ранок|вечір)|на добраніч|дякую|дякуємо|шановні|друзі)(?:[\s,!.]|$)",
-    )
-});
+static GREETING: Pattern = Pattern::of(r"^{statements.greeting}(?:[\s,!.]|$)");
+
+/// The text without markup, emoji, links, mentions, hashtags, calls to subscribe and signatures, white space tidied; a line
+/// break stays where something stands on both sides and the text is not merely wrapped. A tag or mention that carries the
+/// sentence ("in #Kyiv today") keeps its word.
+pub fn clean(text: &str) -> String {
+    points::lines(text).into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+}
 
 /// A sentence with what is known of it.
 struct Candidate {

@@ -1,7 +1,7 @@
 //! From Cyrillic to Latin letters.
 //!
 //! [`to_latin`] writes Cyrillic in Latin letters. [`skeleton`] goes further and drops what spellings disagree about, so
-//! that both sides meet. The names made of them ([`name_key`], [`same_name`]) live in [`super::names`].
+//! that both sides meet. The keys of names are made of them in [`super::names`].
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,7 +10,6 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::is_cyrillic;
-pub use super::names::{name_key, same_key, same_name};
 
 /// Russian, Ukrainian and Belarusian Cyrillic in Latin letters, lower case, Latin diacritics folded; other scripts stay.
 pub fn to_latin(text: &str) -> String {

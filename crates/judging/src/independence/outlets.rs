@@ -1,5 +1,6 @@
 //! Which paper, broadcaster or site a story says it has from: what ten sites retell of one paper is one source.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -7,135 +8,55 @@ use regex::{Regex, RegexSet};
 
 use super::origin::{ends, is_in_passing, owner_of_domain, publisher_key, wire_of_site};
 use corroborate_language::dates::names as calendar;
-use corroborate_language::lexicon::Words;
+use corroborate_language::lexicon::{Words, entries};
+use corroborate_language::patterns::{self, Pattern, PatternError};
 use corroborate_language::{is_cyrillic, stopwords};
 
-/// Who is often retold: the site, further domains of the same newsroom, and its name as a pattern. Names that are common
-/// words stand with what makes them a name.
-const OUTLETS: &[(&str, &[&str], &str)] = &[
-    ("nytimes.com", &[], r"(?:(?i:new york times|нью-йорк таймс)|NYT)"),
-    ("washingtonpost.com", &[], r"(?:(?i:washington post)|WaPo)"),
-    ("wsj.com", &[], r"(?:(?i:wall street journal)|WSJ)"),
-    ("latimes.com", &[], r"(?:(?i:los angeles times)|L\.?A\.? Times)"),
-    ("usatoday.com", &[], r"(?:USA Today|USA TODAY)"),
-    ("nypost.com", &[], "New York Post"),
-    ("bostonglobe.com", &[], "Boston Globe"),
-    ("chicagotribune.com", &[], "Chicago Tribune"),
-    ("newyorker.com", &[], "New Yorker"),
-    ("propublica.org", &[], "ProPublica"),
-    ("theintercept.com", &[], "The Intercept"),
-    ("politico.com", &["politico.eu"], "(?:Politico|POLITICO)"),
-    ("axios.com", &[], "Axios"),
-    ("newsweek.com", &[], "Newsweek"),
-    ("forbes.com", &[], r"(?:Forbes|Форбс)"),
-    ("businessinsider.com", &[], "Business Insider"),
-    ("cnn.com", &[], "CNN"),
-    ("nbcnews.com", &[], r"NBC(?: News)?"),
-    ("cbsnews.com", &[], r"CBS(?: News)?"),
-    ("go.com", &["abcnews.com"], "ABC News"),
-    ("foxnews.com", &[], "Fox News"),
-    ("cnbc.com", &[], "CNBC"),
-    ("npr.org", &[], "NPR"),
-    ("ft.com", &[], r"(?:(?i:financial times)|FT)"),
-    ("irishexaminer.com", &[], "Irish Examiner"),
-    ("independent.ie", &[], "Irish Independent"),
-    ("jpost.com", &[], "Jerusalem Post"),
-    ("kyivpost.com", &[], "Kyiv Post"),
-    ("theguardian.com", &["guardian.co.uk"], "Guardian"),
-    ("thetimes.com", &["thetimes.co.uk"], r"(?:Times of London|Sunday Times)"),
-    ("telegraph.co.uk", &[], r"(?:Daily |Sunday )?Telegraph"),
-    ("dailymail.co.uk", &["mailonline.co.uk"], r"(?i:daily mail|mail on sunday|mailonline)"),
-    ("mirror.co.uk", &[], "Daily Mirror"),
-    ("independent.co.uk", &["the-independent.com"], "[Tt]he Independent"),
-    ("economist.com", &[], "Economist"),
-    ("bbc.com", &["bbc.co.uk"], r"(?:BBC(?: News)?|Би-би-си|Бі-бі-сі)"),
-    ("sky.com", &[], "Sky News"),
-    ("spiegel.de", &[], r"(?:Der )?Spiegel"),
-    ("bild.de", &[], r"(?:B[Ii][Ll][Dd](?:[- ]Zeitung)?|Бильд)"),
-    ("sueddeutsche.de", &[], r"Süddeutsche[nr]? Zeitung"),
-    ("faz.net", &[], r"(?:FAZ|Frankfurter Allgemeine[nr]?(?: Zeitung)?)"),
-    ("zeit.de", &[], r"(?:Die Zeit|Zeit Online)"),
-    ("welt.de", &[], "Die Welt"),
-    ("handelsblatt.com", &[], "Handelsblatt"),
-    ("dw.com", &[], r"(?:DW|Deutsche Welle|(?i:немецк\p{L}+ волн\p{L}+))"),
-    ("lemonde.fr", &[], "Le Monde"),
-    ("lefigaro.fr", &[], r"(?:Le )?Figaro"),
-    ("mediapart.fr", &[], "Mediapart"),
-    ("elpais.com", &[], r"El Pa[ií]s"),
-    ("elmundo.es", &[], "El Mundo"),
-    ("corriere.it", &[], r"Corriere della [Ss]era"),
-    ("repubblica.it", &[], r"(?:La )?Repubblica"),
-    ("folha.com.br", &[], r"Folha de S\.? ?Paulo"),
-    ("globo.com", &[], r"(?:O Globo|TV Globo|G1)"),
-    ("aljazeera.com", &["aljazeera.net"], r"(?:Al[- ]Jazeera|Аль-Джазир\p{L}+)"),
-    ("scmp.com", &[], "South China Morning Post"),
-    ("nikkei.com", &[], "Nikkei"),
-    ("haaretz.com", &["haaretz.co.il"], "Haaretz"),
-    ("timesofisrael.com", &[], "Times of Israel"),
-    ("indiatimes.com", &[], "Times of India"),
-    ("bellingcat.com", &[], r"(?i:bellingcat|беллингк\p{L}+|беллінгкет)"),
-    ("rferl.org", &["svoboda.org", "radiosvoboda.org"], r"(?:RFE/RL|Radio Liberty|(?i:рад[иі]о [«]?свобод\p{L}+))"),
-    ("rbc.ua", &[], r"(?i:рбк[-–]укра[иї]н\p{L}+)"),
-    ("rbc.ru", &[], "РБК"),
-    ("kommersant.ru", &[], r"(?:Коммерсант(?:ъ|а|у|ом|е)?|Ъ|Kommersant)"),
-    ("vedomosti.ru", &[], r"Ведомост\p{L}+"),
-    ("iz.ru", &[], r"Извести\p{L}+"),
-    ("rg.ru", &[], r"Российск\p{L}+ газет\p{L}+"),
-    ("novayagazeta.ru", &[], r"Нов\p{L}+ газет\p{L}+"),
-    ("meduza.io", &[], r"(?:Медуз\p{L}+|Meduza)"),
-    ("mk.ru", &[], r"Московск\p{L}+ комсомол\p{L}+"),
-    ("kp.ru", &[], r"Комсомольск\p{L}+ правд\p{L}+"),
-    ("fontanka.ru", &[], r"Фонтанк\p{L}+"),
-    ("lenta.ru", &[], r"(?i:лент[аыеу]\.ру|lenta\.ru)"),
-    ("theins.ru", &["theins.press"], "The Insider"),
-    ("pravda.com.ua", &[], r"(?i:укра[иї]н\p{L}+ правд\p{L}+|ukrainska pravda|ukrayinska pravda)"),
-    ("suspilne.media", &[], r"Суспільн\p{L}+"),
-    ("kyivindependent.com", &[], "Kyiv Independent"),
-    ("zn.ua", &[], r"(?:ZN\.UA|Зеркал\p{L}+ недели|Дзеркал\p{L}+ тижня)"),
-    ("nv.ua", &[], "НВ"),
-    ("liga.net", &[], r"(?i:л[иі]га\.net|liga\.net)"),
+/// Who is often retold: the sites whose names the lexicon has, in order. Names that are common words stand there with what
+/// makes them a name.
+static OUTLETS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| entries("sources.outlet").map(|entry| entry.value).collect::<BTreeSet<_>>().into_iter().collect());
+
+/// Further domains of the same newsroom.
+const FURTHER: &[(&str, &str)] = &[
+    ("politico.eu", "politico.com"),
+    ("abcnews.com", "go.com"),
+    ("guardian.co.uk", "theguardian.com"),
+    ("thetimes.co.uk", "thetimes.com"),
+    ("mailonline.co.uk", "dailymail.co.uk"),
+    ("the-independent.com", "independent.co.uk"),
+    ("bbc.co.uk", "bbc.com"),
+    ("aljazeera.net", "aljazeera.com"),
+    ("haaretz.co.il", "haaretz.com"),
+    ("svoboda.org", "rferl.org"),
+    ("radiosvoboda.org", "rferl.org"),
+    ("theins.press", "theins.ru"),
 ];
 
-// Words around a name (`N`) that say the story is from there.
-const TOLD_TO: &str = r"(?i:according to|citing|cited by|reported (?:by|in|on)|revealed by|published (?:by|in)|obtained by|seen by|source\s*:|told|interview with|(?:report|investigation) (?:by|in|from))\s+(?i:the )?(?i:(?:newspaper|paper|magazine|broadcaster|channel|website|outlet|weekly|daily) (?:the )?)?N";
-const IN_A_REPORT: &str = r"(?i:according to|in)\s+(?i:an? |the )N (?:report|investigation|interview)\b";
-const REPORTED: &str = r"N[»”’]?,?\s+(?i:reports|reported|(?:has|had) (?:learned|reported|revealed)|first reported|revealed|writes|wrote|understands)\b";
-const DATELINE: &str = r"\(N\)\s*[-–—]";
-const RUSSIAN_BEFORE: &str = r"(?i:по (?:данным|сообщению|информации|сведениям)|согласно|со ссылкой на|ссылаясь на|сообща[ею]т|сообщил[аио]?(?: в)?|переда[её]т|пиш[еу]т|написал[аио]?|рассказал\p{L}*(?: в интервью)?|в интервью|заявил[аио]?(?: в интервью)?|источник\s*:)\s+(?i:(?:газет|издани|телеканал|журнал|портал|радиостанци|сайт)\p{L}*\s+)?[«“„\x22]?(?:The |Der |Le )?N";
-const RUSSIAN_BEHIND: &str =
-    r"N[»”\x22]?\s+(?i:сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|узнал[аио]?|выяснил[аио]?)\b";
-const UKRAINIAN_BEFORE: &str = r"(?i:за (?:даними|повідомленням|інформацією)|згідно з|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|розпов\p{L}+|в інтерв['’]ю|джерело\s*:)\s+(?i:(?:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+)?[«“„\x22]?(?:The |Der |Le )?N";
-const UKRAINIAN_BEHIND: &str = r"N[»”\x22]?\s+(?i:повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|дізна\p{L}+|з['’]ясува\p{L}+)\b";
-const ROMANCE_AND_GERMAN: &str = r"(?i:segundo|de acordo com|según(?: informa| publica)?|de acuerdo con|selon|d['’]après|secondo|laut|nach (?:angaben|informationen) (?:von|der|des)|fonte\s*:|fuente\s*:|quelle\s*:)\s+(?i:a |la |o |el |l['’]|il |le |der |die |das |dem )?(?i:jornal |periódico |diario |quotidien |zeitung |magazin )?[„“«»\x22]?(?:The )?N";
-const GERMAN_BEFORE: &str = r"(?i:berichtet(?:e|en)?|schreibt)\s+(?i:der |die |das )?[„“»\x22]?N";
-const GERMAN_AROUND: &str = r"(?i:wie)\s+(?i:der |die |das )?[„“»\x22]?N[“”«\x22]?\s+(?i:berichtet|schreibt|meldet)";
+// Words around a name that say the story is from there, in any language.
 
-const FRAMES: [&str; 11] = [
-    TOLD_TO,
-    IN_A_REPORT,
-    REPORTED,
-    DATELINE,
-    RUSSIAN_BEFORE,
-    RUSSIAN_BEHIND,
-    UKRAINIAN_BEFORE,
-    UKRAINIAN_BEHIND,
-    ROMANCE_AND_GERMAN,
-    GERMAN_BEFORE,
-    GERMAN_AROUND,
-];
+/// "according to the newspaper Le Monde", "сообщает газета «Коммерсант»", "laut der Zeitung Die Welt". The articles before
+/// the name are those of papers that texts of any language write with it.
+const TOLD_BY: &str = r"(?:{independence.by?}|{independence.outlets.by?}|{independence.source?}\s*:)\s+(?:{independence.article?}\s*)?(?:{independence.outlets.medium?}\s+(?:{independence.article?}\s*)?)?[«“„»\x22]?(?:The |Der |Le )?{name}";
+const IN_A_REPORT: &str =
+    r"{independence.outlets.in}\s+{independence.outlets.an} {name} {independence.outlets.report}\b";
+/// A comma may stand before it: "the Guardian, reported". Where it parts a sentence from another's, as in Russian, none may.
+const REPORTED: &str = r"{name}[»”’]?,?\s+{independence.outlets.reported}\b";
+const REPORTS: &str = r"{name}[»”\x22]?\s+{independence.outlets.reports}\b";
+const DATELINE: &str = r"\({name}\)\s*[-–—]";
+/// "wie der Spiegel berichtet".
+const AS_REPORTED: &str = r"{independence.outlets.as}\s+(?:{independence.article}\s*)?[„“»\x22]?{name}[“”«\x22]?\s+{independence.outlets.as_reported}";
+
+const FRAMES: [&str; 6] = [TOLD_BY, IN_A_REPORT, REPORTED, DATELINE, REPORTS, AS_REPORTED];
 
 /// Frames of a paper that the list does not have, and of a site: a company reports too, but not to others.
-const OTHER_FRAMES: [&str; 2] = [TOLD_TO, REPORTED];
-const SITE_FRAMES: [&str; 4] = [TOLD_TO, RUSSIAN_BEFORE, UKRAINIAN_BEFORE, ROMANCE_AND_GERMAN];
-
-/// Names that say by themselves that they are a paper's: "The Toledo Blade" does not, "the Calgary Herald" does.
-const KINDS: &str = r"(?:Times|Herald|Tribune|Gazette|Chronicle|Inquirer|Daily News|Morning News|Evening News)";
+const OTHER_FRAMES: [&str; 2] = [TOLD_BY, REPORTED];
+const SITE_FRAMES: [&str; 1] = [TOLD_BY];
 
 /// A name in quotation marks behind a word for a paper, a channel or a site, where that is who says so.
-const QUOTED: &[&str] = &[
-    r"(?i:по (?:данным|сообщению|информации|сведениям)|со ссылкой на|ссылаясь на|сообща[ею]т|сообщил[аио]?|переда[её]т|пиш[еу]т|написал[аио]?|источник\s*:)\s+(?i:газет|издани|телеканал|журнал|портал|радиостанци|сайт)\p{L}*\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]",
-    r"(?i:за (?:даними|повідомленням|інформацією)|з посиланням на|посилаючись на|повідомля(?:є|ють)|повідоми(?:в|ла|ло|ли)|переда(?:є|ють)|пиш(?:е|уть)|написа(?:в|ла|ло|ли)|джерело\s*:)\s+(?i:газет|видан|телеканал|журнал|портал|радіостанці|сайт)\p{L}*\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]",
-    r"(?i:газета|издание|телеканал|журнал|портал|видання)\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]\s+(?i:сообща[ею]т|сообщил[аио]?|пишет|написал[аио]?|повідомляє|повідоми(?:в|ла|ло)|пише)\b",
+const QUOTED: [&str; 2] = [
+    r"(?:{independence.by}|{independence.source}\s*:)\s+{independence.outlets.medium}\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]",
+    r"{independence.outlets.paper}\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]\s+{independence.outlets.paper_says}\b",
 ];
 
 /// Where everybody publishes: a story is from whom it quotes there.
@@ -164,46 +85,63 @@ const PLATFORMS: &[&str] = &[
 ];
 
 /// What may stand before a name without being a part of it.
-const ARTICLES: &[&str] = &["The", "Der", "Die", "Das", "Le", "La", "El", "Il", "O", "A"];
+static ARTICLES: Words = Words::of("independence.outlets.own_article");
 /// How words begin that stand before a name with a capital and are no part of it.
 static BEFORE: Words = Words::of("independence.outlets.before");
 /// A capital behind a name that does not make it another's.
-const BEHIND: &[&str] =
-    &["News", "Magazine", "Newspaper", "Radio", "Digital", "Channel", "TV", "Online", "Asia", "Russian", "Service"];
+static BEHIND: Words = Words::of("independence.outlets.behind");
 
 /// A shorter head than an agency's: of `FactRuEval`'s documents six name a paper behind it, each for a detail. Characters.
 const HEAD: usize = 500;
 
-static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(OUTLETS.iter().map(|outlet| outlet.2)).ok());
+static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+    let names: Option<Vec<String>> = OUTLETS.iter().map(|site| name_of(site).ok()).collect();
+    RegexSet::new(names?).ok()
+});
 
 /// In the order of [`OUTLETS`], each made when its name is first met.
 static STATED: LazyLock<Vec<OnceLock<Option<Regex>>>> =
     LazyLock::new(|| OUTLETS.iter().map(|_| OnceLock::new()).collect());
 
-/// Papers that the list does not have, where their name tells that they are one.
-static OTHERS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| framed(&OTHER_FRAMES, &format!(r"(?:\p{{Lu}}[\p{{L}}'’.-]+ ){{1,3}}{KINDS}")));
+/// Papers that the list does not have, where their name tells that they are one: "The Toledo Blade" does not, "the Calgary
+/// Herald" does.
+static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let name = patterns::filled(r"(?:\p{Lu}[\p{L}'’.-]+ ){1,3}{independence.outlets.kind}").ok()?;
+    framed(&OTHER_FRAMES, &format!(r"\b({name})\b")).ok()
+});
 
-static IS_KIND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("^{KINDS}$")).ok());
+static IS_KIND: Pattern = Pattern::of("^{independence.outlets.kind}$");
 
-static IN_QUOTES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| alternatives(QUOTED.iter().map(|frame| (*frame).to_owned())));
+// What few texts have and every match of the three needs: a search for it is far cheaper than they are.
+static HAS_KIND: Pattern = Pattern::of("{independence.outlets.kind}");
+static HAS_QUOTED: Pattern = Pattern::of(r"(?:{independence.outlets.medium}|{independence.outlets.paper})\s+[«“„\x22]");
+static HAS_SITE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"\.(?:{TOP_LEVELS})\b")).ok());
+
+static IN_QUOTES: LazyLock<Option<Regex>> = LazyLock::new(|| framed(&QUOTED, "").ok());
+
+/// What the addresses of news sites end with.
+const TOP_LEVELS: &str = "com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|au|br|ee|lv|lt|md|ge|am|az|tv|io";
 
 /// Sites named by their address: "сообщает NEWSru.com".
 static SITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let site = r"(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|au|br|ee|lv|lt|md|ge|am|az|tv|io)(?:\.[a-z]{2})?";
-    alternatives(SITE_FRAMES.iter().map(|frame| frame.replace('N', &format!(r"(?:https?://)?({site})\b"))))
+    let site = format!(r"(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:{TOP_LEVELS})(?:\.[a-z]{{2}})?");
+    framed(&SITE_FRAMES, &format!(r"(?:https?://)?({site})\b")).ok()
 });
 
-fn alternatives(patterns: impl Iterator<Item = String>) -> Option<Regex> {
-    let grouped: Vec<String> = patterns.map(|pattern| format!("(?:{pattern})")).collect();
-    Regex::new(&grouped.join("|")).ok()
+/// The pattern of an outlet's names.
+fn name_of(site: &str) -> Result<String, PatternError> {
+    patterns::one_of(entries("sources.outlet").filter(|entry| entry.value == site))
 }
 
 /// The frames around a name, which they capture.
-fn framed(frames: &[&str], name: &str) -> Option<Regex> {
-    let bounded = format!(r"\b({name})\b");
-    alternatives(frames.iter().map(|frame| frame.replace('N', &bounded)))
+fn framed(frames: &[&str], name: &str) -> Result<Regex, PatternError> {
+    let filled = patterns::filled_alternatives(frames)?;
+    Regex::new(&filled.replace("{name}", name)).map_err(PatternError::Regex)
+}
+
+/// The pattern that an outlet of the list is named by as where a story is from.
+fn stating(site: &str) -> Result<Regex, PatternError> {
+    framed(&FRAMES, &format!(r"\b({})\b", name_of(site)?))
 }
 
 /// What a story and those that retell it share: `outlet:ft.com`, or its owner where that has other sites too, of what the
@@ -217,7 +155,13 @@ pub(super) fn keys(domain: &str, text: &str) -> Vec<String> {
 }
 
 fn listed(domain: &str) -> Option<&'static str> {
-    OUTLETS.iter().find(|(site, more, _)| *site == domain || more.contains(&domain)).map(|outlet| outlet.0)
+    known_site(|known| known == domain)
+}
+
+/// The outlet of the list whose site it is, by a test of a domain.
+fn known_site(is_of: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let further = || FURTHER.iter().find(|(further, _)| is_of(further)).map(|(_, site)| *site);
+    OUTLETS.iter().copied().find(|site| is_of(site)).or_else(further)
 }
 
 /// What an outlet of the list and those that retell it share.
@@ -228,22 +172,24 @@ fn key(site: &str) -> String {
 /// The keys of the outlet that a part of a text from the domain first says it is from.
 fn stated(part: &str, domain: &str) -> Option<Vec<String>> {
     let of_list = NAMED.as_ref().into_iter().flat_map(|named| named.matches(part)).filter_map(|index| {
-        let (site, _, name) = OUTLETS.get(index)?;
-        let framed = STATED.get(index)?.get_or_init(|| framed(&FRAMES, name)).as_ref()?;
-        let found = names(framed, part).find(|found| found.is_whole(part))?;
+        let site = OUTLETS.get(index)?;
+        let stated = STATED.get(index)?.get_or_init(|| stating(site).ok()).as_ref()?;
+        let found = names(stated, part).find(|found| found.is_whole(part))?;
         // Of two names at one place the longer is meant.
         Some(((found.place.start, usize::MAX - found.name.len()), vec![key(site)]))
     });
-    let papers =
-        OTHERS.as_ref().into_iter().flat_map(|others| names(others, part)).filter(|found| found.is_whole(part));
-    let quoted = IN_QUOTES.as_ref().into_iter().flat_map(|quoted| names(quoted, part));
+    let with_kind = OTHERS.as_ref().filter(|_| HAS_KIND.is_match(part));
+    let papers = with_kind.into_iter().flat_map(|others| names(others, part)).filter(|found| found.is_whole(part));
+    let in_quotes = IN_QUOTES.as_ref().filter(|_| HAS_QUOTED.is_match(part));
+    let quoted = in_quotes.into_iter().flat_map(|quoted| names(quoted, part));
     let others = papers.chain(quoted).map(Found::without_article).filter_map(|found| {
         let key = publisher_key(found.name);
         // "The Times" may be of any town.
-        let names_one = !key.is_empty() && !IS_KIND.as_ref().is_some_and(|kind| kind.is_match(found.name));
+        let names_one = !key.is_empty() && !IS_KIND.is_match(found.name);
         names_one.then(|| ((found.place.start, usize::MAX), vec![format!("publisher:{key}")]))
     });
-    let sites = SITES.as_ref().into_iter().flat_map(|sites| names(sites, part));
+    let has_site = HAS_SITE.as_ref().is_some_and(|site| site.is_match(part));
+    let sites = SITES.as_ref().filter(|_| has_site).into_iter().flat_map(|sites| names(sites, part));
     let sites = sites.filter_map(|found| Some(((found.place.start, usize::MAX), of_site(found.name, domain)?)));
     of_list.chain(others).chain(sites).min().map(|(_, keys)| keys)
 }
@@ -259,8 +205,8 @@ fn of_site(name: &str, domain: &str) -> Option<Vec<String>> {
     if let Some(wire) = wire_of_site(is_of) {
         return Some(vec![format!("wire:{wire}")]);
     }
-    let known = OUTLETS.iter().find(|(known, more, _)| is_of(known) || more.iter().any(|more| is_of(more)));
-    Some(known.map_or_else(|| vec![format!("outlet:{site}"), format!("domain:{site}")], |(known, ..)| vec![key(known)]))
+    let unknown = || vec![format!("outlet:{site}"), format!("domain:{site}")];
+    Some(known_site(is_of).map_or_else(unknown, |known| vec![key(known)]))
 }
 
 /// A name in its frame.
@@ -294,7 +240,7 @@ impl Found<'_> {
             // A Cyrillic capital is whoever told it: "рассказал РБК Дмитрий Песков".
             Some(word) => {
                 word.starts_with(|c: char| c.is_uppercase() && !is_cyrillic(c))
-                    && !BEHIND.contains(&word)
+                    && !BEHIND.has(word)
                     && !calendar::is_calendar_word(&word.to_lowercase())
             }
             None => false,
@@ -314,7 +260,7 @@ fn is_of_a_name(word: &str) -> bool {
     let titled = word.ends_with('.') && bare.chars().count() <= 3;
     word.starts_with(char::is_uppercase)
         && (titled || word.ends_with(char::is_alphanumeric))
-        && !ARTICLES.contains(&word)
+        && !ARTICLES.has(word)
         && !stopwords::is_stop_word(&lower, None)
         && !calendar::is_calendar_word(&lower)
         && !BEFORE.has(&lower)

@@ -1,7 +1,6 @@
 //! Which two figures answer each other: what each counts, and whether another figure stands between them.
 
 use super::roles::role;
-use super::subject::REPORTING;
 use super::{agree, sentence_at};
 use crate::profile::TextProfile;
 use corroborate_language::lexicon::Words;
@@ -9,6 +8,9 @@ use corroborate_language::numbers::{Quantity, Unit};
 
 /// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
 pub(super) static PEOPLE: Words = Words::of("figures.people");
+
+/// Stems of words that report or measure and say nothing of what; among them what joins a figure with what it counts.
+pub(super) static REPORTING: Words = Words::of("figures.reporting");
 
 /// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
 pub(super) fn thing(quantity: &Quantity) -> Option<&String> {

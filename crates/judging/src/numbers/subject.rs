@@ -5,21 +5,18 @@ use std::collections::HashSet;
 
 use crate::names::Names;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
-use crate::stance;
-use corroborate_language::entities::EntityKind;
+use crate::stance::lexicon::is_direction;
+use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
 
-use super::counted::PEOPLE;
+use super::counted::{PEOPLE, REPORTING};
 use super::says_every_name;
 
 /// Share of the claim's weighted words beside its names and figures that a sentence about the same thing may lack: one
 /// of five. Of a shorter claim every word counts.
 const REMAINDER: f64 = 0.2;
-
-/// Stems of words that report or measure and say nothing of what; among them what joins a figure with what it counts.
-pub(super) static REPORTING: Words = Words::of("figures.reporting");
 
 /// Verbs that join what a sentence speaks of with what it says of it.
 static JOINING: Words = Words::of("figures.joining_verb");
@@ -154,7 +151,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
         }
         let Ok(at) = claim.words.binary_search_by(|own| own.stem.cmp(&word.stem)) else { continue };
         let Some(weighed) = claim.words.get(at) else { continue };
-        let indispensable = !ended || weighed.weight > 1.0 || stance::is_direction(weighed);
+        let indispensable = !ended || weighed.weight > 1.0 || is_direction(weighed);
         required.push(Required { stem: word.stem.clone(), weight: weighed.weight, indispensable });
     }
     required

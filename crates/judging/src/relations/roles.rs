@@ -2,7 +2,7 @@
 //! B", "voted against" for "voted for". A small model takes them for the same.
 
 use corroborate_language::lexicon::Words;
-use corroborate_language::{has_cyrillic, stemming, stopwords, transliterate, verbs};
+use corroborate_language::{has_cyrillic, names, stemming, stopwords, verbs};
 
 use crate::profile::{SentenceProfile, TextProfile};
 
@@ -162,7 +162,7 @@ fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_pas
             let there = b
                 .entities
                 .iter()
-                .filter(|other| transliterate::same_key(&other.key, &name.key))
+                .filter(|other| names::same_key(&other.key, &name.key))
                 .filter_map(|other| text.find(&other.text))
                 .min()?;
             Some((here, there))

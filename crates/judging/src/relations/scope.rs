@@ -1,6 +1,6 @@
 //! Where, and of which part: the same place and group, the whole or a part, all or some.
 
-use corroborate_language::entities::EntityKind;
+use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::Unit;
 use corroborate_language::word_list::WordList;

@@ -92,7 +92,7 @@ fn figures_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -> Op
     let all: Vec<&str> = passage.sentences.iter().flat_map(|s| &s.spoken).map(|word| word.text.as_str()).collect();
     let small = spoken().filter(|word| all.iter().any(|other| same_root(&word.text, other))).count();
     let denials = claim.sentences.iter().map(|own| own.denials.len()).sum::<usize>();
-    let has_figures = super::has_numbers(claim);
+    let has_figures = numbers::has_numbers(claim);
     Some([
         share(own.len() - missing, own.len()),
         (missing as f64).ln_1p(),

@@ -1,15 +1,13 @@
 //! When a statement was written, said in it: "on Tuesday" and "last year" tell a later reader nothing without.
 
-use std::sync::LazyLock;
-
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
-use regex::Regex;
 
 use super::{dates, names};
+use crate::lexicon::entries;
+use crate::patterns::Pattern;
 
-static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r" \((?:written on|написано) (\d{1,2} \p{L}+ \d{4}|\d{4}-\d\d-\d\d)(?: года| року)?\)$").ok()
-});
+static MARK: Pattern =
+    Pattern::of(r" \({dates.written.on} (\d{1,2} \p{L}+ \d{4}|\d{4}-\d\d-\d\d)(?: {dates.written.year})?\)$");
 
 /// The statement with the day it was written behind it, where it has a date that counts from that day: "The court met on
 /// Tuesday. (written on 17 November 2026)". The day itself is not put in the place of the words: what they mean is a
@@ -23,28 +21,26 @@ pub fn with_written(statement: &str, language: Option<&str>, written: DateTime<U
 
 /// The statement as it was before [`with_written`].
 pub fn without_written(statement: &str) -> &str {
-    let at = MARK.as_ref().and_then(|mark| mark.find(statement)).map_or(statement.len(), |found| found.start());
+    let at = MARK.find(statement).map_or(statement.len(), |found| found.start());
     statement.get(..at).unwrap_or(statement)
 }
 
 /// The day that [`with_written`] put behind a statement.
 pub fn written_on(statement: &str) -> Option<DateTime<Utc>> {
-    let day = MARK.as_ref()?.captures(statement)?.get(1)?;
+    let day = MARK.captures(statement)?.get(1)?;
     let day = dates(day.as_str(), None).into_iter().next()?.start;
     Some(day.and_hms_opt(0, 0, 0)?.and_utc())
 }
 
+/// In a language that has no words for it in English, the day as figures.
 fn told(language: Option<&str>, day: NaiveDate) -> String {
     let in_words = |language: &str| {
-        let month = names::month_behind_a_day(day.month(), language).unwrap_or_default();
-        format!("{} {month} {}", day.day(), day.year())
+        let word = |role: &str| entries(role).find(|entry| entry.language == language).map(|entry| entry.form);
+        let month = names::month_behind_a_day(day.month(), language)?;
+        let year_word = word("dates.written.year").map_or_else(String::new, |word| format!(" {word}"));
+        Some(format!("{} {} {month} {}{year_word}", word("dates.written.on")?, day.day(), day.year()))
     };
-    match language {
-        Some("ru") => format!("написано {} года", in_words("ru")),
-        Some("uk") => format!("написано {} року", in_words("uk")),
-        Some("en") => format!("written on {}", day.format("%-d %B %Y")),
-        _ => format!("written on {}", day.format("%Y-%m-%d")),
-    }
+    language.and_then(in_words).unwrap_or_else(|| format!("written on {}", day.format("%Y-%m-%d")))
 }
 
 #[cfg(test)]

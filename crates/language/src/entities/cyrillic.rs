@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::{EntityKind, Word, adjacent};
+use super::kind::EntityKind;
+use super::{Word, adjacent};
 use crate::lexicon::{self, Entry, Words};
 use crate::names::name_key;
 use crate::{cut, has_cyrillic, is_cyrillic, stemming, stopwords};

@@ -2,7 +2,7 @@
 
 use crate::lexicon::Words;
 
-use super::EntityKind;
+use super::kind::EntityKind;
 
 /// Those of them that a capital is enough for: hardly a sentence is about a turkey.
 static KNOWN_BY_CAPITALS: Words = Words::of("entities.markers.everyday_name");

@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
+
 use super::{Kind, entries, roles};
 use crate::word_list::WordList;
-use crate::{gazetteer, is_cyrillic, tokens};
+use crate::{gazetteer, is_cyrillic, patterns, tokens};
 
 /// Where sources ask for roles.
 const SOURCES: [&str; 2] = ["src", "../judging/src"];
@@ -36,15 +38,20 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
 }
 
-/// Every role that the sources ask for: the text in quotes right behind a call that takes one.
-fn asked() -> BTreeSet<String> {
+/// The sources that ask for roles, this one aside.
+fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_own = |path: &PathBuf| path.ends_with(Path::new(file!()).file_name().expect("this file has a name"));
+    let paths = SOURCES.iter().flat_map(|folder| files(&root.join(folder), "rs")).filter(|path| !is_own(path));
+    paths.map(|path| (path.clone(), read(&path))).collect()
+}
+
+/// Every role that the sources ask for: the text in quotes right behind a call that takes one, and in braces in a pattern.
+fn asked() -> BTreeSet<String> {
+    let in_braces = Regex::new(r"\{([a-z_]+(?:\.[a-z_]+)+)(?:@[a-z]+)?\??\}").expect("a pattern of this test");
     let mut asked = BTreeSet::new();
-    for path in SOURCES.iter().flat_map(|folder| files(&root.join(folder), "rs")) {
-        if path.ends_with(Path::new(file!()).file_name().expect("this file has a name")) {
-            continue;
-        }
-        let text = read(&path);
+    for (_, text) in sources() {
+        asked.extend(in_braces.captures_iter(&text).map(|found| found[1].to_owned()));
         for call in ASKING {
             for (at, _) in text.match_indices(call) {
                 let behind = text.get(at + call.len()..).unwrap_or_default().trim_start();
@@ -63,6 +70,30 @@ fn every_role_asked_for_is_in_a_file_and_every_role_of_a_file_is_asked_for() {
     assert!(missing.is_empty(), "asked for, and in no file of the lexicon: {missing:?}");
     let idle: Vec<&String> = there.difference(&asked).collect();
     assert!(idle.is_empty(), "in the lexicon, and asked for by no code: {idle:?}");
+}
+
+/// The literal that a text begins with.
+fn literal(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let (open, close) = if text.starts_with("r#") { ("r#\"", "\"#") } else { ("\"", "\"") };
+    text.strip_prefix(open).or_else(|| text.strip_prefix("r\""))?.split(close).next()
+}
+
+#[test]
+fn every_pattern_of_the_sources_can_be_built() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (path, text) in sources() {
+        for (at, call) in text.match_indices("Pattern::of(") {
+            count += 1;
+            match text.get(at + call.len()..).and_then(literal).map(patterns::built) {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => wrong.push(format!("{}: {error}", path.display())),
+                None => wrong.push(format!("{}: a pattern is no literal, so that no test builds it", path.display())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count >= 40, "only {count} patterns were found");
 }
 
 /// Every line of the lexicon with its file and number.
@@ -104,6 +135,8 @@ const RUSSIAN: &str = "ыэъё";
 const FOREIGN: &[(&str, &str, &str)] = &[
     ("ru", "telegram каналы", "the name of the service is written in its own letters"),
     ("uk", "telegram канали", "the name of the service is written in its own letters"),
+    ("ru", "лига.net", "the name of the site is written in two alphabets"),
+    ("uk", "ліга.net", "the name of the site is written in two alphabets"),
 ];
 
 #[test]
@@ -157,6 +190,8 @@ const OF_NAMES: &[(&str, &str)] = &[
     ("numbers.money.nation", "money is told apart by its nation: \"австралийских долларов\""),
     ("recurrence.again", "asked of words that are no names"),
     ("recurrence.once", "asked of words that are no names"),
+    ("sources.agency", "names of agencies are names"),
+    ("sources.outlet", "names of papers are names"),
     ("scope.east", "a side in a name is a side as well: \"восточнотиморский\""),
     ("scope.north", "a side in a name is a side as well: \"северокорейский\""),
     ("scope.south", "a side in a name is a side as well: \"южнокорейский\""),

@@ -4,7 +4,8 @@
 
 use super::is_question;
 use crate::dates::names::is_calendar_word;
-use crate::entities::{Entity, EntityKind, entities};
+use crate::entities::kind::EntityKind;
+use crate::entities::{Entity, entities};
 use crate::lexicon::Words;
 use crate::{cut, has_cyrillic, tokens, verbs};
 

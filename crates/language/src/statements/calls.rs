@@ -1,42 +1,32 @@
 //! What a post says to its reader and not of the world: calls to subscribe, share, read on and send in, and the signatures
-//! of channels. To add a language: its words in its
-//! `statements.tsv`, its endings of the imperative in [`commands`], its calls of several words in the patterns here.
+//! of channels. To add a language: its words in its `statements.tsv`.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::clean::pattern;
 use crate::lexicon::{Parts, Words};
+use crate::patterns::Pattern;
 use crate::{has_cyrillic, is_emoji};
 
 /// Heads that are calls by themselves, and labels of where something was taken from.
-static CALL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:please\s+)?(?:subscribe|follow (?:us|our|me)|join (?:us|our|the (?:chat|channel|group))|sign up|read more|(?:read )?(?:the )?full (?:story|article|text|video)|click (?:here|the link|below)|like and share|watch (?:now|more|the full)|turn on notifications|spread the word|link in bio|подпи(?:шись|саться|сывай)|читать (?:далее|полностью|дальше)|подробнее|смотреть|прислать новость|предложить новость|поделись|поделиться|максимальный репост|репост|по вопросам рекламы|підпи(?:шись|сатися|суйся)|читати (?:далі|повністю)|детальніше|надіслати новину|поділитися)(?:[\s.,:;!?()|…-]|$)",
-    )
-});
+static CALL: Pattern = Pattern::of(r"^(?:{statements.calls.please}\s+)?{statements.calls.heads}(?:[\s.,:;!?()|…-]|$)");
 
 /// English verbs that call only with the reader's object behind them: "Share this", but "Share prices fell".
-static ENGLISH: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:please |don['’]t forget to |make sure to |now )?(?:share|retweet|repost|forward|send|watch|tap|tag|comment|download|donate|follow|subscribe|boost|vote|save|tell|join|copy|read|listen|check out)(?:[!.,]|$| it(?:[!.,]|$| (?:before|with|to|now|everywhere))| (?:this|us|our|your|me|my|now|here|before|if|with (?:your|everyone|friends)|to (?:everyone|your|our|us)|the (?:word|video|link|post|channel|full|story)|everyone|below|and (?:share|subscribe|follow|like|comment|repost))(?:[\s.,:;!?]|$))",
-    )
-});
+static ENGLISH: Pattern = Pattern::of(
+    r"(?x)^(?:{statements.calls.please}\ |{statements.calls.now}\ )?{statements.calls.verbs}
+        (?:[!.,]|$
+            |\ {statements.calls.it}(?:[!.,]|$|\ {statements.calls.behind_it})
+            |\ {statements.calls.objects}(?:[\s.,:;!?]|$))",
+);
 
 /// "Like this video", but "Like us, chimpanzees use tools"; "Help us", but "Help now arrives in Gaza".
-static ENGLISH_NEARER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:please |don['’]t forget to |make sure to )?(?:like(?:!|$| this(?:[!.]|$| (?:post|video|page|channel))| us on | our (?:post|video|page|channel)| and (?:share|subscribe|follow|comment|repost))|(?:support|help) (?:us|me|this channel|our (?:channel|project|work|team))(?:[\s.,:;!?]|$))",
-    )
-});
+static ENGLISH_NEARER: Pattern = Pattern::of(
+    r"(?x)^(?:{statements.calls.please}\ )?
+        (?:{statements.calls.like}
+            (?:!|$|\ {statements.calls.this}(?:[!.]|$)|\ {statements.calls.liked}(?:[\s.,:;!?]|$))
+        |{statements.calls.help}\ {statements.calls.helped}(?:[\s.,:;!?]|$))",
+);
 
 /// Where something was taken from, and a channel's own places, with no more behind them than a name.
-static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:source|via|источник|джерело)\s*:(?:\s*\S+){0,3}|(?:наш|наші) (?:чат|бот|сайт|канал|телеграм)(?:\s*[:@—–-].*)?)$",
-    )
-});
+static LABEL: Pattern =
+    Pattern::of(r"^(?:{statements.calls.source}\s*:(?:\s*\S+){0,3}|{statements.calls.own_place}(?:\s*[:@—–-].*)?)$");
 
 /// Russian and Ukrainian imperatives whose ending nouns and presents share, or that speak to one reader.
 static COMMANDS: Words = Words::of("statements.calls.commands");
@@ -64,7 +54,7 @@ pub(super) fn is_call(sentence: &str) -> bool {
 
 /// Whether the first word that counts is an imperative. What follows "that" is a statement all the same.
 fn commands(sentence: &str) -> bool {
-    const ENDINGS: [&str; 9] = ["йте", "йтесь", "ьте", "ьтесь", "итесь", "йтеся", "іться", "ьтеся", "іть"];
+    static ENDINGS: Words = Words::of("statements.calls.ending");
     static TELLING: Parts = Parts::of("statements.calls.telling");
     if !has_cyrillic(sentence) || TELLING.stands_in(sentence) {
         return false;
@@ -72,8 +62,7 @@ fn commands(sentence: &str) -> bool {
     let mut words =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
     let Some(first) = words.by_ref().take(4).find(|word| !BEFORE.has(word)) else { return false };
-    let ends = || ENDINGS.iter().any(|ending| first.ends_with(ending));
-    COMMANDS.has(&first) || first.chars().count() >= 5 && ends()
+    COMMANDS.has(&first) || first.chars().count() >= 5 && ENDINGS.has_ending_of(&first)
 }
 
 /// Whether a line, as it was sent, is what a channel sets under its posts: its links side by side.

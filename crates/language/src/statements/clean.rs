@@ -1,41 +1,19 @@
-//! Takes off what posts carry and claims do not: markup, emoji, links, mentions, tags, calls to subscribe.
+//! Takes off a line what posts carry and claims do not: emoji, links, mentions, tags, calls to subscribe.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::{calls, points};
+use super::calls;
+use crate::patterns::Pattern;
 use crate::{is_emoji, stopwords, tokens};
 
-static URL: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+"));
+static URL: Pattern = Pattern::of(r"(?i)(?-u:\b)(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+");
 
 /// A call after a sign that sets it off, to the end of the line: "… | Подписаться на канал".
-static TAIL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\s*(?:[|•]|—|–)\s*(?:subscribe|follow us|join (?:us|our)|read more|подпи(?:шись|шитесь|саться|сывай)\S*|підпи(?:шись|шіться|сатися|суйт)\S*|читать далее|читати далі).*$",
-    )
-});
+static TAIL: Pattern = Pattern::of(r"\s*(?:[|•]|—|–)\s*{statements.clean.tail}.*$");
 
 /// How a copied post names its author: " — Name (@name) January 5, 2016".
-static SIGNATURE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#));
+static SIGNATURE: Pattern = Pattern::of(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#);
 
 /// How a repeated post names whom it repeats: "RT @name: ".
-static REPEATED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*RT @\w+:?\s+"));
-
-/// A pattern of this file: it is right or the first test fails.
-pub(super) fn pattern(pattern: &str) -> Regex {
-    #[expect(clippy::expect_used, reason = "a literal pattern, compiled by every test of this module")]
-    Regex::new(pattern).expect("the pattern is a literal of this file")
-}
-
-/// The text without markup, emoji, links, mentions, hashtags, calls to subscribe and signatures, white space tidied; a line
-/// break stays where something stands on both sides and the text is not merely wrapped. A tag or mention that carries the
-/// sentence ("in #Kyiv today") keeps its word.
-pub fn clean(text: &str) -> String {
-    points::lines(text).into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
-}
+static REPEATED: Pattern = Pattern::of(r"^\s*RT @\w+:?\s+");
 
 /// Words left of a line of links that only label them: "Full story:", "Видео —".
 const LABEL: usize = 4;

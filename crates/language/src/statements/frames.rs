@@ -1,87 +1,106 @@
 //! Frames that only pass a claim on: "X is being shared as Y" claims Y. The frame says who spreads it, and is not what is
 //! to be checked.
 
-use std::sync::LazyLock;
-
 use regex::Regex;
 
-use super::{capitalised, clean};
+use super::capitalised;
 use crate::has_cyrillic;
 use crate::lexicon::{Parts, Words};
-
-/// What a frame begins with: posts, pictures, people of the net.
-const SPREADERS: &str = r"(?:posts?|messages?|videos?|clips?|images?|photos?|photographs?|pictures?|screenshots?|memes?|graphics?|tweets?|captions?|users?|accounts?|channels?)";
-
-/// What is passed off as something else.
-const RECORDED: &str = r"(?:footage|films?|recordings?|documents?|letters?|maps?|articles?|headlines?)";
-
-/// The same in Russian and Ukrainian, by beginnings.
-const RECORDED_CYRILLIC: &str = r"(?:(?:видео|відео|снимк|снимок|знімк|знімок|світлин|ролик|скрин|картинк|изображени|зображенн|публикаци|публікаці|допис|сообщени|повідомленн)\p{L}*|фото|фотографи[июяей]\p{L}?|фотографі[їюяй]\p{L}?|кадр(?:ы|ов|и|ів)?|запис(?:ь|и|ью|і|ів)|пост(?:ы|и|ов|ів)?)";
-
-/// "Is being shared", "were widely circulated".
-const PASSED_ON: &str = r"(?-u:\b)(?:is|are|was|were|has been|have been|being) (?:also |now )?(?:being )?(?:widely )?(?:shared|circulated|circulating|passed off|spread|presented|posted|going viral)(?-u:\b)";
+use crate::patterns::Pattern;
 
 /// In order; the last group of each is the claim.
-static FRAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
-        // Labels, alone or one after the other. Before a dash only those that are no subject: "Молния — это разряд".
-        r"(?i)^(?:claim|breaking(?: news)?|just in|fact[ -]?check|verdict|утверждение|срочно|молния|фактчек|твердження|терміново)\s*[:!]+\s*(?:(?:no|нет|ні), )?(.+)$",
-        r"(?i)^(?:breaking(?: news)?|just in|срочно|терміново)\s+[—–-]+\s+(.+)$",
-        r"(?i)^(?:reportedly|allegedly|supposedly|according to rumou?rs|якобы|вроде бы|будто бы|по слухам|по непроверенн\S+ (?:данным|информации)|нібито|начебто|за чутками|за неперевірен\S+ (?:даними|інформацією)),? (.+)$",
-        // "… was shared in posts claiming that Y", and of pictures and posts "… is being shared as Y". Of others "as" may
-        // begin a clause: "was presented as the war entered its third year".
-        &format!(
-            r"(?i)^.{{3,200}}?{PASSED_ON}.{{0,60}}?(?:(?-u:\b)(?:as if|as (?:evidence|proof) that|with (?:the|a) (?:\w+ )?(?:claims?|captions?)(?: that)?|(?:alongside|with|in) (?:(?:the|a|an) )?(?:\w+ )?(?:claims?|captions?|posts?) (?:that|claiming(?: that)?|saying(?: that)?)|claiming(?: that)?|saying(?: that)?))[:,]? (.+)$"
-        ),
-        &format!(
-            r"(?i)^(?:.{{0,160}}?[\s-])?(?:{SPREADERS}|{RECORDED})(?-u:\b).{{0,160}}?{PASSED_ON}.{{0,60}}?(?-u:\b)as[:,]? (.+)$"
-        ),
-        r"(?i)^.{3,160}?(?-u:\b)(?:they|who|which|that|users) (?:falsely )?(?:claims?|claimed|says?|said) (?:it )?(?:shows?|showed|depicts?|captures?) (.+)$",
-        // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that
-        // Y".
-        &format!(
-            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:have |has |is |are )?(?:falsely )?(?:claim|alleg)(?:s|ed|es|ing|e)?(?: that,?|:) (.+)$"
-        ),
-        &format!(
-            r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)(?:[^.;:]{{0,90}}?[ ,])(?:says?|said|suggests?|suggested) that (.+)$"
-        ),
-        r"(?i)^it(?:'s|’s| is| was| has been| is being| was being) (?:being )?(?:widely )?(?:claimed|alleged|rumou?red|said)(?: (?:online|on [\w ]{2,30}?))? that (.+)$",
-        r"(?i)^(?:\w+ ){0,3}?(?:rumou?rs?|claims?|reports?)(?: [\w ]{0,30}?)? (?:spreading|circulating|spread|circulate|circulated)(?: [\w ]{0,30}?)?,? that (.+)$",
-        r"(?i)^(?:\w+ ){0,3}?(?:claims?|rumou?rs?|posts?|messages?) (?:that|saying|claiming|suggesting)(?: that)? (.+?),? (?:(?:has|have|is|are|was|were) (?:been |being )*(?:widely )?(?:spread|spreading|shared|circulated|circulating|going viral|gone viral)|spread|circulated|went viral|surfaced|emerged)(?-u:\b)[^.]*\.?$",
-        // Russian and Ukrainian.
-        &format!(
-            r"(?i)^(?:.{{0,160}}?[\s«])?{RECORDED_CYRILLIC}[\s,».-](?:.{{0,120}}?\s)?(?:выдают|выдаётся|выдается|выдавали|преподносят|представляют|видають|видається|видавали|подають|представляють)\s(?:за|как|як)\s(.+)$"
-        ),
-        r"(?i)^.{3,160}?\s(?:с подписью|с подписями|с утверждением|з підписом|із підписом|з твердженням|із твердженням)(?:,? (?:что|будто|якобы|що|ніби|нібито))?[:,]? (.+)$",
-        r"(?i)^(?:в соцсетях|в сети|в интернете|в телеграм-каналах|пользователи|у соцмережах|у мережі|в інтернеті|в мережі|користувачі|мережею)\s.{0,60}?(?:утвержда|распростран|пишут|сообща|ходит|ходят|стверджу|поширю|пишуть|повідомля|шир)\S*(?:[^,]{0,60}),? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
-        r"(?i)^(?:пользователи|користувачі) (?:утвержда|пишут|сообща|стверджу|пишуть|повідомля)\S*,? (?:что|будто|якобы|що|нібито|ніби) (.+)$",
-        r"(?i)^(?:утверждается|говорят|сообщается|ходят слухи|появилась информация|стверджується|кажуть|повідомляється|подейкують|ходять чутки|з'явилася інформація|з’явилася інформація)(?: о том| про те)?,? (?:что|будто|що|ніби|нібито) (.+)$",
-    ]
-    .iter()
-    .map(|frame| clean::pattern(frame))
-    .collect()
-});
+static FRAMES: [Pattern; 15] = [
+    // Labels, alone or one after the other. Before a dash only those that are no subject: "Молния — это разряд".
+    Pattern::of(r"^{statements.frames.label}\s*[:!]+\s*(?:{statements.frames.no}, )?(.+)$"),
+    Pattern::of(r"^{statements.frames.urgent}\s+[—–-]+\s+(.+)$"),
+    Pattern::of(r"^{statements.frames.reportedly},? (.+)$"),
+    // "… was shared in posts claiming that Y", and of pictures and posts "… is being shared as Y". Of others "as" may
+    // begin a clause: "was presented as the war entered its third year".
+    Pattern::of(
+        r"(?x)^.{3,200}?
+            (?-u:\b){statements.frames.is}\ (?:{statements.frames.also}\ )?(?:{statements.frames.being}\ )?
+            (?:{statements.frames.widely}\ )?{statements.frames.spread}(?-u:\b)
+            .{0,60}?(?-u:\b)
+            (?:{statements.frames.as_if}
+            |{statements.frames.with}\ {statements.frames.article}\ (?:\w+\ )?{statements.frames.caption}
+                (?:\ {statements.frames.that@latin})?
+            |{statements.frames.beside}\ (?:{statements.frames.article}\ )?(?:\w+\ )?{statements.frames.told_in}
+                \ (?:{statements.frames.that@latin}|{statements.frames.claiming})
+            |{statements.frames.claiming})
+            [:,]?\ (.+)$",
+    ),
+    Pattern::of(
+        r"(?x)^(?:.{0,160}?[\s-])?(?:{statements.frames.spreader}|{statements.frames.recorded@latin})(?-u:\b)
+            .{0,160}?
+            (?-u:\b){statements.frames.is}\ (?:{statements.frames.also}\ )?(?:{statements.frames.being}\ )?
+            (?:{statements.frames.widely}\ )?{statements.frames.spread}(?-u:\b)
+            .{0,60}?(?-u:\b){statements.frames.as@latin}[:,]?\ (.+)$",
+    ),
+    Pattern::of(
+        r"(?x)^.{3,160}?(?-u:\b){statements.frames.who}\ (?:{statements.frames.falsely}\ )?{statements.frames.tell}
+            \ (?:{statements.frames.it}\ )?(?:{statements.frames.shows}|{statements.frames.showed})\ (.+)$",
+    ),
+    // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that Y".
+    Pattern::of(
+        r"(?x)^(?:{statements.frames.some}\ )?(?:[\w-]+\ ){0,3}?{statements.frames.spreader}(?-u:\b)
+            (?:[^.;:]{0,90}?[\ ,])(?:{statements.frames.has}\ )?(?:{statements.frames.falsely}\ )?
+            {statements.frames.alleges}(?:\ {statements.frames.that@latin},?|:)\ (.+)$",
+    ),
+    Pattern::of(
+        r"(?x)^(?:{statements.frames.some}\ )?(?:[\w-]+\ ){0,3}?{statements.frames.spreader}(?-u:\b)
+            (?:[^.;:]{0,90}?[\ ,]){statements.frames.suggests}\ {statements.frames.that@latin}\ (.+)$",
+    ),
+    Pattern::of(
+        r"(?x)^{statements.frames.it_is}\ (?:{statements.frames.being}\ )?(?:{statements.frames.widely}\ )?
+            {statements.frames.rumoured}
+            (?:\ (?:{statements.frames.online}|{statements.frames.on}\ [\w\ ]{2,30}?))?
+            \ {statements.frames.that@latin}\ (.+)$",
+    ),
+    Pattern::of(
+        r"(?x)^(?:\w+\ ){0,3}?{statements.frames.rumour}(?:\ [\w\ ]{0,30}?)?\ {statements.frames.circulate}
+            (?:\ [\w\ ]{0,30}?)?,?\ {statements.frames.that@latin}\ (.+)$",
+    ),
+    Pattern::of(
+        r"(?x)^(?:\w+\ ){0,3}?{statements.frames.rumour_or_post}\ {statements.frames.holding}
+            (?:\ {statements.frames.that@latin})?\ (.+?),?\x20
+            (?:{statements.frames.auxiliary}\ (?:{statements.frames.been}\ )*(?:{statements.frames.widely}\ )?
+                {statements.frames.gone}
+            |{statements.frames.went})(?-u:\b)[^.]*\.?$",
+    ),
+    // Russian and Ukrainian.
+    Pattern::of(
+        r"(?x)^(?:.{0,160}?[\s«])?{statements.frames.recorded@cyrillic}[\s,».-](?:.{0,120}?\s)?
+            {statements.frames.passes_off}\s{statements.frames.as@cyrillic}\s(.+)$",
+    ),
+    Pattern::of(r"^.{3,160}?\s{statements.frames.captioned}(?:,? {statements.frames.that@cyrillic})?[:,]? (.+)$"),
+    Pattern::of(
+        r"(?x)^{statements.frames.on_the_net}\s.{0,60}?{statements.frames.net_says}\S*[^,]{0,60},?
+            \ {statements.frames.that@cyrillic}\ (.+)$",
+    ),
+    Pattern::of(
+        r"^{statements.frames.it_is_said}(?: {statements.frames.of_that})?,? {statements.frames.that@cyrillic} (.+)$",
+    ),
+];
 
 /// "A post claims Y", where no "that" tells the claim from what is claimed for oneself.
-static CLAIMING: LazyLock<Regex> = LazyLock::new(|| {
-    clean::pattern(&format!(
-        r"(?i)^(?:an? |the |some |several |multiple |many )?(?:[\w-]+ ){{0,3}}?{SPREADERS}(?-u:\b)([^.;:]{{0,90}}?)[ ,](?:falsely )?claims? (.+)$"
-    ))
-});
+static CLAIMING: Pattern = Pattern::of(
+    r"(?x)^(?:{statements.frames.some}\ )?(?:[\w-]+\ ){0,3}?{statements.frames.spreader}(?-u:\b)
+        ([^.;:]{0,90}?)[\ ,](?:{statements.frames.falsely}\ )?{statements.frames.claim}\ (.+)$",
+);
 
 /// What is claimed for oneself begins with one of these, or with a sum.
 static FOR_ONESELF: Words = Words::of("statements.frames.for_oneself");
 
 /// "It shows Y", of which Y is claimed.
-static SHOWS: LazyLock<Regex> =
-    LazyLock::new(|| clean::pattern(r"(?i)^(?:it|this|they|that) (?:shows?|depicts?|captures?)(?: that)? (.+)$"));
+static SHOWS: Pattern =
+    Pattern::of(r"^{statements.frames.pointing} {statements.frames.shows}(?: {statements.frames.that@latin})? (.+)$");
 
 /// "Footage of Y": Y is claimed, unless something is said of the footage.
-static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
-    clean::pattern(
-        r"(?i)^(?:(?:(?:a|an|the|recent|new|real|old|genuine) ){0,3}(?:footage|videos?|photos?|photographs?|pictures?|images?|clips?)(?: (?:of|from|showing))(?: the moment(?: of)?)? |(?:видео|фото|фотографи\S+|кадры|снимк\S+|відео|світлин\S+|кадри) (?:с|з|із) )(.+)$",
-    )
-});
+static SHOWN: Pattern = Pattern::of(
+    r"(?x)^(?:(?:{statements.frames.old}\ ){0,3}{statements.frames.pictures@latin}\ {statements.frames.of@latin}
+            (?:\ {statements.frames.the_moment})?
+        |{statements.frames.pictures@cyrillic}\ {statements.frames.of@cyrillic})\ (.+)$",
+);
 
 /// Verbs by which something is said of a picture: "photos of the massacre were staged".
 static SAYING: Words = Words::of("statements.frames.saying");
@@ -120,18 +139,17 @@ fn inside(sentence: &str) -> Option<String> {
 }
 
 /// ", but this is fake", ", но это неправда": what the sentence says of the claim is no part of it.
-static DENIED: LazyLock<Regex> = LazyLock::new(|| {
-    clean::pattern(
-        r"(?i),? (?:but|however|но|однако|але|проте) (?:(?:it|this|that|the claim|это|эта информация|це)(?:['’]s| is| was)? ?[^,.]{0,20}?(?:false|fake|untrue|not true|a hoax|a lie|фейк|неправда|ложь|выдумка|брехня|вигадка)|[^,.]{0,60} (?:denied|опроверг\p{L}*|отрица\p{L}+|спростув\p{L}+|запереч\p{L}+))[^.]*",
-    )
-});
+static DENIED: Pattern = Pattern::of(
+    r"(?x),?\ {statements.frames.but}\ (?:{statements.frames.the_claim}[^,.]{0,24}?{statements.frames.untrue}
+        |[^,.]{0,60}\ {statements.frames.denied})[^.]*",
+);
 
 /// ", but it is actually from Porto Alegre", ", на самом деле оно снято в Бейруте".
-static REALLY: LazyLock<Regex> = LazyLock::new(|| {
-    clean::pattern(
-        r"(?i),? ?(?:(?:but|while|when|although) (?:it|they|the [\p{L}-]+) (?:is|are|was|were|has|had)? ?(?:actually|really|in fact)|(?:but )?(?:in reality|in fact|actually),?|(?:но |хотя |однако )?(?:на самом деле|в действительности)|(?:але |хоча |однак |проте )?насправді)(?-u:\b|\s).*$",
-    )
-});
+static REALLY: Pattern = Pattern::of(
+    r"(?x),?\ ?(?:{statements.frames.while}\ (?:{statements.frames.it_or_they}|{statements.frames.the}\ [\p{L}-]+)
+            \ (?:{statements.frames.are})?\ ?{statements.frames.actually}
+        |(?:{statements.frames.though}\ )?{statements.frames.in_reality},?)(?-u:\b|\s).*$",
+);
 
 fn without_denial(claim: &str) -> &str {
     let before = |pattern: &Regex| pattern.find(claim).filter(|found| found.start() > 0).map(|found| found.start());

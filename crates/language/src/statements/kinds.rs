@@ -1,12 +1,9 @@
 //! What kind of statement a sentence is, and the checkable part of a mixed one.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::clean::pattern;
-use crate::entities::{EntityKind, entities};
+use crate::entities::entities;
+use crate::entities::kind::EntityKind;
 use crate::lexicon::{Parts, Words};
+use crate::patterns::Pattern;
 use crate::tokens::{self, Token};
 use crate::{has_cyrillic, numbers};
 use corroborate_domain::ClaimKind;
@@ -14,32 +11,33 @@ use corroborate_domain::ClaimKind;
 static PERSONAL: Words = Words::of("statements.kinds.personal");
 
 /// "I think", "по-моему", "на мою думку": the speaker's own view follows.
-static OWN_VIEW: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)(?-u:\b)(?:i|we) (?:(?:really|strongly|personally|honestly|truly|still|just) )?(?:think|believe|feel|guess|suppose|hope|wish|love|like|hate|prefer|doubt|want)(?-u:\b)|(?-u:\b)in my (?:humble )?(?:opinion|view)(?-u:\b)|(?-u:\b)imh?o(?-u:\b)|(?-u:\b)to my mind(?-u:\b)|(?-u:\b)if you ask me(?-u:\b)|(?:^|[\s,])(?:я|мы) (?:\S+ )?(?:считаю|считаем|думаю|думаем|полагаю|полагаем|верю|надеюсь|уверен|уверена|уверены|люблю|ненавижу|хочу)(?:[\s,]|$)|по-моему|по моему мнению|на мой взгляд|мне кажется|как по мне|я вважаю|ми вважаємо|я думаю|я гадаю|я вірю|я сподіваюся|на мою думку|на мій погляд|мені здається|як на мене|по-моєму",
-    )
-});
+static OWN_VIEW: Pattern = Pattern::of(
+    r"(?x)(?-u:\b){statements.kinds.speaker@latin}\ (?:{statements.kinds.firmly}\ )?
+            {statements.kinds.views@latin}(?-u:\b)
+        |(?-u:\b){statements.kinds.opinion@latin}(?-u:\b)
+        |(?:^|[\s,]){statements.kinds.speaker@cyrillic}\ (?:\S+\ )?{statements.kinds.views@cyrillic}(?:[\s,]|$)
+        |{statements.kinds.opinion@cyrillic}",
+);
+
+/// What is wished or liked, and neither thought nor believed.
+static WISHES: Words = Words::of("statements.kinds.wishes");
 
 /// How the speaker feels about what follows; it goes, and what follows is judged by itself.
-static ATTITUDE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:honestly|personally|frankly|sadly|unfortunately|fortunately|luckily|thankfully|of course|obviously|clearly|needless to say|честно говоря|честно|к сожалению|к счастью|слава богу|увы|конечно|разумеется|очевидно|чесно кажучи|на жаль|на щастя|слава богу|звісно|звичайно|очевидно), (.+)$",
-    )
-});
+static ATTITUDE: Pattern = Pattern::of("^{statements.kinds.attitude}, (.+)$");
 
 /// "should", "нужно", "варто": what ought to be is no fact.
-static OUGHT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)(?-u:\b)(?:should(?:n't)?|ought to|deserves?|let's|needs? to (?:stop|resign|act))(?-u:\b)|(?:^|\s)(?:следует|стоит|надо|нужно|пора|должен|должна|должны|варто|треба|слід|потрібно|повинен|повинна|повинні)(?:\s|$)",
-    )
-});
+static OUGHT: Pattern =
+    Pattern::of(r"(?-u:\b){statements.kinds.ought@latin}(?-u:\b)|(?:^|\s){statements.kinds.ought@cyrillic}(?:\s|$)");
 
 /// "The worst attack since 1994", "худший результат с 2014 года": what is the best or worst of a stretch of time is counted.
-static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)(?:best|worst|greatest|лучш|худш|наихудш|наилучш|найкращ|найгірш)(?s:.){0,90}?(?:(?-u:\b)since (?:at least )?\d|in (?:more than |over |nearly |at least )?[\w-]+ (?:years|decades|months)|(?:^|\s)(?:с|з|із) \d{4}|за (?:последн|останн|всю историю|всю історію|\d))",
-    )
-});
+static MEASURED: Pattern = Pattern::of(
+    r"(?x){statements.kinds.best}(?s:.){0,90}?
+        (?:(?-u:\b){statements.kinds.since@latin}\ \d
+        |{statements.kinds.within@latin}\ [\w-]+\ {statements.kinds.years}
+        |(?:^|\s){statements.kinds.since@cyrillic}\ \d{4}
+        |{statements.kinds.within@cyrillic}\ \d
+        |{statements.kinds.ever})",
+);
 
 /// Words that judge. Superlatives of size, age and number measure and are not among them.
 static JUDGING_WORDS: Words = Words::of("statements.kinds.judging");
@@ -78,9 +76,8 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
         let checkable = rest
             .as_deref()
             .is_some_and(|rest| states_something(rest, language) && !judges(rest, language) && !ought(rest));
-        let wish = [" want", " hope", " wish", " love", " like", " hate", " prefer"]
-            .iter()
-            .any(|verb| view.as_str().contains(verb));
+        // As it is written: "I Love Lucy" is a name.
+        let wish = WISHES.has_this(view.as_str().split_whitespace().next_back());
         return match rest.filter(|_| checkable && !wish && view.start() == 0) {
             Some(rest) => Judged { kind: ClaimKind::Mixed, factual_part: Some(rest) },
             None => plain(ClaimKind::Opinion),

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use super::{antecedents, is_question, kinds, scraps};
-use crate::entities::{EntityKind, entities};
+use crate::entities::entities;
+use crate::entities::kind::EntityKind;
 use crate::lexicon::Words;
 use crate::names::same_key;
 use crate::{has_cyrillic, tokens, verbs};

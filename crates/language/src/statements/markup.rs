@@ -1,52 +1,42 @@
 //! Takes off the markup that feeds and bots send: elements of HTML, references to characters, marks of Markdown.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use crate::patterns::Pattern;
 
-use super::clean::pattern;
-
-/// Elements whose content is no text, and comments.
-static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
-    let elements = ["script", "style", "template", "iframe", "svg", "noscript"];
-    let elements = elements.map(|name| format!(r"<{name}(?:\s[^<>]*)?>.*?</{name}\s*>"));
-    // A post that was cut off in the middle of a script has no end of it.
-    let cut_off = r"<(?:script|style)(?:\s[^<>]*)?>.*\z";
-    pattern(&format!(r"(?is)<!--.*?-->|<!doctype[^<>]*>|<\?xml[^<>]*>|{}|{cut_off}", elements.join("|")))
-});
+/// Elements whose content is no text, and comments. A post that was cut off in the middle of a script has no end of it.
+static NO_TEXT: Pattern = Pattern::of(
+    r"(?isx)<!--.*?--> | <!doctype[^<>]*> | <\?xml[^<>]*>
+        | <script(?:\s[^<>]*)?>.*?</script\s*> | <style(?:\s[^<>]*)?>.*?</style\s*>
+        | <template(?:\s[^<>]*)?>.*?</template\s*> | <iframe(?:\s[^<>]*)?>.*?</iframe\s*>
+        | <svg(?:\s[^<>]*)?>.*?</svg\s*> | <noscript(?:\s[^<>]*)?>.*?</noscript\s*>
+        | <(?:script|style)(?:\s[^<>]*)?>.*\z",
+);
 
 /// Elements that begin a line of their own.
-static LINE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)</?(?:br|p|div|ul|ol|h[1-6]|tr|table|tbody|thead|section|article|blockquote|header|footer|main|aside|nav|hr|dl|dt|dd|figure|figcaption)(?:\s[^<>]*)?\s?/?>|</li>",
-    )
-});
+static LINE: Pattern = Pattern::of(
+    r"(?i)</?(?:br|p|div|ul|ol|h[1-6]|tr|table|tbody|thead|section|article|blockquote|header|footer|main|aside|nav|hr|dl|dt|dd|figure|figcaption)(?:\s[^<>]*)?\s?/?>|</li>",
+);
 
-static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)<li(?:\s[^<>]*)?>"));
+static ITEM: Pattern = Pattern::of(r"(?i)<li(?:\s[^<>]*)?>");
 
 /// Elements of running text. Only names that HTML and Telegram have: `Vec<String>` is no markup.
-static INLINE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)</?(?:a|abbr|b|big|body|button|center|cite|code|del|em|font|form|head|html|i|img|input|ins|label|link|mark|meta|picture|pre|q|s|script|small|source|span|strike|strong|style|sub|sup|td|th|time|tg-spoiler|tg-emoji|tt|u|video|wbr)(?:\s[^<>]*)?\s?/?>",
-    )
-});
+static INLINE: Pattern = Pattern::of(
+    r"(?i)</?(?:a|abbr|b|big|body|button|center|cite|code|del|em|font|form|head|html|i|img|input|ins|label|link|mark|meta|picture|pre|q|s|script|small|source|span|strike|strong|style|sub|sup|td|th|time|tg-spoiler|tg-emoji|tt|u|video|wbr)(?:\s[^<>]*)?\s?/?>",
+);
 
 /// `![picture](address)`, `[words](address)`, `<address>`.
-static PICTURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"!\[[^\]\[\n]*\]\([^()\s]+[^()\n]*\)"));
-static LINK: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\[([^\]\[\n]+)\]\((?:https?://|tg://|mailto:|/|www\.)[^()\s]*(?:\s[^()\n]*)?\)"));
+static PICTURE: Pattern = Pattern::of(r"!\[[^\]\[\n]*\]\([^()\s]+[^()\n]*\)");
+static LINK: Pattern = Pattern::of(r"\[([^\]\[\n]+)\]\((?:https?://|tg://|mailto:|/|www\.)[^()\s]*(?:\s[^()\n]*)?\)");
 /// A line that is a link of a word or two: "[Full story](address)".
-static LONE_LINK: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?m)^[^\w\n\[]*\[[^\]\[\s]+(?:[ \t][^\]\[\s]+)?\]\((?:https?://|tg://|/|www\.)[^()\s]*\)\W*$")
-});
-static AUTOLINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)<(?:https?://|mailto:)[^<>\s]*>"));
+static LONE_LINK: Pattern =
+    Pattern::of(r"(?m)^[^\w\n\[]*\[[^\]\[\s]+(?:[ \t][^\]\[\s]+)?\]\((?:https?://|tg://|/|www\.)[^()\s]*\)\W*$");
+static AUTOLINK: Pattern = Pattern::of(r"(?i)<(?:https?://|mailto:)[^<>\s]*>");
 
 /// Signs that begin a heading or a quoted line, and fences of code.
-static LINE_MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```\w*[ \t]*$)"));
+static LINE_MARK: Pattern = Pattern::of(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```\w*[ \t]*$)");
 /// "*bold*", "_slanted_", where spaces or punctuation stand around it.
-static EMPHASIS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(^|[\s(«"“])(?:\*([^\s*][^*\n]*?)\*|_([^\s_][^_\n]*?)_)($|[\s).,!?:;»"”…])"#));
+static EMPHASIS: Pattern = Pattern::of(r#"(^|[\s(«"“])(?:\*([^\s*][^*\n]*?)\*|_([^\s_][^_\n]*?)_)($|[\s).,!?:;»"”…])"#);
 
 /// The text that is marked up, on lines of its own where the markup says so; items of a list begin with "• ".
 pub(super) fn plain(text: &str) -> Cow<'_, str> {

@@ -24,6 +24,7 @@ fn kinds_as_the_scoring_rules_say() {
         ("I think this law is unfair", ClaimKind::Opinion, "I think this law is unfair"),
         ("I think the museum opened in 1991", ClaimKind::Mixed, "The museum opened in 1991"),
         ("The government should ban smoking", ClaimKind::Opinion, "The government should ban smoking"),
+        ("The government shouldn’t ban smoking", ClaimKind::Opinion, "The government shouldn’t ban smoking"),
         ("It is the best-selling game of 2011", ClaimKind::Factual, "It is the best-selling game of 2011"),
         ("Everest is the highest mountain", ClaimKind::Factual, "Everest is the highest mountain"),
         ("Я считаю, что этот закон несправедлив", ClaimKind::Opinion, "Я считаю, что этот закон несправедлив"),

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::entities::{EntityKind, entities};
+use crate::entities::entities;
+use crate::entities::kind::EntityKind;
 use crate::has_cyrillic;
 use crate::lexer::{Kind, lex};
 use crate::lexicon::{self, Words};

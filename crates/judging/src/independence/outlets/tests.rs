@@ -7,10 +7,13 @@ fn stated(text: &str) -> Option<String> {
 #[test]
 fn every_pattern_compiles() {
     assert!(NAMED.is_some() && OTHERS.is_some() && IN_QUOTES.is_some() && SITES.is_some());
-    assert!(FRAMES.iter().all(|frame| frame.matches('N').count() == 1));
-    for (site, _, name) in OUTLETS {
-        assert!(framed(&FRAMES, name).is_some(), "{site}");
+    assert!(FRAMES.iter().all(|frame| frame.matches("{name}").count() == 1));
+    for site in OUTLETS.iter() {
+        let stating = stating(site);
+        assert!(stating.is_ok(), "{site}: {:?}", stating.err());
     }
+    let known = |site: &str| OUTLETS.contains(&site);
+    assert!(FURTHER.iter().all(|(_, site)| known(site)) && known("nytimes.com"));
 }
 
 #[test]
@@ -26,6 +29,8 @@ fn whom_a_story_is_from_is_read() {
         ("Суд отложен, пишет РБК со ссылкой на источники.", Some("outlet:rbc.ru")),
         ("Про це пише РБК-Україна.", Some("outlet:rbc.ua")),
         ("Про це повідомляє Українська правда.", Some("owner:ukrainska-pravda")),
+        ("There were six of us, a fan told the \"Kommersant\" publication.", Some("outlet:kommersant.ru")),
+        ("Згідно з London Gazette, міст знесли.", Some("publisher:london gazette")),
         ("Laut Spiegel tritt der Minister zurück.", Some("outlet:spiegel.de")),
         ("Wie die Süddeutsche Zeitung berichtet, fällt das Gesetz.", Some("outlet:sueddeutsche.de")),
         ("D’après Le Monde, le ministre est parti.", Some("outlet:lemonde.fr")),
