@@ -22,14 +22,18 @@ mod router;
 mod routes;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::Queue;
 use crate::pipeline::Services;
+
+use routes::health::Looks;
 
 pub use openapi::document as openapi_document;
 pub use router::router;
@@ -37,6 +41,10 @@ pub use routes::verify::{VerifyAnswer, answer as verify_answer, check_item};
 
 /// How long answers that are being written may take after the stop.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
+
+/// Checks that run at the same time. Each keeps several pages in memory and asks providers that allow a few calls a
+/// minute; a person who has to wait is better served than ten who time out together.
+const CHECKS_AT_ONCE: usize = 16;
 
 /// What the endpoints work with. Cheap to clone.
 #[derive(Clone)]
@@ -53,6 +61,30 @@ pub struct HttpState {
 impl fmt::Debug for HttpState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpState").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// What handlers see: the parts `app` gave, and what belongs to this router alone.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    state: HttpState,
+    pub(crate) checks: Arc<Semaphore>,
+    pub(crate) looks: Arc<Looks>,
+    /// The document of `/openapi.json`.
+    pub(crate) openapi: Arc<str>,
+}
+
+impl App {
+    fn new(state: HttpState, openapi: Arc<str>) -> Self {
+        Self { state, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)), looks: Arc::default(), openapi }
+    }
+}
+
+impl Deref for App {
+    type Target = HttpState;
+
+    fn deref(&self) -> &HttpState {
+        &self.state
     }
 }
 

@@ -1,6 +1,5 @@
 //! The router: every route of the table, behind the layers that all of them share.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,6 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
-use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 
@@ -17,13 +15,8 @@ use super::auth::{self, Access, Doorman};
 use super::limit::{self, PeerLimit};
 use super::measure;
 use super::problem::{self, Problem};
-use super::routes::health::Looks;
 use super::routes::{Patience, Route};
-use super::{HttpSettings, HttpState, openapi, routes};
-
-/// Checks that run at the same time. Each keeps several pages in memory and asks providers that allow a few calls a
-/// minute; a person who has to wait is better served than ten who time out together.
-const CHECKS_AT_ONCE: usize = 16;
+use super::{App, HttpSettings, HttpState, openapi, routes};
 
 /// The longest an ordinary request may take.
 const SHORT: Duration = Duration::from_secs(30);
@@ -31,29 +24,11 @@ const SHORT: Duration = Duration::from_secs(30);
 /// The longest that many rows or dead letters may take. Shorter than the silence after which a connection is closed.
 const LONG: Duration = Duration::from_mins(5);
 
-/// What handlers see: the parts `app` gave, and what belongs to this router alone.
-#[derive(Debug, Clone)]
-pub(crate) struct App {
-    state: HttpState,
-    pub(crate) checks: Arc<Semaphore>,
-    pub(crate) looks: Arc<Looks>,
-    /// The document of `/openapi.json`.
-    pub(crate) openapi: Arc<str>,
-}
-
-impl Deref for App {
-    type Target = HttpState;
-
-    fn deref(&self) -> &HttpState {
-        &self.state
-    }
-}
-
 /// The router of the daemon; with `health_only` nothing but the probes and the metrics is there.
 pub fn router(state: HttpState, health_only: bool) -> Router {
     let settings = Arc::clone(&state.settings);
     let openapi = openapi::document(settings.version).to_string().into();
-    let app = App { state, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)), looks: Arc::default(), openapi };
+    let app = App::new(state, openapi);
     let routes = routes::all()
         .filter(|route| !health_only || route.access == Access::Health)
         .map(|route| (route, (route.mount)(route.verb.filter()).with_state(app.clone())));

@@ -14,8 +14,8 @@ use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
 use super::error::AskError;
-use super::gate::GateState;
 use super::ledger::{Opening, SharedBreaker};
+use super::terms::GateState;
 
 /// Repeated openings without a success in between double the wait, up to this factor: GDELT's penalty, for one, grows
 /// with every call made while it lasts.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::gate::GateSettings;
 use super::ledger::{Ledger, LedgerError, LocalLedger, Pace};
+use super::terms::GateSettings;
 use super::turnstile::{TurnSettings, Turnstile};
 use crate::domain::Clock;
 use crate::store::FleetSnapshot;

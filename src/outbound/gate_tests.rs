@@ -11,12 +11,13 @@ use url::Url;
 use super::client::{ApiRequest, ApiResponse, HttpClient};
 use super::error::AskError;
 use super::fleet::Fleet;
-use super::gate::{Gate, GateSettings, GateState};
+use super::gate::Gate;
 use super::header::HeaderName;
 use super::ledger::{Ledger, LocalLedger};
 use super::observer::Observer;
 use super::script::{Reply, Script};
 use super::spend::{AskMeter, Asker};
+use super::terms::{GateSettings, GateState};
 use crate::domain::Clock;
 
 /// A clock that is moved by hand.

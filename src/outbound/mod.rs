@@ -40,6 +40,7 @@ mod robots;
 mod script;
 mod secrets;
 mod spend;
+mod terms;
 #[cfg(test)]
 pub(crate) mod test_server;
 mod turnstile;
@@ -50,7 +51,7 @@ pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
 pub(crate) use error::samples::all as every_ask_error;
 pub use error::{AskError, excerpt};
 pub use fleet::{Fleet, Follower};
-pub use gate::{Gate, GateSettings, GateState, GateStatus};
+pub use gate::{Gate, GateStatus};
 pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
 #[cfg(test)]
@@ -59,3 +60,4 @@ pub use pages::{FetchError, Fetched, FetchedPage, PageFetcher, PageSettings, Pag
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
 pub use spend::{AskMeter, Asker};
+pub use terms::{GateSettings, GateState};

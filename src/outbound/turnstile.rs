@@ -17,10 +17,10 @@ use tokio_util::task::TaskTracker;
 use super::block::{Block, Owed};
 use super::breaker::{Admission, Breaker, Learnt, Refusal};
 use super::error::AskError;
-use super::gate::GateState;
 use super::ledger::{Ledger, Limit, Pace, SharedBreaker};
 use super::limiter::{Limiter, Place, TooLate};
 use super::observer::Observer;
+use super::terms::GateState;
 use crate::domain::Clock;
 
 /// A reached limit, or a ledger that is away, is not asked about again before this.

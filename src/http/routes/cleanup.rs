@@ -7,10 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Content, Patience, Route, Verb};
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiJson;
 use crate::http::problem::Problem;
-use crate::http::router::App;
 use crate::store::Cleaned;
 use crate::telemetry::metrics;
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
 use crate::broker::{DeadLetter, DeadSelection, Queue};
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery};
 use crate::http::problem::Problem;
-use crate::http::router::App;
 
 const SELECTION: Option<Content> = Some(Content::json(SchemaGenerator::subschema_for::<Selection>));
 

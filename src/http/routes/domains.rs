@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::{Answer, Content, Parameter, Patience, Place, Route, Verb, text};
 use crate::domain::rules::{DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
 use crate::http::limit::peer;
 use crate::http::problem::Problem;
-use crate::http::router::App;
 use crate::store::{RuleChange, RuleChangeAction};
 
 pub(crate) const ROUTES: &[Route] = &[

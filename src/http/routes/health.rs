@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Answer, Content, Patience, Route, Verb};
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::problem::Problem;
 use crate::http::recent::Recent;
-use crate::http::router::App;
 use crate::outbound::GateState;
 
 pub(crate) const ROUTES: &[Route] = &[

@@ -13,8 +13,8 @@ use axum::routing::{MethodFilter, MethodRouter};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
+use super::App;
 use super::auth::Access;
-use super::router::App;
 
 /// One method of one path: all there is to know of it.
 #[derive(Clone, Copy)]

@@ -7,11 +7,11 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
 use super::{Answer, Parameter, Patience, Place, Route, Verb, text};
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiPath;
 use crate::http::limit::peer;
 use crate::http::problem::Problem;
-use crate::http::router::App;
 use crate::pipeline::ProviderStanding;
 
 pub(crate) const ROUTES: &[Route] = &[

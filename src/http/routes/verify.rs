@@ -10,10 +10,10 @@ use super::{Answer, Content, Parameter, Patience, Place, Route, Verb};
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{ClaimKind, Relation, Verdict};
 use crate::domain::{Item, ItemResult, ids};
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiQuery};
 use crate::http::problem::Problem;
-use crate::http::router::App;
 use crate::judging::vocabularies::{Vocabulary, word};
 use crate::pipeline::{self, Outcome, Request};
 

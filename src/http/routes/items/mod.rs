@@ -17,10 +17,10 @@ use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, coun
 use crate::broker::{Queue, QueueName};
 use crate::domain::verdict::{Status, Tier};
 use crate::domain::{Item, ItemResult};
+use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiPath, ApiQuery, RawBody, query_text};
 use crate::http::problem::Problem;
-use crate::http::router::App;
 use crate::pipeline::digest_also_reported;
 use crate::store::{ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 use intake::Intake;
