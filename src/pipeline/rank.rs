@@ -153,7 +153,9 @@ async fn scored(
     }
     let all: Vec<&mut Ranked> = ranked.iter_mut().flatten().collect();
     place(services, all, journal).await?;
-    ranked.iter_mut().for_each(|entries| sort(entries));
+    for entries in &mut ranked {
+        sort(entries);
+    }
     Ok(ranked)
 }
 
@@ -200,7 +202,9 @@ async fn made_readable(
         return Ok(());
     }
     place(services, anew, journal).await?;
-    ranked.iter_mut().for_each(|entries| sort(entries));
+    for entries in ranked {
+        sort(entries);
+    }
     Ok(())
 }
 
