@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::load::{Gathered, Source};
+use super::gathered::{Gathered, Source};
 use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
 use super::names::by_path;
 use super::problem::Problem;

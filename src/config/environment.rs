@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Empty, Value};
 
+use super::gathered::{Gathered, Source, find, is_optional, put};
 use super::kind::{Kind, scalar_text};
-use super::load::{Gathered, Source, find, is_optional, put};
 use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
 use super::problem::{Problem, nearest_env, sounds_secret};
 use super::tables;

@@ -10,6 +10,7 @@
 
 mod checks;
 mod environment;
+mod gathered;
 mod kind;
 mod load;
 mod model;
@@ -26,8 +27,9 @@ mod tests;
 use std::path::PathBuf;
 
 pub use checks::LEAST_OWN_QUERIES;
+pub use gathered::Source;
 pub use kind::{Bare, Kind, SecretKind};
-pub use load::{DEFAULT_TOML, LoadOptions, Loaded, Source, load};
+pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
     HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LlmConfig, LogConfig, LogFormat, OpenSearchBackend,
@@ -41,7 +43,7 @@ pub use own::{
 pub use problem::{ConfigError, Problem};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
-pub use show::{ShownKey, show};
+pub use show::ShownKey;
 pub use tables::{Field, Shape};
 
 /// The exit code of a configuration that cannot be used.

@@ -3,8 +3,9 @@
 use figment::value::Value;
 use serde_json::{Map, Value as Json, json};
 
+use super::gathered::find;
 use super::kind::{Kind, scalar_text};
-use super::load::{BUILT_IN, find};
+use super::load::BUILT_IN;
 use super::names::{FILE_TWIN, KEYS, Key};
 use super::tables::Shape;
 use crate::domain::verdict::SourceType;

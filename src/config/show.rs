@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use figment::value::Value;
 
+use super::gathered::Source;
 use super::kind::{Kind, byte_text, scalar_text};
-use super::load::{Loaded, Source};
 use super::names::Key;
 
 /// One line of `config show`.
@@ -17,11 +17,6 @@ pub struct ShownKey {
     /// As people would write it; `set` or `unset` for secrets, `unset` for a key without value.
     pub value: String,
     pub from: Source,
-}
-
-/// Every key, in the order of the reference file.
-pub fn show(loaded: &Loaded) -> Vec<ShownKey> {
-    loaded.shown.clone()
 }
 
 /// A value as people would write it, and never a secret.

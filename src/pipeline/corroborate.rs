@@ -3,8 +3,8 @@
 
 use chrono::TimeDelta;
 
+use super::languages::plain;
 use super::normalise::Normal;
-use super::services::plain;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::telemetry::metrics;

@@ -8,11 +8,11 @@ use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 use url::Url;
 
+use super::candidate::Candidate;
 use super::claims::{Claim, claims, main_claim};
 use super::normalise::normalise;
 use super::page::from_content;
 use super::read::{Pages, ReadPage};
-use super::retrieve::Candidate;
 use super::{Journal, PipelineError, Request, Services, decide, judge, rank};
 use crate::domain::Item;
 use crate::domain::evidence::StanceProbabilities;

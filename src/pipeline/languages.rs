@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use super::claims::Claim;
 use super::normalise::Normal;
 use super::queries::{Foreign, room_for_others, translated};
-use super::services::plain;
 use super::{Journal, Services, translate};
 use crate::domain::{Degradation, Item};
 use crate::judging::profile::TextProfile;
@@ -184,6 +183,11 @@ pub(super) async fn in_other_languages(
         journal.trace(format!("queries: also in {}, by {}", told.join(", "), translator.name()));
     }
     queries
+}
+
+/// A channel's name as names are compared.
+pub(super) fn plain(channel: &str) -> String {
+    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 #[cfg(test)]

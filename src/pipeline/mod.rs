@@ -12,6 +12,7 @@
 
 mod admit;
 mod ask;
+mod candidate;
 mod claims;
 mod commit;
 mod context;

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::candidate::Candidate;
 use super::page_failure::PageFailure;
 use super::page_reviews;
-use super::retrieve::Candidate;
 use crate::domain::evidence::Review;
 use crate::domain::ids;
 use crate::domain::rules::DomainRules;

@@ -8,9 +8,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use url::Url;
 
+use super::candidate::Candidate;
 use super::page::{PreparedPage, empty_page, from_article, from_content, from_store};
 use super::page_failure::{PageFailure, could_not_ask};
-use super::retrieve::{Candidate, Found};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Origin;
@@ -59,6 +59,17 @@ pub(crate) struct Pages {
     pub(crate) item_url: Option<String>,
     pub(crate) item_channel: Option<String>,
     pub(crate) item_texts: Vec<String>,
+}
+
+/// What to judge by: stored pages, and what is to be read, best first.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Of our own knowledge, read long ago.
+    pub(crate) known: Vec<ReadPage>,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) rules: Arc<DomainRules>,
+    /// Whether anybody was to be asked at all.
+    pub(crate) searched: bool,
 }
 
 /// A page whose stored row may be cleaned away while this item is judged is read again.

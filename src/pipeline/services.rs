@@ -16,6 +16,7 @@ use crate::providers::{Answer, Provider};
 use crate::store::Store;
 use crate::telemetry::metrics;
 
+use super::languages::plain;
 use super::page::PreparedPage;
 use super::{LanguagePolicy, Latencies, Turns};
 
@@ -82,11 +83,6 @@ impl Pilot {
             Some(names) => channel.is_some_and(|channel| names.contains(&plain(channel))),
         }
     }
-}
-
-/// A channel's name as names are compared.
-pub(super) fn plain(channel: &str) -> String {
-    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 /// The providers in the order they are asked.

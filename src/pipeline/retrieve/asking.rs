@@ -14,7 +14,6 @@ use futures::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
-use super::Candidate;
 use super::choose::{enough, is_about};
 use super::glance::Glances;
 use super::own::OwnSite;
@@ -24,6 +23,7 @@ use crate::domain::Degradation;
 use crate::domain::rules::DomainRules;
 use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, AskMeter, Asker};
+use crate::pipeline::candidate::Candidate;
 use crate::pipeline::{Journal, Latencies};
 use crate::providers::{Answer, Hit, Provider, ProviderKind, Query, Storage};
 use crate::reading::{canonical_url, registered_domain};

@@ -4,7 +4,6 @@
 
 use std::collections::HashSet;
 
-use super::Candidate;
 use super::glance::{Glance, Glances};
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
@@ -14,6 +13,7 @@ use crate::judging::profile::TextProfile;
 use crate::language::entities::Entity;
 use crate::language::numbers::Quantity;
 use crate::language::tokens;
+use crate::pipeline::candidate::Candidate;
 use crate::providers::Hit;
 
 /// Independent sources wanted before the search may stop: what a High tier takes, and one that may fail to be read.

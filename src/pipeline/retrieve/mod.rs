@@ -22,12 +22,11 @@ pub(crate) mod samples;
 mod stages;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use tokio::time::Instant;
-use url::Url;
 
 use self::asking::{Finds, Round};
 use self::choose::share_out;
@@ -35,43 +34,21 @@ use self::glance::Glances;
 use self::known::Known;
 use self::own::OwnSite;
 use self::stages::{Plan, selects};
+use super::candidate::Candidate;
 use super::claims::{Claim, main_claim};
 use super::languages::{Wanted, in_other_languages, languages_of};
 use super::normalise::Normal;
 use super::queries::queries;
-use super::read::ReadPage;
+use super::read::{Found, ReadPage};
 use super::{Journal, PipelineError, Request, Services};
 use crate::domain::Degradation;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
-use crate::providers::Hit;
 
 pub use latency::Latencies;
 
 /// Of the time for retrieval and reading, the share that searching may take: the rest is for reading what was found.
 const SEARCH_SHARE: f64 = 0.6;
-
-/// A page worth reading, or a text that a provider brought along.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    /// The key under which it is stored and shared: a page's canonical address, a text's own.
-    pub(crate) url: Url,
-    pub(crate) hit: Hit,
-    pub(crate) domain: String,
-    /// Whether what the search says of it may be about the claim; true where it says nothing.
-    pub(crate) about: bool,
-}
-
-/// What to judge by: stored pages, and what is to be read, best first.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    /// Of our own knowledge, read long ago.
-    pub(crate) known: Vec<ReadPage>,
-    pub(crate) candidates: Vec<Candidate>,
-    pub(crate) rules: Arc<DomainRules>,
-    /// Whether anybody was to be asked at all.
-    pub(crate) searched: bool,
-}
 
 pub(super) async fn retrieve(
     services: &Services,

@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::Candidate;
 use crate::domain::SystemClock;
 use crate::domain::item::SourceKind;
 use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, HttpClient, NoObserver};
+use crate::pipeline::candidate::Candidate;
 use crate::pipeline::queries::Foreign;
 use crate::providers::{Answer, Content, Hit, Languages, NAMES, Profile, Provider, ProviderKind, Query, Storage};
 

@@ -11,12 +11,10 @@ use super::{program, report};
 
 /// The circles that stand, each by its files as `room: file file …`. A new one fails, and so does one of these that is
 /// gone: take it out then.
-const KNOWN: [&str; 4] = [
-    "config: checks environment load show",
+const KNOWN: [&str; 2] = [
     "config: kind model names own problem tables",
     "outbound: body client decode error pages pages/error pages/hop pages/permission pages/transfer record replay \
      replay/key secrets",
-    "pipeline: judge languages page rank read retrieve retrieve/known services translate",
 ];
 
 /// A module by its names below its room.

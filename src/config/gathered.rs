@@ -1,0 +1,118 @@
+//! What the layers bring together: values, where each came from, and every problem.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use figment::value::{Dict, Value};
+
+use super::kind::{Fault, Kind};
+use super::names::Key;
+use super::problem::Problem;
+use super::tables::{self, Shape};
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    File(PathBuf),
+    /// The variable's name.
+    Environment(String),
+    /// The `_FILE` variable's name.
+    SecretFile(String),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::SecretFile(name) => write!(f, "secret file of {name}"),
+        }
+    }
+}
+
+/// What is being gathered.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) problems: Vec<Problem>,
+    /// The source of each key that a layer above the built-in one sets.
+    pub(super) sources: BTreeMap<&'static str, Source>,
+    /// Keys with a problem of their own: nothing further is said of them.
+    pub(super) bad: Vec<&'static str>,
+}
+
+impl Gathered {
+    /// Takes over a value that was read, or notes why it cannot be taken.
+    pub(super) fn take(
+        &mut self,
+        key: &'static Key,
+        read: Result<Value, Fault>,
+        layer: &mut Dict,
+        source: Source,
+        described: impl FnOnce(&Fault) -> Problem,
+    ) {
+        match read {
+            Ok(value) => {
+                put(layer, key.path, value);
+                self.sources.insert(key.path, source);
+            }
+            Err(fault) => {
+                self.problems.push(described(&fault));
+                self.bad.push(key.path);
+            }
+        }
+    }
+}
+
+impl Gathered {
+    /// As [`Gathered::take`], with every problem of every table.
+    pub(super) fn take_tables(
+        &mut self,
+        key: &'static Key,
+        shape: &Shape,
+        given: &Value,
+        layer: &mut Dict,
+        source: Source,
+        written: &str,
+    ) {
+        match tables::read(shape, given) {
+            Ok(value) => {
+                put(layer, key.path, value);
+                self.sources.insert(key.path, source);
+            }
+            Err(faults) => {
+                self.problems.extend(faults.into_iter().map(|fault| fault.problem(written)));
+                self.bad.push(key.path);
+            }
+        }
+    }
+}
+
+/// The value at a path.
+pub(super) fn find<'a>(table: &'a Dict, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        None => table.get(path),
+        Some((first, rest)) => find(table.get(first)?.as_dict()?, rest),
+    }
+}
+
+/// Puts a value at a path, with the tables that are missing.
+pub(super) fn put(table: &mut Dict, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            table.insert(path.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let entry = table.entry(first.to_owned()).or_insert_with(|| Value::from(Dict::new()));
+            if let Value::Dict(_, inner) = entry {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// Whether a key can be unset: it has no default.
+pub(super) fn is_optional(key: &Key, defaults: &Dict) -> bool {
+    find(defaults, key.path).is_none() && !matches!(key.kind, Kind::Secret(_))
+}
