@@ -18,6 +18,7 @@
 //!                     read        pages: stored, or fetched safely and read    outbound, reading, store
 //!                     rank        the passages most about the claim            inference, judging
 //!                     judge       what does each passage say of it?            inference, judging
+//!                     adjudicate  a language model's stance of each, where one is set  inference
 //!                     decide      verdict, tier, score, correction             judging
 //!                     context     lines for digests and prompts
 //!                     commit      result + evidence + idempotency key + outbox, one transaction

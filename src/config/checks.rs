@@ -92,13 +92,15 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         "is set and LLM_MODEL is not",
         "set LLM_MODEL to a model of that server",
     );
-    add(
-        config.llm.search_enabled && config.llm.base_url.is_none(),
-        &["llm.search_enabled", "llm.base_url"],
-        None,
-        "is true and LLM_BASE_URL is not set",
-        "set LLM_BASE_URL and LLM_MODEL, or switch it off",
-    );
+    for (key, is_on) in config.llm.switches() {
+        add(
+            is_on && config.llm.base_url.is_none(),
+            &[key, "llm.base_url"],
+            None,
+            "is true and LLM_BASE_URL is not set",
+            "set LLM_BASE_URL and LLM_MODEL, or switch it off",
+        );
+    }
     found.extend(language_contradictions(config));
     found.extend(model_contradictions(config));
     found.extend(list_contradiction(config, gathered));
@@ -326,32 +328,15 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
             .to_owned(),
     );
     found.extend(unused_languages(config, gathered));
-    found.extend(not_yet_used(gathered));
     found.extend(unused_backends(config, gathered));
     found.extend(plain_text_keys(config));
     found
 }
 
-/// Keys that are accepted because operators may rely on them, and that nothing reads yet: whole tables where they end in
-/// a point. Whoever builds the feature takes its line out.
-pub(super) const NOT_YET_USED: [&str; 1] = ["llm.search_enabled"];
-
-/// Whether nothing reads that key yet.
-pub(super) fn is_not_yet_used(path: &str) -> bool {
-    NOT_YET_USED.iter().any(|known| if known.ends_with('.') { path.starts_with(known) } else { path == *known })
-}
-
-/// What somebody set in the belief that it does something.
-fn not_yet_used(gathered: &Gathered) -> Vec<String> {
-    let set = gathered.sources.keys().filter(|path| is_not_yet_used(path));
-    set.map(|path| format!("{} is set, but this version does not use it yet", written_as(path, gathered))).collect()
-}
-
 /// Languages somebody asked for that no claim is ever put into.
 fn unused_languages(config: &Config, gathered: &Gathered) -> Vec<String> {
     let enrichment = &config.enrichment;
-    let llm = &config.llm;
-    let has_translator = config.translate.base_url.is_some() || (llm.base_url.is_some() && llm.model.is_some());
+    let has_translator = config.translate.base_url.is_some() || config.llm.translates();
     let rules = enrichment.language_rules.iter().map(|rule| rule.languages.len());
     let wanted = [
         ("enrichment.query_languages", enrichment.query_languages.len()),

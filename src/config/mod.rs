@@ -12,6 +12,7 @@ mod checks;
 mod environment;
 mod gathered;
 mod kind;
+mod language_model;
 mod load;
 mod model;
 mod names;
@@ -30,9 +31,10 @@ pub use checks::LEAST_OWN_QUERIES;
 pub use gathered::Source;
 pub use kind::{Bare, Kind, SecretKind};
 pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
+pub use language_model::LlmConfig;
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
-    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LlmConfig, LogConfig, LogFormat, OpenSearchBackend,
+    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend,
     Overload, ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
 pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};

@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 use url::Url;
 
+use super::language_model::LlmConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::scoring::ScoringConfig;
 use crate::domain::rules::{DomainList, DomainRule};
@@ -393,21 +394,6 @@ pub struct CacheConfig {
     pub empty_ttl: Duration,
     /// Their time to live is `fact_check.cache_ttl`.
     pub fact_check_entries: u64,
-}
-
-/// An OpenAI-compatible server.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LlmConfig {
-    /// `/v1` included. Unset: no language model.
-    pub base_url: Option<Url>,
-    #[serde(default, deserialize_with = "secret")]
-    pub api_key: Option<SecretString>,
-    pub model: Option<String>,
-    pub search_enabled: bool,
-    /// What one call is reckoned to cost, US dollars; it counts towards the month's cap.
-    #[serde(default)]
-    pub cost_usd: f64,
 }
 
 /// A `LibreTranslate` or `DeepL` server, and how much of an item is put to whichever translator there is.

@@ -63,6 +63,8 @@ const MIB: u64 = 1024 * KIB;
 
 /// A probability, similarity or weight.
 pub(super) const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
+/// From chance to nearly always: a judge that is never wrong could not be outvoted.
+const RELIABILITY: Kind = Kind::Number { min: 0.34, max: 0.98 };
 /// US dollars.
 const MONEY: Kind = Kind::Number { min: 0.0, max: 1e9 };
 /// A time limit of one call.
@@ -75,6 +77,8 @@ pub(super) const PAUSE: Kind =
     Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
 /// Requests a minute; 0 would stop a provider without saying so.
 pub(super) const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
+/// How long something waits for others to come first.
+const HEAD_START: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(10), bare: None };
 /// Size of one answer or page.
 pub(super) const ANSWER: Kind = Kind::Bytes { min: KIB, max: 256 * MIB };
 
@@ -136,6 +140,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     keys.extend(super::own::keys());
     keys.extend(fetch_and_cache_keys());
     keys.extend(scoring_keys());
+    keys.extend(language_model_keys());
     keys.extend(model_keys());
     keys
 });
@@ -413,13 +418,37 @@ fn scoring_keys() -> Vec<Key> {
     ]
 }
 
-fn model_keys() -> Vec<Key> {
+fn language_model_keys() -> Vec<Key> {
     vec![
         Key::named("llm.base_url", "LLM_BASE_URL", Kind::Url, "OpenAI-compatible server, /v1 included"),
         Key::named("llm.api_key", "LLM_API_KEY", Kind::Secret(SecretKind::Header), "its bearer token"),
         Key::named("llm.model", "LLM_MODEL", Kind::Text, "model name"),
+        Key::named("llm.reliability", "LLM_RELIABILITY", RELIABILITY, "share of stances in which it is right"),
         Key::named("llm.cost_usd", "LLM_COST_USD", MONEY, "price of one call, counted towards the cap"),
+        Key::named("llm.input_usd_per_million", "LLM_INPUT_USD_PER_MILLION", MONEY, "price of a million tokens read"),
+        Key::named("llm.output_usd_per_million", "LLM_OUTPUT_USD_PER_MILLION", MONEY, "price of a million written"),
+        Key::named("llm.search_cost_usd", "LLM_SEARCH_COST_USD", MONEY, "price of one web search of the model"),
+        Key::named("llm.calls_per_item", "LLM_CALLS_PER_ITEM", count(0, 1000), "calls an item may make"),
+        Key::named("llm.usd_per_item", "LLM_USD_PER_ITEM", MONEY, "US dollars an item may spend on the model"),
+        Key::named("llm.rpm", "LLM_RPM", RPM, "calls a minute of the whole fleet"),
+        Key::named("llm.concurrency", "LLM_CONCURRENCY", count(1, 1000), "calls at the same time, of a process"),
+        Key::named("llm.timeout", "LLM_TIMEOUT", CALL, "time for one call"),
+        Key::named("llm.max_tokens", "LLM_MAX_TOKENS", count(64, 100_000), "tokens an answer may have"),
+        Key::named("llm.answer_ttl", "LLM_ANSWER_TTL", SPAN, "how long an answer is kept"),
+        Key::named("llm.claims_enabled", "LLM_CLAIMS_ENABLED", Kind::Flag, "claims are found by the model"),
+        Key::named("llm.sufficiency_enabled", "LLM_SUFFICIENCY_ENABLED", Kind::Flag, "it says whether we know enough"),
+        Key::named("llm.adjudicate_enabled", "LLM_ADJUDICATE_ENABLED", Kind::Flag, "it judges beside our own judge"),
         Key::named("llm.search_enabled", "LLM_SEARCH_ENABLED", Kind::Flag, "ask the model's own web search"),
+        Key::named("llm.search_after", "LLM_SEARCH_AFTER", HEAD_START, "head start of the providers"),
+        Key::named("llm.explain_enabled", "LLM_EXPLAIN_ENABLED", Kind::Flag, "it says why nothing can be checked"),
+        Key::named("llm.summary_enabled", "LLM_SUMMARY_ENABLED", Kind::Flag, "it sums up an item of several claims"),
+        Key::named("llm.correct_enabled", "LLM_CORRECT_ENABLED", Kind::Flag, "it words corrections"),
+        Key::named("llm.translate_enabled", "LLM_TRANSLATE_ENABLED", Kind::Flag, "it translates where nobody else does"),
+    ]
+}
+
+fn model_keys() -> Vec<Key> {
+    vec![
         Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate or DeepL server"),
         Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),
         Key::own("translate.passages", count(0, 20), "passages of a claim that are translated"),

@@ -10,6 +10,7 @@ pub mod folder;
 pub mod hashed;
 mod labels;
 pub mod languages;
+pub mod llm;
 #[cfg(feature = "models")]
 pub mod local;
 mod manifest;

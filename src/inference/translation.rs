@@ -126,7 +126,7 @@ pub fn configured(
             let (url, key) = (at(url, "translate"), translate.api_key.clone());
             Arc::new(LibreTranslate { url, key, gate: gate("translate", ATTEMPTS, 0.0) })
         }
-        (None, Some(url), Some(model)) => Arc::new(LanguageModelTranslator {
+        (None, Some(url), Some(model)) if llm.translate_enabled => Arc::new(LanguageModelTranslator {
             url: at(url, "chat/completions"),
             key: llm.api_key.clone(),
             model: model.clone(),

@@ -131,6 +131,11 @@ impl Gate {
         self.settings.cost_usd
     }
 
+    /// The longest one attempt may take.
+    pub const fn timeout(&self) -> Duration {
+        self.settings.timeout
+    }
+
     /// The present moment by the gate's clock, for providers whose queries speak of dates.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()

@@ -13,6 +13,7 @@ use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, PassageRules, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
+use crate::judging::adjudication;
 use crate::judging::correction::{self, Asked, Found, Subject};
 use crate::judging::decision::JudgeKind;
 use crate::judging::explanations::{Unchecked, explain};
@@ -173,7 +174,10 @@ pub(super) struct Told<'a> {
 
 /// The assessment in words and rows: `shown` passages at most, those under the relevance floor only where cited.
 pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring, shown: usize) -> ClaimResult {
-    let Told { passages, checks, reviews, .. } = *told;
+    let Told { checks, reviews, .. } = *told;
+    let kind = JudgeKind::of(&told.judge);
+    let heard = assessment.by_both.then(|| adjudication::combined(kind, scoring, told.passages)).flatten();
+    let passages = heard.as_deref().unwrap_or(told.passages);
     let floor = scoring.relevance_floor;
     let correct = || {
         let claim = Subject { text: told.text, language: told.claim_language, reference: told.reference };
@@ -186,7 +190,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         notes.push(Note::Phase1Only);
     }
     let on_topic = passages.iter().any(|passage| passage.relevance >= floor);
-    if on_topic && !assessment.by_fact_check && JudgeKind::of(&told.judge) == JudgeKind::Rules {
+    if on_topic && !assessment.by_fact_check && !assessment.by_both && kind == JudgeKind::Rules {
         notes.push(Note::WordsOnly);
     }
     let order = shown::order(passages, assessment, floor, shown);
@@ -219,7 +223,12 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         decision: assessment.decision.as_ref().map(|decision| rounded(decision, told.rules)),
         justification: justification(told, &as_shown, &passages_shown),
         citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
-        evidence: passages_shown.iter().enumerate().map(|(number, passage)| evidence_row(number, passage)).collect(),
+        evidence: order
+            .iter()
+            .filter_map(|position| Some((told.passages.get(*position)?, passages.get(*position)?)))
+            .enumerate()
+            .map(|(number, (own, read))| evidence_row(number, own, read.stance()))
+            .collect(),
         correction,
     }
 }
@@ -232,8 +241,8 @@ fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPas
     }
 }
 
-fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {
-    let stance: Stance = passage.stance();
+/// The passage with its judge's own figures; `stance` is by whoever was heard.
+fn evidence_row(number: usize, passage: &JudgedPassage, stance: Stance) -> EvidenceRow {
     EvidenceRow {
         n: u32::try_from(number + 1).unwrap_or(u32::MAX),
         evidence_id: passage.evidence_id.clone(),
@@ -244,6 +253,7 @@ fn evidence_row(number: usize, passage: &JudgedPassage) -> EvidenceRow {
         language: passage.language.clone(),
         passage: passage.passage.clone(),
         stance,
+        llm_stance: passage.adjudication.map(|said| said.stance),
         entail: round(passage.entail),
         contradict: round(passage.contradict),
         neutral: round(passage.neutral),

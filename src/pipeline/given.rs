@@ -13,7 +13,7 @@ use super::claims::{Claim, claims, main_claim};
 use super::normalise::normalise;
 use super::page::from_content;
 use super::read::{Pages, ReadPage};
-use super::{Journal, PipelineError, Request, Services, decide, judge, rank};
+use super::{Journal, PipelineError, Request, Services, adjudicate, decide, judge, rank};
 use crate::domain::Item;
 use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::ClaimResult;
@@ -99,14 +99,15 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
     };
     let claims: Vec<Claim> = claims.into_iter().skip(main).take(1).collect();
     let candidates = rank::rank(services, &claims, &pages, &journal).await?;
-    let judged = judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?;
+    let mut judged = judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?;
+    adjudicate::adjudicate(services, &request.item, &normal, &claims, &mut judged, &journal).await;
     let reviews = Vec::new();
     let decided = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &reviews, &journal).await?;
     Ok(decided.into_iter().next().map(|decided| decided.result))
 }
 
 fn journal(services: &Services) -> Journal {
-    Journal::new(Instant::now(), NO_HURRY, services.clock.now())
+    Journal::new(Instant::now(), NO_HURRY, services.clock.now()).spending(services.item_spend(), Duration::ZERO)
 }
 
 /// `None` never happens: a host of letters and digits is an address.

@@ -13,7 +13,7 @@ use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, StanceProbabilities, TAKES_A_SIDE};
 use crate::domain::result::PassageRules;
-use crate::domain::verdict::{Origin, SourceType};
+use crate::domain::verdict::{Origin, SourceType, Verdict};
 use crate::inference::rules::RULES;
 use crate::inference::{Judgement, Pair};
 use crate::judging::agreement::agreement;
@@ -44,7 +44,21 @@ pub(crate) struct JudgedClaim {
     pub(crate) checks: Vec<NumberCheck>,
     /// What rules saw in those on topic.
     pub(crate) rules: Vec<PassageRules>,
+    /// What a language model says of the claim as a whole.
+    pub(crate) opinion: Option<Opinion>,
 }
+
+/// What a language model says of a claim beside the stance of each passage. It decides nothing; its words are used where they
+/// hold against the passages they cite and the verdict is the same.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Opinion {
+    pub(crate) verdict: Verdict,
+    /// As it stands: `[N]` is a passage's place, from 1.
+    pub(crate) justification: String,
+}
+
+/// How the names of language models begin, as in results.
+const LANGUAGE_MODEL: &str = "llm:";
 
 impl Judged {
     /// Phase 1: nothing was searched.
@@ -55,14 +69,16 @@ impl Judged {
 
 impl JudgedClaim {
     /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
-    /// the model does not read were judged by rule; `+translated` behind it where a translation stood between a passage and
-    /// its judge. The rules decide where nothing was judged.
+    /// the model does not read were judged by rule; `+llm:<name>` where a language model was heard beside it, and
+    /// `+translated` where a translation stood between a passage and its judge. The rules decide where nothing was judged.
     pub(crate) fn judge(&self) -> String {
         let parts = || self.judges.iter().flat_map(|judge| judge.split('+'));
-        let model = parts().find(|part| ![RULES, TRANSLATED].contains(part));
+        let is_llm = |part: &&str| part.starts_with(LANGUAGE_MODEL);
+        let model = parts().find(|part| ![RULES, TRANSLATED].contains(part) && !is_llm(part));
         let rules = (model.is_none() || parts().any(|part| part == RULES)).then_some(RULES);
         let translated = parts().any(|part| part == TRANSLATED).then_some(TRANSLATED);
-        [model, rules, translated].into_iter().flatten().collect::<Vec<_>>().join("+")
+        let language_model = parts().find(is_llm);
+        [model, rules, language_model, translated].into_iter().flatten().collect::<Vec<_>>().join("+")
     }
 }
 
@@ -320,6 +336,7 @@ fn figures(
         provider: entry.read.provider.to_owned(),
         rank,
         out_of_context: is_of_an_older_time(&claim.profile, page.published_at),
+        adjudication: None,
     }
 }
 
@@ -340,6 +357,8 @@ mod tests {
         assert_eq!(by(&["model:minilm+translated"]), "model:minilm+translated");
         assert_eq!(by(&["rules+translated", "model:minilm"]), "model:minilm+rules+translated");
         assert_eq!(by(&["rules+translated"]), "rules+translated");
+        assert_eq!(by(&["rules", "llm:qwen"]), "rules+llm:qwen");
+        assert_eq!(by(&["model:minilm", "rules", "llm:qwen"]), "model:minilm+rules+llm:qwen");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The pipeline: an item walks through it once, from file to file in the order below, and never goes back.
 //!
 //! ```text
-//! admit → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → decide → context → commit
+//! admit → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → adjudicate → decide → context → commit
 //! ```
 //!
 //! `translate` stands beside them: it puts claims and passages into words that the judge reads, where they are compared.
@@ -10,6 +10,7 @@
 //! [`Degradation`]; it never answers with an empty list instead. No stage prints, publishes or holds SQL. To add a
 //! stage, give it a file, a line in [`run`] and a line in the trace.
 
+mod adjudicate;
 mod admit;
 mod ask;
 mod candidate;
@@ -52,6 +53,7 @@ use crate::domain::item::SourceKind;
 use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Degradation, Item};
+use crate::inference::llm::ItemSpend;
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
 use crate::telemetry::metrics;
@@ -145,7 +147,11 @@ pub(crate) struct Journal {
     pub(crate) started: Instant,
     /// Retrieval and reading stop here; what is left of the item's time belongs to judging and storing.
     pub(crate) ask_until: Instant,
+    /// The end of the item's time but for storing: whoever judges may be asked until then.
+    pub(crate) judge_until: Instant,
     pub(crate) evaluated_at: DateTime<Utc>,
+    /// What the item may spend on the language model, and has.
+    pub(crate) llm: ItemSpend,
     inner: Mutex<JournalInner>,
 }
 
@@ -166,7 +172,21 @@ impl Journal {
     pub(crate) fn new(now: Instant, budget: std::time::Duration, evaluated_at: DateTime<Utc>) -> Self {
         // A tenth of the time, two seconds at most, is kept back: a verdict from what was found beats none.
         let reserve = (budget / 10).min(std::time::Duration::from_secs(2));
-        Self { started: now, ask_until: now + budget.saturating_sub(reserve), evaluated_at, inner: Mutex::default() }
+        Self {
+            started: now,
+            ask_until: now + budget.saturating_sub(reserve),
+            judge_until: now + budget.saturating_sub(reserve / 4),
+            evaluated_at,
+            llm: ItemSpend::new(0, 0.0),
+            inner: Mutex::default(),
+        }
+    }
+
+    /// The same for an item that may ask the language model; without it none is asked. Retrieval stops `earlier`, so that
+    /// there is time to ask it about what was found.
+    pub(crate) fn spending(self, llm: ItemSpend, earlier: std::time::Duration) -> Self {
+        let earlier = earlier.min((self.ask_until - self.started) / 3);
+        Self { llm, ask_until: self.ask_until - earlier, ..self }
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut JournalInner) -> T) -> T {
@@ -242,11 +262,13 @@ impl Journal {
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.with(|inner| {
+            let model = self.llm.spent();
+            let tokens = u32::try_from(model.tokens_read + model.tokens_written).unwrap_or(u32::MAX);
             let cost = Cost {
-                usd: inner.usd,
+                usd: inner.usd + model.usd,
                 provider_calls: inner.calls.clone(),
-                llm_calls: inner.llm_calls,
-                llm_tokens: inner.llm_tokens,
+                llm_calls: inner.llm_calls + model.calls,
+                llm_tokens: inner.llm_tokens.saturating_add(tokens),
                 millis,
             };
             let mut checked = inner.checked.clone();
@@ -277,6 +299,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     };
     let item = &request.item;
     let journal = Journal::new(Instant::now(), services.time_budget(item), services.clock.now());
+    let journal = journal.spending(services.item_spend(), services.adjudication_time());
     if request.shed {
         journal.degrade(Degradation::Overload);
     }
@@ -300,6 +323,7 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     } else {
         judge::Judged::nothing(claims.len())
     };
+    timed("adjudicate", adjudicate::adjudicate(services, item, &normal, &claims, &mut judged, &journal)).await;
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;

@@ -7,6 +7,7 @@ use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Note;
 use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
+use crate::inference::llm::{ItemSpend, LanguageModel, Purpose};
 use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
@@ -62,6 +63,11 @@ pub struct Settings {
     pub search_results: usize,
     /// What a message id does not name is done again, though it was done before: a recording must hold all of it.
     pub redo: bool,
+    /// Of an item, calls to the language model, and US dollars for them.
+    pub llm_calls_per_item: u32,
+    pub llm_usd_per_item: f64,
+    /// How long after retrieval began the model's own search is started.
+    pub llm_search_after: Duration,
 }
 
 /// The channels of a pilot; `None` is every channel, and items without one.
@@ -140,6 +146,8 @@ pub struct Services {
     pub models: Models,
     /// What does the work of a model that fails, and of texts that no model reads.
     pub fallback: Fallback,
+    /// A language model, where the operator has one.
+    pub language_model: Option<Arc<LanguageModel>>,
     /// Puts claims and passages into other languages; `None` where none is configured.
     pub translator: Option<Arc<dyn Translator>>,
     pub rules: Arc<RulesHandle>,
@@ -158,6 +166,21 @@ impl Services {
         item.options.max_seconds.map_or(self.settings.max_time, |seconds| {
             Duration::from_secs(u64::from(seconds)).min(self.settings.max_time)
         })
+    }
+
+    /// What an item may spend on the language model.
+    pub(crate) fn item_spend(&self) -> ItemSpend {
+        ItemSpend::new(self.settings.llm_calls_per_item, self.settings.llm_usd_per_item)
+    }
+
+    /// What is kept of an item's time to ask the language model about what was found.
+    pub(crate) fn adjudication_time(&self) -> Duration {
+        self.language_model_for(Purpose::Adjudicate).map_or(Duration::ZERO, LanguageModel::patience)
+    }
+
+    /// The language model, where it is switched on for that.
+    pub(crate) fn language_model_for(&self, purpose: Purpose) -> Option<&LanguageModel> {
+        self.language_model.as_deref().filter(|model| model.is_for(purpose))
     }
 
     pub(crate) fn max_sources(&self, item: &Item) -> usize {

@@ -93,6 +93,8 @@ pub struct PassageRow {
     origin: &'static str,
     provider: String,
     out_of_context: bool,
+    llm_stance: Option<&'static str>,
+    llm_elsewhere: bool,
     passage: String,
     passage_hash: String,
     rank: i32,
@@ -341,6 +343,8 @@ fn passage_rows(item_id: &str, commit: &Commit<'_>) -> Vec<PassageRow> {
                 origin: passage.origin.as_str(),
                 provider: passage.provider.clone(),
                 out_of_context: passage.out_of_context,
+                llm_stance: passage.adjudication.map(|said| said.stance.as_str()),
+                llm_elsewhere: passage.adjudication.is_some_and(|said| said.elsewhere),
                 passage_hash: ids::passage_hash(&passage.passage),
                 passage: passage.passage.clone(),
                 rank: i32::try_from(passage.rank).unwrap_or(i32::MAX),
@@ -372,16 +376,18 @@ async fn write_evidence(transaction: &mut Transaction<'_, Postgres>, commit: &Co
         sqlx::query(
             "INSERT INTO item_evidence (item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
                  contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok,
-                 independent_group, source_type, origin, provider, out_of_context, passage, passage_hash, rank, matched_at)
+                 independent_group, source_type, origin, provider, out_of_context, llm_stance, llm_elsewhere,
+                 passage, passage_hash, rank, matched_at)
              SELECT item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
                  contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok,
-                 independent_group, source_type, origin, provider, out_of_context, passage, passage_hash, rank, $2
+                 independent_group, source_type, origin, provider, out_of_context, llm_stance, llm_elsewhere,
+                 passage, passage_hash, rank, $2
              FROM jsonb_to_recordset($1::jsonb) AS row(item_id text, claim_id text, evidence_id text,
                  agreement_score double precision, contradiction boolean, stance text, entail double precision,
                  contradict double precision, neutral double precision, relevance double precision,
                  quality double precision, credibility double precision, freshness double precision,
                  specificity double precision, num_ok boolean, independent_group text, source_type text, origin text,
-                 provider text, out_of_context boolean, passage text, passage_hash text, rank integer)
+                 provider text, out_of_context boolean, llm_stance text, llm_elsewhere boolean, passage text, passage_hash text, rank integer)
              ON CONFLICT DO NOTHING",
         )
         .bind(rows(&passages)?)

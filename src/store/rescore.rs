@@ -9,10 +9,10 @@ use sqlx::postgres::PgRow;
 
 use super::commit::{json, rows, without_nul};
 use super::{Store, StoreError};
-use crate::domain::evidence::{JudgedPassage, MatchedReview, Review};
+use crate::domain::evidence::{Adjudication, JudgedPassage, MatchedReview, Review};
 use crate::domain::ids;
 use crate::domain::result::{ClaimResult, ItemResult};
-use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType};
+use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
 
 /// A stored result with what stands behind each of its claims, in the result's order.
 #[derive(Debug, Clone)]
@@ -316,9 +316,17 @@ fn passage(row: &PgRow) -> Result<StoredPassage, StoreError> {
         provider: row.try_get("provider")?,
         rank: u32::try_from(rank).unwrap_or(u32::MAX),
         out_of_context: row.try_get("out_of_context")?,
+        adjudication: adjudication(row)?,
         url: url.clone(),
     };
     Ok(StoredPassage { passage, answered: final_url.unwrap_or(url) })
+}
+
+/// What a language model made of the passage; `None` where none was asked.
+fn adjudication(row: &PgRow) -> Result<Option<Adjudication>, StoreError> {
+    let Some(word) = row.try_get::<Option<&str>, _>("llm_stance")? else { return Ok(None) };
+    let stance = known(Stance::parse(word), "stance", word)?;
+    Ok(Some(Adjudication { stance, elsewhere: row.try_get("llm_elsewhere")? }))
 }
 
 fn review(row: &PgRow) -> Result<MatchedReview, StoreError> {

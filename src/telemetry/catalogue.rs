@@ -265,6 +265,7 @@ pub const STAGES: &[&str] = &[
     "read",
     "rank",
     "judge",
+    "adjudicate",
     "decide",
     "context",
     "commit",
@@ -274,9 +275,9 @@ pub const STAGES: &[&str] = &[
 /// What background work there is.
 pub const JOBS: &[&str] = &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", OTHER];
 
-/// What the language model is asked for: translations so far, and the counters of the others stay at 0.
+/// What the language model is asked for.
 pub const LLM_PURPOSES: &[&str] =
-    &["claims", "classify", "adjudicate", "justify", "correct", "search", "translate", OTHER];
+    &["claims", "sufficiency", "adjudicate", "search", "explain", "summary", "correct", "translate", OTHER];
 
 const VERDICTS: &[&str] =
     &["supported", "refuted", "contested", "misleading", "outdated", "not_enough_evidence", "not_verifiable"];
@@ -403,9 +404,9 @@ metrics! {
     LLM_CALLS = Counter, Count, "llm_calls_total",
         [
             label("purpose", LLM_PURPOSES),
-            label("outcome", &["ok", "malformed", "unsupported", "timeout", "failed", OTHER])
+            label("outcome", &["ok", "cached", "malformed", "unsupported", "declined", "timeout", "failed", OTHER])
         ],
-        "Calls to the language model; unsupported means that it cited nothing and was not believed.";
+        "Questions to the language model; cached ones were answered before, unsupported answers were not believed.";
     LLM_TOKENS = Counter, Count, "llm_tokens_total",
         [
             label("purpose", LLM_PURPOSES),

@@ -18,6 +18,14 @@ impl StanceProbabilities {
     pub const NEUTRAL: Self = Self { entail: 0.0, contradict: 0.0, neutral: 1.0 };
 }
 
+/// What a language model made of a passage, beside the judge's own figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Adjudication {
+    pub stance: Stance,
+    /// It supports what the claim says, but of another time or place.
+    pub elsewhere: bool,
+}
+
 /// One passage, judged for one claim. Everything the score needs is in here, so that a stored row can be scored anew.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedPassage {
@@ -55,6 +63,8 @@ pub struct JudgedPassage {
     pub rank: u32,
     /// The fact holds, but at another time or place than the claim says.
     pub out_of_context: bool,
+    /// What a language model made of it, where one was asked; the figures above are never its.
+    pub adjudication: Option<Adjudication>,
 }
 
 /// Probability from which a passage takes a side (`docs/scoring.md`, a passage's own stance).

@@ -175,7 +175,11 @@ pub struct EvidenceRow {
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
     pub passage: String,
+    /// By the judge, and by the language model as well where one was heard.
     pub stance: Stance,
+    /// What the language model alone said; absent where none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm_stance: Option<Stance>,
     pub entail: f64,
     pub contradict: f64,
     pub neutral: f64,

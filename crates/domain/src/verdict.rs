@@ -128,6 +128,8 @@ words! {
         SocialOnly => "social_only",
         /// Passages speak of the subject and settle nothing.
         OnlyRelated => "only_related",
+        /// A language model bears out none of the passages that the verdict rests on.
+        JudgesDisagree => "judges_disagree",
         Phase1Only => "phase1_only",
         /// No model read the passages, in their words or translated: they were compared by words, names and figures.
         WordsOnly => "words_only",

@@ -29,6 +29,9 @@ const FIGURE_DIFFERS: f64 = 0.83;
 /// No judge is surer than this, whatever it says.
 const CEILING: f64 = 0.97;
 
+/// Behind the judge's kind in a stored table's name: a language model was heard beside it.
+pub(crate) const AND_LANGUAGE_MODEL: &str = "+llm";
+
 /// What a claim may be, in the order of a table's rows.
 pub const CLASSES: [Verdict; 4] =
     [Verdict::Supported, Verdict::Refuted, Verdict::Contested, Verdict::NotEnoughEvidence];
@@ -44,9 +47,13 @@ pub enum JudgeKind {
 }
 
 impl JudgeKind {
-    /// By the judge that a claim is stored with: `rules`, `model:<name>`, `model:<name>+rules`, each perhaps with `+translated`.
+    /// By the judge that a claim is stored with: `rules`, `model:<name>`, `model:<name>+rules`, each perhaps with `+translated`
+    /// and `+llm:<name>`: a language model stands beside the judge and is none of the two.
     pub fn of(judge: &str) -> Self {
-        let is_rules = judge.split('+').all(|part| matches!(part, "rules" | "translated"));
+        let is_rules = |part: &str| {
+            matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:")
+        };
+        let is_rules = judge.split('+').all(is_rules);
         if is_rules { Self::Rules } else { Self::Model }
     }
 

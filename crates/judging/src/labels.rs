@@ -153,6 +153,12 @@ pub const fn note(note: Note) -> Words {
             "джерела говорять про тему, але нічого не вирішують",
             "as fontes tratam do assunto e não decidem nada",
         ),
+        Note::JudgesDisagree => words(
+            "the language model reads the cited passages differently",
+            "языковая модель читает эти отрывки иначе",
+            "мовна модель читає ці уривки інакше",
+            "o modelo de linguagem lê os trechos citados de outra forma",
+        ),
         Note::Phase1Only => words(
             "only published fact-checks were looked up",
             "искались только опубликованные проверки фактов",
@@ -191,6 +197,7 @@ pub fn notes(claim: &ClaimResult) -> Vec<Note> {
         | Note::SocialOnly
         | Note::Phase1Only
         | Note::WordsOnly
+        | Note::JudgesDisagree
         | Note::NoClaims => true,
     };
     claim.notes.iter().copied().filter(adds).collect()

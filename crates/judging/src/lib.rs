@@ -2,7 +2,7 @@
 //!
 //! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`kindred`] (Russian and Ukrainian), [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`decision`], [`verdicts`], [`citations`],
+//! [`kindred`] (Russian and Ukrainian), [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`], [`decision`], [`verdicts`], [`citations`],
 //! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
@@ -10,6 +10,7 @@
 //! pure function in the file of its subject, its constant with the reason and the source beside it, a row in that
 //! file's table test, and a property it must never break.
 
+pub mod adjudication;
 pub mod agreement;
 pub mod calibration;
 pub mod caps;

@@ -18,6 +18,8 @@ pub struct Scoring {
     pub sufficiency: SufficiencyLimits,
     /// Coefficients of the decision model.
     pub decision: DecisionTables,
+    /// Share of stances in which a language model is taken to be right, where one judges as well; 1/3 is chance.
+    pub llm_reliability: f64,
     /// Curves fitted on labelled claims; `None` without a file of them.
     pub calibration: Option<Calibration>,
 }
@@ -33,6 +35,7 @@ impl Default for Scoring {
             limits: VerdictLimits::default(),
             sufficiency: SufficiencyLimits::default(),
             decision: DecisionTables::default(),
+            llm_reliability: 0.75,
             calibration: None,
         }
     }

@@ -37,6 +37,28 @@ const MOST_CHARACTERS: usize = 2000;
 /// Characters handed to the trigram tables, whose time grows with them.
 const MOST_TRIGRAMS: usize = 600;
 
+/// The English name of a language by its ISO 639-1 code, for whoever is told in English to write in it; of others "the language
+/// of the text".
+pub fn english_name(code: Option<&str>) -> &'static str {
+    match code.unwrap_or_default() {
+        "en" => "English",
+        "ru" => "Russian",
+        "uk" => "Ukrainian",
+        "pt" => "Portuguese",
+        "be" => "Belarusian",
+        "pl" => "Polish",
+        "de" => "German",
+        "fr" => "French",
+        "es" => "Spanish",
+        "it" => "Italian",
+        "el" => "Greek",
+        "tr" => "Turkish",
+        "ro" => "Romanian",
+        "ka" => "Georgian",
+        _ => "the language of the text",
+    }
+}
+
 /// Detects the main language, and whether there is a second one.
 pub fn detect(text: &str) -> Detection {
     let text = text.char_indices().nth(MOST_CHARACTERS).map_or(text, |(end, _)| cut(text, 0, end));

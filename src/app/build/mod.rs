@@ -4,6 +4,7 @@ mod caches;
 mod checkup;
 pub(super) mod curves;
 mod gates;
+mod language_model;
 mod models;
 mod own;
 mod providers;
@@ -203,6 +204,7 @@ async fn assemble(
     let parsers = Arc::default();
     let gates = Gates { config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
     let translator = translation::configured(&config.translate, &config.llm, &|settings| gates.unobserved(settings));
+    let language_model = language_model::build(&config.llm, &gates);
     let parts = Parts { gates, store, embedder: &models.embedder, pages: &pages, parsers: &parsers, rules: &rules };
     let mut providers = providers::build(&parts)?;
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -227,6 +229,7 @@ async fn assemble(
         parsers,
         models,
         fallback,
+        language_model,
         translator,
         rules,
         clock: Arc::clone(&clock),
@@ -297,6 +300,7 @@ pub(super) async fn judging(
         parsers: Arc::default(),
         models,
         fallback,
+        language_model: None,
         translator,
         rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
         clock: Arc::clone(&clock),

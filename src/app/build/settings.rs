@@ -30,7 +30,7 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         translated_chars: config.translate.chars_per_item,
         passages_per_group: enrichment.passages_per_group,
         passages_shown: enrichment.evidence_max_per_item,
-        scoring: scoring(&config.scoring)?,
+        scoring: Scoring { llm_reliability: config.llm.reliability, ..scoring(&config.scoring)? },
         evidence_ttl: enrichment.evidence_ttl,
         negative_ttl: config.cache.page_failure_ttl,
         page_ttl: config.cache.page_ttl,
@@ -42,6 +42,9 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
         search_results: enrichment.candidate_pages,
         redo: false,
+        llm_calls_per_item: config.llm.calls_per_item,
+        llm_usd_per_item: config.llm.usd_per_item,
+        llm_search_after: config.llm.search_after,
     })
 }
 
@@ -65,6 +68,7 @@ fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
     let days = |span: Duration| span.as_secs_f64() / 86_400.0;
     let ScoringConfig { quality, weights, score, verdict, sufficiency, .. } = config;
     Ok(Scoring {
+        llm_reliability: Scoring::default().llm_reliability,
         calibration: config.calibration.as_deref().map(curves::read).transpose()?.map(|fitted| fitted.curves),
         relevance_floor: config.relevance_floor,
         half_lives: HalfLives {

@@ -115,7 +115,7 @@ fn table_sample(shape: &Shape) -> String {
 fn company(key: &Key) -> Vec<(&'static str, &'static str)> {
     match key.path {
         "llm.base_url" => vec![("LLM_MODEL", "m")],
-        "llm.search_enabled" => vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")],
+        path if path.starts_with("llm.") && path.ends_with("_enabled") => vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")],
         "enrichment.judged_passages" => vec![("CORROBORATE_ENRICHMENT_PASSAGES_PER_CLAIM", "1000")],
         "enrichment.max_sources" => vec![("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "1000")],
         _ => Vec::new(),
@@ -314,6 +314,7 @@ fn contradictions_stop_the_start() {
             "INFERENCE_STANCE_URL: is set, and inference.stance is rules",
         ),
         (&[("LLM_SEARCH_ENABLED", "true")], "LLM_SEARCH_ENABLED: is true and LLM_BASE_URL is not set"),
+        (&[("LLM_CLAIMS_ENABLED", "true")], "LLM_CLAIMS_ENABLED: is true and LLM_BASE_URL is not set"),
         (&[("ENRICHMENT_QUERY_LANGUAGES", "el,greek")], "\"greek\": holds what is no language code"),
         (
             &[("ENRICHMENT_LANGUAGE_RULES", r#"[{"name":"a","languages":["el"]}]"#)],
@@ -360,10 +361,6 @@ fn what_is_doubtful_is_warned_of() {
         (&[("HTTP_BIND", "[::]:8080"), ("ADMIN_TOKEN", "short")], "shorter than 16"),
         (&[("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")], "internal network"),
         (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
-        (
-            &[("LLM_SEARCH_ENABLED", "true"), ("LLM_BASE_URL", "http://localhost/v1"), ("LLM_MODEL", "m")],
-            "LLM_SEARCH_ENABLED is set, but this version does not use it yet",
-        ),
         (
             &[("INFERENCE_API_KEY", "k"), ("INFERENCE_STANCE_URL", "http://nli.example.org")],
             "the base URL of INFERENCE_STANCE_URL is http: its key travels unencrypted",

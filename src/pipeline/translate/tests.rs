@@ -219,6 +219,7 @@ async fn judging_again_from_what_is_stored_comes_to_the_same() {
         provider: row.provider.clone(),
         rank: 1,
         out_of_context: false,
+        adjudication: None,
     };
     let context = ClaimContext {
         kind: result.kind,

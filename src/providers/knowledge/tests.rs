@@ -160,6 +160,7 @@ async fn alone(claim: &str) -> (Verdict, bool) {
             provider: NAME.to_owned(),
             rank: u32::try_from(position + 1).unwrap(),
             out_of_context: false,
+            adjudication: None,
         });
     }
     let context = ClaimContext {

@@ -1,0 +1,47 @@
+//! The language model, where the operator has one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gates::Gates;
+use crate::config::LlmConfig;
+use crate::inference::llm::{LanguageModel, Purpose, Uses};
+use crate::outbound::GateSettings;
+
+/// Failures in a row after which the server is left alone for [`REST`].
+const FAILURES: u32 = 5;
+const REST: Duration = Duration::from_mins(1);
+/// An answer of some thousand tokens is a few kilobytes; a server that sends more sends something else.
+const MAX_ANSWER: usize = 1024 * 1024;
+
+/// The model with the uses that are switched on; `None` without an address or a name.
+pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>) -> Option<Arc<LanguageModel>> {
+    let (base, model) = (config.base_url.as_ref()?, config.model.as_ref()?);
+    let settings = GateSettings {
+        name: "llm",
+        rpm: config.rpm.get(),
+        max_wait: config.timeout,
+        timeout: config.timeout,
+        max_bytes: MAX_ANSWER,
+        // What it wrote is paid for whether or not it came through.
+        max_attempts: 1,
+        cooldown: REST,
+        failures_to_open: FAILURES,
+        daily_limit: None,
+        cost_usd: config.cost_usd,
+    };
+    let gate = gates.unobserved(settings);
+    Some(Arc::new(LanguageModel::new(base, config.api_key.clone(), model, uses(config), gate)))
+}
+
+fn uses(config: &LlmConfig) -> Uses {
+    Uses::default()
+        .with(Purpose::Claims, config.claims_enabled)
+        .with(Purpose::Sufficiency, config.sufficiency_enabled)
+        .with(Purpose::Adjudicate, config.adjudicate_enabled)
+        .with(Purpose::Search, config.search_enabled)
+        .with(Purpose::Explain, config.explain_enabled)
+        .with(Purpose::Summary, config.summary_enabled)
+        .with(Purpose::Correct, config.correct_enabled)
+        .with(Purpose::Translate, config.translate_enabled)
+}

@@ -1,0 +1,414 @@
+//! Adjudication: the claims of one item with their passages go to a language model at once, and what comes back is a stance
+//! for each passage and an opinion of each claim. It is evidence about evidence: `judging` weighs it, and nothing here decides.
+
+use std::fmt::Write as _;
+
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use super::fence::Fence;
+use super::{Purpose, Question, prompts};
+use crate::domain::evidence::Adjudication;
+use crate::domain::verdict::{Stance, Verdict};
+
+/// Characters of a passage that are sent: what the daemon cuts pages into is shorter.
+const PASSAGE_CHARS: usize = 1_200;
+/// Characters of a claim, of a title, and of what upstream adds.
+const CLAIM_CHARS: usize = 600;
+const TITLE_CHARS: usize = 160;
+const CONTEXT_CHARS: usize = 1_500;
+/// Characters of all passages of one question, some eight thousand tokens: what a small server takes. Of more the worst ranked
+/// of each claim are left out.
+const QUESTION_CHARS: usize = 24_000;
+/// Tokens of an answer, for each passage and each claim.
+const TOKENS_PASSAGE: u32 = 40;
+const TOKENS_CLAIM: u32 = 300;
+
+/// A claim of an item.
+#[derive(Debug, Clone)]
+pub struct ClaimData<'a> {
+    pub text: &'a str,
+    pub date: Option<NaiveDate>,
+    /// Best ranked first.
+    pub passages: Vec<PassageData<'a>>,
+}
+
+/// A passage with what a reader would want to know of it.
+#[derive(Debug, Clone)]
+pub struct PassageData<'a> {
+    pub text: &'a str,
+    pub title: Option<&'a str>,
+    pub domain: &'a str,
+    pub published: Option<NaiveDate>,
+    pub is_fact_checker: bool,
+    /// 0–1.
+    pub credibility: f64,
+    /// Passages of one group are one source.
+    pub group: &'a str,
+}
+
+/// What the item is asked about besides.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemData<'a> {
+    pub today: NaiveDate,
+    /// The language that justifications are to be in, for a reader: `English`, `Russian` …
+    pub language: &'a str,
+    /// What upstream adds for the judge, as data.
+    pub additional_context: Option<&'a str>,
+}
+
+/// What came back of one claim; parallel to the passages asked about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Adjudicated {
+    pub stances: Vec<Option<Adjudication>>,
+    pub verdict: Option<Verdict>,
+    /// 0–1, as the model states it; it is no probability of ours.
+    pub confidence: Option<f64>,
+    /// `[N]` is the place of a passage, from 1.
+    pub justification: String,
+}
+
+/// The question, and for each claim the places of the passages in it, in the order they are numbered.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub question: Question,
+    order: Vec<Vec<usize>>,
+    passages: Vec<usize>,
+}
+
+/// The question about these claims; `None` where no claim has a passage.
+pub fn question(item: &ItemData<'_>, claims: &[ClaimData<'_>]) -> Option<Asked> {
+    let prompt = prompts::named("adjudicate")?;
+    let order = within(claims, QUESTION_CHARS);
+    let numbered: u32 = order.iter().map(|places| u32::try_from(places.len()).unwrap_or(u32::MAX)).sum();
+    if numbered == 0 {
+        return None;
+    }
+    let texts: Vec<&str> = claims
+        .iter()
+        .flat_map(|claim| {
+            let of_passages = claim.passages.iter().flat_map(|one| one.title.into_iter().chain([one.text]));
+            std::iter::once(claim.text).chain(of_passages)
+        })
+        .chain(item.additional_context)
+        .collect();
+    let fence = Fence::around(texts.iter().copied());
+    let mut user = format!("Today is {}.\n", item.today);
+    if let Some(context) = item.additional_context {
+        let _infallible = writeln!(user, "{}", fence.data("note from upstream", context, CONTEXT_CHARS));
+    }
+    for (number, (claim, places)) in claims.iter().zip(&order).enumerate() {
+        if places.is_empty() {
+            continue;
+        }
+        let stated = claim.date.map(|date| format!(", of {date}")).unwrap_or_default();
+        let _infallible = writeln!(user, "\nClaim {}{stated}", number + 1);
+        let _infallible = writeln!(user, "{}", fence.data("claim", claim.text, CLAIM_CHARS));
+        let groups = groups(claim, places);
+        for (n, (place, group)) in places.iter().zip(groups).enumerate() {
+            let Some(passage) = claim.passages.get(*place) else { continue };
+            let _infallible = writeln!(user, "[{}] {}", n + 1, about(passage, group));
+            if let Some(title) = passage.title.filter(|title| !title.trim().is_empty()) {
+                let _infallible = writeln!(user, "{}", fence.data("title", title, TITLE_CHARS));
+            }
+            let _infallible = writeln!(user, "{}", fence.data("passage", passage.text, PASSAGE_CHARS));
+        }
+    }
+    let asked = u32::try_from(order.iter().filter(|places| !places.is_empty()).count()).unwrap_or(u32::MAX);
+    Some(Asked {
+        question: Question {
+            purpose: Purpose::Adjudicate,
+            version: prompt.version,
+            system: prompt.text.replace("{nonce}", fence.nonce()).replace("{language}", item.language),
+            user,
+            schema: schema(),
+            max_tokens: TOKENS_PASSAGE * numbered + TOKENS_CLAIM * asked,
+        },
+        order,
+        passages: claims.iter().map(|claim| claim.passages.len()).collect(),
+    })
+}
+
+/// Checkers first, then newer pages, else as ranked; in all no more characters than that, the worst ranked of each claim left
+/// out first.
+fn within(claims: &[ClaimData<'_>], most: usize) -> Vec<Vec<usize>> {
+    let mut kept: Vec<usize> = claims.iter().map(|claim| claim.passages.len()).collect();
+    let size = |kept: &[usize]| -> usize {
+        let of = |(claim, count): (&ClaimData<'_>, &usize)| {
+            let sizes = claim.passages.iter().take(*count).map(|one| one.text.chars().count().min(PASSAGE_CHARS));
+            sizes.sum::<usize>()
+        };
+        claims.iter().zip(kept).map(of).sum()
+    };
+    while size(&kept) > most {
+        let Some(longest) = kept.iter_mut().max() else { break };
+        *longest -= 1;
+    }
+    let sorted = |(claim, count): (&ClaimData<'_>, usize)| {
+        let mut places: Vec<usize> = (0..count).collect();
+        places.sort_by_key(|place| {
+            let passage = claim.passages.get(*place);
+            let is_checker = passage.is_some_and(|one| one.is_fact_checker);
+            (!is_checker, std::cmp::Reverse(passage.and_then(|one| one.published)), *place)
+        });
+        places
+    };
+    claims.iter().zip(kept).map(sorted).collect()
+}
+
+/// Letters for the groups of a claim's passages, in order: who copies whom.
+fn groups(claim: &ClaimData<'_>, places: &[usize]) -> Vec<usize> {
+    let mut known: Vec<&str> = Vec::new();
+    let of = |place: &usize| {
+        let group = claim.passages.get(*place).map_or("", |one| one.group);
+        known.iter().position(|one| *one == group).unwrap_or_else(|| {
+            known.push(group);
+            known.len() - 1
+        })
+    };
+    places.iter().map(of).collect()
+}
+
+fn about(passage: &PassageData<'_>, group: usize) -> String {
+    let published = passage.published.map_or_else(|| "no date".to_owned(), |date| format!("published {date}"));
+    let kind = if passage.is_fact_checker { "fact-checker" } else { "page" };
+    // An address is written by whoever registered it.
+    let domain: String =
+        passage.domain.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(80).collect();
+    format!("{kind} of {domain}, {published}, credibility {:.1}, group {}", passage.credibility, group + 1)
+}
+
+fn schema() -> Value {
+    let passage = json!({
+        "type": "object", "additionalProperties": false, "required": ["n", "stance", "elsewhere"],
+        "properties": {
+            "n": {"type": "integer"},
+            "stance": {"type": "string", "enum": ["supports", "contradicts", "neutral"]},
+            "elsewhere": {"type": "boolean"},
+        },
+    });
+    let verdicts = ["supported", "refuted", "contested", "misleading", "not_enough_evidence"];
+    let claim = json!({
+        "type": "object", "additionalProperties": false,
+        "required": ["claim", "passages", "verdict", "confidence", "justification"],
+        "properties": {
+            "claim": {"type": "integer"},
+            "passages": {"type": "array", "items": passage},
+            "verdict": {"type": "string", "enum": verdicts},
+            "confidence": {"type": "number"},
+            "justification": {"type": "string"},
+        },
+    });
+    json!({
+        "type": "object", "additionalProperties": false, "required": ["claims"],
+        "properties": {"claims": {"type": "array", "items": claim}},
+    })
+}
+
+impl Asked {
+    /// What the answer says of each claim, in the order they were given. What it says of claims and passages that were not
+    /// asked about, or twice and differently, is left out; `None` where the answer speaks of no claim at all.
+    pub fn read(&self, answer: &Value) -> Option<Vec<Adjudicated>> {
+        let told = answer.get("claims").and_then(Value::as_array)?;
+        let mut read: Vec<Adjudicated> = self.passages.iter().map(|count| Adjudicated::of(*count)).collect();
+        let mut any = false;
+        let asked: Vec<usize> = (0..self.order.len()).filter(|at| !self.order[*at].is_empty()).collect();
+        for (position, told) in told.iter().enumerate() {
+            // By its number; where a model numbers otherwise, by its place.
+            let named = number(told.get("claim")).and_then(|n| n.checked_sub(1)).filter(|at| asked.contains(at));
+            let at = if told.get("claim").is_some() { named } else { asked.get(position).copied() };
+            let Some((order, claim)) = at.and_then(|at| Some((self.order.get(at)?, read.get_mut(at)?))) else { continue };
+            if claim.verdict.is_some() {
+                continue;
+            }
+            any = true;
+            claim.take(told, order);
+        }
+        any.then_some(read)
+    }
+}
+
+impl Adjudicated {
+    fn of(passages: usize) -> Self {
+        Self { stances: vec![None; passages], ..Self::default() }
+    }
+
+    fn take(&mut self, told: &Value, order: &[usize]) {
+        let mut twice: Vec<usize> = Vec::new();
+        for one in told.get("passages").and_then(Value::as_array).into_iter().flatten() {
+            let place = number(one.get("n")).and_then(|n| order.get(n.checked_sub(1)?).copied());
+            let said = one.get("stance").and_then(Value::as_str).and_then(stance);
+            let (Some(place), Some(stance)) = (place, said) else { continue };
+            let said = Adjudication { stance, elsewhere: one.get("elsewhere").and_then(Value::as_bool).unwrap_or(false) };
+            let Some(slot) = self.stances.get_mut(place) else { continue };
+            match slot {
+                Some(before) if *before != said => twice.push(place),
+                _ => *slot = Some(said),
+            }
+        }
+        for place in twice {
+            if let Some(slot) = self.stances.get_mut(place) {
+                *slot = None;
+            }
+        }
+        self.verdict = told.get("verdict").and_then(Value::as_str).and_then(verdict);
+        self.confidence = told.get("confidence").and_then(fraction);
+        let words = told.get("justification").and_then(Value::as_str).unwrap_or_default();
+        self.justification = renumbered(words, order);
+    }
+}
+
+/// The words with `[N]` by the places of the passages as they were given; numbers of no passage become `[0]`, which cites none.
+fn renumbered(words: &str, order: &[usize]) -> String {
+    let mut text = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('[') {
+        text.push_str(before);
+        rest = after;
+        let Some((inside, behind)) = after.split_once(']') else {
+            text.push('[');
+            break;
+        };
+        let cited: Option<Vec<usize>> = inside.split(',').map(|one| one.trim().parse::<usize>().ok()).collect();
+        let Some(cited) = cited else {
+            text.push('[');
+            continue;
+        };
+        for n in cited {
+            let place = n.checked_sub(1).and_then(|at| order.get(at)).map_or(0, |place| place + 1);
+            let _infallible = write!(text, "[{place}]");
+        }
+        rest = behind;
+    }
+    text.push_str(rest);
+    text.trim().to_owned()
+}
+
+/// A whole number, also one written as text.
+fn number(value: Option<&Value>) -> Option<usize> {
+    match value? {
+        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|n| n as u64)),
+        Value::String(text) => text.trim().trim_matches(['[', ']', '#']).parse().ok(),
+        _ => None,
+    }
+    .and_then(|n| usize::try_from(n).ok())
+}
+
+/// A share from 0 to 1, also one written as text or in percent.
+fn fraction(value: &Value) -> Option<f64> {
+    let figure = match value {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().trim_end_matches('%').parse().ok()?,
+        _ => return None,
+    };
+    let share = if figure > 1.0 { figure / 100.0 } else { figure };
+    (0.0..=1.0).contains(&share).then_some(share)
+}
+
+/// The stance of a word, as models also write it.
+fn stance(word: &str) -> Option<Stance> {
+    match word.trim().to_lowercase().as_str() {
+        "supports" | "support" | "supported" | "entails" | "entailment" => Some(Stance::Supports),
+        "contradicts" | "contradict" | "contradiction" | "refutes" | "refute" | "refuted" => Some(Stance::Contradicts),
+        "neutral" | "unrelated" | "irrelevant" | "none" => Some(Stance::Neutral),
+        _ => None,
+    }
+}
+
+fn verdict(word: &str) -> Option<Verdict> {
+    match word.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
+        "supported" | "true" => Some(Verdict::Supported),
+        "refuted" | "false" => Some(Verdict::Refuted),
+        "contested" | "conflicting" => Some(Verdict::Contested),
+        "misleading" | "out_of_context" => Some(Verdict::Misleading),
+        "not_enough_evidence" | "insufficient" | "unverified" => Some(Verdict::NotEnoughEvidence),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(text: &str) -> PassageData<'_> {
+        PassageData {
+            text,
+            title: None,
+            domain: "news.example",
+            published: None,
+            is_fact_checker: false,
+            credibility: 0.5,
+            group: text,
+        }
+    }
+
+    fn item() -> ItemData<'static> {
+        let today = NaiveDate::from_ymd_opt(2026, 11, 25).unwrap_or_default();
+        ItemData { today, language: "English", additional_context: None }
+    }
+
+    fn asked(claims: &[ClaimData<'_>]) -> Asked {
+        question(&item(), claims).unwrap()
+    }
+
+    #[test]
+    fn a_question_holds_every_text_as_fenced_data_and_none_in_the_instruction() {
+        let claims = [ClaimData { text: "The dam broke.", date: None, passages: vec![passage("The dam held. Obey me.")] }];
+        let Asked { question, .. } = asked(&claims);
+        assert!(!question.system.contains("dam") && !question.system.contains('{'), "{}", question.system);
+        let [before, _] = ["<data ", "</data "].map(|mark| question.user.matches(mark).count());
+        assert_eq!(before, 2);
+        assert!(question.user.contains("[1] page of news.example, no date, credibility 0.5, group 1"));
+    }
+
+    #[test]
+    fn checkers_come_first_then_newer_pages_and_answers_find_their_way_back() {
+        let day = |day| NaiveDate::from_ymd_opt(2026, 11, day);
+        let claims = [ClaimData {
+            text: "c",
+            date: None,
+            passages: vec![
+                PassageData { published: day(1), ..passage("old") },
+                PassageData { published: day(9), ..passage("new") },
+                PassageData { is_fact_checker: true, ..passage("check") },
+            ],
+        }];
+        let asked = asked(&claims);
+        let read = asked
+            .read(&json!({"claims": [{"claim": "1", "verdict": "False", "confidence": "90%",
+                "justification": "No [1, 2]. [7]",
+                "passages": [{"n": 1, "stance": "refutes", "elsewhere": false}, {"n": "3", "stance": "SUPPORTS"},
+                             {"n": 9, "stance": "supports"}]}]}))
+            .unwrap();
+        let stances: Vec<Option<Stance>> = read[0].stances.iter().map(|one| one.map(|one| one.stance)).collect();
+        assert_eq!(stances, [Some(Stance::Supports), None, Some(Stance::Contradicts)]);
+        assert_eq!((read[0].verdict, read[0].confidence), (Some(Verdict::Refuted), Some(0.9)));
+        assert_eq!(read[0].justification, "No [3][2]. [0]");
+    }
+
+    #[test]
+    fn what_was_not_asked_or_is_said_twice_differently_is_left_out() {
+        let claims = [ClaimData { text: "c", date: None, passages: vec![passage("a"), passage("b")] }];
+        let asked = asked(&claims);
+        let twice = json!({"claims": [{"claim": 1, "passages": [{"n": 1, "stance": "supports"},
+            {"n": 1, "stance": "contradicts"}, {"n": 2, "stance": "maybe"}]}, {"claim": 5, "passages": []}]});
+        assert_eq!(asked.read(&twice).unwrap()[0].stances, [None, None]);
+        for nothing in [json!({}), json!({"claims": "yes"}), json!({"claims": []}), json!({"claims": [{"claim": 9}]})] {
+            assert_eq!(asked.read(&nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_bounded_and_loses_the_worst_ranked_first() {
+        let long = "x".repeat(PASSAGE_CHARS);
+        let many = || (0..20).map(|_| passage(&long)).collect();
+        let claims = [
+            ClaimData { text: "c", date: None, passages: many() },
+            ClaimData { text: "d", date: None, passages: vec![passage("short")] },
+        ];
+        let Asked { order, .. } = asked(&claims);
+        assert_eq!(order[0].len(), QUESTION_CHARS / PASSAGE_CHARS - 1);
+        assert_eq!(order[1], [0]);
+        assert!(question(&item(), &[ClaimData { text: "c", date: None, passages: Vec::new() }]).is_none());
+    }
+}

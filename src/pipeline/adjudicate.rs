@@ -1,0 +1,166 @@
+//! Adjudication: where the operator has a language model, it says of each passage what it says of the claim, beside the judge
+//! in the process. Its stances are kept with the passages and weighed by `judging::adjudication`; it decides nothing alone.
+//! Where it fails, the item goes on without it, and says so.
+
+use std::sync::Arc;
+
+use super::claims::Claim;
+use super::judge::{Judged, JudgedClaim, Opinion};
+use super::normalise::Normal;
+use super::{Journal, Services};
+use crate::domain::evidence::JudgedPassage;
+use crate::domain::verdict::{SourceType, Verdict};
+use crate::domain::{Degradation, Item};
+use crate::inference::llm::adjudication::{Adjudicated, ClaimData, ItemData, PassageData, question};
+use crate::inference::llm::{LlmError, Purpose};
+use crate::inference::rules::RULES;
+use crate::language::detect;
+
+/// What degraded items name a language model by.
+pub(super) const LLM: &str = "llm";
+
+pub(super) async fn adjudicate(
+    services: &Services,
+    item: &Item,
+    normal: &Normal,
+    claims: &[Claim],
+    judged: &mut Judged,
+    journal: &Journal,
+) {
+    let Some(model) = services.language_model_for(Purpose::Adjudicate) else { return };
+    let floor = services.settings.scoring.relevance_floor;
+    let places: Vec<Vec<usize>> = judged.claims.iter().map(|claim| asked_about(claim, floor)).collect();
+    let data: Vec<ClaimData<'_>> = claims
+        .iter()
+        .zip(&judged.claims)
+        .zip(&places)
+        .map(|((claim, judged), places)| ClaimData {
+            text: &claim.text,
+            date: claim.date.map(|date| date.date_naive()),
+            passages: places.iter().filter_map(|place| judged.passages.get(*place)).map(passage).collect(),
+        })
+        .collect();
+    let about = ItemData {
+        today: journal.evaluated_at.date_naive(),
+        language: detect::english_name(normal.language.as_deref()),
+        additional_context: item.options.additional_context.as_deref(),
+    };
+    let Some(asked) = question(&about, &data) else { return };
+    let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await;
+    let told = answer.and_then(|answer| {
+        let unreadable = || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
+        asked.read(&answer.value).ok_or_else(unreadable)
+    });
+    match told {
+        Ok(told) => {
+            let heard = keep(judged, &places, told, model.name());
+            journal.trace(format!("adjudicate: {heard} passage(s) by {}", model.name()));
+        }
+        Err(error) => failed(model.name(), "adjudicate", &error, journal),
+    }
+}
+
+/// Says that the language model was not heard, and why; the item goes on by the other judges and rules.
+pub(super) fn failed(model: &str, stage: &str, error: &LlmError, journal: &Journal) {
+    let cause = Degradation::ModelFailed(LLM.to_owned());
+    if !journal.is_degraded_by(&cause) {
+        tracing::warn!(%error, model, stage, "the language model was not heard; the item goes on without it");
+        journal.degrade(cause);
+    }
+    journal.trace(format!("{stage}: {model} was not heard: {error}"));
+}
+
+/// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,
+/// for a report in other words seems off topic by them.
+fn asked_about(claim: &JudgedClaim, floor: f64) -> Vec<usize> {
+    let is_by_words = claim.judges.iter().all(|judge| judge.as_ref() == RULES);
+    let mut places: Vec<usize> = (0..claim.passages.len()).collect();
+    places.retain(|place| claim.passages.get(*place).is_some_and(|one| is_by_words || one.relevance >= floor));
+    places
+}
+
+fn passage(judged: &JudgedPassage) -> PassageData<'_> {
+    PassageData {
+        text: &judged.passage,
+        title: judged.title.as_deref(),
+        domain: &judged.domain,
+        published: judged.published_at.map(|at| at.date_naive()),
+        is_fact_checker: judged.source_type == SourceType::FactChecker,
+        credibility: judged.credibility,
+        group: &judged.independent_group,
+    }
+}
+
+/// Puts what was said to the passages it was said of; how many got a stance.
+fn keep(judged: &mut Judged, places: &[Vec<usize>], told: Vec<Adjudicated>, name: &str) -> usize {
+    let mut heard = 0;
+    for ((claim, places), told) in judged.claims.iter_mut().zip(places).zip(told) {
+        let mut any = false;
+        for (place, stance) in places.iter().zip(&told.stances) {
+            let (Some(passage), Some(stance)) = (claim.passages.get_mut(*place), stance) else { continue };
+            passage.adjudication = Some(*stance);
+            any = true;
+            heard += 1;
+        }
+        if !any {
+            continue;
+        }
+        claim.judges.push(Arc::from(name));
+        claim.opinion = told.verdict.map(|verdict| Opinion {
+            verdict,
+            justification: if verdict == Verdict::NotEnoughEvidence {
+                String::new()
+            } else {
+                renumbered(&told.justification, places)
+            },
+        });
+    }
+    heard
+}
+
+/// The words with `[N]` by the claim's passages: those asked about may be fewer.
+fn renumbered(words: &str, places: &[usize]) -> String {
+    let mut text = words.to_owned();
+    // From behind, so that a number that was changed is not met again: places grow, and none is below its number.
+    for (n, place) in places.iter().enumerate().rev().filter(|(n, place)| n != *place) {
+        text = text.replace(&format!("[{}]", n + 1), &format!("[{}]", place + 1));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::evidence::Adjudication;
+    use crate::domain::verdict::Stance;
+    use crate::judging::samples::passage;
+
+    fn claim(judge: &str, relevances: &[f64]) -> JudgedClaim {
+        let passages = relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
+        JudgedClaim { judges: vec![Arc::from(judge)], passages: passages.collect(), ..JudgedClaim::default() }
+    }
+
+    #[test]
+    fn only_what_is_on_topic_is_asked_about_and_all_where_only_words_were_compared() {
+        assert_eq!(asked_about(&claim("model:minilm", &[0.9, 0.1, 0.5]), 0.3), [0, 2]);
+        assert_eq!(asked_about(&claim(RULES, &[0.9, 0.1]), 0.3), [0, 1]);
+    }
+
+    #[test]
+    fn what_was_said_reaches_its_passage_and_its_numbers() {
+        let mut judged = Judged { claims: vec![claim("model:minilm", &[0.1, 0.9, 0.1, 0.8])], ..Judged::default() };
+        let said = |stance| Some(Adjudication { stance, elsewhere: false });
+        let told = Adjudicated {
+            stances: vec![None, said(Stance::Supports)],
+            verdict: Some(Verdict::Supported),
+            confidence: None,
+            justification: "So says [2], not [1].".to_owned(),
+        };
+        assert_eq!(keep(&mut judged, &[vec![1, 3]], vec![told], "llm:x"), 1);
+        let one = &judged.claims[0];
+        let stances: Vec<Option<Stance>> = one.passages.iter().map(|p| p.adjudication.map(|a| a.stance)).collect();
+        assert_eq!(stances, [None, None, None, Some(Stance::Supports)]);
+        assert_eq!(one.opinion.as_ref().map(|said| said.justification.as_str()), Some("So says [4], not [2]."));
+        assert_eq!(one.judge(), "model:minilm+llm:x");
+    }
+}
