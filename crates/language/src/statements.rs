@@ -4,16 +4,16 @@
 //! To add a language: its words in its `statements.tsv`. How words follow each other in calls to the reader and in frames
 //! is said by the patterns of `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
 
-mod antecedents;
 mod calls;
+mod check_worthiness;
 mod clean;
+mod coreference;
 mod frames;
 mod kinds;
 mod leaning;
 mod markup;
 mod points;
 mod scraps;
-mod worth;
 
 use std::collections::HashSet;
 
@@ -155,7 +155,7 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let framed = frames::unframed(sentence);
     let bare = framed.as_deref().unwrap_or(sentence);
     let bare = if alone { bare.to_owned() } else { without_list_number(bare).to_owned() };
-    let resolved = antecedents::resolve(&bare, &before.with_title(), language);
+    let resolved = coreference::resolve(&bare, &before.with_title(), language);
     let is_resolved = resolved.is_some();
     let text = resolved.unwrap_or(bare);
     let judged = kinds::judge(&text, language, is_resolved);
@@ -177,7 +177,7 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     if !alone && checkable && (scraps::is_scrap(&text) || cut && is_nobodys(&text, language)) {
         return None;
     }
-    let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), kind, language);
+    let check_worthiness = check_worthiness::score(weighed.as_deref().unwrap_or(&text), kind, language);
     let lead = if checkable { told.or_else(find_lead) } else { None };
     let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
     let statement = Statement { text, lead, kind, check_worthiness, original: sentence.to_owned() };

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{antecedents, is_question, kinds, scraps};
+use super::{coreference, is_question, kinds, scraps};
 use crate::entities::entities;
 use crate::entities::kind::EntityKind;
 use crate::lexicon::Words;
@@ -69,7 +69,7 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
     let Some(first) = words.first() else { return false };
     let rest = sentence.split_once(' ').map_or("", |(_, rest)| rest);
     if refers(first) {
-        return !(first == "it" && antecedents::is_expletive(rest));
+        return !(first == "it" && coreference::is_expletive(rest));
     }
     if has_cyrillic(sentence) {
         let happened = words.iter().any(|word| verbs::is_past_cyrillic(word)) || has_figure(sentence);
