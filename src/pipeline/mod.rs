@@ -31,6 +31,7 @@ mod normalise;
 mod page;
 mod page_failure;
 mod page_reviews;
+mod provider_standing;
 mod queries;
 mod rank;
 mod read;
@@ -39,7 +40,6 @@ mod retrieve;
 mod rounding;
 mod services;
 mod shown;
-mod standing;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -63,9 +63,9 @@ pub use decide::BY_FACT_CHECK;
 pub use item_locks::ItemLocks;
 pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
+pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
-pub use standing::ProviderStanding;
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]

@@ -7,10 +7,10 @@
 mod calls;
 mod check_worthiness;
 mod clean;
+mod context_dependence;
 mod coreference;
 mod frames;
 mod kinds;
-mod leaning;
 mod markup;
 mod points;
 mod scraps;
@@ -163,8 +163,8 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let weighed = if judged.kind == ClaimKind::Mixed { Some(text.clone()) } else { None };
     let text = judged.factual_part.unwrap_or(text);
     let stems: HashSet<String> = tokens::content_stems(&text, language).into_iter().collect();
-    let cut = leaning::is_cut_quotation(&text);
-    let find_lead = || leaning::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
+    let cut = context_dependence::is_cut_quotation(&text);
+    let find_lead = || context_dependence::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
     // "He died in custody on Friday" says something behind the sentence that says who.
     let told = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
     let told = told.filter(|lead| people(lead, language) <= 1);
