@@ -41,7 +41,7 @@ use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
 use crate::pipeline::rescore::Terms;
-use crate::pipeline::{Latencies, RulesHandle, SearchProviders, Services, Settings, Turns};
+use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
@@ -236,7 +236,7 @@ async fn assemble(
         search_cache: caches.search(),
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
-        turns: Turns::default(),
+        item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
     });
     if matches!(purpose, Purpose::Daemon { .. }) {
@@ -307,7 +307,7 @@ pub(super) async fn judging(
         search_cache: caches.search(),
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
-        turns: Turns::default(),
+        item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
     }))
 }

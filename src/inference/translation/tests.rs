@@ -204,8 +204,8 @@ async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
     let http = HttpClient::live("test").unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let gate = |settings| {
-        let purse = Fleet { monthly_cap_usd: Some(0.05), ..Fleet::alone(Arc::clone(&clock)) };
-        Gate::in_fleet(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver), purse)
+        let budget = Fleet { monthly_cap_usd: Some(0.05), ..Fleet::alone(Arc::clone(&clock)) };
+        Gate::in_fleet(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver), budget)
     };
     let translator = configured(&TranslateConfig::default(), &llm, &gate).unwrap();
     let until = Instant::now() + Duration::from_secs(5);
