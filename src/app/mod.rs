@@ -61,7 +61,8 @@ pub fn check_files(config: &Config) -> Result<(), AppError> {
     config.scoring.calibration.as_deref().map_or(Ok(()), |path| build::curves::read(path).map(drop))
 }
 
-/// Models, rules and settings for texts that are given: nothing is opened, asked or written.
+/// Models, rules and settings for texts that are given: nothing is opened or written, and nobody is asked but a language model
+/// that is to adjudicate.
 pub async fn judging(config: &Config, translator: Option<Arc<dyn Translator>>) -> Result<Arc<Services>, AppError> {
     build::judging(config, translator).await
 }

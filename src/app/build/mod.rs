@@ -280,7 +280,7 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
 }
 
 /// What judges texts that are given: models, rules and settings, without a store, providers or a queue. Nobody outside is
-/// asked: a translator is what the labelled file brings.
+/// asked but the language model, where it is to adjudicate; a translator is what the labelled file brings.
 pub(super) async fn judging(
     config: &Config,
     translator: Option<Arc<dyn Translator>>,
@@ -292,6 +292,7 @@ pub(super) async fn judging(
     let usage = Arc::new(OutboundObserver::default());
     let caches = Caches { config, usage: &usage, clock: &clock, fleet: None };
     let rules = config.enrichment.first_rules();
+    let language_model = language_model::of_process(config, &clock, &usage)?;
     Ok(Arc::new(Services {
         settings: settings(config, false)?,
         store: Store::detached(),
@@ -300,7 +301,7 @@ pub(super) async fn judging(
         parsers: Arc::default(),
         models,
         fallback,
-        language_model: None,
+        language_model,
         translator,
         rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
         clock: Arc::clone(&clock),
