@@ -36,6 +36,9 @@ static OF_ITSELF: Words = Words::of("cited_text.itself");
 /// What presents something as the claim's and not as a passage's.
 static OF_THE_CLAIM: Words = Words::of("cited_text.claim");
 
+/// What stands before a figure that is not so.
+static CONTRAST: Words = Words::of("cited_text.contrast");
+
 /// A passage, or the claim, with what a reader sees of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Source<'a> {
@@ -224,7 +227,14 @@ impl Told<'_> {
         }
         let before = self.words.get(..at).unwrap_or_default();
         let clause = before.rsplit([',', ';', ':', '—', '–']).next().unwrap_or_default();
-        tokens::tokens(clause, self.language).iter().any(|word| OF_THE_CLAIM.has(&word.text))
+        let words: Vec<String> = tokens::tokens(clause, self.language).into_iter().map(|word| word.text).collect();
+        // "Not 40", "instead of 40"; but "not fewer than 40" is told as so.
+        let is_denied = match words.as_slice() {
+            [.., one, other] => CONTRAST.has(other) || CONTRAST.has(&format!("{one} {other}")),
+            [only] => CONTRAST.has(only),
+            [] => false,
+        };
+        is_denied || words.iter().any(|word| OF_THE_CLAIM.has(word))
     }
 }
 
