@@ -41,6 +41,7 @@ mod retrieve;
 mod rounding;
 mod services;
 mod shown;
+mod summary;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -328,7 +329,8 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;
     let result = timed("context", async {
-        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
+        let summary = summary::summary(services, &normal, &decided, &journal).await;
+        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, summary, &journal)
     })
     .await;
     let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);

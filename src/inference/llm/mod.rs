@@ -12,8 +12,10 @@
 
 pub mod adjudication;
 pub mod chat;
+pub mod correction;
 pub mod fence;
 pub mod prompts;
+pub mod summary;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};

@@ -25,6 +25,8 @@ macro_rules! files {
 
 files! {
     "adjudicate" => Adjudicate,
+    "correct" => Correct,
+    "summary" => Summary,
 }
 
 /// Every prompt that ships, in the order an item meets them.
