@@ -13,6 +13,7 @@ mod environment;
 mod gathered;
 mod kind;
 mod language_model;
+mod links;
 mod load;
 mod model;
 mod names;
@@ -30,12 +31,13 @@ use std::path::PathBuf;
 pub use checks::LEAST_OWN_QUERIES;
 pub use gathered::Source;
 pub use kind::{Bare, Kind, SecretKind};
-pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
 pub use language_model::LlmConfig;
+pub use links::LinksConfig;
+pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
-    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend,
-    Overload, ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
+    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend, Overload,
+    ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
 pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
 pub use own::{

@@ -6,18 +6,16 @@ use std::sync::Arc;
 
 use super::claims::Claim;
 use super::judge::{Judged, JudgedClaim, Opinion};
+pub(super) use super::language_model::failed;
 use super::normalise::Normal;
 use super::{Journal, Services};
+use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{SourceType, Verdict};
-use crate::domain::{Degradation, Item};
 use crate::inference::llm::adjudication::{Adjudicated, ClaimData, ItemData, PassageData, question};
 use crate::inference::llm::{LlmError, Purpose};
 use crate::inference::rules::RULES;
 use crate::language::detect;
-
-/// What degraded items name a language model by.
-pub(super) const LLM: &str = "llm";
 
 pub(super) async fn adjudicate(
     services: &Services,
@@ -48,7 +46,8 @@ pub(super) async fn adjudicate(
     let Some(asked) = question(&about, &data) else { return };
     let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await;
     let told = answer.and_then(|answer| {
-        let unreadable = || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
+        let unreadable =
+            || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
         asked.read(&answer.value).ok_or_else(unreadable)
     });
     match told {
@@ -58,16 +57,6 @@ pub(super) async fn adjudicate(
         }
         Err(error) => failed(model.name(), "adjudicate", &error, journal),
     }
-}
-
-/// Says that the language model was not heard, and why; the item goes on by the other judges and rules.
-pub(super) fn failed(model: &str, stage: &str, error: &LlmError, journal: &Journal) {
-    let cause = Degradation::ModelFailed(LLM.to_owned());
-    if !journal.is_degraded_by(&cause) {
-        tracing::warn!(%error, model, stage, "the language model was not heard; the item goes on without it");
-        journal.degrade(cause);
-    }
-    journal.trace(format!("{stage}: {model} was not heard: {error}"));
 }
 
 /// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,
@@ -136,7 +125,8 @@ mod tests {
     use crate::judging::samples::passage;
 
     fn claim(judge: &str, relevances: &[f64]) -> JudgedClaim {
-        let passages = relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
+        let passages =
+            relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
         JudgedClaim { judges: vec![Arc::from(judge)], passages: passages.collect(), ..JudgedClaim::default() }
     }
 

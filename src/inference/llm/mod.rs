@@ -12,8 +12,11 @@
 
 pub mod adjudication;
 pub mod chat;
+pub mod claims;
+pub mod explain;
 pub mod fence;
 pub mod prompts;
+pub mod sufficiency;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
