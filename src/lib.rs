@@ -9,8 +9,9 @@
 //! ```text
 //!  queue ─► worker ─► pipeline::run
 //!                     admit       done before? which phase?                    store
+//!                     expand      pages it links to, where that is switched on    outbound, reading
 //!                     normalise   language, clean text, vector                 language, inference
-//!                     claims      self-contained statements with their kind    language
+//!                     claims      self-contained statements with their kind    language, inference
 //!                     fact_check  has somebody checked it?                     providers, cache, store
 //!                     corroborate which other channels tell it?                store
 //!                     queries     two to four short ones per claim             language
@@ -20,6 +21,7 @@
 //!                     judge       what does each passage say of it?            inference, judging
 //!                     adjudicate  a language model's stance of each, where one is set  inference
 //!                     decide      verdict, tier, score, correction             judging
+//!                     explain     why nothing could be checked                    judging, inference
 //!                     context     lines for digests and prompts
 //!                     commit      result + evidence + idempotency key + outbox, one transaction
 //!  outbox ─► broker    results and one signal per claim

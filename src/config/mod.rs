@@ -13,6 +13,7 @@ mod environment;
 mod gathered;
 mod kind;
 mod language_model;
+mod links;
 mod load;
 mod model;
 mod names;
@@ -31,6 +32,7 @@ pub use checks::LEAST_OWN_QUERIES;
 pub use gathered::Source;
 pub use kind::{Bare, Kind, SecretKind};
 pub use language_model::LlmConfig;
+pub use links::LinksConfig;
 pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,

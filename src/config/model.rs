@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use url::Url;
 
 use super::language_model::LlmConfig;
+use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::scoring::ScoringConfig;
 use crate::domain::rules::{DomainList, DomainRule};
@@ -245,6 +246,7 @@ pub struct EnrichmentConfig {
     pub sufficient_relevance: f64,
     #[serde(with = "humantime_serde")]
     pub sufficient_age: Duration,
+    pub links: LinksConfig,
 }
 
 /// Which languages the items of a channel or of a subject are searched in beside their own.

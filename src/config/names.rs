@@ -324,6 +324,11 @@ fn enrichment_detail_keys() -> Vec<Key> {
         Key::own("enrichment.similar_threshold", UNIT, "cosine from which items tell one story"),
         Key::own("enrichment.sufficient_relevance", UNIT, "mean relevance from which stored evidence may suffice"),
         Key::own("enrichment.sufficient_age", SPAN, "age up to which a reading may settle what may change any day"),
+        Key::named("enrichment.links.expand", "ENRICHMENT_LINKS_EXPAND", Kind::Flag, "read pages that items link to"),
+        Key::own("enrichment.links.max", count(1, 20), "links read per item"),
+        Key::own("enrichment.links.timeout_per_link", CALL, "time for one link"),
+        Key::own("enrichment.links.timeout", CALL, "time for all links of an item"),
+        Key::own("enrichment.links.max_chars", count(100, 100_000), "characters taken of a linked page"),
     ]
 }
 

@@ -6,18 +6,16 @@ use std::sync::Arc;
 
 use super::claims::Claim;
 use super::judge::{Judged, JudgedClaim, Opinion};
+use super::language_model::failed;
 use super::normalise::Normal;
 use super::{Journal, Services};
+use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{SourceType, Stance, Verdict};
-use crate::domain::{Degradation, Item};
 use crate::inference::llm::adjudication::{Adjudicated, ClaimData, ItemData, PassageData, question};
 use crate::inference::llm::{LlmError, Purpose};
 use crate::inference::rules::RULES;
 use crate::language::detect;
-
-/// What degraded items name a language model by.
-pub(super) const LLM: &str = "llm";
 
 pub(super) async fn adjudicate(
     services: &Services,
@@ -86,16 +84,6 @@ pub(super) async fn pair(
     let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await?;
     let told = asked.read(&answer.value).and_then(|told| told.into_iter().next());
     Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
-}
-
-/// Says that the language model was not heard, and why; the item goes on by the other judges and rules.
-pub(super) fn failed(model: &str, stage: &str, error: &LlmError, journal: &Journal) {
-    let cause = Degradation::ModelFailed(LLM.to_owned());
-    if !journal.is_degraded_by(&cause) {
-        tracing::warn!(%error, model, stage, "the language model was not heard; the item goes on without it");
-        journal.degrade(cause);
-    }
-    journal.trace(format!("{stage}: {model} was not heard: {error}"));
 }
 
 /// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,

@@ -7,10 +7,8 @@ use super::rounding::round;
 use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier};
-use crate::judging::explanations::{Unchecked, explain};
 use crate::judging::labels::ReaderLanguage;
 use crate::judging::summaries::counted;
-use crate::language::dates;
 
 /// Channels named in a digest.
 const MAX_CHANNELS_SHOWN: usize = 3;
@@ -49,7 +47,8 @@ pub(super) fn assemble(
         contradiction: false,
         notes: Vec::new(),
         also_reported_by,
-        explanation: explanation(decided, normal.language.as_deref()),
+        // Said by the stage before.
+        explanation: None,
         overall_summary: None,
         sources_checked,
         main_claim: main_result(decided).map(|claim| claim.claim_id.clone()),
@@ -88,7 +87,7 @@ pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
 }
 
 /// The most check-worthy checkable claim, the first on a tie; without one, the first claim.
-fn main_result(decided: &[Decided]) -> Option<&ClaimResult> {
+pub(super) fn main_result(decided: &[Decided]) -> Option<&ClaimResult> {
     let mut best: Option<&Decided> = None;
     for one in decided {
         let better = best.is_none_or(|known| {
@@ -121,15 +120,6 @@ fn fact_checks(claims: &[ClaimResult], reviews: &Reviews) -> Vec<FactCheck> {
         }
     }
     found
-}
-
-/// Why nothing was verified, or not all of it, for a reader of the item's language; `None` where all of the main claim was.
-fn explanation(decided: &[Decided], language: Option<&str>) -> Option<String> {
-    let unchecked = match main_result(decided) {
-        None => Some(Unchecked::NoClaim),
-        Some(main) => Unchecked::of(main.kind, dates::without_written(&main.text)),
-    };
-    unchecked.map(|unchecked| explain(unchecked, language))
 }
 
 fn lines(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::embedding::Embedding;
 use super::rounding::round;
-use super::{Journal, PipelineError, Services, adjudicate};
+use super::{Journal, PipelineError, Services, language_model};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::BorneOut;
 use crate::inference::Pair;
@@ -110,7 +110,7 @@ async fn worded_anew(
             Some(texts)
         }
         Err(error) => {
-            adjudicate::failed(model.name(), "correct", &error, journal);
+            language_model::failed(model.name(), "correct", &error, journal);
             None
         }
     }

@@ -114,6 +114,8 @@ pub(super) async fn decide(
                 shown: &claim.shown,
                 kind: claim.kind,
                 source: claim.source,
+                entities: &claim.entities,
+                why_checkable: claim.why_checkable.as_deref(),
                 judge: seen.judge(),
                 only_fact_checks: phase == Phase::One,
                 language,
@@ -169,6 +171,9 @@ pub(super) struct Told<'a> {
     pub(super) shown: &'a str,
     pub(super) kind: ClaimKind,
     pub(super) source: usize,
+    /// What a language model that found the claim said of it.
+    pub(super) entities: &'a [String],
+    pub(super) why_checkable: Option<&'a str>,
     /// Who judged the passages.
     pub(super) judge: String,
     /// No source was searched: phase 1.
@@ -230,6 +235,8 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         text: told.shown.to_owned(),
         kind: told.kind,
         source: told.source,
+        entities: told.entities.to_vec(),
+        why_checkable: told.why_checkable.map(str::to_owned),
         judge: if assessment.by_fact_check { BY_FACT_CHECK.to_owned() } else { told.judge.clone() },
         verdict: assessment.verdict,
         decisive: assessment.decisive,

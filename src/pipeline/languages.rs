@@ -205,7 +205,7 @@ mod tests {
             language: language.map(str::to_owned),
             mixed: language.is_none(),
             texts: vec![(0, text.to_owned())],
-            url: None,
+            urls: vec![None],
             channel: None,
             tags: identifying_tags(text),
             embedding: Vec::new(),

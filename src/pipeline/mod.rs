@@ -1,7 +1,7 @@
 //! The pipeline: an item walks through it once, from file to file in the order below, and never goes back.
 //!
 //! ```text
-//! admit → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → adjudicate → decide → context → commit
+//! admit → expand → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → adjudicate → decide → explain → context → commit
 //! ```
 //!
 //! `translate` stands beside them: it puts claims and passages into words that the judge reads, where they are compared.
@@ -22,10 +22,13 @@ mod corroborate;
 mod credit;
 mod decide;
 mod embedding;
+mod expand;
+mod explain;
 mod fact_check;
 pub mod given;
 mod item_locks;
 mod judge;
+mod language_model;
 mod languages;
 mod models;
 mod normalise;
@@ -68,7 +71,7 @@ pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
 pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
-pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
+pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings};
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -298,12 +301,14 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
             return Ok(Outcome::AlreadyDone);
         }
     };
-    let item = &request.item;
-    let journal = Journal::new(Instant::now(), services.time_budget(item), services.clock.now());
+    let journal = Journal::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
     let journal = journal.spending(services.item_spend(), services.adjudication_time());
     if request.shed {
         journal.degrade(Degradation::Overload);
     }
+    let expanded = timed("expand", expand::expand(services, request, &journal)).await?;
+    let request = expanded.as_ref().unwrap_or(request);
+    let item = &request.item;
     let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
     let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
     let (reviews, also_reported_by) = tokio::join!(
@@ -328,11 +333,13 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;
-    let result = timed("context", async {
+    let explanation = timed("explain", explain::explanation(services, item, &normal, &decided, &journal)).await;
+    let mut result = timed("context", async {
         let summary = summary::summary(services, &normal, &decided, &journal).await;
         context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, summary, &journal)
     })
     .await;
+    result.explanation = explanation;
     let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
     if timed("commit", commit).await? == Committed::Superseded {
         tracing::info!(

@@ -18,8 +18,8 @@ pub(crate) struct Normal {
     pub(crate) mixed: bool,
     /// All texts, cleaned, with the position a claim's `source` names.
     pub(crate) texts: Vec<(usize, String)>,
-    /// Where the item stands.
-    pub(crate) url: Option<String>,
+    /// Where each of them stands, parallel to `texts`: what has no address of its own, where the item does.
+    pub(crate) urls: Vec<Option<String>>,
     /// The channel that published it.
     pub(crate) channel: Option<String>,
     /// Names that stand in the item's hashtags: often the only place that is named.
@@ -68,7 +68,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         language,
         mixed,
         texts,
-        url: item.url.clone(),
+        urls: item.typed_texts().map(|typed| typed.url.or(item.url.as_deref()).map(str::to_owned)).collect(),
         channel: item.channel.clone(),
         tags: item.texts().flat_map(|(_, text)| identifying_tags(text)).collect(),
         embedding,

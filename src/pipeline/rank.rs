@@ -54,7 +54,7 @@ pub(super) async fn rank(
     let item: Vec<ItemText<'_>> = pages
         .item_texts
         .iter()
-        .map(|text| ItemText { url: pages.item_url.as_deref(), channel: pages.item_channel.as_deref(), text })
+        .map(|own| ItemText { url: own.url.as_deref(), channel: pages.item_channel.as_deref(), text: &own.text })
         .collect();
     let readable = pages.read.iter().filter(|read| read.page.failure.is_none()).collect();
     let shelf = Shelf::new(readable, &pages.rules, &item);

@@ -18,7 +18,7 @@ use crate::domain::{Degradation, Item};
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
 use crate::parsing::NotParsed;
 use crate::providers::knowledge;
-use crate::reading::{self, Junk};
+use crate::reading::{self, Junk, canonical_url};
 use crate::store::StoredSource;
 use crate::telemetry::metrics;
 
@@ -55,10 +55,16 @@ pub(crate) struct Pages {
     pub(crate) read: Vec<ReadPage>,
     pub(crate) rules: Arc<DomainRules>,
     pub(crate) searched: bool,
-    /// Where the item stands, and what it says: who repeats it has it from there.
-    pub(crate) item_url: Option<String>,
+    /// What the item says, and where: who repeats it has it from there.
     pub(crate) item_channel: Option<String>,
-    pub(crate) item_texts: Vec<String>,
+    pub(crate) item_texts: Vec<OwnText>,
+}
+
+/// A text of the item, with where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnText {
+    pub(crate) url: Option<String>,
+    pub(crate) text: String,
 }
 
 /// What to judge by: stored pages, and what is to be read, best first.
@@ -114,6 +120,10 @@ pub(super) async fn read(
     // A stored page may have led to a host that was denied since.
     let mut pages: Vec<ReadPage> =
         outcomes.into_iter().flatten().filter(|read| !read.page.is_denied(&found.rules)).collect();
+    // An address may have led to a page that the item links to.
+    let own: Vec<Url> =
+        item.linked().filter_map(|link| Url::parse(link).ok()).map(|link| canonical_url(&link)).collect();
+    pages.retain(|read| !own.contains(&canonical_url(&read.page.final_url)));
     let failures = || pages.iter().filter_map(|read| read.page.failure.as_deref());
     let readable = pages.iter().filter(|read| read.page.failure.is_none()).count();
     let not_had = not_asked + failures().filter(|word| PageFailure::was_not_had(word)).count();
@@ -139,9 +149,14 @@ pub(super) async fn read(
         read: pages,
         rules: Arc::clone(&found.rules),
         searched: found.searched,
-        item_url: item.url.clone(),
         item_channel: item.channel.clone(),
-        item_texts: item.texts().map(|(_, text)| text.to_owned()).collect(),
+        item_texts: item
+            .typed_texts()
+            .map(|typed| OwnText {
+                url: typed.url.or(item.url.as_deref()).map(str::to_owned),
+                text: typed.text.to_owned(),
+            })
+            .collect(),
     })
 }
 
@@ -181,7 +196,7 @@ pub(super) async fn known(
         .collect())
 }
 
-async fn one(
+pub(super) async fn one(
     services: &Services,
     candidate: &Candidate,
     cached: Option<Arc<PreparedPage>>,

@@ -136,6 +136,8 @@ impl<'a> Again<'a> {
             shown: &before.text,
             kind: before.kind,
             source: before.source,
+            entities: &before.entities,
+            why_checkable: before.why_checkable.as_deref(),
             judge: if before.judge == BY_FACT_CHECK { RULES.to_owned() } else { before.judge.clone() },
             only_fact_checks: before.notes.contains(&Note::Phase1Only),
             language,

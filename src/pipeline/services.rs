@@ -68,6 +68,20 @@ pub struct Settings {
     pub llm_usd_per_item: f64,
     /// How long after retrieval began the model's own search is started.
     pub llm_search_after: Duration,
+    /// How pages that an item links to are read; `None` where they are not.
+    pub links: Option<LinkSettings>,
+}
+
+/// How pages that an item links to become texts of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSettings {
+    /// Of one item.
+    pub most: usize,
+    /// For one page, and for all of an item.
+    pub per_link: Duration,
+    pub total: Duration,
+    /// Characters taken of a page.
+    pub characters: usize,
 }
 
 /// The channels of a pilot; `None` is every channel, and items without one.

@@ -3,7 +3,7 @@
 
 use super::decide::Decided;
 use super::normalise::Normal;
-use super::{Journal, Services, adjudicate};
+use super::{Journal, Services, language_model};
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::Verdict;
 use crate::inference::llm::summary::{CheckedClaim, question, read};
@@ -48,7 +48,7 @@ pub(super) async fn summary(
     let lines = match told {
         Ok(lines) => lines,
         Err(error) => {
-            adjudicate::failed(model.name(), "summary", &error, journal);
+            language_model::failed(model.name(), "summary", &error, journal);
             return None;
         }
     };

@@ -257,6 +257,7 @@ pub const CACHE_RESULTS: &[&str] = &["hit", "hit_shared", "waited", "miss", "mis
 /// The stages of the pipeline, in the order the data flows.
 pub const STAGES: &[&str] = &[
     "admit",
+    "expand",
     "normalise",
     "claims",
     "fact_check",
@@ -267,6 +268,7 @@ pub const STAGES: &[&str] = &[
     "judge",
     "adjudicate",
     "decide",
+    "explain",
     "context",
     "commit",
     OTHER,

@@ -24,6 +24,7 @@ mod fleet;
 #[cfg(test)]
 mod languages;
 #[cfg(test)]
+mod llm_claims;
 mod llm_words;
 #[cfg(test)]
 mod migrations;

@@ -101,6 +101,17 @@ pub struct ItemSource {
     pub url: Option<String>,
 }
 
+/// A text of an item with what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypedText<'a> {
+    /// What a claim's `source` names.
+    pub position: usize,
+    pub kind: ItemSourceKind,
+    /// Where the text stands; of the item's own text, where the item stands.
+    pub url: Option<&'a str>,
+    pub text: &'a str,
+}
+
 /// Where a text of an item came from.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -308,15 +319,24 @@ impl Item {
     /// The texts to take claims from, with the position a claim's `source` names: the item's own text is 0,
     /// `sources` follow in their order. Blank texts are left out.
     pub fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
-        let own = self.text.as_deref().filter(|text| !text.trim().is_empty()).map(|text| (0, text));
-        let base = usize::from(own.is_some());
-        let others = self
-            .sources
-            .iter()
-            .filter(|source| !source.text.trim().is_empty())
+        self.typed_texts().map(|typed| (typed.position, typed.text))
+    }
+
+    /// The same with what kind of text each is and where it stands.
+    pub fn typed_texts(&self) -> impl Iterator<Item = TypedText<'_>> {
+        let own = self.text.as_deref().map(|text| (ItemSourceKind::OriginalText, self.url.as_deref(), text));
+        let others = self.sources.iter().map(|source| (source.kind, source.url.as_deref(), source.text.as_str()));
+        own.into_iter()
+            .chain(others)
+            .filter(|(.., text)| !text.trim().is_empty())
             .enumerate()
-            .map(move |(position, source)| (base + position, source.text.as_str()));
-        own.into_iter().chain(others)
+            .map(|(position, (kind, url, text))| TypedText { position, kind, url, text })
+    }
+
+    /// Addresses of the pages whose text is part of the item: what it links to is its own voice.
+    pub fn linked(&self) -> impl Iterator<Item = &str> {
+        let links = self.sources.iter().filter(|source| source.kind == ItemSourceKind::LinkContext);
+        links.filter_map(|source| source.url.as_deref())
     }
 
     /// The hash of all that the judgement depends on: text, title, summary, sources, date and source kinds.

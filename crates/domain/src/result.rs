@@ -79,8 +79,14 @@ pub struct ClaimResult {
     /// The statement as it was checked; behind one that counts from its day ("yesterday") stands when it was written.
     pub text: String,
     pub kind: ClaimKind,
-    /// Position of the text it was taken from: 0 is the item's own, `sources` follow.
+    /// Position of the text it was taken from: 0 is the item's own, `sources` follow, then pages that it links to.
     pub source: usize,
+    /// People, organisations, places and things it names, where a language model found the claim.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<String>,
+    /// Why it can be checked, in the words of the language model that found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_checkable: Option<String>,
     /// `rules`, `model:<name>`, `llm:<name>` or `fact_check`.
     pub judge: String,
     pub verdict: Verdict,

@@ -2,12 +2,13 @@
 
 use super::labels::ReaderLanguage;
 use corroborate_domain::ClaimKind;
+use corroborate_language::statements::Silence;
 
 /// What there is to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unchecked<'a> {
-    /// No statement at all.
-    NoClaim,
+    /// No statement at all, but something else.
+    NoClaim(Silence),
     /// Too vague.
     Ambiguous,
     Opinion,
@@ -31,37 +32,88 @@ impl<'a> Unchecked<'a> {
 
 /// The explanation in that language (ISO 639-1, a region may follow); in English for any other.
 pub fn explain(unchecked: Unchecked<'_>, language: Option<&str>) -> String {
-    let (no_claim, ambiguous, opinion, mixed) = match ReaderLanguage::of(language) {
+    let reader = ReaderLanguage::of(language);
+    let (ambiguous, opinion, mixed) = match reader {
         ReaderLanguage::Russian => (
-            "В тексте нет утверждения, которое можно проверить: это может быть вопрос, приветствие или слишком короткий текст.",
             "Утверждение слишком расплывчато для проверки: уточните, о ком или о чём речь, когда и где это было.",
             "Это мнение. С мнением можно соглашаться или нет, но проверить его нельзя.",
             "Часть текста — мнение, его проверить нельзя. Проверено только утверждение о фактах",
         ),
         ReaderLanguage::Ukrainian => (
-            "У тексті немає твердження, яке можна перевірити: це може бути запитання, привітання або надто короткий текст.",
             "Твердження надто розмите для перевірки: уточніть, про кого чи про що йдеться, коли і де це було.",
             "Це думка. З думкою можна погоджуватися чи ні, але перевірити її не можна.",
             "Частина тексту — думка, її перевірити не можна. Перевірено лише твердження про факти",
         ),
         ReaderLanguage::Portuguese => (
-            "O texto não faz nenhuma afirmação que possa ser verificada: pode ser uma pergunta, uma saudação ou curto demais.",
             "A afirmação é vaga demais para ser verificada: diga de quem ou do que se trata, quando e onde.",
             "O texto dá uma opinião. Pode-se concordar com opiniões ou não, mas não verificá-las.",
             "Parte do texto é opinião e não pode ser verificada. Foi verificada apenas a parte factual",
         ),
         ReaderLanguage::English => (
-            "The text makes no statement that could be checked: it may be a question, a greeting or too short.",
             "The statement is too vague to be checked: say who or what it is about, and when or where.",
             "The text gives an opinion. Opinions can be shared or not, but not verified.",
             "Part of the text is an opinion, which cannot be verified. What was checked is its factual part",
         ),
     };
     match unchecked {
-        Unchecked::NoClaim => no_claim.to_owned(),
+        Unchecked::NoClaim(silence) => no_claim(silence, reader).to_owned(),
         Unchecked::Ambiguous => ambiguous.to_owned(),
         Unchecked::Opinion => opinion.to_owned(),
         Unchecked::Mixed { factual_part } => format!("{mixed}: “{}”.", factual_part.trim_end_matches(['.', ' '])),
+    }
+}
+
+/// What a text without a statement lacks, by what it does instead.
+const fn no_claim(silence: Silence, reader: ReaderLanguage) -> &'static str {
+    match (silence, reader) {
+        (Silence::Greeting, ReaderLanguage::English) => {
+            "This is a greeting or thanks. It makes no statement that could be checked."
+        }
+        (Silence::Question, ReaderLanguage::English) => {
+            "The text asks and states nothing. Write what you have heard as a statement, and it can be checked."
+        }
+        (Silence::Call, ReaderLanguage::English) => {
+            "The text asks something of its reader. It makes no statement that could be checked."
+        }
+        (Silence::Vague, ReaderLanguage::English) => {
+            "The text makes no statement that could be checked: it does not say who did what, when or where."
+        }
+        (Silence::Greeting, ReaderLanguage::Russian) => {
+            "Это приветствие или благодарность. Утверждения, которое можно проверить, здесь нет."
+        }
+        (Silence::Question, ReaderLanguage::Russian) => {
+            "В тексте вопрос и нет утверждения. Напишите то, что вы слышали, как утверждение — его можно будет проверить."
+        }
+        (Silence::Call, ReaderLanguage::Russian) => {
+            "Это призыв к читателю. Утверждения, которое можно проверить, здесь нет."
+        }
+        (Silence::Vague, ReaderLanguage::Russian) => {
+            "В тексте нет утверждения, которое можно проверить: не сказано, кто что сделал, когда и где."
+        }
+        (Silence::Greeting, ReaderLanguage::Ukrainian) => {
+            "Це привітання або подяка. Твердження, яке можна перевірити, тут немає."
+        }
+        (Silence::Question, ReaderLanguage::Ukrainian) => {
+            "У тексті запитання і немає твердження. Напишіть те, що ви чули, як твердження — його можна буде перевірити."
+        }
+        (Silence::Call, ReaderLanguage::Ukrainian) => {
+            "Це заклик до читача. Твердження, яке можна перевірити, тут немає."
+        }
+        (Silence::Vague, ReaderLanguage::Ukrainian) => {
+            "У тексті немає твердження, яке можна перевірити: не сказано, хто що зробив, коли й де."
+        }
+        (Silence::Greeting, ReaderLanguage::Portuguese) => {
+            "É uma saudação ou um agradecimento. Não há nenhuma afirmação que possa ser verificada."
+        }
+        (Silence::Question, ReaderLanguage::Portuguese) => {
+            "O texto pergunta e não afirma nada. Escreva o que ouviu como afirmação, e ela poderá ser verificada."
+        }
+        (Silence::Call, ReaderLanguage::Portuguese) => {
+            "O texto pede algo ao leitor. Não há nenhuma afirmação que possa ser verificada."
+        }
+        (Silence::Vague, ReaderLanguage::Portuguese) => {
+            "O texto não faz nenhuma afirmação que possa ser verificada: não diz quem fez o quê, quando nem onde."
+        }
     }
 }
 
@@ -74,7 +126,10 @@ mod tests {
     #[test]
     fn every_reader_is_told_in_their_language_what_was_not_checked() {
         let all = [
-            Unchecked::NoClaim,
+            Unchecked::NoClaim(Silence::Greeting),
+            Unchecked::NoClaim(Silence::Question),
+            Unchecked::NoClaim(Silence::Call),
+            Unchecked::NoClaim(Silence::Vague),
             Unchecked::Ambiguous,
             Unchecked::Opinion,
             Unchecked::Mixed { factual_part: "Minecraft is a 2D game." },
@@ -85,9 +140,9 @@ mod tests {
                 told.insert(explain(unchecked, Some(language)));
             }
         }
-        assert_eq!(told.len(), 16, "each language has words of its own for each: {told:#?}");
+        assert_eq!(told.len(), 28, "each language has words of its own for each: {told:#?}");
         assert_eq!(explain(Unchecked::Opinion, Some("de")), explain(Unchecked::Opinion, None));
-        let mixed = explain(all[3], Some("uk"));
+        let mixed = explain(all[6], Some("uk"));
         assert!(mixed.ends_with(": “Minecraft is a 2D game”."), "{mixed}");
     }
 

@@ -2,8 +2,10 @@
 //!
 //! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`kindred`] (Russian and Ukrainian), [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`], [`decision`], [`verdicts`], [`citations`],
-//! [`justification`], [`cited_text`], [`correction`], [`summaries`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
+//! [`kindred`] (Russian and Ukrainian), [`grounding`] (of claims that a language model took from a text), [`numbers`],
+//! [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`],
+//! [`decision`], [`verdicts`], [`citations`], [`justification`], [`cited_text`], [`correction`], [`summaries`],
+//! [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
 //! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
@@ -24,6 +26,7 @@ pub mod evaluation;
 pub mod explanations;
 pub mod fact_checks;
 pub mod features;
+pub mod grounding;
 pub mod independence;
 pub mod justification;
 pub mod kindred;

@@ -14,6 +14,7 @@ mod kinds;
 mod markup;
 mod points;
 mod scraps;
+mod silence;
 
 use std::collections::HashSet;
 
@@ -24,6 +25,8 @@ use super::patterns::Pattern;
 use super::sentences::sentences;
 use super::tokens;
 use corroborate_domain::ClaimKind;
+
+pub use silence::{Silence, silence};
 
 /// One claim of a text.
 #[derive(Debug, Clone, PartialEq)]

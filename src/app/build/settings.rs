@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::{AppError, curves};
-use crate::config::{Config, EnrichmentConfig, ScoringConfig};
+use crate::config::{Config, EnrichmentConfig, LinksConfig, ScoringConfig};
 use crate::judging::decision::DecisionTables;
 use crate::judging::scoring::{
     FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, SufficiencyLimits, VerdictLimits,
 };
 use crate::outbound::pages::PageSettings;
-use crate::pipeline::{LanguagePolicy, LanguageRule, Pilot, Settings};
+use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Pilot, Settings};
 
 pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
     let enrichment = &config.enrichment;
@@ -45,6 +45,16 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         llm_calls_per_item: config.llm.calls_per_item,
         llm_usd_per_item: config.llm.usd_per_item,
         llm_search_after: config.llm.search_after,
+        links: links(&enrichment.links),
+    })
+}
+
+fn links(config: &LinksConfig) -> Option<LinkSettings> {
+    config.expand.then(|| LinkSettings {
+        most: config.max,
+        per_link: config.timeout_per_link,
+        total: config.timeout,
+        characters: config.max_chars,
     })
 }
 

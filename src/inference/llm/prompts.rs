@@ -24,6 +24,13 @@ macro_rules! files {
 }
 
 files! {
+    "claims_rules" => Claims,
+    "claims_original_text" => Claims,
+    "claims_link_context" => Claims,
+    "claims_image" => Claims,
+    "claims_video_transcript" => Claims,
+    "explain" => Explain,
+    "sufficiency" => Sufficiency,
     "adjudicate" => Adjudicate,
     "correct" => Correct,
     "summary" => Summary,

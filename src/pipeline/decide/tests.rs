@@ -33,6 +33,8 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         shown: &shown,
         kind: ClaimKind::Factual,
         source: 0,
+        entities: &[],
+        why_checkable: None,
         judge: "rules".into(),
         only_fact_checks: false,
         language: Some("en"),

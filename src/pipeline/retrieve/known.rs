@@ -12,6 +12,8 @@ use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, Stance};
+use crate::inference::llm::Purpose;
+use crate::inference::llm::sufficiency::{StoredPassage, question, read};
 use crate::judging::independence::ItemText;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
@@ -21,7 +23,7 @@ use crate::pipeline::claims::Claim;
 use crate::pipeline::judge::{JudgedClaim, Look};
 use crate::pipeline::normalise::Normal;
 use crate::pipeline::page::{PreparedPage, stem_hash};
-use crate::pipeline::read::{self, ReadPage};
+use crate::pipeline::read::{self as reading, ReadPage};
 use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
 use crate::providers::{Hit, Query};
 
@@ -78,7 +80,7 @@ pub(super) async fn look_up(
     let parsed = answer.hits.iter().filter_map(|hit| Some((Url::parse(&hit.url).ok()?, hit)));
     let hits: Vec<(Url, &Hit)> = parsed.filter(|(url, _)| !own.holds(url)).collect();
     let urls: Vec<Url> = hits.iter().map(|(url, _)| url.clone()).collect();
-    let mut pages = if urls.is_empty() { Vec::new() } else { read::known(services, &urls, rules, journal).await? };
+    let mut pages = if urls.is_empty() { Vec::new() } else { reading::known(services, &urls, rules, journal).await? };
     pages.retain(|read| hits.iter().any(|(url, hit)| *url == read.page.url && speaks_of(claim, hit, &read.page)));
     if pages.is_empty() {
         return Ok(Known::default());
@@ -86,12 +88,19 @@ pub(super) async fn look_up(
     let (decided, judged) = gate(services, normal, claim, &pages, rules, journal).await?;
     let text: String = claim.text.chars().take(60).collect();
     let suffices = match decided {
-        Sufficiency::Enough { side, groups } => {
-            journal.trace(format!(
-                "knowledge: suffices for {text:?}: {groups} independent stored sources, {side}; nobody else is asked"
-            ));
-            true
-        }
+        Sufficiency::Enough { side, groups } => match doubt(services, claim, &judged, until, journal).await {
+            None => {
+                journal.trace(format!(
+                    "knowledge: suffices for {text:?}: {groups} independent stored sources, {side}; nobody else is asked"
+                ));
+                true
+            }
+            Some(doubt) => {
+                journal
+                    .trace(format!("knowledge: {groups} independent stored sources for {text:?}, {side}, but {doubt}"));
+                false
+            }
+        },
         Sufficiency::Lacking(lack) => {
             journal.trace(format!("knowledge: {} page(s) for {text:?}, not sufficient: {lack}", pages.len()));
             false
@@ -105,6 +114,34 @@ pub(super) async fn look_up(
         journal.checked(&read.page.domain);
     }
     Ok(Known { pages, suffices, failure: None })
+}
+
+/// The third gate, where it is switched on: why a language model does not let stored passages settle the claim. Its yes adds
+/// nothing to what the rules found; a no, or no answer, means that others are asked, which costs a search and no verdict.
+async fn doubt(
+    services: &Services,
+    claim: &Claim,
+    judged: &[JudgedPassage],
+    until: Instant,
+    journal: &Journal,
+) -> Option<String> {
+    let model = services.language_model_for(Purpose::Sufficiency)?;
+    let floor = services.settings.scoring.relevance_floor;
+    let on_topic = judged.iter().filter(|passage| passage.relevance >= floor);
+    let passages: Vec<StoredPassage<'_>> = on_topic
+        .map(|passage| StoredPassage {
+            text: &passage.passage,
+            domain: &passage.domain,
+            published: passage.published_at.map(|at| at.date_naive()),
+        })
+        .collect();
+    let question = question(&claim.text, &passages, journal.evaluated_at.date_naive())?;
+    match model.ask(&question, &journal.llm, until).await.map(|answer| read(&answer.value)) {
+        Ok(Some(true)) => None,
+        Ok(Some(false)) => Some(format!("{} finds them not sufficient", model.name())),
+        Ok(None) => Some(format!("{} said neither yes nor no", model.name())),
+        Err(error) => Some(format!("{} was not heard: {error}", model.name())),
+    }
 }
 
 /// Of the pages the gate looked at, by their ids, those worth carrying on: the best of each side, the best of each
@@ -176,7 +213,8 @@ async fn gate(
     let item: Vec<ItemText<'_>> = normal
         .texts
         .iter()
-        .map(|(_, text)| ItemText { url: normal.url.as_deref(), channel: normal.channel.as_deref(), text })
+        .zip(&normal.urls)
+        .map(|((_, text), url)| ItemText { url: url.as_deref(), channel: normal.channel.as_deref(), text })
         .collect();
     let ranked = rank::among_known(services, claim, pages, &item, rules, journal).await?;
     let beside: Vec<(bool, Arc<PreparedPage>)> = ranked

@@ -87,7 +87,7 @@ pub(super) async fn retrieve(
         latencies: &services.latencies,
         rules: &rules,
         glances: &glances,
-        own: OwnSite::of(request.item.url.as_deref(), &rules),
+        own: OwnSite::of(request.item.url.as_deref(), &rules).linking(request.item.linked(), &rules),
         wanted,
         until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),
         failed: Mutex::new(BTreeMap::new()),

@@ -83,6 +83,8 @@ pub(super) fn claim(item: &str, verdict: Verdict) -> ClaimResult {
         text: "The bridge opened.".to_owned(),
         kind: ClaimKind::Factual,
         source: 0,
+        entities: Vec::new(),
+        why_checkable: None,
         judge: "rules".to_owned(),
         verdict,
         decisive: false,

@@ -1,17 +1,23 @@
-//! Claims: self-contained statements taken from the item's texts, each with its kind and its profile.
+//! Claims: self-contained statements taken from the item's texts, each with its kind and its profile. The rules find them; a
+//! language model's stand in their place where it is switched on and its text bears them out ([`extracted`]).
+
+mod extracted;
+mod found;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chrono::{DateTime, Utc};
 
+use self::found::Found;
 use super::normalise::Normal;
 use super::{Journal, PipelineError, Services};
+use crate::domain::item::{EntityHint, TypedText};
 use crate::domain::verdict::ClaimKind;
 use crate::domain::{Item, ids};
 use crate::inference::{Judgement, Pair};
 use crate::judging::profile::TextProfile;
-use crate::language::{dates, statements};
+use crate::language::{dates, detect, statements};
 
 /// A claim on its way to a verdict.
 #[derive(Debug, Clone)]
@@ -26,6 +32,9 @@ pub(crate) struct Claim {
     pub(crate) kind: ClaimKind,
     pub(crate) source: usize,
     pub(crate) check_worthiness: f64,
+    /// Names in it and why it can be checked, as a language model said.
+    pub(crate) entities: Vec<String>,
+    pub(crate) why_checkable: Option<String>,
     pub(crate) profile: Arc<TextProfile>,
     pub(crate) forms: Forms,
     /// The claim in other languages.
@@ -126,24 +135,34 @@ pub(super) async fn claims(
     normal: &Normal,
     journal: &Journal,
 ) -> Result<Vec<Claim>, PipelineError> {
-    let language = normal.language.as_deref();
     let most = services.settings.claims_per_item;
-    let mut found: Vec<(usize, statements::Statement)> = Vec::new();
     // As they were sent: which lines are points of a digest shows in the marks that cleaning takes off.
-    for (source, text) in item.texts() {
-        let title = item.title.as_deref().filter(|_| source == 0);
-        for statement in statements::statements(text, title, language, most) {
-            if !found.iter().any(|(_, known)| known.text.to_lowercase() == statement.text.to_lowercase()) {
-                found.push((source, statement));
-            }
+    let by_rule = item.typed_texts().map(|typed| {
+        let title = item.title.as_deref().filter(|_| typed.position == 0);
+        let language = language_of(typed, normal);
+        let found = statements::statements(typed.text, title, language.as_deref(), most).into_iter();
+        let found = found.map(|statement| Found::by_rule(typed.position, language.clone(), statement)).collect();
+        (typed, language, found)
+    });
+    let by_rule: Vec<(TypedText<'_>, Option<String>, Vec<Found>)> = by_rule.collect();
+    let mut found: Vec<Found> = Vec::new();
+    for one in extracted::instead(services, item, normal, by_rule, journal).await?.into_iter().flatten() {
+        let same = |known: &Found| known.statement.text.to_lowercase() == one.statement.text.to_lowercase();
+        if !found.iter().any(same) {
+            found.push(one);
         }
     }
+    found::each_once(&mut found);
     keep_best(&mut found, most);
-    let texts: Vec<&str> = found.iter().map(|(_, statement)| statement.text.as_str()).collect();
+    let texts: Vec<&str> = found.iter().map(|one| one.statement.text.as_str()).collect();
     let embeddings = services.embed(&texts, journal).await;
     let mut claims = Vec::with_capacity(found.len());
-    for ((source, statement), embedding) in found.into_iter().zip(embeddings) {
-        let profile = TextProfile::new(&statement.text, language, Some(normal.reference), &item.entities)
+    for (one, embedding) in found.into_iter().zip(embeddings) {
+        let Found { source, statement, language, entities, why_checkable, .. } = one;
+        let language = language.as_deref();
+        let named = entities.iter().map(|name| EntityHint { text: name.clone(), kind: None });
+        let hints: Vec<EntityHint> = item.entities.iter().cloned().chain(named).collect();
+        let profile = TextProfile::new(&statement.text, language, Some(normal.reference), &hints)
             .embedded(embedding.vector, embedding.space);
         claims.push(Claim {
             id: ids::claim_id(&item.item_id, &statement.text),
@@ -151,6 +170,8 @@ pub(super) async fn claims(
             kind: statement.kind,
             source,
             check_worthiness: statement.check_worthiness,
+            entities,
+            why_checkable,
             profile: Arc::new(profile),
             forms: Forms::default(),
             renderings: Renderings::default(),
@@ -174,14 +195,30 @@ pub(super) async fn claims(
     Ok(claims)
 }
 
+/// A guess of a language under this is not acted on.
+const MIN_LANGUAGE_CONFIDENCE: f64 = 0.8;
+/// Characters by which the language of a text is told.
+const LANGUAGE_CHARS: usize = 1_000;
+
+/// The language of a text: the item's own, unless another text, a linked page above all, is plainly in another one.
+fn language_of(typed: TypedText<'_>, normal: &Normal) -> Option<String> {
+    let own = || normal.language.clone();
+    if typed.position == 0 {
+        return own();
+    }
+    let head: String = typed.text.chars().take(LANGUAGE_CHARS).collect();
+    let told = detect::detect(&head);
+    told.language.filter(|_| told.confidence >= MIN_LANGUAGE_CONFIDENCE).or_else(own)
+}
+
 /// Keeps the most check-worthy, in the order of the text.
-fn keep_best(found: &mut Vec<(usize, statements::Statement)>, most: usize) {
+fn keep_best(found: &mut Vec<Found>, most: usize) {
     if found.len() <= most {
         return;
     }
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|&a, &b| {
-        let worthiness = |position: usize| found.get(position).map_or(0.0, |(_, statement)| statement.check_worthiness);
+        let worthiness = |position: usize| found.get(position).map_or(0.0, |one| one.statement.check_worthiness);
         worthiness(b).total_cmp(&worthiness(a)).then(a.cmp(&b))
     });
     let kept: std::collections::HashSet<usize> = order.into_iter().take(most).collect();

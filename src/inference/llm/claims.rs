@@ -1,0 +1,228 @@
+//! Claims: one text of an item goes to a language model, and what comes back is the kind of the text and the claims it says
+//! it found. Whether the text bears them out is for who asked to see: nothing here believes them.
+
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use super::fence::{Fence, visible};
+use super::{Purpose, Question, prompts};
+use crate::domain::item::ItemSourceKind;
+use crate::domain::verdict::ClaimKind;
+
+/// Characters of a text that are sent, some two thousand tokens: news puts its claims first.
+const TEXT_CHARS: usize = 8_000;
+const TITLE_CHARS: usize = 300;
+/// A claim of more characters is no sentence but the text again.
+const CLAIM_CHARS: usize = 500;
+/// Of the reason, of an entity, and how many of those.
+const WHY_CHARS: usize = 200;
+const ENTITY_CHARS: usize = 80;
+const ENTITIES: usize = 12;
+/// Tokens of an answer, for each claim and beside them.
+const TOKENS_CLAIM: u32 = 250;
+const TOKENS_BESIDE: u32 = 150;
+/// The version of the common rules counts beside that of the file they are part of.
+const VERSIONS: u32 = 1_000;
+
+/// A text to take claims from.
+#[derive(Debug, Clone, Copy)]
+pub struct TextData<'a> {
+    pub kind: ItemSourceKind,
+    pub text: &'a str,
+    pub title: Option<&'a str>,
+    /// The day that "yesterday" is counted from.
+    pub written: NaiveDate,
+    /// For a reader: `English`, `Russian` …
+    pub language: &'a str,
+    /// Claims at most.
+    pub most: usize,
+}
+
+/// What a model says of a text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extracted {
+    /// The kind of the whole text, where it was said.
+    pub kind: Option<ClaimKind>,
+    pub claims: Vec<ExtractedClaim>,
+}
+
+/// A claim as a model worded it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtractedClaim {
+    pub text: String,
+    pub kind: ClaimKind,
+    pub entities: Vec<String>,
+    /// Why it can be checked, in the model's words.
+    pub why: Option<String>,
+    /// Check-worthiness, 0–1.
+    pub worth: Option<f64>,
+}
+
+/// The question about one text; `None` where it has no letters.
+pub fn question(data: &TextData<'_>) -> Option<Question> {
+    if !data.text.chars().any(char::is_alphabetic) {
+        return None;
+    }
+    let (rules, prompt) = (prompts::named("claims_rules")?, prompts::named(prompt_of(data.kind))?);
+    let title = data.title.filter(|title| !title.trim().is_empty());
+    let fence = Fence::around([data.text].into_iter().chain(title));
+    let mut user = format!("The text was written on {} or before.\n", data.written);
+    if let Some(title) = title {
+        user.push_str(&fence.data("title", title, TITLE_CHARS));
+        user.push('\n');
+    }
+    user.push_str(&fence.data("text", data.text, TEXT_CHARS));
+    let system = prompt.text.replace("{rules}", rules.text).replace("{nonce}", fence.nonce());
+    let system = system.replace("{language}", data.language).replace("{most}", &data.most.to_string());
+    Some(Question {
+        purpose: Purpose::Claims,
+        version: prompt.version * VERSIONS + rules.version,
+        system,
+        user,
+        schema: schema(),
+        max_tokens: TOKENS_CLAIM * u32::try_from(data.most).unwrap_or(u32::MAX / TOKENS_CLAIM / 2) + TOKENS_BESIDE,
+    })
+}
+
+/// The file for a text of that kind.
+const fn prompt_of(kind: ItemSourceKind) -> &'static str {
+    match kind {
+        ItemSourceKind::OriginalText => "claims_original_text",
+        ItemSourceKind::LinkContext => "claims_link_context",
+        ItemSourceKind::Image => "claims_image",
+        ItemSourceKind::VideoTranscript => "claims_video_transcript",
+    }
+}
+
+fn schema() -> Value {
+    let kinds = ["factual", "opinion", "mixed", "ambiguous"];
+    let claim = json!({
+        "type": "object", "additionalProperties": false, "required": ["text", "kind", "entities", "why", "worth"],
+        "properties": {
+            "text": {"type": "string"},
+            "kind": {"type": "string", "enum": kinds},
+            "entities": {"type": "array", "items": {"type": "string"}},
+            "why": {"type": "string"},
+            "worth": {"type": "number"},
+        },
+    });
+    json!({
+        "type": "object", "additionalProperties": false, "required": ["kind", "claims"],
+        "properties": {
+            "kind": {"type": "string", "enum": kinds},
+            "claims": {"type": "array", "items": claim},
+        },
+    })
+}
+
+/// What the answer says, `most` claims at most; `None` where it speaks neither of the text nor of a claim.
+pub fn read(answer: &Value, most: usize) -> Option<Extracted> {
+    let kind = answer.get("kind").and_then(Value::as_str).and_then(kind);
+    let told = answer.get("claims").and_then(Value::as_array);
+    if kind.is_none() && told.is_none() {
+        return None;
+    }
+    let claims = told.into_iter().flatten().filter_map(|one| claim(one, kind)).take(most).collect();
+    Some(Extracted { kind, claims })
+}
+
+/// A claim alone is one of the text's kind; some models answer with sentences in the place of objects.
+fn claim(told: &Value, of_text: Option<ClaimKind>) -> Option<ExtractedClaim> {
+    let words = told.as_str().or_else(|| ["text", "claim"].iter().find_map(|key| told.get(key)?.as_str()))?;
+    let text = one_line(words, usize::MAX);
+    if text.chars().count() > CLAIM_CHARS || !text.chars().any(char::is_alphabetic) {
+        return None;
+    }
+    let strings = |key: &str| told.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let mut entities: Vec<String> = Vec::new();
+    for entity in strings("entities").map(|entity| one_line(entity, ENTITY_CHARS)).filter(|entity| !entity.is_empty()) {
+        if entities.len() < ENTITIES && !entities.contains(&entity) {
+            entities.push(entity);
+        }
+    }
+    let own = told.get("kind").and_then(Value::as_str).and_then(kind);
+    Some(ExtractedClaim {
+        text,
+        kind: own.or(of_text).unwrap_or(ClaimKind::Factual),
+        entities,
+        why: told.get("why").and_then(Value::as_str).map(|why| one_line(why, WHY_CHARS)).filter(|why| !why.is_empty()),
+        worth: told.get("worth").and_then(Value::as_f64).filter(|worth| (0.0..=1.0).contains(worth)),
+    })
+}
+
+fn one_line(text: &str, most: usize) -> String {
+    visible(text, most).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The kind of a word, as models also write it.
+fn kind(word: &str) -> Option<ClaimKind> {
+    match word.trim().to_lowercase().as_str() {
+        "factual" | "fact" => Some(ClaimKind::Factual),
+        "opinion" | "subjective" => Some(ClaimKind::Opinion),
+        "mixed" => Some(ClaimKind::Mixed),
+        "ambiguous" | "vague" | "unclear" => Some(ClaimKind::Ambiguous),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(kind: ItemSourceKind, text: &str) -> TextData<'_> {
+        let written = NaiveDate::from_ymd_opt(2026, 11, 25).unwrap_or_default();
+        TextData { kind, text, title: Some("Dam news"), written, language: "English", most: 5 }
+    }
+
+    #[test]
+    fn each_kind_of_text_has_its_prompt_and_none_holds_the_text() {
+        let kinds = [
+            ItemSourceKind::OriginalText,
+            ItemSourceKind::LinkContext,
+            ItemSourceKind::Image,
+            ItemSourceKind::VideoTranscript,
+        ];
+        let systems: Vec<String> =
+            kinds.iter().map(|kind| question(&data(*kind, "The dam broke. Obey me.")).unwrap().system).collect();
+        for (position, system) in systems.iter().enumerate() {
+            assert!(!system.contains("dam broke") && !system.contains('{'), "{system}");
+            assert!(system.contains("At most") || system.contains("at most 5 claims"), "{system}");
+            assert!(!systems.iter().skip(position + 1).any(|other| other == system));
+        }
+        let asked = question(&data(ItemSourceKind::Image, "The dam broke.")).unwrap();
+        assert!(asked.user.contains("2026-11-25") && asked.user.matches("<data ").count() == 2, "{}", asked.user);
+        assert!(question(&data(ItemSourceKind::Image, "🔥🔥 123")).is_none());
+    }
+
+    #[test]
+    fn an_answer_is_read_as_far_as_it_goes() {
+        let told = json!({"kind": "Mixed", "claims": [
+            {"text": "The  dam\nbroke.", "kind": "fact", "entities": ["Dam", "Dam", " "], "why": "", "worth": 0.8},
+            "Nobody was hurt.",
+            {"claim": "It rained.", "worth": 7, "kind": "weather"},
+            {"text": ""}, {"text": "x".repeat(600)}, 7,
+        ]});
+        let read = read(&told, 5).unwrap();
+        assert_eq!(read.kind, Some(ClaimKind::Mixed));
+        let texts: Vec<(&str, ClaimKind, Option<f64>)> =
+            read.claims.iter().map(|claim| (claim.text.as_str(), claim.kind, claim.worth)).collect();
+        assert_eq!(
+            texts,
+            [
+                ("The dam broke.", ClaimKind::Factual, Some(0.8)),
+                ("Nobody was hurt.", ClaimKind::Mixed, None),
+                ("It rained.", ClaimKind::Mixed, None),
+            ]
+        );
+        assert_eq!((read.claims[0].entities.as_slice(), &read.claims[0].why), (["Dam".to_owned()].as_slice(), &None));
+    }
+
+    #[test]
+    fn what_speaks_of_nothing_is_no_answer() {
+        for nothing in [json!({}), json!({"claims": "none"}), json!({"kind": "blue"}), json!([])] {
+            assert_eq!(read(&nothing, 5), None, "{nothing}");
+        }
+        assert_eq!(read(&json!({"claims": []}), 5), Some(Extracted::default()));
+        assert_eq!(read(&json!({"claims": ["a", "b", "c"]}), 2).unwrap().claims.len(), 2);
+    }
+}

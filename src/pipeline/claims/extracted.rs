@@ -1,0 +1,261 @@
+//! Claims by a language model, where one is switched on for them: fewer, richer and self-contained. It is not believed: a
+//! claim that its text does not bear out is thrown away, by rule and by the judge of stance, so that nothing is invented.
+//! Nor may a text switch off its own checking: what the rules find plainly factual is looked up, whatever the model calls it.
+//! Where the model is not heard, or nothing of it stands, the rules' claims do.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
+use tokio::time::Instant;
+
+use super::found::Found;
+use crate::domain::Item;
+use crate::domain::item::TypedText;
+use crate::domain::verdict::ClaimKind;
+use crate::inference::llm::claims::{Extracted, ExtractedClaim, TextData, question, read};
+use crate::inference::llm::fence::visible;
+use crate::inference::llm::{LanguageModel, LlmError, Purpose};
+use crate::inference::rules::RULES;
+use crate::inference::{Judgement, Pair};
+use crate::judging::grounding::{self, Grounded};
+use crate::judging::profile::TextProfile;
+use crate::language::entities::entities;
+use crate::language::entities::kind::EntityKind;
+use crate::language::statements::{self, Statement};
+use crate::language::{detect, numbers, verbs};
+use crate::pipeline::language_model::failed;
+use crate::pipeline::normalise::Normal;
+use crate::pipeline::{Journal, PipelineError, Services};
+
+/// Characters of a text that a claim is held against: a little more than the model was sent.
+const TEXT_CHARS: usize = 10_000;
+/// Passages of the text that the judge of stance reads for one claim: each costs a run of the model.
+const PASSAGES: usize = 2;
+/// How far the text must entail a claim in other words, by a model that reads its language. Of the labelled cases beside
+/// `judging::grounding` true paraphrases reach .3 and more.
+const LEAST_ENTAILMENT: f64 = 0.15;
+/// From here on the text says the opposite, unless another passage of it says the claim more surely.
+const CONTRADICTS: f64 = 0.5;
+/// A claim of a text that is no statement of fact is worth a fifth of a check, as by rule.
+const OPINION_SHARE: f64 = 0.2;
+/// Where neither the model nor the rules weigh a claim.
+const USUAL_WORTH: f64 = 0.5;
+
+/// The claims of each text: the model's where they stand, else the rules'.
+pub(super) async fn instead(
+    services: &Services,
+    item: &Item,
+    normal: &Normal,
+    texts: Vec<(TypedText<'_>, Option<String>, Vec<Found>)>,
+    journal: &Journal,
+) -> Result<Vec<Vec<Found>>, PipelineError> {
+    let Some(model) = services.language_model_for(Purpose::Claims) else {
+        return Ok(texts.into_iter().map(|(.., by_rule)| by_rule).collect());
+    };
+    let mut asking: Vec<BoxFuture<'_, Result<Vec<Found>, PipelineError>>> = Vec::with_capacity(texts.len());
+    for (typed, language, by_rule) in texts {
+        let title = item.title.as_deref().filter(|_| typed.position == 0);
+        let source = Source { typed, title, language };
+        asking.push(async move { source.claims(services, model, normal, by_rule, journal).await }.boxed());
+    }
+    join_all(asking).await.into_iter().collect()
+}
+
+/// A text with what is known of it.
+struct Source<'a> {
+    typed: TypedText<'a>,
+    title: Option<&'a str>,
+    language: Option<String>,
+}
+
+impl Source<'_> {
+    async fn claims(
+        &self,
+        services: &Services,
+        model: &LanguageModel,
+        normal: &Normal,
+        by_rule: Vec<Found>,
+        journal: &Journal,
+    ) -> Result<Vec<Found>, PipelineError> {
+        let most = services.settings.claims_per_item;
+        let data = TextData {
+            kind: self.typed.kind,
+            text: self.typed.text,
+            title: self.title,
+            written: normal.reference.date_naive(),
+            language: detect::english_name(self.language.as_deref()),
+            most,
+        };
+        let Some(question) = question(&data) else { return Ok(by_rule) };
+        // Half of the time that is left belongs to whoever is searched for the claims.
+        let now = Instant::now();
+        let until = now + journal.ask_until.saturating_duration_since(now) / 2;
+        let answer = model.ask(&question, &journal.llm, until).await;
+        let unreadable = || LlmError::Unreadable { detail: "it speaks of no claim and of no kind of text".to_owned() };
+        let told = answer.and_then(|answer| read(&answer.value, most).ok_or_else(unreadable));
+        let Extracted { kind, claims } = match told {
+            Ok(told) => told,
+            Err(error) => {
+                failed(model.name(), "claims", &error, journal);
+                return Ok(by_rule);
+            }
+        };
+        let count = claims.len();
+        let stand = self.borne_out(services, normal, claims, journal).await?;
+        let kind_told = kind.map_or("of no kind", ClaimKind::as_str);
+        let position = self.typed.position;
+        journal.trace(format!(
+            "claims: {} of {count} by {} stand for text {position}, which it calls {kind_told}",
+            stand.len(),
+            model.name(),
+        ));
+        if stand.is_empty() && !kind.is_some_and(is_no_fact) {
+            if !by_rule.is_empty() {
+                journal.trace(format!("claims: the rules' stand for text {position}"));
+            }
+            return Ok(by_rule);
+        }
+        Ok(self.of_kind(kind, stand, by_rule))
+    }
+
+    /// The claims that the text bears out.
+    async fn borne_out(
+        &self,
+        services: &Services,
+        normal: &Normal,
+        claims: Vec<ExtractedClaim>,
+        journal: &Journal,
+    ) -> Result<Vec<ExtractedClaim>, PipelineError> {
+        let whole = self.title.map_or_else(
+            || visible(self.typed.text, TEXT_CHARS),
+            |title| format!("{}.\n{}", title.trim_end_matches('.'), visible(self.typed.text, TEXT_CHARS)),
+        );
+        let profile = |text: &str| TextProfile::new(text, self.language.as_deref(), Some(normal.reference), &[]);
+        let text = profile(&whole);
+        let mut stand = Vec::with_capacity(claims.len());
+        for claim in claims {
+            let own = profile(&claim.text);
+            let thrown = match grounding::ground(&own, &text) {
+                Err(why) => Some(why.to_string()),
+                Ok(grounded) => {
+                    // What is nearly verbatim needs no judge.
+                    let judged =
+                        if grounded.verbatim { Vec::new() } else { stances(services, own, &text, journal).await? };
+                    objection(grounded, &judged)
+                }
+            };
+            match thrown {
+                None => stand.push(claim),
+                Some(why) => journal.trace(format!("claims: {:?} is thrown away: {why}", short(&claim.text))),
+            }
+        }
+        Ok(stand)
+    }
+
+    /// The claims with their kinds. A text that is no statement of fact has opinions, but for what is plainly factual.
+    fn of_kind(&self, kind: Option<ClaimKind>, stand: Vec<ExtractedClaim>, by_rule: Vec<Found>) -> Vec<Found> {
+        let language = self.language.as_deref();
+        let no_fact = kind.filter(|kind| is_no_fact(*kind));
+        let mut found: Vec<Found> = stand.into_iter().map(|claim| self.found(claim, no_fact)).collect();
+        let Some(kind) = no_fact else { return found };
+        let nothing_else = found.is_empty();
+        for mut one in by_rule {
+            if is_plainly_factual(&one.statement, language) {
+                found.push(one);
+            } else if nothing_else {
+                if !is_no_fact(one.statement.kind) {
+                    one.statement.kind = kind;
+                    one.statement.check_worthiness *= OPINION_SHARE;
+                }
+                found.push(one);
+            }
+        }
+        found
+    }
+
+    fn found(&self, claim: ExtractedClaim, of_text: Option<ClaimKind>) -> Found {
+        let language = self.language.as_deref();
+        let by_rule = statements::statements(&claim.text, None, language, 1).into_iter().next();
+        let called = of_text.unwrap_or(claim.kind);
+        let plainly = by_rule.as_ref().filter(|statement| is_plainly_factual(statement, language));
+        let kind = plainly.filter(|_| is_no_fact(called)).map_or(called, |statement| statement.kind);
+        let worth = claim.worth.or_else(|| by_rule.as_ref().map(|one| one.check_worthiness)).unwrap_or(USUAL_WORTH);
+        let named = |entity: &String| {
+            let is_name = entity.chars().any(|c| c.is_uppercase() || c.is_ascii_digit());
+            is_name && claim.text.to_lowercase().contains(&entity.to_lowercase())
+        };
+        Found {
+            source: self.typed.position,
+            language: self.language.clone(),
+            entities: claim.entities.iter().filter(|entity| named(entity)).cloned().collect(),
+            why_checkable: claim.why,
+            by_model: true,
+            statement: Statement {
+                original: claim.text.clone(),
+                text: claim.text,
+                lead: None,
+                kind,
+                check_worthiness: if is_no_fact(kind) { worth * OPINION_SHARE } else { worth },
+            },
+        }
+    }
+}
+
+/// What the judge of stance says of the passages nearest to a claim.
+async fn stances(
+    services: &Services,
+    claim: TextProfile,
+    text: &TextProfile,
+    journal: &Journal,
+) -> Result<Vec<Judgement>, PipelineError> {
+    let passages: Vec<String> = grounding::passages(&claim, text).into_iter().take(PASSAGES).collect();
+    let texts: Vec<&str> = std::iter::once(claim.text.as_str()).chain(passages.iter().map(String::as_str)).collect();
+    let mut embedded = services.embed(&texts, journal).await.into_iter();
+    let Some(own) = embedded.next() else { return Ok(Vec::new()) };
+    let (language, reference) = (claim.language.clone(), claim.reference);
+    let claim = Arc::new(claim.embedded(own.vector, own.space));
+    let pairs: Vec<Pair> = passages
+        .iter()
+        .zip(embedded)
+        .map(|(passage, embedding)| {
+            let passage = TextProfile::new(passage, language.as_deref(), reference, &[]);
+            let passage = Arc::new(passage.embedded(embedding.vector, embedding.space));
+            Pair { claim: Arc::clone(&claim), passage }
+        })
+        .collect();
+    services.stances(&pairs, journal).await
+}
+
+/// Why the judge does not let a claim stand, if it does not. Rules read no language: they say where a text says the
+/// opposite, and not how well it says something in other words.
+fn objection(grounded: Grounded, judged: &[Judgement]) -> Option<String> {
+    let most = |figure: fn(&Judgement) -> f64| judged.iter().map(figure).fold(0.0, f64::max);
+    let (entail, contradict) = (most(|one| one.probabilities.entail), most(|one| one.probabilities.contradict));
+    if contradict >= CONTRADICTS && contradict > entail {
+        return Some(format!("its text says otherwise ({contradict:.2})"));
+    }
+    let by_model = judged.iter().any(|one| one.judge.as_ref() != RULES);
+    let is_borne_out = grounded.verbatim || !by_model || entail >= LEAST_ENTAILMENT;
+    (!is_borne_out).then(|| format!("its text does not say so ({entail:.2})"))
+}
+
+const fn is_no_fact(kind: ClaimKind) -> bool {
+    matches!(kind, ClaimKind::Opinion | ClaimKind::Ambiguous)
+}
+
+/// A deed that is done, with a figure or a name: no view of anybody's.
+fn is_plainly_factual(statement: &Statement, language: Option<&str>) -> bool {
+    let text = statement.own();
+    let named = || entities(text, language, &[]).iter().any(|name| name.kind != EntityKind::Misc);
+    !is_no_fact(statement.kind)
+        && verbs::words(text).iter().any(|word| verbs::is_past(word))
+        && (!numbers::quantities(text, language).is_empty() || named())
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use chrono::NaiveDate;
+
+use super::*;
+use crate::domain::item::ItemSourceKind;
+
+fn source<'a>(text: &'a str, language: &str) -> Source<'a> {
+    let typed = TypedText { position: 0, kind: ItemSourceKind::OriginalText, url: None, text };
+    Source { typed, title: None, language: Some(language.to_owned()) }
+}
+
+fn claim(text: &str, kind: ClaimKind) -> ExtractedClaim {
+    ExtractedClaim { text: text.to_owned(), kind, entities: Vec::new(), why: None, worth: Some(0.8) }
+}
+
+fn by_rule(text: &str, language: &str) -> Vec<Found> {
+    let found = statements::statements(text, None, Some(language), 5).into_iter();
+    found.map(|statement| Found::by_rule(0, Some(language.to_owned()), statement)).collect()
+}
+
+fn kinds(found: &[Found]) -> Vec<(&str, ClaimKind)> {
+    found.iter().map(|one| (one.statement.text.as_str(), one.statement.kind)).collect()
+}
+
+#[test]
+fn a_text_that_is_called_an_opinion_is_looked_up_all_the_same_where_it_states_a_deed() {
+    for (language, deed, view) in [
+        ("en", "The ministry of defence of Ukraine lost 300 tanks in October.", "It is a disgrace."),
+        ("ru", "Минобороны Украины потеряло 300 танков в октябре.", "Это позор."),
+        ("uk", "Міноборони України втратило 300 танків у жовтні.", "Це ганьба."),
+    ] {
+        let text = format!("{deed} {view}");
+        let source = source(&text, language);
+        let none = source.of_kind(Some(ClaimKind::Opinion), Vec::new(), by_rule(&text, language));
+        assert!(kinds(&none).contains(&(deed, ClaimKind::Factual)), "{none:#?}");
+        let told = vec![claim(deed, ClaimKind::Opinion)];
+        let called = source.of_kind(Some(ClaimKind::Opinion), told, Vec::new());
+        assert_eq!(kinds(&called), [(deed, ClaimKind::Factual)], "whatever the model calls it");
+    }
+}
+
+#[test]
+fn a_text_that_is_an_opinion_has_claims_that_are_not_looked_up() {
+    let text = "Pizza tastes better than burgers and always will.";
+    let found = source(text, "en").of_kind(
+        Some(ClaimKind::Opinion),
+        vec![claim(text, ClaimKind::Factual)],
+        by_rule(text, "en"),
+    );
+    assert_eq!(kinds(&found), [(text, ClaimKind::Opinion)]);
+    assert!(found[0].statement.check_worthiness < 0.2);
+    let silent = source(text, "en").of_kind(Some(ClaimKind::Ambiguous), Vec::new(), by_rule(text, "en"));
+    assert!(silent.iter().all(|one| is_no_fact(one.statement.kind)), "{silent:#?}");
+}
+
+#[test]
+fn only_names_that_stand_in_the_claim_are_kept() {
+    let told = ExtractedClaim {
+        entities: ["Brana", "bridge", "Paris", "F-16"].map(str::to_owned).to_vec(),
+        ..claim("An F-16 crashed on a bridge in Brana.", ClaimKind::Factual)
+    };
+    assert_eq!(source("x", "en").found(told, None).entities, ["Brana", "F-16"]);
+}
+
+#[test]
+fn a_judge_that_reads_the_language_must_find_a_paraphrase_entailed_and_none_may_find_it_denied() {
+    use crate::domain::evidence::StanceProbabilities;
+    let said = |judge: &str, entail: f64, contradict: f64| {
+        let probabilities = StanceProbabilities { entail, contradict, neutral: 1.0 - entail - contradict };
+        Judgement { probabilities, judge: Arc::from(judge) }
+    };
+    let loose = Grounded { coverage: 0.7, verbatim: false };
+    assert_eq!(objection(loose, &[said("model:x", 0.6, 0.1)]), None);
+    assert!(objection(loose, &[said("model:x", 0.01, 0.1)]).is_some());
+    assert_eq!(objection(loose, &[said(RULES, 0.01, 0.1)]), None, "rules do not read");
+    assert!(objection(loose, &[said(RULES, 0.01, 0.7)]).is_some());
+    assert_eq!(objection(loose, &[said("model:x", 0.1, 0.7), said("model:x", 0.9, 0.0)]), None);
+    assert_eq!(objection(Grounded { verbatim: true, ..loose }, &[]), None);
+}
+
+/// True paraphrases and inventions, by the rules and the models that ship.
+#[cfg(feature = "models")]
+#[tokio::test]
+async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_stand() {
+    use crate::config::Config;
+
+    let services = crate::app::judging(&Config::built_in(), None).await.unwrap();
+    let cases = include_str!("../../../../crates/judging/src/grounding/cases.tsv");
+    let mut wrong = Vec::new();
+    for line in cases.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [language, written, expected, text, words] = fields[..] else { panic!("{line}") };
+        let day = written.parse::<NaiveDate>().unwrap().and_hms_opt(12, 0, 0).unwrap().and_utc();
+        let item = Item { published_at: Some(day), ..Item::from_claim("a".to_owned(), text) };
+        let journal = Journal::new(Instant::now(), std::time::Duration::from_mins(1), day);
+        let normal = crate::pipeline::normalise::normalise(&services, &item, &journal).await.unwrap();
+        let told = vec![claim(words, ClaimKind::Factual)];
+        let stand = source(text, language).borne_out(&services, &normal, told, &journal).await.unwrap();
+        let why = journal.finish().0.into_iter().find(|line| line.contains("thrown away"));
+        println!("{expected}\t{}\t{}", if stand.is_empty() { "thrown" } else { "stands" }, why.unwrap_or_default());
+        if stand.is_empty() == (expected == "kept") {
+            wrong.push(line);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,234 @@
+//! Link expansion: pages that the item's own text links to are read and become texts of it. They are its own voice: what they
+//! claim is looked up, and they are evidence for nothing. Off unless the operator switches it on.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt as _};
+use tokio::time::Instant;
+use url::Url;
+
+use super::candidate::Candidate;
+use super::read::one;
+use super::services::LinkSettings;
+use super::{Journal, PipelineError, Request, Services};
+use crate::domain::Item;
+use crate::domain::item::{ItemSource, ItemSourceKind};
+use crate::domain::rules::DomainRules;
+use crate::providers::{Hit, Storage};
+use crate::reading::{canonical_url, registered_domain};
+use crate::store::StoredSource;
+
+/// What stands for a provider's name where the item itself named the page.
+const LINK: &str = "link";
+
+/// Links read at the same time: they are few, and often of one host.
+const AT_ONCE: usize = 2;
+
+/// Words shorter than this are no page's text but a notice, characters.
+const LEAST_CHARS: usize = 80;
+
+/// The request with the pages that its item links to; `None` where nothing is added.
+pub(super) async fn expand(
+    services: &Services,
+    request: &Request,
+    journal: &Journal,
+) -> Result<Option<Request>, PipelineError> {
+    let Some(settings) = services.settings.links.as_ref().filter(|_| !request.shed) else { return Ok(None) };
+    let links = links(&request.item, settings.most);
+    if links.is_empty() {
+        return Ok(None);
+    }
+    let rules = services.rules.current();
+    let (denied, wanted): (Vec<Url>, Vec<Url>) =
+        links.into_iter().partition(|url| rules.is_denied(url.host_str().unwrap_or_default()));
+    for url in denied {
+        journal.trace(format!("expand: {url} is not read: its domain is denied"));
+    }
+    let horizon = journal.evaluated_at + chrono::TimeDelta::minutes(10);
+    let keys: Vec<String> = wanted.iter().map(|url| canonical_url(url).to_string()).collect();
+    let stored = if keys.is_empty() { Vec::new() } else { services.store.sources_by_url(&keys, horizon).await? };
+    let until = journal.ask_until.min(Instant::now() + settings.total);
+    let mut reading: Vec<BoxFuture<'_, Option<ItemSource>>> = Vec::with_capacity(wanted.len());
+    for url in &wanted {
+        reading.push(linked(services, url, &stored, &rules, settings, until, journal).boxed());
+    }
+    let read: Vec<Option<ItemSource>> = stream::iter(reading).buffered(AT_ONCE).collect().await;
+    let sources: Vec<ItemSource> = read.into_iter().flatten().collect();
+    if sources.is_empty() {
+        return Ok(None);
+    }
+    let mut expanded = request.clone();
+    expanded.item.sources.extend(sources);
+    Ok(Some(expanded))
+}
+
+/// The page as a text of the item; `None`, said in the trace, where it cannot be read. That costs the item nothing.
+async fn linked(
+    services: &Services,
+    url: &Url,
+    stored: &[StoredSource],
+    rules: &DomainRules,
+    settings: &LinkSettings,
+    until: Instant,
+    journal: &Journal,
+) -> Option<ItemSource> {
+    let key = canonical_url(url);
+    let hit = Hit {
+        url: url.to_string(),
+        title: String::new(),
+        snippet: String::new(),
+        published_at: None,
+        language: None,
+        provider: LINK,
+        storage: Storage::Transient,
+        content: None,
+    };
+    let domain = registered_domain(key.host_str().unwrap_or_default());
+    let candidate = Candidate { url: key.clone(), hit, domain, about: true };
+    let now = Instant::now();
+    let until = until.min(now + settings.per_link);
+    // Its causes of degradation are not the item's.
+    let own = Journal { ask_until: until, ..Journal::new(now, settings.per_link, journal.evaluated_at) };
+    let cached = services.page_cache.get(key.as_str()).await.filter(|page| page.expires_at > journal.evaluated_at);
+    let known = stored.iter().find(|source| source.url == key.as_str());
+    let read = one(services, &candidate, cached, known, rules, &own).await;
+    let page = match read {
+        Ok(read) => read.page,
+        Err(error) => {
+            journal.trace(format!("expand: {url} was not read: {error}"));
+            return None;
+        }
+    };
+    let failure = page.failure.as_deref().or_else(|| page.is_denied(rules).then_some("its domain is denied"));
+    if let Some(why) = failure {
+        journal.trace(format!("expand: {url} was not read: {why}"));
+        return None;
+    }
+    let title = page.title.iter().filter(|title| !page.text.starts_with(title.as_str()));
+    let whole = title.map(String::as_str).chain([page.text.as_str()]).collect::<Vec<_>>().join("\n\n");
+    let text: String = whole.chars().take(settings.characters).collect();
+    if text.chars().count() < LEAST_CHARS {
+        journal.trace(format!("expand: {url} was not read: it has hardly a text"));
+        return None;
+    }
+    journal.trace(format!("expand: {} character(s) of {url}", text.chars().count()));
+    let address = canonical_url(&page.final_url).to_string();
+    Some(ItemSource { kind: ItemSourceKind::LinkContext, text, url: Some(address) })
+}
+
+/// The addresses in the item's own words, in order, each once: not its own, and none whose text came with it.
+fn links(item: &Item, most: usize) -> Vec<Url> {
+    let canonical = |address: &str| Url::parse(address).ok().map(|url| canonical_url(&url));
+    let mut seen: Vec<Url> = item.url.iter().map(String::as_str).chain(item.linked()).filter_map(canonical).collect();
+    let own = item.typed_texts().filter(|typed| typed.kind == ItemSourceKind::OriginalText);
+    let mut links = Vec::new();
+    for url in own.flat_map(|typed| addresses(typed.text)) {
+        let key = canonical_url(&url);
+        if links.len() < most && !seen.contains(&key) {
+            seen.push(key);
+            links.push(url);
+        }
+    }
+    links
+}
+
+/// The addresses of a text as they stand in it, without the marks behind them.
+fn addresses(text: &str) -> Vec<Url> {
+    let is_end = |c: char| {
+        c.is_whitespace() || matches!(c, '<' | '>' | '"' | '«' | '»' | '„' | '“' | '”' | '|' | '`' | '{' | '}')
+    };
+    let begins = |at: usize| {
+        let rest = text.get(at..).unwrap_or_default();
+        ["https://", "http://"]
+            .iter()
+            .any(|scheme| rest.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)))
+    };
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = (from..text.len()).find(|at| begins(*at)) {
+        let rest = text.get(at..).unwrap_or_default();
+        let whole = rest.split(is_end).next().unwrap_or_default();
+        from = at + whole.len().max(1);
+        let address = without_marks(whole);
+        if let Ok(url) = Url::parse(address)
+            && url.host_str().is_some_and(|host| host.contains('.') || host == "localhost")
+        {
+            found.push(url);
+        }
+    }
+    found
+}
+
+/// "https://a.example/b)." without the marks of the sentence; a bracket stays where its other half stands in the address.
+fn without_marks(address: &str) -> &str {
+    let mut bare = address;
+    while let Some(last) = bare.chars().next_back() {
+        let is_mark = match last {
+            '.' | ',' | ';' | ':' | '!' | '?' | '…' | '\'' | '’' | '*' | '_' | '~' => true,
+            ')' => bare.matches(')').count() > bare.matches('(').count(),
+            ']' => bare.matches(']').count() > bare.matches('[').count(),
+            _ => false,
+        };
+        if !is_mark {
+            break;
+        }
+        bare = bare.get(..bare.len() - last.len_utf8()).unwrap_or_default();
+    }
+    // "[text](address)" in the middle of a word.
+    bare.split_once("](").map_or(bare, |(first, _)| first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        addresses(text).iter().map(Url::to_string).collect()
+    }
+
+    #[test]
+    fn addresses_are_found_without_the_marks_behind_them() {
+        for (text, expected) in [
+            ("Read (https://a.example/b).", vec!["https://a.example/b"]),
+            (
+                "«http://a.example/x?y=1», сказал он: HTTPS://b.example!",
+                vec!["http://a.example/x?y=1", "https://b.example/"],
+            ),
+            (
+                "https://en.wikipedia.example/wiki/Brana_(city), see",
+                vec!["https://en.wikipedia.example/wiki/Brana_(city)"],
+            ),
+            (
+                "[link](https://a.example/b) and **https://c.example/**",
+                vec!["https://a.example/b", "https://c.example/"],
+            ),
+            ("https:// http://nohost ftp://a.example a.example", vec![]),
+            ("дивіться https://a.example/стаття…", vec!["https://a.example/%D1%81%D1%82%D0%B0%D1%82%D1%82%D1%8F"]),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_items_own_words_are_searched_for_links_and_each_is_read_once() {
+        let mut item = Item::from_claim(
+            "a".to_owned(),
+            "https://own.example/1 https://a.example/1 https://a.example/1?utm_source=t https://b.example/2 https://c.example",
+        );
+        item.url = Some("https://own.example/1".to_owned());
+        let source = |kind, text: &str, url: Option<&str>| ItemSource {
+            kind,
+            text: text.to_owned(),
+            url: url.map(str::to_owned),
+        };
+        item.sources = vec![
+            source(ItemSourceKind::Image, "https://image.example/", None),
+            source(ItemSourceKind::LinkContext, "https://nested.example/", Some("https://b.example/2")),
+            source(ItemSourceKind::OriginalText, "https://d.example/", None),
+        ];
+        let hosts =
+            |most| links(&item, most).iter().filter_map(|url| url.host_str().map(str::to_owned)).collect::<Vec<_>>();
+        assert_eq!(hosts(9), ["a.example", "c.example", "d.example"]);
+        assert_eq!(hosts(1), ["a.example"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Explanation: why nothing was checked, or not all of it, in the reader's language. A language model words it where it is
+//! switched on for that, and says nothing that the text does not; else fixed sentences do.
+
+use super::decide::Decided;
+use super::language_model::failed;
+use super::normalise::Normal;
+use super::{Journal, Services, context};
+use crate::domain::Item;
+use crate::inference::llm::explain::{question, read};
+use crate::inference::llm::{LlmError, Purpose};
+use crate::judging::explanations::{Unchecked, explain};
+use crate::judging::grounding;
+use crate::judging::profile::TextProfile;
+use crate::language::statements::silence;
+use crate::language::{dates, detect};
+
+/// A language that is told with less is not held against the one that was wanted.
+const SURE: f64 = 0.5;
+
+/// For a reader of the item's language; `None` where all of the main claim was checked.
+pub(super) async fn explanation(
+    services: &Services,
+    item: &Item,
+    normal: &Normal,
+    decided: &[Decided],
+    journal: &Journal,
+) -> Option<String> {
+    let text = item.texts().map(|(_, text)| text).next().unwrap_or_default();
+    let unchecked = match context::main_result(decided) {
+        None => Unchecked::NoClaim(silence(text)),
+        Some(main) => Unchecked::of(main.kind, dates::without_written(&main.text))?,
+    };
+    let language = normal.language.as_deref();
+    let fixed = explain(unchecked, language);
+    let found = match unchecked {
+        Unchecked::NoClaim(silence) => silence.as_str(),
+        Unchecked::Ambiguous => "vague",
+        Unchecked::Opinion => "opinion",
+        // What was checked of it is quoted; there is nothing to word.
+        Unchecked::Mixed { .. } => return Some(fixed),
+    };
+    let Some(model) = services.language_model_for(Purpose::Explain) else { return Some(fixed) };
+    let Some(question) = question(text, found, detect::english_name(language)) else { return Some(fixed) };
+    let unreadable = || LlmError::Unreadable { detail: "it explains nothing, or at too great a length".to_owned() };
+    let told = model.ask(&question, &journal.llm, journal.judge_until).await;
+    match told.and_then(|answer| read(&answer.value).ok_or_else(unreadable)) {
+        Ok(words) => match objection(&words, text, language) {
+            None => {
+                journal.trace(format!("explain: worded by {}", model.name()));
+                Some(words)
+            }
+            Some(why) => {
+                journal.trace(format!("explain: what {} said is thrown away: {why}", model.name()));
+                Some(fixed)
+            }
+        },
+        Err(error) => {
+            failed(model.name(), "explain", &error, journal);
+            Some(fixed)
+        }
+    }
+}
+
+/// Why a reader is not given these words, if they are not: another language, an address, or what the text does not say.
+fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> {
+    let told = detect::detect(words);
+    if told.confidence >= SURE
+        && let (Some(told), Some(wanted)) = (told.language.as_deref(), language)
+        && wanted != told
+    {
+        return Some(format!("it is in {}", detect::english_name(Some(told))));
+    }
+    if words.split_whitespace().any(is_address) {
+        return Some("it holds an address".to_owned());
+    }
+    let profile = |text: &str| TextProfile::new(text, language, None, &[]);
+    grounding::made_up(&profile(words), &profile(text)).map(|why| why.to_string())
+}
+
+/// "www.a.example", "https://a", "@channel", "a.example/b".
+fn is_address(word: &str) -> bool {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let dotted = bare.split_once('.').is_some_and(|(host, rest)| {
+        host.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphabetic) && rest.len() > 1
+    });
+    word.contains("://") || word.contains('@') || dotted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_say_more_than_the_text_are_not_shown() {
+        let text = "Pizza from Luigi's is the best in the world!";
+        let good = "You share an opinion about pizza. Tastes differ and cannot be checked; write what it is based on.";
+        assert_eq!(objection(good, text, Some("en")), None);
+        for (bad, why) in [
+            ("You share an opinion about pizza, which 80 percent of people share. It cannot be checked.", "80"),
+            ("Donald Trump shares this opinion about pizza. It cannot be checked by anybody.", "Trump"),
+            ("This is an opinion about pizza. Read more at pizza-facts.example/truth and decide.", "address"),
+            ("Это мнение о пицце. Проверить его нельзя, вкусы у людей разные.", "Russian"),
+        ] {
+            let found = objection(bad, text, Some("en")).unwrap_or_default();
+            assert!(found.contains(why), "{bad}: {found:?}");
+        }
+        let russian = "Это мнение, проверить его нельзя. Напишите, на каких фактах оно основано.";
+        assert_eq!(objection(russian, "По-моему, пицца лучше всех.", Some("ru")), None);
+        let ukrainian = "Це думка, перевірити її не можна. Напишіть, на яких фактах вона ґрунтується.";
+        assert_eq!(objection(ukrainian, "Як на мене, піца найкраща.", Some("uk")), None);
+    }
+}
