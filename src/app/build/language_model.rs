@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::gates::Gates;
+use crate::cache::AnswerCache;
 use crate::config::LlmConfig;
-use crate::inference::llm::{LanguageModel, Purpose, Uses};
+use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose, Uses};
 use crate::outbound::GateSettings;
 
 /// Failures in a row after which the server is left alone for [`REST`].
@@ -15,9 +18,17 @@ const REST: Duration = Duration::from_mins(1);
 const MAX_ANSWER: usize = 1024 * 1024;
 
 /// The model with the uses that are switched on; `None` without an address or a name.
-pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>) -> Option<Arc<LanguageModel>> {
+pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<Value>) -> Option<Arc<LanguageModel>> {
     let (base, model) = (config.base_url.as_ref()?, config.model.as_ref()?);
-    let settings = GateSettings {
+    let prices = Prices {
+        call_usd: config.cost_usd,
+        input_usd_per_million: config.input_usd_per_million,
+        output_usd_per_million: config.output_usd_per_million,
+        search_usd: config.search_cost_usd,
+    };
+    // A search that is switched off makes no other call dearer.
+    let prices = if config.search_enabled { prices } else { Prices { search_usd: 0.0, ..prices } };
+    let gate = GateSettings {
         name: "llm",
         rpm: config.rpm.get(),
         max_wait: config.timeout,
@@ -28,10 +39,19 @@ pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>) -> Option<Arc<Languag
         cooldown: REST,
         failures_to_open: FAILURES,
         daily_limit: None,
-        cost_usd: config.cost_usd,
+        // Set aside for each call; what it cost less is given back when it has answered.
+        cost_usd: prices.reserve(config.max_tokens, config.search_enabled),
     };
-    let gate = gates.unobserved(settings);
-    Some(Arc::new(LanguageModel::new(base, config.api_key.clone(), model, uses(config), gate)))
+    let settings = ModelSettings {
+        base,
+        key: config.api_key.clone(),
+        model,
+        uses: uses(config),
+        prices,
+        max_tokens: config.max_tokens,
+        concurrency: config.concurrency,
+    };
+    Some(Arc::new(LanguageModel::new(settings, gates.language_model(gate), answers)))
 }
 
 fn uses(config: &LlmConfig) -> Uses {

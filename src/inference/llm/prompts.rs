@@ -24,6 +24,7 @@ macro_rules! files {
 }
 
 files! {
+    "translate" => Translate,
     "adjudicate" => Adjudicate,
 }
 
