@@ -24,6 +24,8 @@ mod fleet;
 #[cfg(test)]
 mod languages;
 #[cfg(test)]
+mod llm_client;
+#[cfg(test)]
 mod migrations;
 #[cfg(test)]
 mod models;
