@@ -443,12 +443,7 @@ fn language_model_keys() -> Vec<Key> {
         Key::named("llm.explain_enabled", "LLM_EXPLAIN_ENABLED", Kind::Flag, "it says why nothing can be checked"),
         Key::named("llm.summary_enabled", "LLM_SUMMARY_ENABLED", Kind::Flag, "it sums up an item of several claims"),
         Key::named("llm.correct_enabled", "LLM_CORRECT_ENABLED", Kind::Flag, "it words corrections"),
-        Key::named(
-            "llm.translate_enabled",
-            "LLM_TRANSLATE_ENABLED",
-            Kind::Flag,
-            "it translates where nobody else does",
-        ),
+        Key::named("llm.translate_enabled", "LLM_TRANSLATE_ENABLED", Kind::Flag, "it translates where nobody else does"),
     ]
 }
 

@@ -203,7 +203,9 @@ impl Gate {
             };
             let usd = self.price().unwrap_or(0.0);
             asker.meter.sent(usd);
-            let outcome = self.attempt(deadline, &attempt_until).await.map_err(|error| error.without(secrets));
+            let patience = asker.meter.patience_or(self.settings.timeout);
+            let outcome =
+                self.attempt(deadline, patience, &attempt_until).await.map_err(|error| error.without(secrets));
             let is_free = usd <= 0.0 || outcome.as_ref().is_err_and(|error| !error.may_be_billed());
             let billed = if is_free { 0.0 } else { asker.meter.worth_or(usd) };
             asker.meter.not_billed(usd - billed);
@@ -263,12 +265,17 @@ impl Gate {
         Ok(Permit { gate: self, pass: Some(pass) })
     }
 
-    async fn attempt<T, F>(&self, deadline: Instant, run: &impl Fn(Instant) -> F) -> Result<T, AskError>
+    async fn attempt<T, F>(
+        &self,
+        deadline: Instant,
+        patience: Duration,
+        run: &impl Fn(Instant) -> F,
+    ) -> Result<T, AskError>
     where
         F: Future<Output = Result<T, AskError>>,
     {
         let started = Instant::now();
-        let patience = started + self.settings.timeout;
+        let patience = started + patience;
         let outcome = match run(patience.min(deadline)).await {
             // Cut short by the caller, not by the provider: it is not to blame.
             Err(AskError::Timeout) if deadline < patience && Instant::now() >= deadline => Err(AskError::Deadline),

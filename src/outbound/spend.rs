@@ -1,6 +1,7 @@
 //! What a call costs, and whom it is made for.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -14,6 +15,7 @@ struct Sums {
     attempts: u32,
     usd: f64,
     worth: Option<f64>,
+    patience: Option<Duration>,
 }
 
 impl AskMeter {
@@ -36,6 +38,16 @@ impl AskMeter {
     /// The same, or the gate's price.
     pub(super) fn worth_or(&self, price: f64) -> f64 {
         self.lock().worth.unwrap_or(price)
+    }
+
+    /// An attempt that takes longer than this failed, where the gate would wait longer: a question that others wait for.
+    pub fn hurry(&self, patience: Option<Duration>) {
+        self.lock().patience = patience;
+    }
+
+    /// The same, or the gate's time where that is shorter.
+    pub(super) fn patience_or(&self, timeout: Duration) -> Duration {
+        self.lock().patience.map_or(timeout, |patience| patience.min(timeout))
     }
 
     /// Attempts sent.

@@ -48,8 +48,7 @@ pub(super) async fn adjudicate(
     let Some(asked) = question(&about, &data) else { return };
     let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await;
     let told = answer.and_then(|answer| {
-        let unreadable =
-            || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
+        let unreadable = || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
         asked.read(&answer.value).ok_or_else(unreadable)
     });
     match told {
@@ -137,8 +136,7 @@ mod tests {
     use crate::judging::samples::passage;
 
     fn claim(judge: &str, relevances: &[f64]) -> JudgedClaim {
-        let passages =
-            relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
+        let passages = relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
         JudgedClaim { judges: vec![Arc::from(judge)], passages: passages.collect(), ..JudgedClaim::default() }
     }
 

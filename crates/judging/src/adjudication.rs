@@ -114,8 +114,7 @@ mod tests {
 
     #[test]
     fn a_stance_that_the_own_judge_reads_the_opposite_of_counts_for_nothing() {
-        for (own, said) in [(passage("a", 0.02, 0.8), Stance::Supports), (passage("a", 0.8, 0.02), Stance::Contradicts)]
-        {
+        for (own, said) in [(passage("a", 0.02, 0.8), Stance::Supports), (passage("a", 0.8, 0.02), Stance::Contradicts)] {
             let before = (own.entail, own.contradict);
             let after = both(JudgeKind::Model, &told(own, said));
             assert_eq!((after.entail, after.contradict), before);

@@ -24,6 +24,7 @@ mod responses;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -79,6 +80,15 @@ impl Purpose {
             Self::Explain => "explain",
             Self::Summary => "summary",
             Self::Correct => "correct",
+        }
+    }
+
+    /// How long an answer may take that others wait for, where the operator allows more: a server that lets a sentence wait
+    /// for longer is taken to hang. An item gives translation near nine seconds of its time.
+    pub const fn patience(self) -> Option<Duration> {
+        match self {
+            Self::Translate => Some(Duration::from_secs(4)),
+            _ => None,
         }
     }
 

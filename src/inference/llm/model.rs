@@ -241,6 +241,7 @@ impl LanguageModel {
         spend.take(exchange.estimate)?;
         let purpose = exchange.question.purpose;
         let meter = AskMeter::default();
+        meter.hurry(purpose.patience());
         let read = match self.places.take(purpose.priority(), until).await {
             Some(_place) => self.exchange(exchange, &meter, until).await,
             None => Err(LlmError::Ask(AskError::Deadline)),

@@ -34,7 +34,7 @@ fn language_model(server: &TestServer, prices: Prices, cap_usd: Option<f64>) -> 
         uses: Uses::default().with(Purpose::Translate, true),
         prices,
         max_tokens: 400,
-        concurrency: 4,
+        concurrency: 8,
     };
     let answers = AnswerCache::new("llm", AnswerCacheSettings::default(), |_| false, None, Arc::new(NoObserver));
     Arc::new(LanguageModel::new(settings, gate, answers))
@@ -132,8 +132,12 @@ async fn what_was_translated_is_not_asked_for_again() {
 
 #[tokio::test]
 async fn a_server_that_hangs_is_left_alone_after_a_while() {
+    tokio::join!(is_left_alone(false), is_left_alone(true));
+}
+
+async fn is_left_alone(is_model: bool) {
     let server = TestServer::start([Reply::Hang]).await;
-    let translator = translator(&server, false);
+    let translator = translator(&server, is_model);
     // The claims of one item, with little more time than an attempt takes.
     let until = Instant::now() + TIMEOUT + Duration::from_secs(1);
     let claims: Vec<String> = (0..FAILURES).map(|number| format!("{CLAIM} {number}")).collect();
