@@ -26,7 +26,7 @@ fn bench(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) ->
     let fleet = Fleet { monthly_cap_usd: Some(cap_usd), ..Fleet::at(Arc::clone(&ledger) as _) };
     let gate = GateSettings {
         name: "llm",
-        rpm: 60_000,
+        rpm: 600,
         max_wait: Duration::from_secs(5),
         timeout: Duration::from_secs(5),
         max_bytes: 100_000,
