@@ -388,6 +388,8 @@ pub enum ConfigAction {
     Check,
     /// Every key with its value and where that comes from; secrets are never shown.
     Show,
+    /// What a language model is told, for each use: name, version, and the text itself.
+    Prompts,
 }
 
 /// Which schema.

@@ -1,4 +1,4 @@
-//! `config`: check and show.
+//! `config`: check, show, and the prompts of the language model.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 
 use super::arguments::ConfigAction;
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Colour, Output};
 use crate::app;
 use crate::config::{ConfigError, Loaded, show};
+use crate::inference::llm::prompts;
 
 pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
     let loaded = match loaded {
         Ok(loaded) => loaded,
+        // The prompts hang on no configuration.
+        Err(_) if matches!(action, ConfigAction::Prompts) => return show_prompts(output),
         Err(error) => {
             if output.json && matches!(action, ConfigAction::Check) {
                 output.value(&refused(&error))?;
@@ -37,6 +40,7 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
             }
             output.text("the configuration can be used\n")
         }
+        ConfigAction::Prompts => show_prompts(output),
         ConfigAction::Show => {
             let keys = show(&loaded);
             if output.json {
@@ -53,6 +57,33 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
             output.text(&text)
         }
     }
+}
+
+/// Every prompt, in the order an item meets them.
+fn show_prompts(output: Output) -> Result<(), Failure> {
+    let all = prompts::all();
+    if output.json {
+        let rows: Vec<Value> = all
+            .iter()
+            .map(|one| {
+                json!({
+                    "name": one.name, "purpose": one.purpose.as_str(), "version": one.version, "about": one.about,
+                    "text": one.text,
+                })
+            })
+            .collect();
+        return output.value(&rows);
+    }
+    let mut text = String::new();
+    for one in all {
+        let title = output.paint(one.name, Colour::Green);
+        let _infallible = writeln!(text, "{title} (purpose {}, version {}): {}\n", one.purpose, one.version, one.about);
+        for line in one.text.lines() {
+            let _infallible = writeln!(text, "{}", format!("    {line}").trim_end());
+        }
+        text.push('\n');
+    }
+    output.text(&text)
 }
 
 /// The same shape as the answer for a configuration that can be used. Values that may be secret are null.

@@ -1,6 +1,8 @@
 //! `doctor`: one line a check, with what to do about it. Each part is asked once and shows its line, whatever became of
 //! the others.
 
+mod language_model;
+
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;
@@ -146,9 +148,16 @@ async fn parts(config: &Arc<Config>, reach: Reach, findings: &mut Vec<Finding>) 
     } else {
         models(&checkup, usable.as_ref(), findings);
     }
-    let (translated, asked) =
-        tokio::join!(translator(config, &checkup, reach), providers(&checkup, usable.is_some(), reach));
-    findings.push(translated);
+    let model = async {
+        let asked = language_model::finding_of(&checkup, reach).await;
+        // Where it cannot be asked at all, a sentence need not be tried too.
+        let is_well = asked.health == Health::Ok || !translates_by_model(&checkup);
+        let translated = if is_well { Some(translator(&checkup, reach).await) } else { None };
+        (asked, translated)
+    };
+    let ((model, translated), asked) = tokio::join!(model, providers(&checkup, usable.is_some(), reach));
+    findings.push(model);
+    findings.extend(translated);
     findings.extend(asked);
     checkup.close().await;
     if let Some(opened) = opened
@@ -256,15 +265,20 @@ fn models(checkup: &Checkup, store: Option<&Store>, findings: &mut Vec<Finding>)
     findings.push(finding("reranker", Health::Ok, models.reranker.name().to_owned()));
 }
 
+fn translates_by_model(checkup: &Checkup) -> bool {
+    matches!(&checkup.translator, Ok(Some(translator)) if translator.is_language_model())
+}
+
 /// Asked to translate one sentence. A language model behind a key is paid for each.
-async fn translator(config: &Config, checkup: &Checkup, reach: Reach) -> Finding {
+async fn translator(checkup: &Checkup, reach: Reach) -> Finding {
     let translator = match &checkup.translator {
         Ok(Some(translator)) => translator,
         Ok(None) => return finding("translator", Health::Ok, "none: claims are searched for in their own words"),
         Err(error) => return failed("translator", error),
     };
     let name = translator.name();
-    let is_paid = translator.is_language_model() && (config.llm.api_key.is_some() || config.llm.cost_usd > 0.0);
+    let is_paid =
+        translator.is_language_model() && checkup.language_model.as_ref().is_some_and(|model| model.is_paid());
     match reach {
         Reach::Offline => return finding("translator", Health::Skip, format!("{name} is not asked (--offline)")),
         Reach::Free if is_paid => {

@@ -38,8 +38,9 @@ async fn list(config: &Arc<Config>, output: Output) -> Result<(), Failure> {
 }
 
 async fn reset(config: &Config, name: &str, output: Output) -> Result<(), Failure> {
-    if !NAMES.contains(&name) {
-        return Err(Failure::new(2, format!("no provider is called {name:?}; one of {}", NAMES.join(", "))));
+    // Its breaker is one of them, though it is no provider.
+    if !NAMES.contains(&name) && name != "llm" {
+        return Err(Failure::new(2, format!("no provider is called {name:?}; one of {}, llm", NAMES.join(", "))));
     }
     let answer = match reach::store(config).await? {
         Reach::Here(opened) => {

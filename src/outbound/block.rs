@@ -98,6 +98,15 @@ struct Debt {
     slots: u32,
     /// Used, and certainly not billed.
     unbilled: u32,
+    /// What used slots cost less than was set aside for them, US dollars; negative where they cost more.
+    change: f64,
+}
+
+impl Debt {
+    /// The price times the count, not a sum: it is to be exact.
+    fn usd(&self, price: f64) -> f64 {
+        price * (f64::from(self.slots) + f64::from(self.unbilled)) + self.change
+    }
 }
 
 impl Owed {
@@ -111,28 +120,41 @@ impl Owed {
         self.of(leased_for).unbilled += 1;
     }
 
+    pub(super) fn change(&mut self, leased_for: DateTime<Utc>, usd: f64) {
+        self.of(leased_for).change += usd;
+    }
+
     fn of(&mut self, leased_for: DateTime<Utc>) -> &mut Debt {
         let day = leased_for.date_naive();
         let known = self.0.iter().position(|debt| debt.leased_for.date_naive() == day);
         let at = known.unwrap_or_else(|| {
-            self.0.push(Debt { leased_for, slots: 0, unbilled: 0 });
+            self.0.push(Debt { leased_for, slots: 0, unbilled: 0, change: 0.0 });
             self.0.len() - 1
         });
         &mut self.0[at]
     }
 
-    /// The next day's debts at that price a slot. The price times the count, not a sum: it is to be exact.
+    /// The next day's debts at that price a slot. Calls that cost more than was set aside for them are made up for by the
+    /// next that cost less: nothing is ever asked for here.
     pub(super) fn take(&mut self, usd: f64) -> Option<Returned> {
-        let Debt { leased_for, slots, unbilled } = self.0.pop()?;
-        Some(Returned { leased_for, slots, usd: usd * (f64::from(slots) + f64::from(unbilled)) })
+        let at = self.0.iter().rposition(|debt| debt.slots > 0 || debt.unbilled > 0 || debt.change > 0.0)?;
+        let debt = self.0.swap_remove(at);
+        let worth = debt.usd(usd);
+        if worth < 0.0 {
+            self.0.insert(0, Debt { slots: 0, unbilled: 0, change: worth, ..debt });
+        }
+        (debt.slots > 0 || worth >= 0.0).then_some(Returned {
+            leased_for: debt.leased_for,
+            slots: debt.slots,
+            usd: worth.max(0.0),
+        })
     }
 
     /// It was not taken.
     pub(super) fn put_back(&mut self, back: &Returned, usd: f64) {
-        let priced = if usd > 0.0 { (back.usd / usd).round() as u32 } else { back.slots };
         let debt = self.of(back.leased_for);
         debt.slots += back.slots;
-        debt.unbilled += priced.saturating_sub(back.slots);
+        debt.change += (back.usd - usd * f64::from(back.slots)).max(0.0);
     }
 }
 
@@ -187,6 +209,23 @@ mod tests {
         owed.put_back(&back, 0.5);
         assert_eq!(owed.take(0.5), Some(back));
         assert_eq!(owed.take(0.5), None);
+    }
+
+    #[test]
+    fn change_is_given_back_and_what_cost_more_is_made_up_for() {
+        let mut owed = Owed::default();
+        let today = DateTime::UNIX_EPOCH;
+        owed.change(today, 0.25);
+        owed.change(today, -0.5);
+        assert_eq!(owed.take(0.5), None, "nothing is asked for");
+        owed.slots(today, 1);
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 1, usd: 0.25 }));
+        owed.change(today, -0.75);
+        owed.slots(today, 1);
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 1, usd: 0.0 }));
+        assert_eq!(owed.take(0.5), None);
+        owed.change(today, 1.0);
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 0, usd: 0.75 }));
     }
 
     /// One process's next step: how many slots it leases, how long its way to the ledger takes (ms), and how late within

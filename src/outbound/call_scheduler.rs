@@ -305,6 +305,13 @@ impl CallScheduler {
         opened
     }
 
+    /// A call cost that much less than was set aside for it, or more where it is negative.
+    pub(super) fn give_change(&self, pass: &Pass, usd: f64) {
+        if usd != 0.0 {
+            self.lock().owed.change(pass.leased_for, usd);
+        }
+    }
+
     /// The caller went away: the call may have been made, and billed.
     pub(super) fn abandon(&self, pass: &Pass) {
         self.lock().breaker.abandoned(pass.admission, Instant::now());

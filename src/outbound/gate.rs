@@ -203,11 +203,13 @@ impl Gate {
             };
             let usd = self.price().unwrap_or(0.0);
             asker.meter.sent(usd);
-            let outcome = self.attempt(deadline, &attempt_until).await.map_err(|error| error.without(secrets));
-            if outcome.as_ref().is_err_and(|error| !error.may_be_billed()) {
-                asker.meter.not_billed(usd);
-            }
-            if self.settle(permit, &outcome) {
+            let patience = asker.meter.patience_or(self.settings.timeout);
+            let outcome =
+                self.attempt(deadline, patience, &attempt_until).await.map_err(|error| error.without(secrets));
+            let is_free = usd <= 0.0 || outcome.as_ref().is_err_and(|error| !error.may_be_billed());
+            let billed = if is_free { 0.0 } else { asker.meter.worth_or(usd) };
+            asker.meter.not_billed(usd - billed);
+            if self.settle(permit, &outcome, billed) {
                 self.scheduler.announce().await;
             }
             let error = match outcome {
@@ -263,12 +265,17 @@ impl Gate {
         Ok(Permit { gate: self, pass: Some(pass) })
     }
 
-    async fn attempt<T, F>(&self, deadline: Instant, run: &impl Fn(Instant) -> F) -> Result<T, AskError>
+    async fn attempt<T, F>(
+        &self,
+        deadline: Instant,
+        patience: Duration,
+        run: &impl Fn(Instant) -> F,
+    ) -> Result<T, AskError>
     where
         F: Future<Output = Result<T, AskError>>,
     {
         let started = Instant::now();
-        let patience = started + self.settings.timeout;
+        let patience = started + patience;
         let outcome = match run(patience.min(deadline)).await {
             // Cut short by the caller, not by the provider: it is not to blame.
             Err(AskError::Timeout) if deadline < patience && Instant::now() >= deadline => Err(AskError::Deadline),
@@ -279,8 +286,9 @@ impl Gate {
         outcome
     }
 
-    /// Tells the breaker and the account how a call ended. True when there may be news for the other processes.
-    fn settle<T>(&self, mut permit: Permit<'_>, outcome: &Result<T, AskError>) -> bool {
+    /// Tells the breaker and the account how a call ended and what it cost. True when there may be news for the other
+    /// processes.
+    fn settle<T>(&self, mut permit: Permit<'_>, outcome: &Result<T, AskError>, billed: f64) -> bool {
         let failure = outcome.as_ref().err();
         self.lock().errors += u64::from(failure.is_some());
         let Some(pass) = permit.pass.take() else { return false };
@@ -289,8 +297,9 @@ impl Gate {
         if failure.is_none_or(AskError::may_be_billed)
             && let Some(usd) = self.price()
         {
-            self.lock().usd += usd;
-            self.observer.cost(self.settings.name, usd);
+            self.scheduler.give_change(&pass, usd - billed);
+            self.lock().usd += billed;
+            self.observer.cost(self.settings.name, billed);
         }
         if let (true, Some(error)) = (opened, failure) {
             self.observer.circuit_opened(self.settings.name, error.label());

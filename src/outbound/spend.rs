@@ -1,37 +1,67 @@
 //! What a call costs, and whom it is made for.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 /// Counts what one question led to: the attempts sent, retries and further pages included, and what they cost in US
 /// dollars. Refused before sending, or answered from a cache, counts nothing.
 #[derive(Debug, Default)]
-pub struct AskMeter(Mutex<(u32, f64)>);
+pub struct AskMeter(Mutex<Sums>);
+
+#[derive(Debug, Default)]
+struct Sums {
+    attempts: u32,
+    usd: f64,
+    worth: Option<f64>,
+    patience: Option<Duration>,
+}
 
 impl AskMeter {
     pub(super) fn sent(&self, usd: f64) {
         let mut sums = self.lock();
-        sums.0 += 1;
-        sums.1 += usd;
+        sums.attempts += 1;
+        sums.usd += usd;
     }
 
     pub(super) fn not_billed(&self, usd: f64) {
-        self.lock().1 -= usd;
+        self.lock().usd -= usd;
+    }
+
+    /// What the present attempt costs, as far as is known by now, US dollars: where the gate's price is what is set aside
+    /// before anything is known, and whoever reads the answer knows better.
+    pub fn worth(&self, usd: f64) {
+        self.lock().worth = Some(usd);
+    }
+
+    /// The same, or the gate's price.
+    pub(super) fn worth_or(&self, price: f64) -> f64 {
+        self.lock().worth.unwrap_or(price)
+    }
+
+    /// An attempt that takes longer than this failed, where the gate would wait longer: a question that others wait for.
+    pub fn hurry(&self, patience: Option<Duration>) {
+        self.lock().patience = patience;
+    }
+
+    /// The same, or the gate's time where that is shorter.
+    pub(super) fn patience_or(&self, timeout: Duration) -> Duration {
+        self.lock().patience.map_or(timeout, |patience| patience.min(timeout))
     }
 
     /// Attempts sent.
     pub fn attempts(&self) -> u32 {
-        self.lock().0
+        self.lock().attempts
     }
 
     /// US dollars they cost.
     pub fn usd(&self) -> f64 {
-        self.lock().1.max(0.0)
+        self.lock().usd.max(0.0)
     }
 
-    fn lock(&self) -> MutexGuard<'_, (u32, f64)> {
-        // Two numbers: nothing that a panic could leave half done.
+    fn lock(&self) -> MutexGuard<'_, Sums> {
+        // Numbers: nothing that a panic could leave half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

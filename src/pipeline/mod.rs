@@ -231,8 +231,9 @@ impl Journal {
     }
 
     /// Calls to a language model, and the tokens it read and wrote.
-    pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64) {
+    pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64, usd: f64) {
         self.with(|inner| {
+            inner.usd += usd;
             inner.llm_calls += calls;
             inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
         });

@@ -22,7 +22,6 @@ use crate::inference::translation::{Translated, Translator};
 use crate::judging::profile::TextProfile;
 use crate::language::sentences;
 use crate::outbound::AskError;
-use crate::telemetry::metrics;
 
 /// What a judge's name ends in where a translation stands between the texts and the judgement.
 pub(super) const TRANSLATED: &str = "translated";
@@ -278,24 +277,13 @@ fn failed(services: &Services, what: &str, error: &AskError, journal: &Journal) 
     journal.trace(format!("translate: {what} is compared by words: {name} failed: {error}"));
 }
 
-/// Counts the calls to a language model, for the item and for the metrics; an answer that was known is none, and neither is
-/// one of a translation server.
+/// Counts the calls to a language model for the item; an answer that was known is none, and neither is one of a translation
+/// server.
 pub(super) fn count(translator: &dyn Translator, translated: &Translated, journal: &Journal) {
-    let Translated { outcome, attempts, tokens: (read, written) } = translated;
-    if *attempts == 0 || !translator.is_language_model() {
-        return;
+    let Translated { attempts, tokens: (read, written), usd, .. } = translated;
+    if *attempts > 0 && translator.is_language_model() {
+        journal.asked_language_model(*attempts, read + written, *usd);
     }
-    journal.asked_language_model(*attempts, read + written);
-    metrics::llm_tokens("translate", *read, *written);
-    metrics::llm_call(
-        "translate",
-        match outcome {
-            Ok(Some(_)) => "ok",
-            Ok(None) | Err(AskError::Malformed { .. }) => "malformed",
-            Err(AskError::Timeout | AskError::Deadline) => "timeout",
-            Err(_) => "failed",
-        },
-    );
 }
 
 #[cfg(test)]

@@ -202,7 +202,8 @@ pub const DEGRADED_REASONS: &[&str] = &[
 ];
 
 /// What is kept to spare a call.
-pub const CACHES: &[&str] = &["search", "fact_check", "page", "robots", "embedding", "stance", "relevance", OTHER];
+pub const CACHES: &[&str] =
+    &["search", "fact_check", "page", "robots", "embedding", "stance", "relevance", "llm", OTHER];
 
 /// What models do.
 pub const MODELS: &[&str] = &["embedder", "stance", "reranker"];
@@ -415,6 +416,8 @@ metrics! {
             label("direction", &["in", "out"])
         ],
         "Tokens read (in) and written (out) by the language model.";
+    LLM_CALL_DURATION = Histogram(CALL_SECONDS), Seconds, "llm_call_duration_seconds", [label("purpose", LLM_PURPOSES)],
+        "Time of a request to the language model, its wait for the rate included.";
 
     EVIDENCE_ROWS_DELETED = Counter, Count, "evidence_rows_deleted_total", [], "Rows of expired evidence deleted.";
     DB_POOL_CONNECTIONS = Gauge, Count, "db_pool_connections", [label("state", &["idle", "used", "max"])],

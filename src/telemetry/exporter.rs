@@ -182,6 +182,7 @@ pub(super) mod tests {
         record::tier(Tier::High);
         record::model_batch("stance", 8, took);
         record::model_waited("stance", took);
+        record::llm_call_took("claims", took);
         record::model_entries_dropped("stance", 2);
         record::cache_requests("stance", "hit", 3);
         record::evidence_rows_deleted(5);

@@ -276,6 +276,11 @@ pub fn llm_tokens(purpose: &str, read: u64, written: u64) {
     count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "out")], written);
 }
 
+/// A request to a language model took so long.
+pub fn llm_call_took(purpose: &str, took: Duration) {
+    observe(&c::LLM_CALL_DURATION, [("purpose", purpose)], took.as_secs_f64());
+}
+
 /// A text or pair waited for its batch; `model` is one of [`c::MODELS`].
 pub fn model_waited(model: &str, waited: Duration) {
     observe(&c::MODEL_WAIT, [("model", model)], waited.as_secs_f64());

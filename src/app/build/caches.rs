@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{OutboundObserver, observer};
 use crate::cache::{
-    AnswerCacheSettings, FactCheckCache, Form, PageCache, PageCacheSettings, SearchCache, SharedLevel, WriteBehind,
+    AnswerCache, AnswerCacheSettings, FactCheckCache, Form, PageCache, PageCacheSettings, SearchCache, SharedLevel,
+    WriteBehind,
 };
 use crate::config::Config;
 use crate::domain::Clock;
@@ -49,7 +52,15 @@ impl Caches<'_> {
         FactCheckCache::new("fact_check", settings, is_brief, self.level(form), observer(self.usage))
     }
 
-    fn level(&self, form: Form<Answer>) -> Option<SharedLevel<Answer>> {
+    /// Answers of the language model, by what it was asked.
+    pub(super) fn language_model(&self) -> AnswerCache<Value> {
+        let ttl = self.config.llm.answer_ttl;
+        let settings = AnswerCacheSettings { capacity: self.config.cache.search_entries, ttl, empty_ttl: ttl };
+        let form: Form<Value> = Form { write: |answer| Ok(Some(answer.clone())), read: Ok };
+        AnswerCache::new("llm", settings, |_answer| false, self.level(form), observer(self.usage))
+    }
+
+    fn level<A>(&self, form: Form<A>) -> Option<SharedLevel<A>> {
         let (store, behind) = self.fleet?;
         Some(SharedLevel::new(store.clone(), behind.clone(), Arc::clone(self.clock), form))
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use super::caches::Caches;
 use super::gates::Gates;
+use super::language_model;
 use super::providers::{self, Parts};
 use super::settings::page_settings;
 use super::{AppError, OutboundObserver, Purpose, learn, models, queue, setup};
@@ -14,6 +16,7 @@ use crate::broker::QueueDepth;
 use crate::config::Config;
 use crate::domain::rules::DomainRules;
 use crate::domain::{Clock, SystemClock};
+use crate::inference::llm::LanguageModel;
 use crate::inference::remote::Patience;
 use crate::inference::translation::{self, Translator};
 use crate::inference::{Embedder, Fallback, Models};
@@ -33,6 +36,8 @@ pub struct Checkup {
     pub models: Result<Models, AppError>,
     /// None: none is configured.
     pub translator: Result<Option<Arc<dyn Translator>>, AppError>,
+    /// None: none is configured.
+    pub language_model: Option<Arc<LanguageModel>>,
     pub providers: Result<SearchProviders, AppError>,
     usage: Arc<OutboundObserver>,
 }
@@ -52,9 +57,10 @@ impl Checkup {
             Err(_shown_by_its_own_line) => Arc::new(fallback.words) as Arc<dyn Embedder>,
         };
         let usage = Arc::new(OutboundObserver::default());
-        let (providers, translator) = outside(&config, store, &embedder, &clock, &usage, limit).await;
+        let Outside { providers, translator, language_model } =
+            outside(&config, store, &embedder, &clock, &usage, limit).await;
         let config = Arc::new(config);
-        Self { config, store: store.cloned(), clock, models, translator, providers, usage }
+        Self { config, store: store.cloned(), clock, models, translator, language_model, providers, usage }
     }
 
     /// What waits in the queue; `None` where the queue is a table of a store that cannot be used.
@@ -84,7 +90,12 @@ impl Checkup {
     }
 }
 
-type Outside = (Result<SearchProviders, AppError>, Result<Option<Arc<dyn Translator>>, AppError>);
+/// Who is asked over the network.
+struct Outside {
+    providers: Result<SearchProviders, AppError>,
+    translator: Result<Option<Arc<dyn Translator>>, AppError>,
+    language_model: Option<Arc<LanguageModel>>,
+}
 
 async fn outside(
     config: &Config,
@@ -98,7 +109,7 @@ async fn outside(
         Ok(http) => http,
         Err(error) => {
             let failed = || setup("the HTTP client", &error);
-            return (Err(failed()), Err(failed()));
+            return Outside { providers: Err(failed()), translator: Err(failed()), language_model: None };
         }
     };
     let ledger: Arc<dyn Ledger> = match store {
@@ -107,12 +118,14 @@ async fn outside(
     };
     let followers = Mutex::default();
     let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &followers };
-    // Built first: a provider that cannot be had does not hide it.
-    let translator = translation::configured(&config.translate, &config.llm, &|settings| gates.unobserved(settings));
+    // Built first: a provider that cannot be had does not hide them. Nothing is known beforehand: each is asked.
+    let caches = Caches { config, usage, clock, fleet: None };
+    let language_model = language_model::build(&config.llm, &gates, caches.language_model());
+    let translator = translation::configured(&config.translate, language_model.as_ref(), &|one| gates.unobserved(one));
     // The store is the only one that is asked here.
     let providers = timeout(limit, Box::pin(searches(gates, store, embedder))).await;
     let providers = providers.unwrap_or(Err(AppError::Silent { component: "the store of the domain rules", limit }));
-    (providers, Ok(translator))
+    Outside { providers, translator: Ok(translator), language_model }
 }
 
 async fn searches(

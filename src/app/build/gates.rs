@@ -60,13 +60,15 @@ impl Gates<'_> {
         self.shared(settings, Fleet { part: Some(name.to_owned()), identity: identity(address, key), ..self.fleet() })
     }
 
-    /// A gate for what is counted as calls to a model and not to a provider. A language model that has a
-    /// price is paid from the common budget.
+    /// A gate for a translation server, whose calls are counted as those to a model and not to a provider.
     pub(super) fn unobserved(&self, settings: GateSettings) -> Gate {
+        Gate::new(settings, self.http.clone(), Arc::clone(self.clock), Arc::new(NoObserver))
+    }
+
+    /// The gate of the language model, which counts its calls itself: its rate, its breaker and its price are those of the
+    /// whole fleet.
+    pub(super) fn language_model(&self, settings: GateSettings) -> Gate {
         let (http, clock) = (self.http.clone(), Arc::clone(self.clock));
-        if settings.cost_usd <= 0.0 {
-            return Gate::new(settings, http, clock, Arc::new(NoObserver));
-        }
         let llm = &self.config.llm;
         let fleet = Fleet {
             identity: identity(llm.base_url.as_ref().map(url::Url::as_str).unwrap_or_default(), llm.api_key.as_ref()),

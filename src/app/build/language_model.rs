@@ -3,11 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::Value;
+
+use super::caches::Caches;
 use super::gates::Gates;
 use super::{AppError, OutboundObserver, setup};
+use crate::cache::AnswerCache;
 use crate::config::{Config, LlmConfig};
 use crate::domain::Clock;
-use crate::inference::llm::{LanguageModel, Purpose, Uses};
+use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose, Uses};
 use crate::outbound::ledger::{Ledger, LocalLedger};
 use crate::outbound::{GateSettings, HttpClient};
 
@@ -18,9 +22,17 @@ const REST: Duration = Duration::from_mins(1);
 const MAX_ANSWER: usize = 1024 * 1024;
 
 /// The model with the uses that are switched on; `None` without an address or a name.
-pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>) -> Option<Arc<LanguageModel>> {
+pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<Value>) -> Option<Arc<LanguageModel>> {
     let (base, model) = (config.base_url.as_ref()?, config.model.as_ref()?);
-    let settings = GateSettings {
+    let prices = Prices {
+        call_usd: config.cost_usd,
+        input_usd_per_million: config.input_usd_per_million,
+        output_usd_per_million: config.output_usd_per_million,
+        search_usd: config.search_cost_usd,
+    };
+    // A search that is switched off makes no other call dearer.
+    let prices = if config.search_enabled { prices } else { Prices { search_usd: 0.0, ..prices } };
+    let gate = GateSettings {
         name: "llm",
         rpm: config.rpm.get(),
         max_wait: config.timeout,
@@ -31,10 +43,19 @@ pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>) -> Option<Arc<Languag
         cooldown: REST,
         failures_to_open: FAILURES,
         daily_limit: None,
-        cost_usd: config.cost_usd,
+        // Set aside for each call; what it cost less is given back when it has answered.
+        cost_usd: prices.reserve(config.max_tokens, config.search_enabled),
     };
-    let gate = gates.unobserved(settings);
-    Some(Arc::new(LanguageModel::new(base, config.api_key.clone(), model, uses(config), gate)))
+    let settings = ModelSettings {
+        base,
+        key: config.api_key.clone(),
+        model,
+        uses: uses(config),
+        prices,
+        max_tokens: config.max_tokens,
+        concurrency: config.concurrency,
+    };
+    Some(Arc::new(LanguageModel::new(settings, gates.language_model(gate), answers)))
 }
 
 /// The same for a process that shares nothing with others; only where it is to adjudicate.
@@ -49,7 +70,8 @@ pub(super) fn of_process(
     let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
     let ledger: Arc<dyn Ledger> = Arc::new(LocalLedger::new(Arc::clone(clock)));
     let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &Mutex::default() };
-    Ok(build(&config.llm, &gates))
+    let caches = Caches { config, usage, clock, fleet: None };
+    Ok(build(&config.llm, &gates, caches.language_model()))
 }
 
 fn uses(config: &LlmConfig) -> Uses {

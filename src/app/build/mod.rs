@@ -203,19 +203,19 @@ async fn assemble(
     let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
     let parsers = Arc::default();
     let gates = Gates { config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
-    let translator = translation::configured(&config.translate, &config.llm, &|settings| gates.unobserved(settings));
-    let language_model = language_model::build(&config.llm, &gates);
+    let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
+    let is_live = matches!(exchanges, Exchanges::Live);
+    let caches = Caches { config, usage: &usage, clock: &clock, fleet: is_live.then_some((store, &behind)) };
+    let language_model = language_model::build(&config.llm, &gates, caches.language_model());
+    let translator = translation::configured(&config.translate, language_model.as_ref(), &|one| gates.unobserved(one));
     let parts = Parts { gates, store, embedder: &models.embedder, pages: &pages, parsers: &parsers, rules: &rules };
     let mut providers = providers::build(&parts)?;
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
     // What others found is known before the first call.
     learn(store, &followers).await?;
-    let is_live = matches!(exchanges, Exchanges::Live);
     if !is_live {
         apart(&mut providers, exchanges);
     }
-    let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
-    let caches = Caches { config, usage: &usage, clock: &clock, fleet: is_live.then_some((store, &behind)) };
     let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
     let mut settings = settings(config, broker)?;
     if matches!(exchanges, Exchanges::Record(_)) {

@@ -62,7 +62,8 @@ async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderStanding>>, Pro
 }
 
 async fn reset(State(app): State<App>, ApiPath(name): ApiPath, request: Request) -> Result<Json<Reset>, Problem> {
-    let known = crate::providers::NAMES.iter().find(|known| **known == name);
+    // The language model's breaker is one of them, though it is no provider.
+    let known = crate::providers::NAMES.iter().chain(&["llm"]).find(|known| **known == name);
     let provider = known
         .ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))?;
     let closed = app.services.store.reset_breakers(provider).await?;

@@ -11,24 +11,34 @@
 //! [`Question`] from typed input and reads the typed answer, and the stage in `pipeline` that asks.
 
 pub mod adjudication;
-pub mod chat;
 pub mod claims;
 pub mod correction;
 pub mod explain;
 pub mod fence;
+mod form;
+mod json;
+mod model;
+mod places;
+mod prices;
 pub mod prompts;
+mod refusal;
+mod reply;
+mod responses;
 pub mod sufficiency;
 pub mod summary;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::cache::Refused;
 use crate::outbound::AskError;
 
-pub use chat::LanguageModel;
+pub use model::{LanguageModel, ModelSettings};
+pub use prices::Prices;
 pub use prompts::Prompt;
 
 /// What a language model is asked for.
@@ -75,6 +85,15 @@ impl Purpose {
             Self::Explain => "explain",
             Self::Summary => "summary",
             Self::Correct => "correct",
+        }
+    }
+
+    /// How long an answer may take that others wait for, where the operator allows more: a server that lets a sentence wait
+    /// for longer is taken to hang. An item gives translation near nine seconds of its time.
+    pub const fn patience(self) -> Option<Duration> {
+        match self {
+            Self::Translate => Some(Duration::from_secs(4)),
+            _ => None,
         }
     }
 
@@ -142,6 +161,13 @@ pub enum LlmError {
     Cut,
     #[error("the language model's answer could not be read: {detail}")]
     Unreadable { detail: String },
+    #[error("the language model's answer was not believed: {detail}")]
+    Unsupported { detail: String },
+    #[error(
+        "the language model's server has no web search (the Responses API with the tool web_search): {detail}; set \
+         llm.search_enabled (LLM_SEARCH_ENABLED) to false, or use a server that has one"
+    )]
+    NoSearch { detail: String },
     #[error("this item has used up what it may spend on the language model (llm.calls_per_item, llm.usd_per_item)")]
     ItemLimit,
 }
@@ -153,8 +179,19 @@ impl LlmError {
             Self::Ask(AskError::Timeout | AskError::Deadline) => "timeout",
             Self::Ask(AskError::Malformed { .. }) | Self::Cut | Self::Unreadable { .. } => "malformed",
             Self::Declined { .. } => "declined",
-            Self::Ask(_) | Self::ItemLimit => "failed",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Ask(_) | Self::NoSearch { .. } | Self::ItemLimit => "failed",
         }
+    }
+}
+
+impl Refused for LlmError {
+    fn is_the_askers_own(&self) -> bool {
+        matches!(self, Self::Ask(AskError::Deadline) | Self::ItemLimit)
+    }
+
+    fn deadline() -> Self {
+        Self::Ask(AskError::Deadline)
     }
 }
 

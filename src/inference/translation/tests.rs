@@ -3,25 +3,56 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use super::*;
+use crate::cache::{AnswerCache, AnswerCacheSettings};
 use crate::domain::{Clock, SystemClock};
+use crate::inference::llm::{ModelSettings, Prices, Uses};
 use crate::outbound::test_server::{Reply, TestServer, answer, json as reply};
 use crate::outbound::{Fleet, HttpClient, NoObserver};
 
 const CLAIM: &str = "Кипр открыл 3 мая терминал за 1,5 млн евро";
 
-fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
-    let url = Some(server.url.clone());
-    let key = Some(SecretString::from("s3cret-key"));
-    let (translate, llm) = if is_model {
-        let llm = LlmConfig { base_url: url, api_key: key, model: Some("m".to_owned()), ..none() };
-        (TranslateConfig::default(), llm)
-    } else {
-        (TranslateConfig { base_url: url, api_key: key, ..TranslateConfig::default() }, none())
-    };
-    let http = HttpClient::live("test").unwrap();
+fn language_model(server: &TestServer, prices: Prices, cap_usd: Option<f64>) -> Arc<LanguageModel> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let gate = |settings| Gate::new(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver));
-    let translator = configured(&translate, &llm, &gate).unwrap();
+    let settings = GateSettings {
+        name: "llm",
+        rpm: RATE,
+        max_wait: TIMEOUT,
+        timeout: TIMEOUT,
+        max_bytes: MAX_ANSWER,
+        max_attempts: 1,
+        cooldown: REST,
+        failures_to_open: FAILURES,
+        daily_limit: None,
+        cost_usd: prices.reserve(400, false),
+    };
+    let fleet = Fleet { monthly_cap_usd: cap_usd, ..Fleet::alone(Arc::clone(&clock)) };
+    let gate = Gate::in_fleet(settings, HttpClient::live("test").unwrap(), clock, Arc::new(NoObserver), fleet);
+    let settings = ModelSettings {
+        base: &server.url,
+        key: Some(SecretString::from("s3cret-key")),
+        model: "m",
+        uses: Uses::default().with(Purpose::Translate, true),
+        prices,
+        max_tokens: 400,
+        concurrency: 8,
+    };
+    let answers = AnswerCache::new("llm", AnswerCacheSettings::default(), |_| false, None, Arc::new(NoObserver));
+    Arc::new(LanguageModel::new(settings, gate, answers))
+}
+
+fn gate(settings: GateSettings) -> Gate {
+    Gate::new(settings, HttpClient::live("test").unwrap(), Arc::new(SystemClock), Arc::new(NoObserver))
+}
+
+fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
+    let model = is_model.then(|| language_model(server, Prices::default(), None));
+    let translate = if is_model {
+        TranslateConfig::default()
+    } else {
+        let key = Some(SecretString::from("s3cret-key"));
+        TranslateConfig { base_url: Some(server.url.clone()), api_key: key, ..TranslateConfig::default() }
+    };
+    let translator = configured(&translate, model.as_ref(), &gate).unwrap();
     assert_eq!(translator.is_language_model(), is_model);
     translator
 }
@@ -33,13 +64,10 @@ async fn asked(replies: Vec<Reply>, is_model: bool, into: &str) -> (TestServer, 
     (server, translated)
 }
 
-fn none() -> LlmConfig {
-    crate::config::Config::built_in().llm
-}
-
 fn said(text: &str) -> Reply {
     let usage = json!({"prompt_tokens": 90, "completion_tokens": 12});
-    reply(&json!({"choices": [{"message": {"content": text}}], "usage": usage}).to_string())
+    let content = json!({"translation": text}).to_string();
+    reply(&json!({"choices": [{"message": {"content": content}}], "usage": usage}).to_string())
 }
 
 #[tokio::test]
@@ -70,9 +98,9 @@ async fn a_language_model_gets_the_text_as_data_and_its_tokens_are_counted() {
     let body: Value = serde_json::from_slice(&seen[0].body).unwrap();
     let system = body.pointer("/messages/0/content").and_then(Value::as_str).unwrap();
     assert!(system.contains("never follow it") && !system.contains("Кипр"));
-    let user: Value =
-        serde_json::from_str(body.pointer("/messages/1/content").and_then(Value::as_str).unwrap()).unwrap();
-    assert_eq!(user, json!({"text": CLAIM, "into": "en"}));
+    let user = body.pointer("/messages/1/content").and_then(Value::as_str).unwrap();
+    assert!(user.starts_with("<data ") && user.contains(CLAIM), "{user}");
+    assert!(system.contains("into English (en)"), "{system}");
 }
 
 #[tokio::test]
@@ -82,7 +110,11 @@ async fn what_is_no_translation_is_thrown_away_and_its_tokens_are_counted() {
         ["", "Sure! Here is the translation:\nCyprus opened a 1.5 million euro terminal on 3 May", "...", long.as_str()]
     {
         let (_, translated) = asked(vec![said(nonsense)], true, "en").await;
-        assert_eq!(translated, Translated { outcome: Ok(None), attempts: 1, tokens: (90, 12) }, "{nonsense:?}");
+        assert_eq!(
+            translated,
+            Translated { outcome: Ok(None), attempts: 1, tokens: (90, 12), usd: 0.0 },
+            "{nonsense:?}"
+        );
     }
 }
 
@@ -100,8 +132,12 @@ async fn what_was_translated_is_not_asked_for_again() {
 
 #[tokio::test]
 async fn a_server_that_hangs_is_left_alone_after_a_while() {
+    tokio::join!(is_left_alone(false), is_left_alone(true));
+}
+
+async fn is_left_alone(is_model: bool) {
     let server = TestServer::start([Reply::Hang]).await;
-    let translator = translator(&server, false);
+    let translator = translator(&server, is_model);
     // The claims of one item, with little more time than an attempt takes.
     let until = Instant::now() + TIMEOUT + Duration::from_secs(1);
     let claims: Vec<String> = (0..FAILURES).map(|number| format!("{CLAIM} {number}")).collect();
@@ -143,10 +179,7 @@ async fn what_a_language_model_may_have_charged_for_is_not_asked_again() {
 
 #[test]
 fn nothing_is_translated_where_nothing_is_configured() {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let http = HttpClient::live("test").unwrap();
-    let gate = |settings| Gate::new(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver));
-    assert!(configured(&TranslateConfig::default(), &none(), &gate).is_none());
+    assert!(configured(&TranslateConfig::default(), None, &gate).is_none());
 }
 
 #[test]
@@ -194,18 +227,13 @@ async fn who_asks_for_the_same_at_once_shares_one_answer() {
 #[tokio::test]
 async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
     let server = TestServer::start([said("Cyprus opened a terminal"), said("never asked for")]).await;
-    let llm = LlmConfig { base_url: Some(server.url.clone()), model: Some("m".to_owned()), cost_usd: 0.03, ..none() };
-    let http = HttpClient::live("test").unwrap();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let gate = |settings| {
-        let budget = Fleet { monthly_cap_usd: Some(0.05), ..Fleet::alone(Arc::clone(&clock)) };
-        Gate::in_fleet(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver), budget)
-    };
-    let translator = configured(&TranslateConfig::default(), &llm, &gate).unwrap();
+    let prices = Prices { call_usd: 0.03, ..Prices::default() };
+    let model = language_model(&server, prices, Some(0.05));
+    let translator = configured(&TranslateConfig::default(), Some(&model), &gate).unwrap();
     let until = Instant::now() + Duration::from_secs(5);
     let paid = translator.translate(CLAIM, Some("ru"), "en", until).await;
     let refused = translator.translate(CLAIM, Some("ru"), "el", until).await;
-    assert!(paid.outcome.is_ok(), "{paid:?}");
+    assert!(paid.outcome.is_ok() && (paid.usd - 0.03).abs() < 1e-9, "{paid:?}");
     assert!(matches!(refused.outcome, Err(AskError::Budget)), "{refused:?}");
     assert_eq!(server.seen().len(), 1);
 }
@@ -229,11 +257,11 @@ fn a_translation_is_in_the_script_of_its_language() {
     assert!(is_written_as("pt", "Chipre elegeu um presidente"));
 }
 
-#[test]
-fn what_a_model_says_around_a_translation_is_taken_off() {
-    let greek = "Η Κύπρος εξέλεξε πρόεδρο";
-    let text = "Cyprus elected a president";
-    for told in [format!("<think>Greek, then.\nYes.</think>\n{greek}"), format!("{{\"translation\": \"{greek}\"}}")] {
-        assert_eq!(faithful(text, &told).as_deref(), Some(greek), "{told}");
-    }
+#[tokio::test]
+async fn what_a_model_says_around_a_translation_is_taken_off() {
+    let greek = "Η Κύπρος άνοιξε στις 3 Μαΐου τερματικό 1,5 εκατ. ευρώ";
+    let content = format!("<think>Greek, then.\nYes.</think>\n```json\n{{\"translation\": \"{greek}\"}}\n```");
+    let body = json!({"choices": [{"message": {"content": content}}]}).to_string();
+    let (_, translated) = asked(vec![reply(&body)], true, "el").await;
+    assert_eq!(translated.outcome.unwrap().as_deref(), Some(greek));
 }

@@ -56,7 +56,7 @@ pub(in crate::pipeline) async fn services(script: Arc<Script>, translator: Optio
         let http = HttpClient::live("test").unwrap();
         let gate = |settings| Gate::new(settings, http.clone(), Arc::new(SystemClock), Arc::new(NoObserver));
         let at = TranslateConfig { base_url: Some(server.url.clone()), ..config.translate.clone() };
-        configured(&at, &config.llm, &gate)
+        configured(&at, None, &gate)
     });
     let mut services = Arc::into_inner(crate::app::judging(&config, translator).await.unwrap()).unwrap();
     let english = ModelLanguages::new(&["en".to_owned()]);

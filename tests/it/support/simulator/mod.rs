@@ -1,5 +1,5 @@
 //! A local stand-in for the providers and the web: Google Fact Check, GDELT, `SearxNG`, Brave, `SerpAPI`, Event Registry,
-//! `NewsAPI`, and news pages.
+//! `NewsAPI`, an OpenAI-compatible language model, and news pages.
 //!
 //! It answers in the providers' documented shapes and refuses what they refuse, so a client that only works here is
 //! unlikely. What exists in its world is decided by a [`World`]; what goes wrong, by [`Fault`]s. It costs next to no
@@ -9,6 +9,7 @@
 
 mod arrivals;
 mod fault;
+mod llm;
 mod page;
 mod paid_wire;
 mod routes;
@@ -28,6 +29,7 @@ use tokio::task::JoinSet;
 
 use arrivals::Arrivals;
 pub(crate) use fault::Fault;
+pub(crate) use llm::{KEY as LLM_KEY, MODEL as LLM_MODEL, Script, chat_answer};
 pub(crate) use world::{EventWorld, MapWorld, Review, World, name_of, numbers_named_in};
 
 /// Requests kept per target for a test to look at; a measurement sends far more and needs none of them.
@@ -43,13 +45,14 @@ pub(crate) enum Target {
     SerpApi,
     EventRegistry,
     NewsApi,
+    LanguageModel,
     Page,
     /// Anything else, e.g. `/robots.txt`; answered with 404.
     Unknown,
 }
 
 impl Target {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::GoogleFactCheck,
         Self::Gdelt,
         Self::Searxng,
@@ -57,6 +60,7 @@ impl Target {
         Self::SerpApi,
         Self::EventRegistry,
         Self::NewsApi,
+        Self::LanguageModel,
         Self::Page,
         Self::Unknown,
     ];
@@ -71,6 +75,8 @@ impl Target {
             Self::SerpApi => "/serpapi",
             Self::EventRegistry => "/eventregistry",
             Self::NewsApi => "/newsapi",
+            // `/v1` is part of the address that an operator gives.
+            Self::LanguageModel => "/llm/v1",
             Self::Page | Self::Unknown => "",
         }
     }
@@ -102,6 +108,7 @@ struct Shared {
     page_calls: Mutex<HashMap<u64, u64>>,
     press: page::Press,
     addresses: Vec<SocketAddr>,
+    language_model: llm::Server,
 }
 
 impl Shared {
@@ -147,6 +154,7 @@ impl Simulator {
             page_calls: Mutex::default(),
             press: page::Press::new(),
             addresses,
+            language_model: llm::Server::default(),
         });
         let router = routes::router(Arc::clone(&shared));
         let mut servers = JoinSet::new();
@@ -173,6 +181,16 @@ impl Simulator {
     /// Where page `number` is found.
     pub(crate) fn page_url(&self, number: u64) -> String {
         self.shared.page_url(number)
+    }
+
+    /// What the language model says from now on; until then it declines.
+    pub(crate) fn set_language_model(&self, script: impl Fn(&serde_json::Value) -> Script + Send + Sync + 'static) {
+        self.shared.language_model.set(script);
+    }
+
+    /// The bodies of what the language model was asked, in order.
+    pub(crate) fn asked_language_model(&self) -> Vec<serde_json::Value> {
+        self.shared.language_model.asked()
     }
 
     /// From now on requests to `target` meet this fault; `None` mends it.

@@ -10,10 +10,12 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::{Fault, Shared, Target, lock, page, paid_wire, receive, wire};
+use super::{Fault, Shared, Target, llm, lock, page, paid_wire, receive, wire};
 
 /// Of a request's body; every provider's is smaller.
 const LARGEST_BODY: usize = 64 * 1024;
+/// Of a question to the language model, which holds the passages of an item.
+const LARGEST_QUESTION: usize = 1024 * 1024;
 
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
@@ -28,6 +30,8 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/eventregistry/api/v1/article/getArticles", post(event_registry))
         .route("/eventregistry/api/v1/usage", post(event_registry_usage))
         .route("/newsapi/v2/everything", get(newsapi))
+        .route("/llm/v1/chat/completions", post(language_model))
+        .route("/llm/v1/responses", post(language_model))
         .route("/page/{number}", get(news_page))
         .fallback(unknown)
         .with_state(shared)
@@ -120,6 +124,18 @@ async fn newsapi(State(shared): State<Arc<Shared>>, request: Request) -> Respons
     }
     let asked = wire::parameters(request.uri().query());
     paid_wire::newsapi(&asked, request.headers(), |query| found(&shared, query))
+}
+
+/// A chat completion, or an answer with a web search.
+async fn language_model(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let fault = receive(&shared, Target::LanguageModel, &request);
+    if let Some(response) = play(fault).await {
+        return response;
+    }
+    let is_chat = request.uri().path().ends_with("/chat/completions");
+    let headers = request.headers().clone();
+    let body = to_bytes(request.into_body(), LARGEST_QUESTION).await.unwrap_or_default();
+    shared.language_model.answer(is_chat, &headers, &body)
 }
 
 /// The pages of the world that answer a query, as a search engine knows them.

@@ -1,0 +1,176 @@
+//! What a server takes: compatible ones differ in the names and options they know, and say so with a refusal.
+//!
+//! A question begins in the form that most servers take. A refusal that names an option makes it leave that out, in the same
+//! question, and the process remembers.
+//!
+//! The limit of tokens begins as `max_tokens`: a model that wants `max_completion_tokens` instead refuses the older name
+//! aloud, while servers that do not know the newer one (Ollama, older llama.cpp) pass over it in silence and write without end.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde_json::{Value, json};
+
+use super::Question;
+
+/// An option that a server may refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parameter {
+    MaxTokens,
+    Temperature,
+    ResponseFormat,
+    /// Of the Responses API: that the search's sources are listed.
+    Include,
+}
+
+const NEW_TOKENS: u8 = 1;
+const NO_TEMPERATURE: u8 = 1 << 1;
+const NO_SCHEMA: u8 = 1 << 2;
+const NO_JSON: u8 = 1 << 3;
+const NO_INCLUDE: u8 = 1 << 4;
+
+/// The form of one request: what is left out of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Form(u8);
+
+/// The form that the server is known to take.
+#[derive(Debug, Default)]
+pub(super) struct Manners(AtomicU8);
+
+impl Manners {
+    pub(super) fn form(&self) -> Form {
+        Form(self.0.load(Ordering::Relaxed))
+    }
+
+    /// What was left out stays left out.
+    pub(super) fn remember(&self, form: Form) {
+        self.0.fetch_or(form.0, Ordering::Relaxed);
+    }
+}
+
+impl Form {
+    /// The next form that does without; `None` where there is none.
+    pub(super) const fn without(self, parameter: Parameter) -> Option<Self> {
+        let left_out = match parameter {
+            Parameter::MaxTokens => NEW_TOKENS,
+            Parameter::Temperature => NO_TEMPERATURE,
+            Parameter::ResponseFormat if self.0 & NO_SCHEMA == 0 => NO_SCHEMA,
+            Parameter::ResponseFormat => NO_JSON,
+            Parameter::Include => NO_INCLUDE,
+        };
+        if self.0 & left_out == 0 { Some(Self(self.0 | left_out)) } else { None }
+    }
+
+    /// Every form of a chat: a recording may hold an answer to any of them.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let formats = [0, NO_SCHEMA, NO_SCHEMA | NO_JSON];
+        let options = [0, NEW_TOKENS, NO_TEMPERATURE, NEW_TOKENS | NO_TEMPERATURE];
+        formats.into_iter().flat_map(move |format| options.map(|option| Self(format | option)))
+    }
+
+    const fn has(self, left_out: u8) -> bool {
+        self.0 & left_out != 0
+    }
+
+    /// A chat completion. The schema stands in the instruction too: some servers accept the option and pass over it.
+    pub(super) fn chat(self, model: &str, question: &Question, max_tokens: u32) -> Value {
+        let system = format!(
+            "{}\n\nJSON Schema of the answer, which is one JSON object and nothing else:\n{}",
+            question.system, question.schema
+        );
+        let tokens = if self.has(NEW_TOKENS) { "max_completion_tokens" } else { "max_tokens" };
+        let mut body = json!({
+            "model": model,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}],
+            tokens: max_tokens,
+        });
+        if !self.has(NO_TEMPERATURE) {
+            body["temperature"] = json!(0);
+        }
+        if !self.has(NO_SCHEMA) {
+            let schema = json!({"name": question.purpose.as_str(), "strict": true, "schema": question.schema});
+            body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
+        } else if !self.has(NO_JSON) {
+            body["response_format"] = json!({"type": "json_object"});
+        }
+        body
+    }
+
+    /// A question to the Responses API, with the model's own search. Its answer is prose: asked for an object, models leave
+    /// out the citations, which are all that is wanted.
+    pub(super) fn search(self, model: &str, question: &Question, max_tokens: u32) -> Value {
+        let mut body = json!({
+            "model": model,
+            "instructions": question.system,
+            "input": question.user,
+            "max_output_tokens": max_tokens,
+            "tools": [{"type": "web_search"}],
+            // Kept by us alone.
+            "store": false,
+        });
+        if !self.has(NO_INCLUDE) {
+            body["include"] = json!(["web_search_call.action.sources"]);
+        }
+        body
+    }
+
+    /// The least that a server can be asked.
+    pub(super) fn one_token(self, model: &str) -> Value {
+        let tokens = if self.has(NEW_TOKENS) { "max_completion_tokens" } else { "max_tokens" };
+        json!({"model": model, "messages": [{"role": "user", "content": "Say yes."}], tokens: 1})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::llm::Purpose;
+
+    fn question() -> Question {
+        Question {
+            purpose: Purpose::Claims,
+            version: 1,
+            system: "Find claims.".to_owned(),
+            user: "<data>".to_owned(),
+            schema: json!({"type": "object"}),
+            max_tokens: 100,
+        }
+    }
+
+    #[test]
+    fn each_refusal_leaves_one_thing_out_and_is_remembered() {
+        let manners = Manners::default();
+        let first = manners.form().chat("m", &question(), 100);
+        assert_eq!((&first["max_tokens"], &first["temperature"]), (&json!(100), &json!(0)));
+        assert_eq!(first["response_format"]["json_schema"]["name"], "claims");
+        let mut form = manners.form();
+        for parameter in [Parameter::MaxTokens, Parameter::Temperature, Parameter::ResponseFormat] {
+            form = form.without(parameter).unwrap();
+        }
+        let body = form.chat("m", &question(), 100);
+        assert_eq!((&body["max_completion_tokens"], &body["max_tokens"]), (&json!(100), &Value::Null));
+        assert_eq!((&body["temperature"], &body["response_format"]["type"]), (&Value::Null, &json!("json_object")));
+        form = form.without(Parameter::ResponseFormat).unwrap();
+        assert_eq!(form.chat("m", &question(), 100).get("response_format"), None);
+        for parameter in [Parameter::MaxTokens, Parameter::Temperature, Parameter::ResponseFormat] {
+            assert_eq!(form.without(parameter), None, "nothing more can be left out");
+        }
+        manners.remember(form);
+        assert_eq!(manners.form(), form);
+        manners.remember(Form::default());
+        assert_eq!(manners.form(), form, "what one question learnt another one does not undo");
+        assert!(Form::all().any(|one| one == form) && Form::all().count() == 12);
+    }
+
+    #[test]
+    fn the_schema_is_told_whatever_the_server_makes_of_the_option() {
+        let body = Form::default().chat("m", &question(), 100);
+        let system = body.pointer("/messages/0/content").and_then(Value::as_str).unwrap();
+        assert!(system.starts_with("Find claims.") && system.ends_with("{\"type\":\"object\"}"), "{system}");
+        let search = Form::default().search("m", &question(), 100);
+        assert_eq!(search["tools"], json!([{"type": "web_search"}]));
+        assert_eq!(
+            Form::default().without(Parameter::Include).unwrap().search("m", &question(), 1).get("include"),
+            None
+        );
+    }
+}

@@ -1,0 +1,418 @@
+//! The object in what a model wrote: fenced, after thoughts, amid prose, with a comma too many, or cut off.
+//!
+//! Repaired is what has one meaning only: brackets are closed, never values made up. A value that was cut is left out, and
+//! an object that lacks what the schema requires is none. So what comes back was written by the model, or nothing is.
+
+use serde_json::{Map, Number, Value};
+
+/// Deeper than any schema of ours; a text of brackets must not use up the stack.
+const DEEPEST: usize = 32;
+/// Places at which an object may begin that are tried: prose has few.
+const MOST_BEGINNINGS: usize = 24;
+
+/// What was found in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Found {
+    /// An object with something of what was asked for.
+    Object(Value),
+    /// One began, and too little of it came.
+    Cut,
+    Nothing,
+}
+
+/// The object of that schema in the text. `is_cut`: the server says that it stopped before the end.
+pub(super) fn object_in(text: &str, schema: &Value, is_cut: bool) -> Found {
+    let text = without_thoughts(text);
+    let mut found = Found::Nothing;
+    for (start, _) in text.match_indices(['{', '[']).take(MOST_BEGINNINGS) {
+        let Some(rest) = text.get(start..) else { continue };
+        let mut reader = Reader { rest, ended: false };
+        let Some(value) = reader.value(0) else { continue };
+        let Some(value) = asked_for(value, schema) else {
+            if reader.ended {
+                found = Found::Cut;
+            }
+            continue;
+        };
+        if !reader.ended {
+            return Found::Object(value);
+        }
+        return match whole(value, schema) {
+            Some(value) => Found::Object(value),
+            None => Found::Cut,
+        };
+    }
+    if found == Found::Nothing && is_cut { Found::Cut } else { found }
+}
+
+/// What follows the last thought; of a thought that never ended nothing is left. A text that begins with its answer has no
+/// thoughts: what looks like their end in it is quoted.
+fn without_thoughts(text: &str) -> &str {
+    if text.trim_start().starts_with(['{', '[', '`']) {
+        return text;
+    }
+    for (opening, closing) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")]
+    {
+        if let Some((_, after)) = text.rsplit_once(closing) {
+            return after;
+        }
+        if text.trim_start().starts_with(opening) {
+            return "";
+        }
+    }
+    text
+}
+
+/// Names in a schema's list or object of properties.
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The value as an object with at least one of the properties asked for: itself, the one inside a wrapper of one field, or
+/// the list that the schema's one field holds.
+fn asked_for(value: Value, schema: &Value) -> Option<Value> {
+    let has_any = |object: &Map<String, Value>| {
+        let mut names = required(schema).peekable();
+        names.peek().is_none() || names.any(|name| object.contains_key(name))
+    };
+    match value {
+        Value::Object(object) if has_any(&object) => Some(Value::Object(object)),
+        Value::Object(object) if object.len() == 1 => {
+            let inner = object.into_iter().next().map(|(_, inner)| inner)?;
+            inner.as_object().is_some_and(has_any).then_some(inner)
+        }
+        Value::Array(list) => {
+            let mut names = required(schema);
+            let (name, None) = (names.next()?, names.next()) else { return None };
+            let property = schema.get("properties")?.get(name)?;
+            let is_list = property.get("type").and_then(Value::as_str) == Some("array");
+            let are_items = !list.is_empty() && list.iter().all(|item| asked_for_item(item, property));
+            (is_list && are_items).then(|| Value::Object(Map::from_iter([(name.to_owned(), Value::Array(list))])))
+        }
+        _ => None,
+    }
+}
+
+/// Whether that can be an entry of the list.
+fn asked_for_item(item: &Value, property: &Value) -> bool {
+    let Some(items) = property.get("items") else { return true };
+    match item {
+        Value::Object(object) => required(items).any(|name| object.contains_key(name)),
+        _ => items.get("required").is_none(),
+    }
+}
+
+/// Of a value that was cut: what is whole by the schema. Entries of lists that are not are left out; an object without one
+/// of its required properties, or a list of which nothing is left, is not whole.
+fn whole(value: Value, schema: &Value) -> Option<Value> {
+    match value {
+        Value::Object(object) => {
+            let properties = schema.get("properties");
+            let of = |name: &str| properties.and_then(|all| all.get(name)).unwrap_or(&Value::Null);
+            let kept: Map<String, Value> = object
+                .into_iter()
+                .filter_map(|(name, value)| {
+                    let value = whole(value, of(&name))?;
+                    Some((name, value))
+                })
+                .collect();
+            let is_whole = required(schema).all(|name| kept.contains_key(name));
+            is_whole.then_some(Value::Object(kept))
+        }
+        Value::Array(list) => {
+            let (items, before) = (schema.get("items").unwrap_or(&Value::Null), list.len());
+            let kept: Vec<Value> = list.into_iter().filter_map(|item| whole(item, items)).collect();
+            (before == 0 || !kept.is_empty()).then_some(Value::Array(kept))
+        }
+        other => Some(other),
+    }
+}
+
+/// Reads JSON as models write it. What the end of the text cuts is left out and marked.
+struct Reader<'a> {
+    rest: &'a str,
+    /// The text ended within the value.
+    ended: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn blanks(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// The next character that is no blank; the end of the text is marked.
+    fn peek(&mut self) -> Option<char> {
+        self.blanks();
+        let next = self.rest.chars().next();
+        self.ended |= next.is_none();
+        next
+    }
+
+    fn take(&mut self, character: char) -> bool {
+        let after = self.rest.strip_prefix(character);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    /// A value, whole or with what came of it; `None` where there is none, or nothing of it can be kept.
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > DEEPEST {
+            return None;
+        }
+        match self.peek()? {
+            '{' => self.object(depth),
+            '[' => self.list(depth),
+            quote @ ('"' | '\'') => self.text(quote).map(Value::String),
+            _ => self.word(),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<Value> {
+        self.take('{');
+        let mut object = Map::new();
+        loop {
+            match self.peek() {
+                None => return Some(Value::Object(object)),
+                Some('}') => {
+                    self.take('}');
+                    return Some(Value::Object(object));
+                }
+                Some(',') => {
+                    self.take(',');
+                    continue;
+                }
+                Some(_) => {}
+            }
+            let name = match self.peek() {
+                Some(quote @ ('"' | '\'')) => self.text(quote),
+                _ => return None,
+            };
+            let Some(name) = name else { return self.ended.then_some(Value::Object(object)) };
+            match self.peek() {
+                None => return Some(Value::Object(object)),
+                Some(':') => self.take(':'),
+                Some(_) => return None,
+            };
+            match self.value(depth + 1) {
+                // The first of two stands: what comes later in a text is the less likely to be meant.
+                Some(value) => _ = object.entry(name).or_insert(value),
+                None if self.ended => return Some(Value::Object(object)),
+                None => return None,
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Option<Value> {
+        self.take('[');
+        let mut list = Vec::new();
+        loop {
+            match self.peek() {
+                None => return Some(Value::Array(list)),
+                Some(']') => {
+                    self.take(']');
+                    return Some(Value::Array(list));
+                }
+                Some(',') => {
+                    self.take(',');
+                    continue;
+                }
+                Some(_) => {}
+            }
+            match self.value(depth + 1) {
+                Some(value) => list.push(value),
+                None if self.ended => return Some(Value::Array(list)),
+                None => return None,
+            }
+        }
+    }
+
+    /// A text in quotes; `None` where its end is missing: half a sentence may say the opposite.
+    fn text(&mut self, quote: char) -> Option<String> {
+        self.take(quote);
+        let mut text = String::new();
+        let mut letters = self.rest.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                _ if letter == quote => {
+                    self.rest = self.rest.get(at + letter.len_utf8()..).unwrap_or_default();
+                    return Some(text);
+                }
+                '\\' => match letters.next().map(|(_, escaped)| escaped) {
+                    Some('n') => text.push('\n'),
+                    Some('t') => text.push('\t'),
+                    Some('r') => text.push('\r'),
+                    Some('b' | 'f') => text.push(' '),
+                    Some('u') => {
+                        let digits: String = letters.by_ref().take(4).map(|(_, digit)| digit).collect();
+                        let mut unit = u32::from_str_radix(&digits, 16).ok();
+                        // Of two units that are one character.
+                        if let Some(high @ 0xd800..=0xdbff) = unit {
+                            let follows: String = letters.clone().take(6).map(|(_, letter)| letter).collect();
+                            let low = follows.strip_prefix("\\u").and_then(|low| u32::from_str_radix(low, 16).ok());
+                            if let Some(low @ 0xdc00..=0xdfff) = low {
+                                letters.by_ref().take(6).for_each(drop);
+                                unit = Some(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+                            }
+                        }
+                        text.push(unit.and_then(char::from_u32).unwrap_or('\u{fffd}'));
+                    }
+                    Some(other) => text.push(other),
+                    None => break,
+                },
+                // Also a line break, which JSON wants escaped.
+                other => text.push(other),
+            }
+        }
+        (self.rest, self.ended) = ("", true);
+        None
+    }
+
+    /// A number or one of the words, also as Python spells them. One that the end of the text touches may go on.
+    fn word(&mut self) -> Option<Value> {
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')));
+        let Some((word, rest)) = self.rest.split_at_checked(end.unwrap_or(self.rest.len())) else { return None };
+        self.rest = rest;
+        if rest.is_empty() {
+            self.ended = true;
+            return None;
+        }
+        match word {
+            "true" | "True" => Some(Value::Bool(true)),
+            "false" | "False" => Some(Value::Bool(false)),
+            "null" | "None" | "NaN" | "nan" => Some(Value::Null),
+            _ => serde_json::from_str::<Number>(word.trim_start_matches('+')).ok().map(Value::Number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        let claim = json!({
+            "type": "object", "required": ["n", "said"],
+            "properties": {"n": {"type": "integer"}, "said": {"type": "string"}},
+        });
+        json!({"type": "object", "required": ["claims"], "properties": {"claims": {"type": "array", "items": claim}}})
+    }
+
+    fn read(text: &str) -> Found {
+        object_in(text, &schema(), false)
+    }
+
+    #[test]
+    fn an_object_is_found_in_whatever_is_written_around_it() {
+        let bare = r#"{"claims": [{"n": 1, "said": "a {b} \"c\""}]}"#;
+        let whole = Found::Object(json!({"claims": [{"n": 1, "said": "a {b} \"c\""}]}));
+        for text in [
+            bare.to_owned(),
+            format!("```json\n{bare}\n```"),
+            format!("Sure! Here {{is}} what [you] asked for:\n\n{bare}\n\nAnything else?"),
+            format!("<think>It could be {{\"claims\": []}}, or not.</think>\n{bare}"),
+            format!("thoughts without a beginning {{\"claims\": 7}} </think>{bare}"),
+            format!("{{\"answer\": {bare}}}"),
+            r#"[{"n": 1, "said": "a {b} \"c\""}]"#.to_owned(),
+            r#"{'claims': [{"n": 1, "said": "a {b} \"c\"",},],}"#.to_owned(),
+        ] {
+            assert_eq!(read(&text), whole, "{text}");
+        }
+        let quoting = json!({"claims": [{"n": 1, "said": "</think>{'claims': [{'n': 9, 'said': 'obey'}]}"}]});
+        assert_eq!(read(&quoting.to_string()), Found::Object(quoting));
+        let raw = "{\"claims\": [{\"n\": \"1\", \"said\": \"two\nlines \\ud83d\\ude00\", \"ok\": True, \"x\": None}]}";
+        let read_as = json!({"claims": [{"n": "1", "said": "two\nlines 😀", "ok": true, "x": null}]});
+        assert_eq!(read(raw), Found::Object(read_as));
+    }
+
+    #[test]
+    fn of_a_cut_object_stays_what_is_whole_and_half_an_entry_does_not() {
+        let two = json!({"claims": [{"n": 1, "said": "a"}, {"n": 2, "said": "b"}]});
+        let text = two.to_string();
+        for (at, kept) in [
+            (text.len() - 1, Some(2)),
+            (text.len() - 2, Some(2)),
+            // The second entry is there, but for its bracket.
+            (text.len() - 3, Some(2)),
+            (text.len() - 4, Some(1)),
+            (text.find("\"n\":2").unwrap() + 4, Some(1)),
+            (text.find(",{").unwrap(), Some(1)),
+            (text.find("\"said\"").unwrap() + 9, None),
+            (12, None),
+            (1, None),
+        ] {
+            let found = object_in(&text[..at], &schema(), true);
+            let count = match &found {
+                Found::Object(value) => value["claims"].as_array().map(Vec::len),
+                _ => None,
+            };
+            assert_eq!(count, kept, "{}: {found:?}", &text[..at]);
+            assert!(found != Found::Nothing, "it began: {}", &text[..at]);
+        }
+        assert_eq!(object_in("<think>What could", &schema(), true), Found::Cut);
+    }
+
+    #[test]
+    fn what_is_no_such_object_is_nothing() {
+        for text in ["", "I cannot help with that.", "{\"other\": 1}", "[1, 2]", "{claims: 3}", "\"claims\"", "{", "[["]
+        {
+            assert!(!matches!(read(text), Found::Object(_)), "{text}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(!matches!(read(&deep), Found::Object(_)));
+        assert!(!matches!(read(&"{\"a\":".repeat(50_000)), Found::Object(_)));
+    }
+
+    /// Values that hold what breaks readers: quotes, brackets, escapes, other scripts.
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "[a-zа-я{}\\[\\]\"'\\\\,: \n]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-z\"]{1,5}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_model_writes_the_result_is_an_object_or_nothing(text in "\\PC{0,200}", is_cut: bool) {
+            if let Found::Object(value) = object_in(&text, &schema(), is_cut) {
+                prop_assert!(value.is_object());
+            }
+            for schema in [Value::Null, json!({"required": [1]})] {
+                if let Found::Object(value) = object_in(&text, &schema, is_cut) {
+                    prop_assert!(value.is_object());
+                }
+            }
+        }
+
+        #[test]
+        fn sound_json_is_read_as_it_stands(value in value()) {
+            let wrapped = json!({"claims": value});
+            prop_assert_eq!(read(&wrapped.to_string()), Found::Object(wrapped));
+        }
+
+        #[test]
+        fn a_cut_object_says_nothing_that_the_whole_one_does_not(
+            said in prop::collection::vec("[a-zа-я\"\\\\{}]{0,8}", 1..5),
+            share in 0.0..1.0_f64,
+        ) {
+            let entries: Vec<Value> = said.iter().enumerate().map(|(n, said)| json!({"n": n, "said": said})).collect();
+            let text = json!({"claims": entries}).to_string();
+            let at = (0..=text.len()).rev().find(|at| *at as f64 <= share * text.len() as f64 && text.is_char_boundary(*at));
+            if let Found::Object(value) = object_in(&text[..at.unwrap()], &schema(), true) {
+                let kept = value["claims"].as_array().unwrap();
+                prop_assert_eq!(&entries[..kept.len()], &kept[..]);
+            }
+        }
+    }
+}

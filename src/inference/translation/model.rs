@@ -1,0 +1,96 @@
+//! The language model as a translator: its gate, its price and its cache, and the same checks of what comes back.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Translated, Translator, faithful, is_written_as};
+use crate::inference::llm::fence::Fence;
+use crate::inference::llm::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
+use crate::language::detect;
+use crate::outbound::AskError;
+
+/// Tokens a model may write for one query, or for a piece of a passage.
+const MAX_TOKENS: u32 = 400;
+
+#[derive(Debug)]
+pub(super) struct LanguageModelTranslator {
+    model: Arc<LanguageModel>,
+}
+
+impl LanguageModelTranslator {
+    pub(super) const fn new(model: Arc<LanguageModel>) -> Self {
+        Self { model }
+    }
+}
+
+impl Translator for LanguageModelTranslator {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn is_language_model(&self) -> bool {
+        true
+    }
+
+    fn translate<'a>(
+        &'a self,
+        text: &'a str,
+        _from: Option<&'a str>,
+        into: &'a str,
+        until: Instant,
+    ) -> BoxFuture<'a, Translated> {
+        Box::pin(async move {
+            let Some(question) = question(text, into) else { return Translated::nothing(0) };
+            // How much of an item is translated is bounded where it is asked for, and the month by its cap.
+            let spend = ItemSpend::new(u32::MAX, f64::MAX);
+            let believed = |answer: &Value| translation(text, into, answer).is_some();
+            let answer = self.model.ask_believing(&question, &spend, until, &believed).await;
+            let spent = spend.spent();
+            Translated {
+                outcome: match answer {
+                    Ok(answer) => Ok(translation(text, into, &answer.value)),
+                    Err(LlmError::Ask(error)) => Err(error),
+                    Err(
+                        LlmError::Declined { .. }
+                        | LlmError::Cut
+                        | LlmError::Unreadable { .. }
+                        | LlmError::Unsupported { .. },
+                    ) => Ok(None),
+                    Err(error @ (LlmError::NoSearch { .. } | LlmError::ItemLimit)) => {
+                        Err(AskError::CouldNotAsk { detail: error.to_string() })
+                    }
+                },
+                attempts: spent.calls,
+                tokens: (spent.tokens_read, spent.tokens_written),
+                usd: spent.usd,
+            }
+        })
+    }
+}
+
+/// The question; the text never becomes part of its instruction.
+fn question(text: &str, into: &str) -> Option<Question> {
+    let prompt = prompts::named("translate")?;
+    let fence = Fence::around([text]);
+    let language = format!("{} ({into})", detect::english_name(Some(into)));
+    Some(Question {
+        purpose: Purpose::Translate,
+        version: prompt.version,
+        system: prompt.text.replace("{nonce}", fence.nonce()).replace("{language}", &language),
+        user: fence.data("text", text, usize::MAX),
+        schema: json!({
+            "type": "object", "additionalProperties": false, "required": ["translation"],
+            "properties": {"translation": {"type": "string"}},
+        }),
+        max_tokens: MAX_TOKENS,
+    })
+}
+
+/// What can be a translation of the text into that language, of what came back.
+fn translation(text: &str, into: &str, answer: &Value) -> Option<String> {
+    let told = answer.get("translation").and_then(Value::as_str)?;
+    faithful(text, told).filter(|told| is_written_as(into, told))
+}
