@@ -336,7 +336,7 @@ fn provider_keys() -> Vec<Key> {
     let mut keys = vec![
         Key::own("providers.breaker_failures", count(1, 1000), "failures in a row before a rest"),
         Key::own("providers.retries", count(0, 10), "further attempts after a failed call"),
-        Key::own("providers.max_wait", CALL, "longest wait for a turn under the rate limit"),
+        Key::own("providers.max_wait", CALL, "longest wait for a slot under the rate limit"),
     ];
     keys.extend(provider!("google", "FACTCHECK_GOOGLE"));
     keys.extend(provider!("gdelt", "ENRICHMENT_GDELT"));

@@ -11,7 +11,7 @@ use super::normalise::Normal;
 use super::{Journal, Services};
 use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
-use crate::domain::verdict::{SourceType, Verdict};
+use crate::domain::verdict::{SourceType, Stance, Verdict};
 use crate::inference::llm::adjudication::{Adjudicated, ClaimData, ItemData, PassageData, question};
 use crate::inference::llm::{LlmError, Purpose};
 use crate::inference::rules::RULES;
@@ -57,6 +57,33 @@ pub(super) async fn adjudicate(
         }
         Err(error) => failed(model.name(), "adjudicate", &error, journal),
     }
+}
+
+/// What the model says of one passage beside a claim, as `eval` measures it.
+pub(super) async fn pair(
+    services: &Services,
+    claim: &str,
+    passage: &str,
+    journal: &Journal,
+) -> Result<Option<Stance>, LlmError> {
+    let unset = || LlmError::Unreadable { detail: "no language model is set (LLM_BASE_URL, LLM_MODEL)".to_owned() };
+    let model = services.language_model_for(Purpose::Adjudicate).ok_or_else(unset)?;
+    let language = detect::english_name(detect::detect(claim).language.as_deref());
+    let about = ItemData { today: journal.evaluated_at.date_naive(), language, additional_context: None };
+    let passage = PassageData {
+        text: passage,
+        title: None,
+        domain: "given",
+        published: None,
+        is_fact_checker: false,
+        credibility: 0.5,
+        group: "given",
+    };
+    let data = [ClaimData { text: claim, date: None, passages: vec![passage] }];
+    let Some(asked) = question(&about, &data) else { return Ok(None) };
+    let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await?;
+    let told = asked.read(&answer.value).and_then(|told| told.into_iter().next());
+    Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
 }
 
 /// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,
@@ -121,7 +148,6 @@ fn renumbered(words: &str, places: &[usize]) -> String {
 mod tests {
     use super::*;
     use crate::domain::evidence::Adjudication;
-    use crate::domain::verdict::Stance;
     use crate::judging::samples::passage;
 
     fn claim(judge: &str, relevances: &[f64]) -> JudgedClaim {

@@ -26,6 +26,7 @@ mod expand;
 mod explain;
 mod fact_check;
 pub mod given;
+mod item_locks;
 mod judge;
 mod language_model;
 mod languages;
@@ -34,6 +35,7 @@ mod normalise;
 mod page;
 mod page_failure;
 mod page_reviews;
+mod provider_standing;
 mod queries;
 mod rank;
 mod read;
@@ -42,9 +44,7 @@ mod retrieve;
 mod rounding;
 mod services;
 mod shown;
-mod standing;
 mod translate;
-mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -65,12 +65,12 @@ pub use admit::Admission;
 pub use commit::signal_routing_key;
 pub use context::{DigestEvidence, channels_shown, digest_also_reported, digest_evidence};
 pub use decide::BY_FACT_CHECK;
+pub use item_locks::ItemLocks;
 pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
+pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings};
-pub use standing::ProviderStanding;
-pub use turns::Turns;
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -292,7 +292,7 @@ async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
 /// Takes one request from admission to commit.
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
-    let _turn = services.turns.take(&request.item.item_id).await;
+    let _lock = services.item_locks.lock(&request.item.item_id).await;
     let (phase, start) = match timed("admit", admit::admit(services, request, &hash)).await? {
         Admission::Run(phase, start) => (phase, start),
         Admission::AlreadyDone => {

@@ -61,7 +61,7 @@ impl Gates<'_> {
     }
 
     /// A gate for what is counted as calls to a model and not to a provider. A language model that has a
-    /// price is paid from the common purse.
+    /// price is paid from the common budget.
     pub(super) fn unobserved(&self, settings: GateSettings) -> Gate {
         let (http, clock) = (self.http.clone(), Arc::clone(self.clock));
         if settings.cost_usd <= 0.0 {
