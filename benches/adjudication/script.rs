@@ -148,6 +148,7 @@ async fn answer(State(told): State<Told>, body: String) -> Result<axum::Json<Val
         .collect();
     let claim = json!({"claim": 1, "verdict": verdict, "confidence": 0.9, "justification": "", "passages": rows});
     let object = json!({"claims": [claim]}).to_string();
+    let written = object.len() / 4;
     let content = match told.mode {
         Mode::Talkative => {
             format!("<think>Let me see {{…}}.</think>Here it is:\n```json\n{object}\n```\nI hope it helps!")
@@ -158,7 +159,7 @@ async fn answer(State(told): State<Told>, body: String) -> Result<axum::Json<Val
     Ok(axum::Json(json!({
         "id": "", "object": "chat.completion", "created": 0, "model": "scripted",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": body.len() / 4, "completion_tokens": object.len() / 4},
+        "usage": {"prompt_tokens": body.len() / 4, "completion_tokens": written},
     })))
 }
 
@@ -194,6 +195,7 @@ impl Told {
             return people;
         }
         let others = [Stance::Supports, Stance::Contradicts, Stance::Neutral].into_iter().filter(|one| *one != people);
-        others.skip(usize::from(chance.random::<bool>())).next().unwrap_or(people)
+        let mut others = others;
+        others.nth(usize::from(chance.random::<bool>())).unwrap_or(people)
     }
 }

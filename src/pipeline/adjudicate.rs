@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::claims::Claim;
 use super::judge::{Judged, JudgedClaim, Opinion};
-pub(super) use super::language_model::failed;
+use super::language_model::failed;
 use super::normalise::Normal;
 use super::{Journal, Services};
 use crate::domain::Item;

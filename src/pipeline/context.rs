@@ -6,7 +6,9 @@ use super::normalise::Normal;
 use super::rounding::round;
 use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
-use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
+use crate::domain::verdict::{Note, Relation, Stance, Status, Tier};
+use crate::judging::labels::ReaderLanguage;
+use crate::judging::summaries::counted;
 
 /// Channels named in a digest.
 const MAX_CHANNELS_SHOWN: usize = 3;
@@ -24,6 +26,7 @@ pub(super) fn assemble(
     decided: &[Decided],
     reviews: &Reviews,
     also_reported_by: Vec<String>,
+    summary: Option<String>,
     journal: &Journal,
 ) -> ItemResult {
     let degraded = journal.degraded();
@@ -56,6 +59,7 @@ pub(super) fn assemble(
         trace,
     };
     carry(&mut result, services.settings.claims_per_item);
+    result.overall_summary = summary.or(result.overall_summary);
     result
 }
 
@@ -76,7 +80,8 @@ pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
     result.score = main.as_ref().and_then(|claim| claim.score);
     result.agreement = main.as_ref().map_or(0.0, |claim| claim.agreement);
     result.contradiction = main.as_ref().is_some_and(|claim| claim.contradiction);
-    result.overall_summary = summary(&result.claims, claims_per_item);
+    let is_cut = result.claims.len() >= claims_per_item;
+    result.overall_summary = counted(&result.claims, is_cut, ReaderLanguage::of(result.language.as_deref()));
     let ItemResult { claims, fact_checks, also_reported_by, .. } = &*result;
     result.context = lines(claims, main.as_ref(), fact_checks, also_reported_by, is_degraded);
 }
@@ -115,22 +120,6 @@ fn fact_checks(claims: &[ClaimResult], reviews: &Reviews) -> Vec<FactCheck> {
         }
     }
     found
-}
-
-fn summary(claims: &[ClaimResult], most: usize) -> Option<String> {
-    if claims.len() < 2 {
-        return None;
-    }
-    let mut parts: Vec<String> = Vec::new();
-    for verdict in Verdict::ALL {
-        let count = claims.iter().filter(|claim| claim.verdict == *verdict).count();
-        if count > 0 {
-            parts.push(format!("{count} {}", verdict.as_str().replace('_', " ")));
-        }
-    }
-    let checked = claims.len();
-    let note = if checked >= most { " (the most check-worthy ones)" } else { "" };
-    Some(format!("{checked} claims{note}: {}.", parts.join(", ")))
 }
 
 fn lines(

@@ -44,6 +44,7 @@ mod retrieve;
 mod rounding;
 mod services;
 mod shown;
+mod summary;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -334,7 +335,8 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     let decided = timed("decide", deciding).await?;
     let explanation = timed("explain", explain::explanation(services, item, &normal, &decided, &journal)).await;
     let mut result = timed("context", async {
-        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
+        let summary = summary::summary(services, &normal, &decided, &journal).await;
+        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, summary, &journal)
     })
     .await;
     result.explanation = explanation;

@@ -25,6 +25,7 @@ mod fleet;
 mod languages;
 #[cfg(test)]
 mod llm_claims;
+mod llm_words;
 #[cfg(test)]
 mod migrations;
 #[cfg(test)]

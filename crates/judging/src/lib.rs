@@ -2,8 +2,10 @@
 //!
 //! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`kindred`] (Russian and Ukrainian), [`grounding`] (of claims that a language model took from a text), [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`], [`decision`], [`verdicts`], [`citations`],
-//! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
+//! [`kindred`] (Russian and Ukrainian), [`grounding`] (of claims that a language model took from a text), [`numbers`],
+//! [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`],
+//! [`decision`], [`verdicts`], [`citations`], [`justification`], [`cited_text`], [`correction`], [`summaries`],
+//! [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
 //! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
@@ -15,6 +17,7 @@ pub mod agreement;
 pub mod calibration;
 pub mod caps;
 pub mod citations;
+pub mod cited_text;
 pub mod correction;
 pub mod coverage;
 pub mod credibility;
@@ -39,6 +42,7 @@ pub mod relevance;
 pub mod scoring;
 pub mod stance;
 pub mod sufficiency;
+pub mod summaries;
 pub mod verdicts;
 pub mod vocabularies;
 

@@ -13,10 +13,12 @@
 pub mod adjudication;
 pub mod chat;
 pub mod claims;
+pub mod correction;
 pub mod explain;
 pub mod fence;
 pub mod prompts;
 pub mod sufficiency;
+pub mod summary;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};

@@ -32,6 +32,8 @@ files! {
     "explain" => Explain,
     "sufficiency" => Sufficiency,
     "adjudicate" => Adjudicate,
+    "correct" => Correct,
+    "summary" => Summary,
 }
 
 /// Every prompt that ships, in the order an item meets them.
