@@ -39,6 +39,13 @@ pub(crate) struct Decided {
     pub(crate) checkable: bool,
 }
 
+impl Decided {
+    fn of(claim: &Claim, result: ClaimResult) -> Self {
+        let Claim { date, check_worthiness, .. } = *claim;
+        Self { result, claim_date: date, check_worthiness, checkable: claim.checkable() }
+    }
+}
+
 #[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
 pub(super) async fn decide(
     services: &Services,
@@ -134,12 +141,7 @@ pub(super) async fn decide(
             share,
         );
         journal.trace(line(&result, &claim.text));
-        decided.push(Decided {
-            result,
-            claim_date: claim.date,
-            check_worthiness: claim.check_worthiness,
-            checkable: claim.checkable(),
-        });
+        decided.push(Decided::of(claim, result));
     }
     Ok(decided)
 }

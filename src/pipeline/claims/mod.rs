@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use self::found::Found;
 use super::normalise::Normal;
 use super::{Journal, PipelineError, Services};
-use crate::domain::item::{EntityHint, TypedText};
+use crate::domain::item::{EntityHint, ItemSourceKind, TypedText};
 use crate::domain::verdict::ClaimKind;
 use crate::domain::{Item, ids};
 use crate::inference::{Judgement, Pair};
@@ -140,7 +140,12 @@ pub(super) async fn claims(
     let by_rule = item.typed_texts().map(|typed| {
         let title = item.title.as_deref().filter(|_| typed.position == 0);
         let language = language_of(typed, normal);
-        let found = statements::statements(typed.text, title, language.as_deref(), most).into_iter();
+        let (text, most) = if typed.kind == ItemSourceKind::LinkContext {
+            (head(typed.text), most.min(LINKED_CLAIMS))
+        } else {
+            (typed.text, most)
+        };
+        let found = statements::statements(text, title, language.as_deref(), most).into_iter();
         let found = found.map(|statement| Found::by_rule(typed.position, language.clone(), statement)).collect();
         (typed, language, found)
     });
@@ -193,6 +198,18 @@ pub(super) async fn claims(
         ),
     });
     Ok(claims)
+}
+
+/// Of a linked page the rules take the story as its head tells it, and not much of it: what stands further down, or on the
+/// page for another reason, would be looked up in the place of what the item says itself. Characters, and claims.
+const LINKED_CHARS: usize = 1_500;
+const LINKED_CLAIMS: usize = 2;
+
+/// The beginning of a page, up to the end of a line where one is near.
+fn head(text: &str) -> &str {
+    let Some((end, _)) = text.char_indices().nth(LINKED_CHARS) else { return text };
+    let cut = text.get(..end).unwrap_or(text);
+    cut.rfind('\n').filter(|line| *line > end / 2).and_then(|line| cut.get(..line)).unwrap_or(cut)
 }
 
 /// A guess of a language under this is not acted on.

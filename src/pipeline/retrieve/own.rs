@@ -75,10 +75,14 @@ mod tests {
         assert!(!holds("https://t.me/channel1/482", "https://t.me/channel2/17"), "another channel");
         assert!(holds("https://t.me/channel1/482", "https://t.me/channel1/482"));
         assert!(!holds("https://en.wikipedia.org/wiki/Kyiv", "https://en.wikipedia.org/wiki/Dnipro"));
-        let links = ["https://blogs.example.org/a?utm_source=x", "https://www.reuters.com/world/1"];
+        let links = ["https://www.rumours.example/a?utm_source=x", "https://www.reuters.com/world/1"];
         let linking = OwnSite::default().linking(links.into_iter(), &DomainRules::default());
         let holds = |page: &str| linking.holds(&Url::parse(page).unwrap());
-        assert!(holds("https://blogs.example.org/a") && holds("https://example.org/other"));
+        assert!(holds("https://rumours.example/a") && holds("https://rumours.example/other"));
+        assert!(
+            holds("https://reuters.com/world/1") && !holds("https://reuters.com/world/2"),
+            "a known paper may deny it"
+        );
         assert!(!holds("https://third.example/a"));
         let nowhere = OwnSite::of(None, &DomainRules::default());
         assert!(!nowhere.holds(&Url::parse("corpus://notes/1").unwrap()));
