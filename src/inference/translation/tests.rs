@@ -13,13 +13,7 @@ fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
     let url = Some(server.url.clone());
     let key = Some(SecretString::from("s3cret-key"));
     let (translate, llm) = if is_model {
-        let llm = LlmConfig {
-            base_url: url,
-            api_key: key,
-            model: Some("m".to_owned()),
-            search_enabled: false,
-            cost_usd: 0.0,
-        };
+        let llm = LlmConfig { base_url: url, api_key: key, model: Some("m".to_owned()), ..none() };
         (TranslateConfig::default(), llm)
     } else {
         (TranslateConfig { base_url: url, api_key: key, ..TranslateConfig::default() }, none())
@@ -40,7 +34,7 @@ async fn asked(replies: Vec<Reply>, is_model: bool, into: &str) -> (TestServer, 
 }
 
 fn none() -> LlmConfig {
-    LlmConfig { base_url: None, api_key: None, model: None, search_enabled: false, cost_usd: 0.0 }
+    crate::config::Config::built_in().llm
 }
 
 fn said(text: &str) -> Reply {
@@ -204,8 +198,8 @@ async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
     let http = HttpClient::live("test").unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let gate = |settings| {
-        let purse = Fleet { monthly_cap_usd: Some(0.05), ..Fleet::alone(Arc::clone(&clock)) };
-        Gate::in_fleet(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver), purse)
+        let budget = Fleet { monthly_cap_usd: Some(0.05), ..Fleet::alone(Arc::clone(&clock)) };
+        Gate::in_fleet(settings, http.clone(), Arc::clone(&clock), Arc::new(NoObserver), budget)
     };
     let translator = configured(&TranslateConfig::default(), &llm, &gate).unwrap();
     let until = Instant::now() + Duration::from_secs(5);
