@@ -58,8 +58,7 @@ pub(super) async fn decide(
     journal: &Journal,
 ) -> Result<Vec<Decided>, PipelineError> {
     let empty = JudgedClaim::default();
-    let seen = |position: usize| judged.claims.get(position).unwrap_or(&empty);
-    let reviews = |position: usize| -> &[MatchedReview] { reviews.get(position).map_or(&[], Vec::as_slice) };
+    let scoring = &services.settings.scoring;
     let context = |claim: &Claim, seen: &JudgedClaim| ClaimContext {
         kind: claim.kind,
         claim_date: claim.date,
@@ -67,89 +66,82 @@ pub(super) async fn decide(
         degraded: !journal.degraded().is_empty(),
         searched: judged.searched,
         judge: JudgeKind::of(&seen.judge()),
-        scoring: services.settings.scoring,
+        scoring: *scoring,
     };
-    let mut assessments: Vec<Assessment> = claims
-        .iter()
-        .enumerate()
-        .map(|(position, claim)| assess(&context(claim, seen(position)), &seen(position).passages, reviews(position)))
-        .collect();
-    let scoring = &services.settings.scoring;
     let language = normal.language.as_deref();
-    let worded: Vec<Option<String>> = claims
-        .iter()
-        .zip(&mut assessments)
-        .enumerate()
-        .map(|(position, (claim, assessment))| {
-            words::take_over(claim, seen(position), assessment, language, scoring, journal)
-        })
-        .collect();
+    let assessed = |(position, claim)| {
+        let seen = judged.claims.get(position).unwrap_or(&empty);
+        let reviews: &[MatchedReview] = reviews.get(position).map_or(&[], Vec::as_slice);
+        let mut assessment = assess(&context(claim, seen), &seen.passages, reviews);
+        let words = words::take_over(claim, seen, &mut assessment, language, scoring, journal);
+        let heard = words::heard(&assessment, &seen.judge(), scoring, &seen.passages);
+        Assessed { claim, seen, reviews, assessment, words, heard }
+    };
+    let assessed: Vec<Assessed<'_>> = claims.iter().enumerate().map(assessed).collect();
     let floor = scoring.relevance_floor;
-    let showable: Vec<Showable> = assessments
-        .iter()
-        .enumerate()
-        .map(|(position, assessment)| Showable::of(&seen(position).passages, assessment, floor))
-        .collect();
+    let showable: Vec<Showable> = assessed.iter().map(|one| Showable::of(&one.heard, &one.assessment, floor)).collect();
     let shares = shown::shares(&showable, services.settings.passages_shown);
     let wanted = request.item.options.auto_correct();
-    let heard: Vec<Cow<'_, [JudgedPassage]>> = assessments
-        .iter()
-        .enumerate()
-        .map(|(position, assessment)| {
-            let seen = seen(position);
-            words::heard(assessment, &seen.judge(), scoring, &seen.passages)
-        })
-        .collect();
-    let wrong: Vec<(Subject<'_>, Found<'_>)> = claims
-        .iter()
-        .zip(assessments.iter().zip(&heard))
-        .enumerate()
-        .filter(|_| wanted)
-        .map(|(position, (claim, (assessment, passages)))| {
-            let checks = &seen(position).checks;
-            (subject(claim), Found { assessment, passages, checks, reviews: reviews(position), scoring })
-        })
-        .collect();
+    let wrong: Vec<(Subject<'_>, Found<'_>)> =
+        assessed.iter().filter(|_| wanted).map(|one| one.to_correct(scoring)).collect();
     let asked = correct::ask(services, &wrong, journal).await?;
     let mut decided = Vec::with_capacity(claims.len());
-    for (position, ((claim, assessment), share)) in claims.iter().zip(&assessments).zip(shares).enumerate() {
-        let seen = seen(position);
-        let result = result(
-            &Told {
-                claim_id: &claim.id,
-                text: &claim.text,
-                shown: &claim.shown,
-                kind: claim.kind,
-                source: claim.source,
-                entities: &claim.entities,
-                why_checkable: claim.why_checkable.as_deref(),
-                judge: seen.judge(),
-                only_fact_checks: phase == Phase::One,
-                language,
-                auto_correct: wanted,
-                reference: claim.profile.reference,
-                claim_language: claim.profile.language.as_deref(),
-                asked: asked.get(position).and_then(Option::as_ref),
-                words: worded.get(position).and_then(Option::as_deref),
-                passages: &seen.passages,
-                checks: &seen.checks,
-                rules: &seen.rules,
-                reviews: reviews(position),
-            },
-            assessment,
-            scoring,
-            share,
-        );
+    for (position, (one, share)) in assessed.iter().zip(shares).enumerate() {
+        let Assessed { claim, seen, .. } = *one;
+        let told = Told {
+            claim_id: &claim.id,
+            text: &claim.text,
+            shown: &claim.shown,
+            kind: claim.kind,
+            source: claim.source,
+            entities: &claim.entities,
+            why_checkable: claim.why_checkable.as_deref(),
+            judge: seen.judge(),
+            only_fact_checks: phase == Phase::One,
+            language,
+            auto_correct: wanted,
+            reference: claim.profile.reference,
+            claim_language: claim.profile.language.as_deref(),
+            asked: asked.get(position).and_then(Option::as_ref),
+            words: one.words.as_deref(),
+            passages: &seen.passages,
+            checks: &seen.checks,
+            rules: &seen.rules,
+            reviews: one.reviews,
+        };
+        let result = result(&told, &one.assessment, scoring, share);
         journal.trace(line(&result, &claim.text));
         decided.push(Decided::of(claim, result));
     }
     Ok(decided)
 }
 
-/// The claim as corrections see it.
-fn subject(claim: &Claim) -> Subject<'_> {
-    let profile = &claim.profile;
-    Subject { text: &claim.text, language: profile.language.as_deref(), reference: profile.reference }
+/// A claim with what its verdict is made of.
+struct Assessed<'a> {
+    claim: &'a Claim,
+    seen: &'a JudgedClaim,
+    reviews: &'a [MatchedReview],
+    assessment: Assessment,
+    /// A language model's reasons, where they hold.
+    words: Option<String>,
+    /// The passages as whoever was heard reads them.
+    heard: Cow<'a, [JudgedPassage]>,
+}
+
+impl Assessed<'_> {
+    /// The claim as corrections see it, and what they are made of.
+    fn to_correct<'a>(&'a self, scoring: &'a Scoring) -> (Subject<'a>, Found<'a>) {
+        let profile = &self.claim.profile;
+        let language = profile.language.as_deref();
+        let found = Found {
+            assessment: &self.assessment,
+            passages: &self.heard,
+            checks: &self.seen.checks,
+            reviews: self.reviews,
+            scoring,
+        };
+        (Subject { text: &self.claim.text, language, reference: profile.reference }, found)
+    }
 }
 
 /// The line of the trace.

@@ -276,7 +276,18 @@ pub fn renumbered(text: &str, places: &[usize]) -> String {
         old.and_then(|old| places.iter().position(|place| *place == old))
             .map_or_else(String::new, |new| format!("{space}[{}]", new + 1))
     };
-    mark.replace_all(text, number).trim().to_owned()
+    let kept = mark.replace_all(text, number);
+    // Where the first of several marks went, its space went with it.
+    let mut before = ' ';
+    let mut told = String::with_capacity(kept.len());
+    for c in kept.chars() {
+        if c == '[' && before.is_alphanumeric() {
+            told.push(' ');
+        }
+        told.push(c);
+        before = c;
+    }
+    told.trim().to_owned()
 }
 
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)https?:|www\.|\S@\S").ok());

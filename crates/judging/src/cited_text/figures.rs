@@ -21,6 +21,9 @@ static SOURCES: Words = Words::of("cited_text.source");
 /// Words behind a number within which it says what it counts.
 const COUNTED_WITHIN: usize = 3;
 
+/// How many times as large one figure may be as another that rounds it ("more than 9,000").
+const ROUNDED_WITHIN: f64 = 1.5;
+
 /// Digits that no reading makes a figure of: "12:30", "2:1".
 static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+(?:[.,:/–-]\d+)*").ok());
 
@@ -79,7 +82,12 @@ fn states_quantity(side: &Side<'_>, ours: &Quantity) -> bool {
     let is_same_name = |theirs: &Quantity| {
         ours.unit == Unit::Identifier && theirs.unit == ours.unit && to_latin(&ours.text) == to_latin(&theirs.text)
     };
-    let states = |theirs: &Quantity| agree(ours, theirs) == Some(true) || is_same_name(theirs);
+    // "More than 9,000" is a rounding of 9,210; of 12,000 it is another count.
+    let is_near = |theirs: &Quantity| {
+        let (one, other) = (ours.high.abs(), theirs.high.abs());
+        ours.comparator == Comparator::Exact || one.max(other) <= ROUNDED_WITHIN * one.min(other)
+    };
+    let states = |theirs: &Quantity| agree(ours, theirs) == Some(true) && is_near(theirs) || is_same_name(theirs);
     side.profile.quantities.iter().any(states)
 }
 

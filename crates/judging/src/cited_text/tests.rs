@@ -54,6 +54,7 @@ fn words_that_stand_in_what_they_cite_hold() {
         ("ru", "Погибли 12 человек, а не 40, сообщила полиция Киева [1].", vec![0]),
         ("en", "The claim speaks of 40 dead. Police counted 12 [1].", vec![0]),
         ("en", "About 1,200 residents were evacuated [1].", vec![0]),
+        ("en", "More than 1,000 residents were evacuated [1].", vec![0]),
         ("en", "Vitali Klitschko called it \"a tragedy for the whole city\" [1].", vec![0]),
         ("en", "Vitaliy Klychko spoke of 12 dead [3].", vec![2]),
         ("en", "The fire of 3 May killed 12 people [3].", vec![2]),
@@ -152,6 +153,7 @@ fn marks_belong_to_their_sentences() {
 fn numbers_follow_their_passages_and_others_go() {
     assert_eq!(renumbered("So [4], so [2][7].", &[1, 3]), "So [2], so [1].");
     assert_eq!(renumbered("So [1] and [2].", &[1, 0]), "So [2] and [1].");
+    assert_eq!(renumbered("So [7][2].", &[1]), "So [1].");
 }
 
 /// Sentences with a figure, by language.

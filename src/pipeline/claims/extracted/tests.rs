@@ -96,7 +96,8 @@ async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_st
         let profile = |text: &str| TextProfile::new(text, Some(language), Some(day), &[]);
         if let Ok(grounded) = grounding::ground(&profile(words), &profile(text)) {
             let judged = stances(&services, profile(words), &profile(text), &journal).await.unwrap();
-            let figures: Vec<_> = judged.iter().map(|one| (one.probabilities.entail, one.probabilities.contradict)).collect();
+            let figures: Vec<_> =
+                judged.iter().map(|one| (one.probabilities.entail, one.probabilities.contradict)).collect();
             println!("{grounded:?} {figures:.2?}");
         }
         let told = vec![claim(words, ClaimKind::Factual)];
