@@ -74,7 +74,7 @@ pub mod parsing;
 // Answers in memory and in the store, pages in memory; one asker in the whole fleet.
 pub mod cache;
 
-// The only HTTP client: rate limit, breaker, retry, byte caps, address guard, robots.txt, replay.
+// The only HTTP client: rate limit, breaker, retry, byte caps, SSRF guard, robots.txt, replay.
 pub mod outbound;
 
 // The only SQL; also the embedded server and the queue as a table.

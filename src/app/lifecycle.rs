@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::observers::QueueObserver;
 use super::opening::folder_in_use;
 use super::shedding::FleetAllowance;
-use super::{App, AppError, embedding_anew, jobs, work};
+use super::{App, AppError, jobs, reembed, work};
 use crate::config::{Config, Overload};
 use crate::http::{self, HttpSettings, HttpState};
 use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings};
@@ -223,8 +223,8 @@ impl App {
             endless(jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone())),
         ));
         let embedder = Arc::clone(&services.models.embedder);
-        let job = embedding_anew::embed_anew(store.clone(), embedder, stop.clone());
-        tasks.spawn(named("embedding anew", endless(job)));
+        let job = reembed::reembed(store.clone(), embedder, stop.clone());
+        tasks.spawn(named("re-embedding", endless(job)));
         for provider in services.providers.configured() {
             if let Some(interval) = provider.upkeep() {
                 let job = jobs::keep_up(Arc::clone(provider), interval, stop.clone());

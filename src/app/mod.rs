@@ -2,18 +2,18 @@
 //! that names concrete types of all the others; it never prints and never decides anything about a claim.
 //!
 //! `opening` opens the store, `build` the services, `lifecycle` runs the daemon, `jobs` is its background work,
-//! `embedding_anew` what a change of the embedder leaves to do. A new provider or model gets its line in `build`; a new
+//! `reembed` what a change of the embedder leaves to do. A new provider or model gets its line in `build`; a new
 //! periodic task its function in `jobs`.
 
 mod build;
 pub mod demo;
 pub mod demo_data;
-mod embedding_anew;
 mod error;
 mod jobs;
 mod lifecycle;
 mod observers;
 mod opening;
+mod reembed;
 mod shedding;
 mod work;
 
@@ -61,7 +61,8 @@ pub fn check_files(config: &Config) -> Result<(), AppError> {
     config.scoring.calibration.as_deref().map_or(Ok(()), |path| build::curves::read(path).map(drop))
 }
 
-/// Models, rules and settings for texts that are given: nothing is opened, asked or written.
+/// Models, rules and settings for texts that are given: nothing is opened or written, and nobody is asked but a language model
+/// that is to adjudicate.
 pub async fn judging(config: &Config, translator: Option<Arc<dyn Translator>>) -> Result<Arc<Services>, AppError> {
     build::judging(config, translator).await
 }

@@ -81,12 +81,12 @@ impl crate::outbound::Observer for OutboundObserver {
         metrics::provider_circuit_opened(provider, reason);
     }
 
-    fn leased(&self, provider: &'static str, turns: u32) {
-        metrics::provider_turns_leased(provider, turns);
+    fn leased(&self, provider: &'static str, slots: u32) {
+        metrics::provider_turns_leased(provider, slots);
     }
 
-    fn turns_lost(&self, provider: &'static str, turns: u32) {
-        metrics::provider_turns_lost(provider, turns);
+    fn slots_lost(&self, provider: &'static str, slots: u32) {
+        metrics::provider_turns_lost(provider, slots);
     }
 
     fn learnt(&self, provider: &'static str, state: &'static str) {

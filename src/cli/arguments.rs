@@ -145,6 +145,10 @@ pub enum Command {
         /// Write a page with the confusion, the reliability diagram and the worst mistakes.
         #[arg(long, value_name = "OUT")]
         html: Option<PathBuf>,
+        /// Who judges: the rules alone, the models as configured, or the language model beside them (`LLM_BASE_URL`; each row
+        /// is a call).
+        #[arg(long, value_enum, default_value_t = Judge::Model)]
+        judge: Judge,
         /// Write one JSON line a row: what was said of it, and how surely.
         #[arg(long, value_name = "OUT")]
         predictions: Option<PathBuf>,
@@ -364,6 +368,17 @@ pub enum DeadAction {
         #[arg(long)]
         all: bool,
     },
+}
+
+/// Who judges labelled rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Judge {
+    /// Words, names and figures alone.
+    Rules,
+    /// The models as configured.
+    Model,
+    /// The same with the language model beside them; of pairs, the language model alone.
+    Llm,
 }
 
 /// What to do with the configuration.

@@ -1,6 +1,6 @@
 //! `enrich`: items from a file through the pipeline, results into a file. Resumable; one bad line costs only itself.
 
-mod standing;
+mod earlier_results;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
@@ -28,17 +28,17 @@ pub(super) async fn run(
     exchanges: &ExchangeArguments,
     output: Output,
 ) -> Result<(), Failure> {
-    if out.is_some_and(|out| standing::same_file(file, out)) {
+    if out.is_some_and(|out| earlier_results::same_file(file, out)) {
         return Err(Failure::new(2, "the items and --out are one and the same file; give --out another name"));
     }
     let lines = lines::read(file)?;
     let bad = lines::report_bad(&lines, output);
-    let standing = out.map(|out| standing::read(out, output)).transpose()?.unwrap_or_default();
-    let Todo { items, left_out } = todo(lines, &standing.done);
+    let earlier = out.map(|out| earlier_results::read(out, output)).transpose()?.unwrap_or_default();
+    let Todo { items, left_out } = todo(lines, &earlier.done);
     let again: Vec<String> =
-        items.iter().map(|item| &item.item_id).filter(|id| standing.degraded.contains(*id)).cloned().collect();
-    if !standing.done.is_empty() {
-        output.hint(&format!("{} result(s) are in the output already and are skipped", standing.done.len()));
+        items.iter().map(|item| &item.item_id).filter(|id| earlier.degraded.contains(*id)).cloned().collect();
+    if !earlier.done.is_empty() {
+        output.hint(&format!("{} result(s) are in the output already and are skipped", earlier.done.len()));
     }
     if !again.is_empty() {
         output.hint(&format!("{} result(s) for which not everything could be asked are done again", again.len()));
@@ -62,7 +62,7 @@ pub(super) async fn run(
     };
     let again: HashSet<&str> = again.iter().map(String::as_str).collect();
     // Only now is anything taken out of the output: what cannot be asked again stays.
-    let opened = out.map_or(Ok(()), |out| standing.prepare(out, &again)).and_then(|()| sink(out));
+    let opened = out.map_or(Ok(()), |out| earlier.prepare(out, &again)).and_then(|()| sink(out));
     let worked = match opened {
         Ok(mut sink) => {
             // One after the other, two replays find the same in the store at each step.

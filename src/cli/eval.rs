@@ -1,5 +1,6 @@
 //! `eval`: a labelled file judged as the daemon judges, held against its labels.
 
+mod adjudicated;
 mod decision;
 mod page;
 mod reliability;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 use self::decision::Caution;
 use self::reliability::{Reliability, Shown};
 use self::rows::{ClaimRow, PairRow, Rows};
+use super::arguments::Judge;
 use super::failure::Failure;
 use super::output::{Colour, Output};
 use crate::app;
@@ -25,6 +27,7 @@ use crate::config::Config;
 use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::EvidenceRow;
 use crate::domain::verdict::Verdict;
+use crate::inference::rules::RULES;
 use crate::judging::decision::FIGURES;
 use crate::judging::evaluation::{Evaluation, Prediction, evaluate};
 use crate::judging::features;
@@ -37,6 +40,7 @@ const PAIRS_AT_ONCE: usize = 64;
 /// What is wanted beside the figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
+    pub(super) judge: Judge,
     pub(super) html: Option<&'a Path>,
     pub(super) predictions: Option<&'a Path>,
     /// Where the curves fitted on the file go.
@@ -73,9 +77,11 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     for path in wanted.predictions.into_iter().chain(wanted.html).chain(wanted.calibration).chain(wanted.decision) {
         probe(path).map_err(|error| unwritable(path, &error))?;
     }
-    let services = app::judging(config, rows.translator()).await?;
+    let config = judged_by(config, wanted.judge)?;
+    let services = app::judging(&config, rows.translator()).await?;
     let started = Instant::now();
     let answers = match &rows {
+        Rows::Pairs(pairs) if wanted.judge == Judge::Llm => adjudicated::of_pairs(&services, pairs, output).await?,
         Rows::Pairs(pairs) => of_pairs(&services, pairs, output).await?,
         Rows::Claims(claims) => of_claims(&services, claims, output).await?,
     };
@@ -120,10 +126,26 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
         out.flush()?;
     }
     if output.json { output.value(&report.value()) } else { output.text(&report.text(output)) }?;
+    if let (Judge::Llm, Rows::Pairs(_), false) = (wanted.judge, &rows, output.json) {
+        output.text(&adjudicated::advice(&report.evaluation))?;
+    }
     if bad > 0 {
         return Err(Failure::failed(format!("{bad} line(s) were left out; see above")));
     }
     Ok(())
+}
+
+/// The configuration with that judge. No other use of a language model has a part in it.
+fn judged_by(config: &Config, judge: Judge) -> Result<Config, Failure> {
+    let mut config = config.clone();
+    if judge == Judge::Rules {
+        RULES.clone_into(&mut config.inference.stance);
+    }
+    config.llm.adjudicate_enabled = judge == Judge::Llm;
+    if judge == Judge::Llm && (config.llm.base_url.is_none() || config.llm.model.is_none()) {
+        return Err(Failure::new(64, "--judge llm needs a language model: set LLM_BASE_URL and LLM_MODEL"));
+    }
+    Ok(config)
 }
 
 /// Curves are fitted on the verdicts of claims, and on figures that no other curve has bent.
@@ -402,8 +424,13 @@ mod tests {
         std::fs::write(at("rows.jsonl"), "").unwrap();
         let meet = |html: &str, predictions: &str| {
             let (html, predictions) = (at(html), at(predictions));
-            let wanted =
-                Wanted { html: Some(&html), predictions: Some(&predictions), calibration: None, decision: None };
+            let wanted = Wanted {
+                judge: Judge::Model,
+                html: Some(&html),
+                predictions: Some(&predictions),
+                calibration: None,
+                decision: None,
+            };
             apart(&at("rows.jsonl"), &wanted).is_err()
         };
         assert!(meet("real/new.html", "link/new.html"), "neither is there, their folder is one");

@@ -132,8 +132,9 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
         Command::Why { id } => why::run(config, &id, output).await,
-        Command::Eval { file, html, predictions, calibration, decision } => {
+        Command::Eval { file, judge, html, predictions, calibration, decision } => {
             let wanted = eval::Wanted {
+                judge,
                 html: html.as_deref(),
                 predictions: predictions.as_deref(),
                 calibration: calibration.as_deref(),

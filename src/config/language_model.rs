@@ -10,7 +10,10 @@ use url::Url;
 /// An OpenAI-compatible server, what it is asked for, and what that may cost.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each use is a switch of its own, as the file and the environment have it")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each use is a switch of its own, as the file and the environment have it"
+)]
 pub struct LlmConfig {
     /// `/v1` included. Unset: no language model.
     pub base_url: Option<Url>,

@@ -30,12 +30,12 @@ use std::path::PathBuf;
 pub use checks::LEAST_OWN_QUERIES;
 pub use gathered::Source;
 pub use kind::{Bare, Kind, SecretKind};
-pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
 pub use language_model::LlmConfig;
+pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
-    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend,
-    Overload, ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
+    HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend, Overload,
+    ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
 pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
 pub use own::{

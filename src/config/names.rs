@@ -331,7 +331,7 @@ fn provider_keys() -> Vec<Key> {
     let mut keys = vec![
         Key::own("providers.breaker_failures", count(1, 1000), "failures in a row before a rest"),
         Key::own("providers.retries", count(0, 10), "further attempts after a failed call"),
-        Key::own("providers.max_wait", CALL, "longest wait for a turn under the rate limit"),
+        Key::own("providers.max_wait", CALL, "longest wait for a slot under the rate limit"),
     ];
     keys.extend(provider!("google", "FACTCHECK_GOOGLE"));
     keys.extend(provider!("gdelt", "ENRICHMENT_GDELT"));
@@ -443,7 +443,12 @@ fn language_model_keys() -> Vec<Key> {
         Key::named("llm.explain_enabled", "LLM_EXPLAIN_ENABLED", Kind::Flag, "it says why nothing can be checked"),
         Key::named("llm.summary_enabled", "LLM_SUMMARY_ENABLED", Kind::Flag, "it sums up an item of several claims"),
         Key::named("llm.correct_enabled", "LLM_CORRECT_ENABLED", Kind::Flag, "it words corrections"),
-        Key::named("llm.translate_enabled", "LLM_TRANSLATE_ENABLED", Kind::Flag, "it translates where nobody else does"),
+        Key::named(
+            "llm.translate_enabled",
+            "LLM_TRANSLATE_ENABLED",
+            Kind::Flag,
+            "it translates where nobody else does",
+        ),
     ]
 }
 

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use crate::judging::caps::capped;
 use crate::judging::profile::EmbeddingSpace;
 use crate::judging::relevance::lexical_relevance;
-use crate::judging::stance::{beside, rule_stance};
+use crate::judging::stance::{combine, rule_stance};
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;
@@ -133,7 +133,7 @@ impl StanceModel for RoutedStance {
             let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
             let mut judged = if asked.is_empty() { Vec::new() } else { self.model.judge(&asked).await? };
             for (judgement, pair) in judged.iter_mut().zip(&asked) {
-                let both = beside(judgement.probabilities, self.by_rule(pair));
+                let both = combine(judgement.probabilities, self.by_rule(pair));
                 judgement.probabilities = capped(&pair.claim, &pair.passage, both);
             }
             let by_rule = self.rules.judge(&others).await?;

@@ -1,4 +1,4 @@
-//! Leased turns: usable from their moment until a grace later, lost afterwards. Pure: the present moment is a parameter.
+//! Leased slots: usable from their moment until a grace later, lost afterwards. Pure: the present moment is a parameter.
 
 use std::time::Duration;
 
@@ -14,31 +14,31 @@ pub(super) struct RoundTrip {
     pub(super) received: Instant,
 }
 
-/// A block of leased turns.
+/// A block of leased slots.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The next turn, as late as it may have been meant.
+    /// The next slot, as late as it may have been meant.
     next: Instant,
     period: Duration,
     left: u32,
-    /// How long after `next` a turn certainly still holds.
+    /// How long after `next` a slot certainly still holds.
     slack: Duration,
-    /// The day these turns are counted in: they end with it.
+    /// The day these slots are counted in: they end with it.
     day_ends: Instant,
     leased_for: DateTime<Utc>,
-    /// The one turn that is a probe.
+    /// The one slot that is a probe.
     pub(super) probe: bool,
 }
 
 impl Block {
-    /// `first_in` and `day_ends_in` count from a moment within the round trip. A turn must not be used before it could
+    /// `first_in` and `day_ends_in` count from a moment within the round trip. A slot must not be used before it could
     /// have come, nor after it may have passed; so what the round trip took is taken off the grace.
-    pub(super) fn new(trip: RoundTrip, pace: &Pace, turns: u32, first_in: Duration, day_ends_in: Duration) -> Self {
+    pub(super) fn new(trip: RoundTrip, pace: &Pace, slots: u32, first_in: Duration, day_ends_in: Duration) -> Self {
         let took = trip.received.saturating_duration_since(trip.sent);
         Self {
             next: trip.received + first_in,
             period: pace.period(),
-            left: turns,
+            left: slots,
             slack: pace.grace.saturating_sub(took),
             day_ends: trip.sent + day_ends_in,
             leased_for: DateTime::UNIX_EPOCH,
@@ -46,7 +46,7 @@ impl Block {
         }
     }
 
-    /// Says for when the turns were leased, and whether they are one probe.
+    /// Says for when the slots were leased, and whether they are one probe.
     pub(super) fn of(mut self, leased_for: DateTime<Utc>, probe: bool) -> Self {
         (self.leased_for, self.probe) = (leased_for, probe);
         self
@@ -56,18 +56,18 @@ impl Block {
         self.leased_for
     }
 
-    /// When the next turn comes; none when all are used.
+    /// When the next slot comes; none when all are used.
     pub(super) fn head(&self) -> Option<Instant> {
         (self.left > 0).then_some(self.next)
     }
 
-    /// Uses the next turn.
+    /// Uses the next slot.
     pub(super) fn take(&mut self) {
         self.left = self.left.saturating_sub(1);
         self.next += self.period;
     }
 
-    /// Drops the turns that have passed; gives how many.
+    /// Drops the slots that have passed; gives how many.
     pub(super) fn drop_passed(&mut self, now: Instant) -> u32 {
         if now >= self.day_ends {
             return self.rest();
@@ -82,7 +82,7 @@ impl Block {
         passed
     }
 
-    /// Drops all turns; gives how many there were.
+    /// Drops all slots; gives how many there were.
     pub(super) fn rest(&mut self) -> u32 {
         std::mem::take(&mut self.left)
     }
@@ -95,24 +95,24 @@ pub(super) struct Owed(Vec<Debt>);
 #[derive(Debug, Clone, Copy)]
 struct Debt {
     leased_for: DateTime<Utc>,
-    turns: u32,
+    slots: u32,
     /// Used, and certainly not billed.
     unbilled: u32,
-    /// What used turns cost less than was set aside for them, US dollars; negative where they cost more.
+    /// What used slots cost less than was set aside for them, US dollars; negative where they cost more.
     change: f64,
 }
 
 impl Debt {
     /// The price times the count, not a sum: it is to be exact.
     fn usd(&self, price: f64) -> f64 {
-        price * (f64::from(self.turns) + f64::from(self.unbilled)) + self.change
+        price * (f64::from(self.slots) + f64::from(self.unbilled)) + self.change
     }
 }
 
 impl Owed {
-    pub(super) fn turns(&mut self, leased_for: DateTime<Utc>, turns: u32) {
-        if turns > 0 {
-            self.of(leased_for).turns += turns;
+    pub(super) fn slots(&mut self, leased_for: DateTime<Utc>, slots: u32) {
+        if slots > 0 {
+            self.of(leased_for).slots += slots;
         }
     }
 
@@ -128,24 +128,24 @@ impl Owed {
         let day = leased_for.date_naive();
         let known = self.0.iter().position(|debt| debt.leased_for.date_naive() == day);
         let at = known.unwrap_or_else(|| {
-            self.0.push(Debt { leased_for, turns: 0, unbilled: 0, change: 0.0 });
+            self.0.push(Debt { leased_for, slots: 0, unbilled: 0, change: 0.0 });
             self.0.len() - 1
         });
         &mut self.0[at]
     }
 
-    /// The next day's debts at that price a turn. Calls that cost more than was set aside for them are made up for by the
+    /// The next day's debts at that price a slot. Calls that cost more than was set aside for them are made up for by the
     /// next that cost less: nothing is ever asked for here.
     pub(super) fn take(&mut self, usd: f64) -> Option<Returned> {
-        let at = self.0.iter().rposition(|debt| debt.turns > 0 || debt.unbilled > 0 || debt.change > 0.0)?;
+        let at = self.0.iter().rposition(|debt| debt.slots > 0 || debt.unbilled > 0 || debt.change > 0.0)?;
         let debt = self.0.swap_remove(at);
         let worth = debt.usd(usd);
         if worth < 0.0 {
-            self.0.insert(0, Debt { turns: 0, unbilled: 0, change: worth, ..debt });
+            self.0.insert(0, Debt { slots: 0, unbilled: 0, change: worth, ..debt });
         }
-        (debt.turns > 0 || worth >= 0.0).then_some(Returned {
+        (debt.slots > 0 || worth >= 0.0).then_some(Returned {
             leased_for: debt.leased_for,
-            turns: debt.turns,
+            slots: debt.slots,
             usd: worth.max(0.0),
         })
     }
@@ -153,8 +153,8 @@ impl Owed {
     /// It was not taken.
     pub(super) fn put_back(&mut self, back: &Returned, usd: f64) {
         let debt = self.of(back.leased_for);
-        debt.turns += back.turns;
-        debt.change += (back.usd - usd * f64::from(back.turns)).max(0.0);
+        debt.slots += back.slots;
+        debt.change += (back.usd - usd * f64::from(back.slots)).max(0.0);
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_holds_for_its_grace_less_what_the_round_trip_took() {
+    fn a_slot_holds_for_its_grace_less_what_the_round_trip_took() {
         let sent = Instant::now();
         let trip = RoundTrip { sent, received: sent + Duration::from_millis(400) };
         let mut block = Block::new(trip, &pace(60), 3, Duration::from_secs(2), day());
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_end_with_the_day_they_are_counted_in() {
+    fn slots_end_with_the_day_they_are_counted_in() {
         let now = Instant::now();
         let trip = RoundTrip { sent: now, received: now };
         let mut block = Block::new(trip, &pace(600), 20, Duration::ZERO, Duration::from_millis(500));
@@ -199,13 +199,13 @@ mod tests {
     fn debts_are_kept_by_day_and_priced_exactly() {
         let mut owed = Owed::default();
         let today = DateTime::UNIX_EPOCH;
-        owed.turns(today, 3);
-        owed.turns(today, 0);
+        owed.slots(today, 3);
+        owed.slots(today, 0);
         owed.unbilled(today);
-        owed.turns(today + day(), 1);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today + day(), turns: 1, usd: 0.5 }));
+        owed.slots(today + day(), 1);
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today + day(), slots: 1, usd: 0.5 }));
         let back = owed.take(0.5).unwrap();
-        assert_eq!(back, Returned { leased_for: today, turns: 3, usd: 2.0 });
+        assert_eq!(back, Returned { leased_for: today, slots: 3, usd: 2.0 });
         owed.put_back(&back, 0.5);
         assert_eq!(owed.take(0.5), Some(back));
         assert_eq!(owed.take(0.5), None);
@@ -218,17 +218,17 @@ mod tests {
         owed.change(today, 0.25);
         owed.change(today, -0.5);
         assert_eq!(owed.take(0.5), None, "nothing is asked for");
-        owed.turns(today, 1);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, turns: 1, usd: 0.25 }));
+        owed.slots(today, 1);
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 1, usd: 0.25 }));
         owed.change(today, -0.75);
-        owed.turns(today, 1);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, turns: 1, usd: 0.0 }));
+        owed.slots(today, 1);
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 1, usd: 0.0 }));
         assert_eq!(owed.take(0.5), None);
         owed.change(today, 1.0);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, turns: 0, usd: 0.75 }));
+        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 0, usd: 0.75 }));
     }
 
-    /// One process's next step: how many turns it leases, how long its way to the ledger takes (ms), and how late within
+    /// One process's next step: how many slots it leases, how long its way to the ledger takes (ms), and how late within
     /// their hold it uses them (share).
     fn step() -> impl Strategy<Value = (usize, u32, u64, f64, u64, u64)> {
         (0_usize..4, 1_u32..6, 0_u64..900, 0.0..1.0_f64, 0_u64..1_000, 0_u64..3_000)
@@ -236,20 +236,20 @@ mod tests {
 
     proptest! {
         /// However the leases of four processes interleave, however slow their ways and however late they use their
-        /// turns: no sliding minute at the provider holds more than the rate.
+        /// slots: no sliding minute at the provider holds more than the rate.
         #[test]
         fn no_interleaving_exceeds_the_rate(rpm in 1_u32..120, steps in prop::collection::vec(step(), 1..120)) {
             let pace = pace(rpm);
             let (start, mut clock, mut next) = (Instant::now(), Instant::now(), Instant::now());
             let mut arrivals = Vec::new();
-            for (_process, turns, trip_ms, lateness, way_ms, pause_ms) in steps {
+            for (_process, slots, trip_ms, lateness, way_ms, pause_ms) in steps {
                 clock += Duration::from_millis(pause_ms);
                 // The ledger's moment lies anywhere within the round trip.
                 let took = Duration::from_millis(trip_ms);
                 let trip = RoundTrip { sent: clock - took.mul_f64(lateness), received: clock + took.mul_f64(1.0 - lateness) };
                 let first = next.max(clock);
-                next = first + pace.period() * turns;
-                let mut block = Block::new(trip, &pace, turns, first - clock, day());
+                next = first + pace.period() * slots;
+                let mut block = Block::new(trip, &pace, slots, first - clock, day());
                 while let Some(at) = block.head() {
                     let used = at + block.slack.mul_f64(lateness);
                     let mut late = Block { ..block };

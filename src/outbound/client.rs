@@ -64,7 +64,7 @@ impl ApiRequest {
         self
     }
 
-    /// Adds a key. It is shown by no `Debug` and blotted out of errors. A key that no header can carry is a bad key.
+    /// Adds a key. No `Debug` shows it, and errors are redacted. A key that no header can carry is a bad key.
     pub fn secret_header(mut self, name: HeaderName, secret: &SecretString) -> Result<Self, AskError> {
         // The parse error's text may quote the key.
         let mut value = HeaderValue::from_str(secret.expose_secret().trim()).map_err(|_quotes_the_key| {

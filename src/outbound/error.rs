@@ -9,7 +9,7 @@ use crate::domain::Degradation;
 
 /// Why a provider gave no answer. "It answered that there is nothing" is never one of these.
 ///
-/// Details are short, single-line and hold no key: [`super::Gate`] blots out the secrets of the request.
+/// Details are short, single-line and hold no key: [`super::Gate`] redacts the secrets of the request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AskError {
     #[error("the provider asks us to slow down{}", after(*retry_after))]
@@ -45,7 +45,7 @@ pub enum AskError {
     /// Not asked: the breaker is open.
     #[error("the provider is not asked again before {until}")]
     Open { until: DateTime<Utc> },
-    /// Not asked: others have the turns of its rate until then, and nobody waits that long.
+    /// Not asked: others have the slots of its rate until then, and nobody waits that long.
     #[error("the provider's request limit is used up until {until}, and this item cannot wait that long")]
     Busy { until: DateTime<Utc> },
     /// The provider does not serve us as we are set up (its API is switched off for the project, JSON is not allowed …).
@@ -57,10 +57,10 @@ pub enum AskError {
     /// Not asked: our own limit per month is reached.
     #[error("our monthly limit for this provider is reached")]
     MonthlyLimit,
-    /// Not asked: the purse does not hold the price of the call.
+    /// Not asked: what is left of the budget is less than the price of the call.
     #[error("the month's spending cap is reached")]
     Budget,
-    /// Not asked: the store, which shares the turns out among all processes, could not be asked itself.
+    /// Not asked: the store, which shares the slots out among all processes, could not be asked itself.
     #[error("the shared request limit could not be read from the database: {detail}")]
     StoreAway { detail: String },
     /// Not asked, or given up: the time of the caller was up first.
@@ -174,7 +174,7 @@ impl AskError {
         }
     }
 
-    /// The same error with every occurrence of a secret blotted out: providers echo keys in their messages.
+    /// The same error with every occurrence of a secret redacted: providers echo keys in their messages.
     #[must_use]
     pub(super) fn without(mut self, secrets: &[String]) -> Self {
         if let Self::BadKey { detail }
@@ -186,7 +186,7 @@ impl AskError {
         | Self::NotReady { detail }
         | Self::Disabled { detail } = &mut self
         {
-            *detail = super::secrets::blotted(detail, secrets);
+            *detail = super::secrets::redacted(detail, secrets);
         }
         self
     }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_echoed_by_the_provider_is_blotted_out() {
+    fn a_key_echoed_by_the_provider_is_redacted() {
         let secrets = ["s3cret".to_owned(), String::new()];
         let error = AskError::BadKey { detail: "key s3cret is wrong, s3cret!".into() }.without(&secrets);
         assert_eq!(error, AskError::BadKey { detail: "key [key] is wrong, [key]!".into() });

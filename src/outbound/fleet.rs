@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::call_scheduler::{CallScheduler, SchedulerSettings};
 use super::ledger::{Ledger, LedgerError, LocalLedger, Pace};
 use super::terms::GateSettings;
-use super::turnstile::{TurnSettings, Turnstile};
 use crate::domain::Clock;
 use crate::store::FleetSnapshot;
 
-/// Where a gate's turns come from, and the limits that only a fleet can keep.
+/// Where a gate's slots come from, and the limits that only a fleet can keep.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     pub ledger: Arc<dyn Ledger>,
@@ -23,7 +23,7 @@ pub struct Fleet {
     pub monthly_limit: Option<u32>,
     /// What all providers together may cost in a month, US dollars; none: nothing limits it.
     pub monthly_cap_usd: Option<f64>,
-    /// How turns lie in time; none: the rate of the settings, a minute long.
+    /// How slots lie in time; none: the rate of the settings, a minute long.
     pub pace: Option<Pace>,
 }
 
@@ -38,9 +38,9 @@ impl Fleet {
         Self { ledger, part: None, identity: String::new(), monthly_limit: None, monthly_cap_usd: None, pace: None }
     }
 
-    /// As the turnstile takes it.
-    pub(super) fn turns(self, settings: &GateSettings) -> (TurnSettings, Arc<dyn Ledger>) {
-        let turns = TurnSettings {
+    /// As the call scheduler takes it.
+    pub(super) fn scheduling(self, settings: &GateSettings) -> (SchedulerSettings, Arc<dyn Ledger>) {
+        let scheduling = SchedulerSettings {
             name: settings.name,
             account: self
                 .part
@@ -52,45 +52,45 @@ impl Fleet {
             month_limit: self.monthly_limit,
             usd: settings.cost_usd,
             cap_usd: self.monthly_cap_usd,
-            // Its turn, its call, and the way to the ledger with the outcome.
+            // Its slot, its call, and the way to the ledger with the outcome.
             probe_time: settings.timeout + super::ledger::GRACE * 2,
         };
-        (turns, self.ledger)
+        (scheduling, self.ledger)
     }
 }
 
 /// Keeps one gate up with the fleet: a job asks once for all of them.
 #[derive(Debug, Clone)]
 pub struct Follower {
-    turnstile: Arc<Turnstile>,
+    scheduler: Arc<CallScheduler>,
 }
 
 impl Follower {
-    pub(super) fn of(turnstile: &Arc<Turnstile>) -> Self {
-        Self { turnstile: Arc::clone(turnstile) }
+    pub(super) fn of(scheduler: &Arc<CallScheduler>) -> Self {
+        Self { scheduler: Arc::clone(scheduler) }
     }
 
     /// Takes over what others found. `asked` is when the snapshot was asked for.
     pub fn learn(&self, snapshot: &FleetSnapshot, asked: Instant, received: Instant) {
-        let settings = self.turnstile.settings();
+        let settings = self.scheduler.settings();
         let own = |(provider, identity): (&str, &str)| provider == &*settings.account && identity == settings.identity;
         let found = snapshot.breakers.iter().find(|(provider, identity, _)| own((provider, identity)));
         if let Some((_, _, shared)) = found {
-            self.turnstile.learn(shared, received);
+            self.scheduler.learn(shared, received);
         }
         let used = snapshot.used.iter().find(|(provider, _, _)| provider == &*settings.account);
         let (day, month) = used.map_or((0, 0), |(_, day, month)| (*day, *month));
         let (day_ends, month_ends) = (asked + snapshot.day_ends_in, asked + snapshot.month_ends_in);
-        self.turnstile.learn_use(day, month, snapshot.spent_usd, day_ends, month_ends);
+        self.scheduler.learn_use(day, month, snapshot.spent_usd, day_ends, month_ends);
     }
 
     /// Tells the others what they do not know yet, and gives back what has passed unused.
     pub async fn flush(&self) -> Result<(), LedgerError> {
-        self.turnstile.flush().await
+        self.scheduler.flush().await
     }
 
     /// Gives everything back; the gate is not asked again.
     pub async fn close(&self) -> Result<(), LedgerError> {
-        self.turnstile.close().await
+        self.scheduler.close().await
     }
 }

@@ -1,4 +1,4 @@
-//! The one way to ask a provider: at its turn, guarded by a breaker, retried within the caller's deadline, accounted for.
+//! The one way to ask a provider: in a slot of its rate, past its breaker, retried within the caller's deadline, billed.
 
 use std::fmt;
 use std::future::Future;
@@ -11,13 +11,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::backoff_delays::Delays;
 use super::breaker::Breaker;
+use super::call_scheduler::{CallScheduler, Pass};
 use super::client::{ApiRequest, ApiResponse, HttpClient};
 use super::error::AskError;
 use super::fleet::{Fleet, Follower};
 use super::observer::Observer;
 use super::spend::Asker;
 use super::terms::{GateSettings, GateState};
-use super::turnstile::{Pass, Turnstile};
 use crate::domain::Clock;
 
 /// The longest wait a provider may name that a call sits out itself. Longer ones are left to later items.
@@ -63,7 +63,7 @@ pub struct Gate {
     http: HttpClient,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
-    turnstile: Arc<Turnstile>,
+    scheduler: Arc<CallScheduler>,
     /// Held for single statements, never across an await.
     today: Mutex<DayUsage>,
 }
@@ -78,7 +78,7 @@ impl fmt::Debug for Gate {
 /// the call may be billed all the same.
 struct Permit<'a> {
     gate: &'a Gate,
-    /// None for a recording, which needs no turn.
+    /// None for a recording, which needs no slot.
     pass: Option<Pass>,
 }
 
@@ -86,7 +86,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let Some(pass) = self.pass.take() else { return };
         let usd = self.gate.settings.cost_usd;
-        self.gate.turnstile.abandon(&pass);
+        self.gate.scheduler.abandon(&pass);
         self.gate.lock().usd += usd;
         if usd > 0.0 {
             self.gate.observer.cost(self.gate.settings.name, usd);
@@ -101,7 +101,7 @@ impl Gate {
         Self::in_fleet(settings, http, clock, observer, fleet)
     }
 
-    /// A gate that shares its provider's turns, limits and breaker with others.
+    /// A gate that shares its provider's slots, limits and breaker with others.
     pub fn in_fleet(
         settings: GateSettings,
         http: HttpClient,
@@ -112,14 +112,14 @@ impl Gate {
         let breaker = Breaker::new(settings.cooldown, settings.failures_to_open, settings.timeout);
         let today = Mutex::new(DayUsage::of(clock.now().date_naive()));
         observer.circuit(settings.name, GateState::Ready.as_str());
-        let (turns, ledger) = fleet.turns(&settings);
-        let turnstile = Turnstile::new(turns, breaker, ledger, Arc::clone(&clock), Arc::clone(&observer));
-        Self { settings, http, clock, observer, turnstile: Arc::new(turnstile), today }
+        let (scheduling, ledger) = fleet.scheduling(&settings);
+        let scheduler = CallScheduler::new(scheduling, breaker, ledger, Arc::clone(&clock), Arc::clone(&observer));
+        Self { settings, http, clock, observer, scheduler: Arc::new(scheduler), today }
     }
 
     /// What follows the fleet for this gate.
     pub fn follower(&self) -> Follower {
-        Follower::of(&self.turnstile)
+        Follower::of(&self.scheduler)
     }
 
     pub const fn name(&self) -> &'static str {
@@ -143,7 +143,7 @@ impl Gate {
 
     /// Sends the request and has `read` make sense of the answer, at any status. `read` decides what is a failure.
     ///
-    /// Nothing in here outlasts the asker's time: neither the wait for a turn nor a retry nor the call itself. Each attempt
+    /// Nothing in here outlasts the asker's time: neither the wait for a slot nor a retry nor the call itself. Each attempt
     /// is paid for and counted when it is sent, and never before. Errors hold none of the request's secrets.
     pub async fn ask<T>(
         &self,
@@ -210,7 +210,7 @@ impl Gate {
             let billed = if is_free { 0.0 } else { asker.meter.worth_or(usd) };
             asker.meter.not_billed(usd - billed);
             if self.settle(permit, &outcome, billed) {
-                self.turnstile.announce().await;
+                self.scheduler.announce().await;
             }
             let error = match outcome {
                 Ok(answer) => return Ok(answer),
@@ -229,7 +229,7 @@ impl Gate {
 
     /// The state and this process's account of the day.
     pub fn status(&self) -> GateStatus {
-        let (state, until, reason) = self.turnstile.state();
+        let (state, until, reason) = self.scheduler.state();
         let today = *self.lock();
         GateStatus {
             name: self.settings.name,
@@ -249,7 +249,7 @@ impl Gate {
         (usd > 0.0 && self.http.is_live()).then_some(usd)
     }
 
-    /// A turn, with the price and a place at the breaker.
+    /// A slot, with the price and a place at the breaker.
     async fn permit(&self, deadline: Instant) -> Result<Permit<'_>, AskError> {
         if !self.http.is_live() {
             self.lock().calls += 1;
@@ -259,7 +259,7 @@ impl Gate {
         if arrived >= deadline {
             return Err(AskError::Deadline);
         }
-        let pass = self.turnstile.pass(deadline).await?;
+        let pass = self.scheduler.pass(deadline).await?;
         self.observer.rate_wait(self.settings.name, arrived.elapsed());
         self.lock().calls += 1;
         Ok(Permit { gate: self, pass: Some(pass) })
@@ -293,17 +293,17 @@ impl Gate {
         self.lock().errors += u64::from(failure.is_some());
         let Some(pass) = permit.pass.take() else { return false };
         let was_probe = pass.is_probe();
-        let opened = self.turnstile.settle(&pass, failure);
+        let opened = self.scheduler.settle(&pass, failure);
         if failure.is_none_or(AskError::may_be_billed)
             && let Some(usd) = self.price()
         {
-            self.turnstile.give_change(&pass, usd - billed);
+            self.scheduler.give_change(&pass, usd - billed);
             self.lock().usd += billed;
             self.observer.cost(self.settings.name, billed);
         }
         if let (true, Some(error)) = (opened, failure) {
             self.observer.circuit_opened(self.settings.name, error.label());
-            let (state, until, _) = self.turnstile.state();
+            let (state, until, _) = self.scheduler.state();
             let until = until.map(|until| until.to_rfc3339());
             let provider = self.settings.name;
             if state == GateState::Disabled {
@@ -325,7 +325,7 @@ impl Gate {
             AskError::Throttled { retry_after } => {
                 // The breaker knows the moment, jitter included; another call may have made it later.
                 let now = Instant::now();
-                let wait = self.turnstile.open_until(now)? - now;
+                let wait = self.scheduler.open_until(now)? - now;
                 (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
             }
             // What may have been billed is not bought again, but for a body that was cut off: that once.

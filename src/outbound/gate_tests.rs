@@ -237,7 +237,7 @@ async fn while_the_probe_is_out_nobody_else_asks() {
     let cooldown = Duration::from_millis(20);
     let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), Reply::Hang, OK]);
     bench.ask(1.0).await.unwrap_err();
-    // Longer than the cool-down, and than the block of turns that was thrown away when it opened.
+    // Longer than the cool-down, and than the block of slots that was thrown away when it opened.
     sleep(cooldown * 12).await;
     {
         let probe = bench.ask(5.0);
@@ -290,7 +290,7 @@ async fn a_slow_provider_times_out_and_an_impatient_caller_is_not_its_fault() {
 }
 
 #[tokio::test]
-async fn a_turn_further_off_than_the_longest_wait_is_not_waited_for() {
+async fn a_slot_further_off_than_the_longest_wait_is_not_waited_for() {
     let max_wait = Duration::from_millis(50);
     let bench = bench(GateSettings { rpm: 60, max_wait, ..settings() }, [OK]);
     bench.ask(60.0).await.unwrap();
@@ -301,7 +301,7 @@ async fn a_turn_further_off_than_the_longest_wait_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_turn_that_comes_too_late_is_not_waited_for() {
+async fn a_slot_that_comes_too_late_is_not_waited_for() {
     let bench = bench(GateSettings { rpm: 1, ..settings() }, [OK]);
     bench.ask(1.0).await.unwrap();
     let start = Instant::now();
@@ -394,7 +394,7 @@ async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
     assert_eq!(
         slow.metered(1.0, &meter).await.unwrap_err().label(),
         "busy",
-        "it is well, only its turn comes too late"
+        "it is well, only its slot comes too late"
     );
     assert_eq!((limited.spent().await, slow.spent().await), (0.5, 0.5));
     assert_eq!((meter.attempts(), meter.usd()), (2, 1.0));

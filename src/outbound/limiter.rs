@@ -1,4 +1,4 @@
-//! How this process spaces its calls: a governor limiter, in order of arrival. The fleet's turns come on top.
+//! How this process spaces its calls: a governor limiter, in order of arrival. The fleet's slots come on top.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +29,7 @@ impl GovernorClock for RuntimeClock {
     }
 }
 
-/// The turn would come only after the deadline; `after` is the estimated wait.
+/// The slot would come only after the deadline; `after` is the estimated wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLate {
     pub(super) after: Duration,
@@ -41,8 +41,8 @@ pub(super) struct Limiter {
     cells: RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Nanos>>,
     clock: RuntimeClock,
     period: Duration,
-    /// Held by the one whose turn is next; the lock is fair, so callers are served as they came.
-    turn: Mutex<()>,
+    /// Held by the one whose slot is next; the lock is fair, so callers are served as they came.
+    slot: Mutex<()>,
     waiting: AtomicU32,
 }
 
@@ -61,7 +61,7 @@ impl Drop for Waiting<'_> {
 pub(super) struct Place<'a> {
     limiter: &'a Limiter,
     _waiting: Waiting<'a>,
-    _turn: MutexGuard<'a, ()>,
+    _slot: MutexGuard<'a, ()>,
 }
 
 impl Limiter {
@@ -75,7 +75,7 @@ impl Limiter {
             cells: RateLimiter::direct_with_clock(quota, clock),
             clock,
             period,
-            turn: Mutex::new(()),
+            slot: Mutex::new(()),
             waiting: AtomicU32::new(0),
         }
     }
@@ -90,13 +90,13 @@ impl Limiter {
         if Instant::now() + estimate > deadline {
             return Err(late);
         }
-        let turn = timeout_at(deadline, self.turn.lock()).await.map_err(|_elapsed| late)?;
-        Ok(Place { limiter: self, _waiting: waiting, _turn: turn })
+        let slot = timeout_at(deadline, self.slot.lock()).await.map_err(|_elapsed| late)?;
+        Ok(Place { limiter: self, _waiting: waiting, _slot: slot })
     }
 }
 
 impl Place<'_> {
-    /// Takes the process's own turn, or says how long it is away.
+    /// Takes the process's own slot, or says how long it is away.
     pub(super) fn take(&self) -> Result<(), Duration> {
         let cells = &self.limiter.cells;
         cells.check().map_err(|not_until| not_until.wait_time_from(self.limiter.clock.now()))
@@ -121,8 +121,8 @@ mod tests {
             Self::new(Duration::from_mins(1) / rpm)
         }
 
-        /// Waits for this caller's turn, as the turnstile does where turns are plenty.
-        async fn turn(&self, deadline: Instant) -> Result<(), TooLate> {
+        /// Waits for this caller's slot, as the call scheduler does where slots are plenty.
+        async fn slot(&self, deadline: Instant) -> Result<(), TooLate> {
             let place = self.enter(deadline).await?;
             while let Err(wait) = place.take() {
                 if Instant::now() + wait > deadline {
@@ -143,18 +143,18 @@ mod tests {
         let limiter = Limiter::per_minute(600);
         let start = Instant::now();
         for _ in 0..4 {
-            limiter.turn(soon(5_000)).await.unwrap();
+            limiter.slot(soon(5_000)).await.unwrap();
         }
         // The first goes at once, three more a tenth of a second apart. Only the lower bound holds on a busy machine.
         assert!(start.elapsed() >= Duration::from_millis(299), "{:?}", start.elapsed());
     }
 
     #[tokio::test]
-    async fn a_turn_past_the_deadline_is_refused_at_once() {
+    async fn a_slot_past_the_deadline_is_refused_at_once() {
         let limiter = Limiter::per_minute(6);
-        limiter.turn(soon(100)).await.unwrap();
+        limiter.slot(soon(100)).await.unwrap();
         let start = Instant::now();
-        let late = limiter.turn(soon(5_000)).await.unwrap_err();
+        let late = limiter.slot(soon(5_000)).await.unwrap_err();
         assert!(late.after > Duration::from_secs(8), "{late:?}");
         assert!(start.elapsed() < Duration::from_secs(4), "it did not wait for nothing");
     }
@@ -164,7 +164,7 @@ mod tests {
         let limiter = Arc::new(Limiter::per_minute(600));
         let start = Instant::now();
         let outcomes = join_all((0..50).map(|_| async {
-            let outcome = limiter.turn(soon(450)).await;
+            let outcome = limiter.slot(soon(450)).await;
             (outcome, start.elapsed())
         }))
         .await;
@@ -179,10 +179,10 @@ mod tests {
     #[tokio::test]
     async fn a_caller_that_goes_away_leaves_no_trace() {
         let limiter = Limiter::per_minute(600);
-        limiter.turn(soon(1_000)).await.unwrap();
-        drop(tokio::time::timeout(Duration::from_millis(5), limiter.turn(soon(1_000))).await);
+        limiter.slot(soon(1_000)).await.unwrap();
+        drop(tokio::time::timeout(Duration::from_millis(5), limiter.slot(soon(1_000))).await);
         assert_eq!(limiter.waiting.load(Ordering::Relaxed), 0);
-        limiter.turn(soon(5_000)).await.unwrap();
+        limiter.slot(soon(5_000)).await.unwrap();
     }
 
     #[tokio::test]
@@ -190,7 +190,7 @@ mod tests {
         let limiter = Limiter::per_minute(600_000);
         let start = Instant::now();
         for _ in 0..2_000 {
-            limiter.turn(soon(20_000)).await.unwrap();
+            limiter.slot(soon(20_000)).await.unwrap();
         }
         // 10,000 a second: 0.2 s; without the burst 2,000 timers of at least 1 ms.
         assert!(start.elapsed() < Duration::from_millis(1_900), "{:?}", start.elapsed());

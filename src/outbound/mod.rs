@@ -1,7 +1,7 @@
 //! The only HTTP client. Everything that leaves the process for a provider or a page goes through here.
 //!
-//! [`Gate`] is how a provider is asked: at a turn of the fleet's rate, quotas and money (leased from a [`ledger`]), past a
-//! breaker that the error's class decides on and all processes share, with retries within the caller's deadline.
+//! [`Gate`] is how a provider is asked: in a slot of the fleet's rate, quotas and money (leased from a [`ledger`]), past
+//! a breaker that the error's class decides on and all processes share, with retries within the caller's deadline.
 //! [`pages::PageFetcher`] is how a page is fetched: from public addresses only, checked at connect time and on every
 //! redirect, as the site's `robots.txt` allows. Both answer from recordings as well ([`replay`]).
 //!
@@ -13,9 +13,9 @@
 
 mod backoff_delays;
 mod block;
-mod blotter;
 mod body;
 mod breaker;
+mod call_scheduler;
 mod client;
 mod decode;
 mod error;
@@ -23,7 +23,6 @@ mod fleet;
 mod gate;
 #[cfg(test)]
 mod gate_tests;
-pub mod guard;
 pub mod hub;
 mod inquiry;
 pub mod ledger;
@@ -33,6 +32,7 @@ mod names;
 mod observer;
 pub mod pages;
 pub mod record;
+mod redact;
 pub mod replay;
 pub mod retry_after;
 mod robots;
@@ -40,10 +40,10 @@ mod robots;
 mod script;
 mod secrets;
 mod spend;
+pub mod ssrf_guard;
 mod terms;
 #[cfg(test)]
 pub(crate) mod test_server;
-mod turnstile;
 
 pub use backoff_delays::Delays;
 pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};

@@ -3,7 +3,7 @@
 //! The system's own resolver blocks a thread for as long as a name server is silent, and a few links to dead domains
 //! then hold every thread there is. Here a silent server costs a timer. `/etc/hosts` and `/etc/resolv.conf` (on Windows
 //! the registry) are read; other sources that a system may be configured for (mDNS, LDAP) are not asked, since no public
-//! page is found there. What is returned is not trusted: `guard` checks every address that is connected to.
+//! page is found there. What is returned is not trusted: `ssrf_guard` checks every address that is connected to.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -16,7 +16,7 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::{Resolver, TokioResolver};
 use tokio::time::Instant;
 
-use super::guard::Lookup;
+use super::ssrf_guard::Lookup;
 
 /// Answers kept, each for as long as its server allows. A page's host is asked for on every hop.
 const KEPT: u64 = 1024;
@@ -120,7 +120,7 @@ mod tests {
 
     use hickory_resolver::config::ConnectionConfig;
 
-    use super::super::guard::{GuardedResolver, is_public};
+    use super::super::ssrf_guard::{GuardedResolver, is_public};
     use super::*;
 
     /// Takes every question and never answers.

@@ -17,10 +17,10 @@ pub trait Observer: Send + Sync + Debug {
     fn circuit_opened(&self, provider: &'static str, reason: &'static str);
     /// A paid call was made.
     fn cost(&self, provider: &'static str, usd: f64);
-    /// So many turns were leased from the fleet.
-    fn leased(&self, _provider: &'static str, _turns: u32) {}
-    /// So many leased turns passed before anybody used them.
-    fn turns_lost(&self, _provider: &'static str, _turns: u32) {}
+    /// So many slots were leased from the fleet.
+    fn leased(&self, _provider: &'static str, _slots: u32) {}
+    /// So many leased slots passed before anybody used them.
+    fn slots_lost(&self, _provider: &'static str, _slots: u32) {}
     /// Another process found the provider's state to be this one.
     fn learnt(&self, _provider: &'static str, _state: &'static str) {}
     /// A cache was asked.

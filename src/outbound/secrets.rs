@@ -7,11 +7,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use url::Url;
 
-use super::blotter::Blotter;
 use super::client::{ApiResponse, content_type};
 use super::error::AskError;
+use super::redact::Redactor;
 
-/// Shorter ones are of a simulator (`k`, `test`): blotting them out would garble the answer.
+/// Shorter ones are of a simulator (`k`, `test`): redacting them would garble the answer.
 const SHORTEST_IN_ANSWERS: usize = 8;
 
 /// Where a key goes that is no header.
@@ -77,17 +77,17 @@ impl Secrets {
 }
 
 /// The text without the secrets, however short they are.
-pub(super) fn blotted(text: &str, secrets: &[String]) -> String {
-    Blotter::new(secrets.iter().cloned(), 1).text(text)
+pub(super) fn redacted(text: &str, secrets: &[String]) -> String {
+    Redactor::new(secrets.iter().cloned(), 1).text(text)
 }
 
 /// The answer without the keys that the provider sends back: in its body, where recordings and stored results would keep
 /// them, and in its headers.
 pub(super) fn scrub(response: &mut ApiResponse, secrets: &[String]) {
-    let blotter = Blotter::new(secrets.iter().cloned(), SHORTEST_IN_ANSWERS);
-    response.body = blotter.bytes(&response.body);
+    let redactor = Redactor::new(secrets.iter().cloned(), SHORTEST_IN_ANSWERS);
+    response.body = redactor.bytes(&response.body);
     for value in response.headers.values_mut() {
-        let clean = blotter.bytes(value.as_bytes());
+        let clean = redactor.bytes(value.as_bytes());
         if clean != value.as_bytes() {
             *value = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static("[key]"));
         }
@@ -135,6 +135,6 @@ mod tests {
         let text = String::from_utf8(answer.body.clone()).unwrap();
         assert_eq!(text, r#"{"a":"[key]","b":"https://x/?k=[key]&z","c":"[key]","d":"ok","e":"dXNlcjp[key]E="}"#);
         assert_eq!(answer.header("location"), Some("/?api_key=[key]"));
-        assert_eq!(blotted("bad key s3cret%2Fkey%2B1", &keys[..2]), "bad key [key]");
+        assert_eq!(redacted("bad key s3cret%2Fkey%2B1", &keys[..2]), "bad key [key]");
     }
 }

@@ -13,7 +13,7 @@ pub struct GateSettings {
     pub name: &'static str,
     /// Calls a minute, spaced evenly.
     pub rpm: u32,
-    /// The longest an attempt waits for its turn under that rate; a longer queue makes the provider one that cannot be
+    /// The longest an attempt waits for its slot under that rate; a longer queue makes the provider one that cannot be
     /// asked now, so that waiting does not eat the caller's whole time.
     pub max_wait: Duration,
     /// For one attempt, from connecting to the last byte.

@@ -9,7 +9,7 @@ use super::judge::{Judged, JudgedClaim, Opinion};
 use super::normalise::Normal;
 use super::{Journal, Services};
 use crate::domain::evidence::JudgedPassage;
-use crate::domain::verdict::{SourceType, Verdict};
+use crate::domain::verdict::{SourceType, Stance, Verdict};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::adjudication::{Adjudicated, ClaimData, ItemData, PassageData, question};
 use crate::inference::llm::{LlmError, Purpose};
@@ -48,7 +48,8 @@ pub(super) async fn adjudicate(
     let Some(asked) = question(&about, &data) else { return };
     let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await;
     let told = answer.and_then(|answer| {
-        let unreadable = || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
+        let unreadable =
+            || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
         asked.read(&answer.value).ok_or_else(unreadable)
     });
     match told {
@@ -58,6 +59,33 @@ pub(super) async fn adjudicate(
         }
         Err(error) => failed(model.name(), "adjudicate", &error, journal),
     }
+}
+
+/// What the model says of one passage beside a claim, as `eval` measures it.
+pub(super) async fn pair(
+    services: &Services,
+    claim: &str,
+    passage: &str,
+    journal: &Journal,
+) -> Result<Option<Stance>, LlmError> {
+    let unset = || LlmError::Unreadable { detail: "no language model is set (LLM_BASE_URL, LLM_MODEL)".to_owned() };
+    let model = services.language_model_for(Purpose::Adjudicate).ok_or_else(unset)?;
+    let language = detect::english_name(detect::detect(claim).language.as_deref());
+    let about = ItemData { today: journal.evaluated_at.date_naive(), language, additional_context: None };
+    let passage = PassageData {
+        text: passage,
+        title: None,
+        domain: "given",
+        published: None,
+        is_fact_checker: false,
+        credibility: 0.5,
+        group: "given",
+    };
+    let data = [ClaimData { text: claim, date: None, passages: vec![passage] }];
+    let Some(asked) = question(&about, &data) else { return Ok(None) };
+    let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await?;
+    let told = asked.read(&answer.value).and_then(|told| told.into_iter().next());
+    Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
 }
 
 /// Says that the language model was not heard, and why; the item goes on by the other judges and rules.
@@ -132,11 +160,11 @@ fn renumbered(words: &str, places: &[usize]) -> String {
 mod tests {
     use super::*;
     use crate::domain::evidence::Adjudication;
-    use crate::domain::verdict::Stance;
     use crate::judging::samples::passage;
 
     fn claim(judge: &str, relevances: &[f64]) -> JudgedClaim {
-        let passages = relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
+        let passages =
+            relevances.iter().map(|relevance| JudgedPassage { relevance: *relevance, ..passage("a", 0.1, 0.1) });
         JudgedClaim { judges: vec![Arc::from(judge)], passages: passages.collect(), ..JudgedClaim::default() }
     }
 

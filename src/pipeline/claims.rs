@@ -110,8 +110,8 @@ pub(crate) fn main_claim(claims: &[Claim]) -> Option<usize> {
     let mut best: Option<(usize, bool, f64)> = None;
     for (position, claim) in claims.iter().enumerate() {
         let candidate = (position, claim.checkable(), claim.check_worthiness);
-        let better = best.is_none_or(|(_, checkable, worth)| {
-            (candidate.1 && !checkable) || (candidate.1 == checkable && candidate.2 > worth)
+        let better = best.is_none_or(|(_, checkable, worthiness)| {
+            (candidate.1 && !checkable) || (candidate.1 == checkable && candidate.2 > worthiness)
         });
         if better {
             best = Some(candidate);
@@ -181,8 +181,8 @@ fn keep_best(found: &mut Vec<(usize, statements::Statement)>, most: usize) {
     }
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|&a, &b| {
-        let worth = |position: usize| found.get(position).map_or(0.0, |(_, statement)| statement.check_worthiness);
-        worth(b).total_cmp(&worth(a)).then(a.cmp(&b))
+        let worthiness = |position: usize| found.get(position).map_or(0.0, |(_, statement)| statement.check_worthiness);
+        worthiness(b).total_cmp(&worthiness(a)).then(a.cmp(&b))
     });
     let kept: std::collections::HashSet<usize> = order.into_iter().take(most).collect();
     let mut position = 0;

@@ -6,8 +6,10 @@ use super::normalise::Normal;
 use super::rounding::round;
 use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
-use crate::domain::verdict::{Note, Relation, Stance, Status, Tier, Verdict};
+use crate::domain::verdict::{Note, Relation, Stance, Status, Tier};
 use crate::judging::explanations::{Unchecked, explain};
+use crate::judging::labels::ReaderLanguage;
+use crate::judging::summaries::counted;
 use crate::language::dates;
 
 /// Channels named in a digest.
@@ -26,6 +28,7 @@ pub(super) fn assemble(
     decided: &[Decided],
     reviews: &Reviews,
     also_reported_by: Vec<String>,
+    summary: Option<String>,
     journal: &Journal,
 ) -> ItemResult {
     let degraded = journal.degraded();
@@ -57,6 +60,7 @@ pub(super) fn assemble(
         trace,
     };
     carry(&mut result, services.settings.claims_per_item);
+    result.overall_summary = summary.or(result.overall_summary);
     result
 }
 
@@ -77,7 +81,8 @@ pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
     result.score = main.as_ref().and_then(|claim| claim.score);
     result.agreement = main.as_ref().map_or(0.0, |claim| claim.agreement);
     result.contradiction = main.as_ref().is_some_and(|claim| claim.contradiction);
-    result.overall_summary = summary(&result.claims, claims_per_item);
+    let is_cut = result.claims.len() >= claims_per_item;
+    result.overall_summary = counted(&result.claims, is_cut, ReaderLanguage::of(result.language.as_deref()));
     let ItemResult { claims, fact_checks, also_reported_by, .. } = &*result;
     result.context = lines(claims, main.as_ref(), fact_checks, also_reported_by, is_degraded);
 }
@@ -125,22 +130,6 @@ fn explanation(decided: &[Decided], language: Option<&str>) -> Option<String> {
         Some(main) => Unchecked::of(main.kind, dates::without_written(&main.text)),
     };
     unchecked.map(|unchecked| explain(unchecked, language))
-}
-
-fn summary(claims: &[ClaimResult], most: usize) -> Option<String> {
-    if claims.len() < 2 {
-        return None;
-    }
-    let mut parts: Vec<String> = Vec::new();
-    for verdict in Verdict::ALL {
-        let count = claims.iter().filter(|claim| claim.verdict == *verdict).count();
-        if count > 0 {
-            parts.push(format!("{count} {}", verdict.as_str().replace('_', " ")));
-        }
-    }
-    let checked = claims.len();
-    let note = if checked >= most { " (the most check-worthy ones)" } else { "" };
-    Some(format!("{checked} claims{note}: {}.", parts.join(", ")))
 }
 
 fn lines(

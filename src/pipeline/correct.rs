@@ -1,37 +1,123 @@
 //! Correction: the judge that decided is asked whether a cited passage bears out the text that is proposed in a claim's place.
-//! The rules around that are in `judging`.
+//! Where the rules propose none that holds, a language model words the claim anew, where the operator switched that on, and its
+//! text is held in the same way. The rules around that are in `judging`.
 
 use std::sync::Arc;
 
 use super::embedding::Embedding;
 use super::rounding::round;
-use super::{Journal, PipelineError, Services};
+use super::{Journal, PipelineError, Services, adjudicate};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::BorneOut;
 use crate::inference::Pair;
-use crate::judging::correction::{Asked, Found, Proposal, Subject, propose};
+use crate::inference::llm::correction::{WrongClaim, question, read};
+use crate::inference::llm::{LlmError, Purpose};
+use crate::judging::correction::{self, Asked, Found, Proposal, Subject, propose};
 use crate::judging::numbers;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
+use crate::telemetry::metrics;
 
 /// A proposed text and the passages that are to bear it out: three at most.
 #[derive(Debug)]
-pub(super) struct Question<'a> {
+struct Question<'a> {
     claim: Subject<'a>,
     proposal: Proposal,
     passages: Vec<&'a JudgedPassage>,
 }
 
 impl<'a> Question<'a> {
-    /// `None` where nothing is proposed.
-    pub(super) fn new(claim: Subject<'a>, found: &Found<'a>) -> Option<Self> {
-        let proposal = propose(&claim, found)?;
+    fn new(claim: Subject<'a>, found: &Found<'a>, proposal: Proposal) -> Self {
         let passages = proposal.passages.iter().filter_map(|index| found.passages.get(*index)).collect();
-        Some(Self { claim, proposal, passages })
+        Self { claim, proposal, passages }
+    }
+}
+
+/// What the judge says of a text in each claim's place, in order: of what the rules propose, and where that does not hold, of
+/// what a language model made of the claim. `None` where nothing is proposed.
+pub(super) async fn ask(
+    services: &Services,
+    claims: &[(Subject<'_>, Found<'_>)],
+    journal: &Journal,
+) -> Result<Vec<Option<Asked>>, PipelineError> {
+    let by_rule: Vec<Option<Question<'_>>> = claims
+        .iter()
+        .map(|(claim, found)| propose(claim, found).map(|proposal| Question::new(*claim, found, proposal)))
+        .collect();
+    let mut asked = judged(services, &by_rule, journal).await?;
+    let Some(texts) = worded_anew(services, claims, &asked, journal).await else { return Ok(asked) };
+    let worded: Vec<Option<Question<'_>>> = claims
+        .iter()
+        .zip(&texts)
+        .map(|((claim, found), text)| {
+            let proposal = correction::worded(claim, found, text.as_deref()?);
+            Some(Question::new(*claim, found, proposal?))
+        })
+        .collect();
+    let answers = judged(services, &worded, journal).await?;
+    for (((slot, answer), claim), text) in asked.iter_mut().zip(answers).zip(claims).zip(&texts) {
+        let holds = is_replaced(claim, answer.as_ref());
+        if holds {
+            *slot = answer;
+        } else if text.is_some() {
+            metrics::llm_call(Purpose::Correct.as_str(), "unsupported");
+            journal.trace("correct: the language model's text was thrown away, for no cited passage bears it out");
+        }
+    }
+    Ok(asked)
+}
+
+/// Whether a text holds in the claim's place, and not only a quotation beside it.
+fn is_replaced((claim, found): &(Subject<'_>, Found<'_>), asked: Option<&Asked>) -> bool {
+    asked.is_some() && correction::correct(claim, found, asked).is_some_and(|text| !text.borne_out.is_empty())
+}
+
+/// What the language model makes of the claims that the rules find no text for, in order; `None` where it was not asked, or
+/// was not heard.
+async fn worded_anew(
+    services: &Services,
+    claims: &[(Subject<'_>, Found<'_>)],
+    asked: &[Option<Asked>],
+    journal: &Journal,
+) -> Option<Vec<Option<String>>> {
+    let model = services.language_model_for(Purpose::Correct)?;
+    let (places, wrong): (Vec<usize>, Vec<WrongClaim<'_>>) = claims
+        .iter()
+        .zip(asked)
+        .enumerate()
+        .filter(|(_, (claim, asked))| !is_replaced(claim, asked.as_ref()))
+        .filter_map(|(place, ((claim, found), _))| {
+            let against = correction::to_word_from(found);
+            let passages = against.iter().filter_map(|index| found.passages.get(*index));
+            let passages: Vec<&str> = passages.map(|passage| passage.passage.as_str()).collect();
+            (!passages.is_empty()).then_some((place, WrongClaim { text: claim.text, passages }))
+        })
+        .unzip();
+    let question = question(&wrong)?;
+    let answer = model.ask(&question, &journal.llm, journal.judge_until).await;
+    let told = answer.and_then(|answer| {
+        let unreadable =
+            || LlmError::Unreadable { detail: "it words none of the claims it was asked about".to_owned() };
+        read(&answer.value, wrong.len()).ok_or_else(unreadable)
+    });
+    match told {
+        Ok(told) => {
+            let mut texts: Vec<Option<String>> = claims.iter().map(|_| None).collect();
+            for (place, text) in places.into_iter().zip(told) {
+                if let Some(slot) = texts.get_mut(place) {
+                    *slot = text;
+                }
+            }
+            Some(texts)
+        }
+        Err(error) => {
+            adjudicate::failed(model.name(), "correct", &error, journal);
+            None
+        }
     }
 }
 
 /// What the judge says of each question, in order. All pairs are put to it at once.
-pub(super) async fn ask(
+async fn judged(
     services: &Services,
     questions: &[Option<Question<'_>>],
     journal: &Journal,

@@ -1,7 +1,11 @@
 //! Decision: the judged passages and reviews of each claim become a verdict, a tier, a score, a justification and, where
 //! it helps, a correction. The rules are in `judging`; here they are only called.
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
+
+mod words;
 
 use super::claims::Claim;
 use super::fact_check::Reviews;
@@ -13,11 +17,12 @@ use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, PassageRules, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
-use crate::judging::adjudication;
+use crate::judging::cited_text::renumbered;
 use crate::judging::correction::{self, Asked, Found, Subject};
 use crate::judging::decision::JudgeKind;
 use crate::judging::explanations::{Unchecked, explain};
 use crate::judging::justification;
+use crate::judging::labels::ReaderLanguage;
 use crate::judging::numbers::NumberCheck;
 use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
@@ -57,28 +62,48 @@ pub(super) async fn decide(
         judge: JudgeKind::of(&seen.judge()),
         scoring: services.settings.scoring,
     };
-    let assessments: Vec<Assessment> = claims
+    let mut assessments: Vec<Assessment> = claims
         .iter()
         .enumerate()
         .map(|(position, claim)| assess(&context(claim, seen(position)), &seen(position).passages, reviews(position)))
         .collect();
-    let floor = services.settings.scoring.relevance_floor;
+    let scoring = &services.settings.scoring;
+    let language = normal.language.as_deref();
+    let worded: Vec<Option<String>> = claims
+        .iter()
+        .zip(&mut assessments)
+        .enumerate()
+        .map(|(position, (claim, assessment))| {
+            words::take_over(claim, seen(position), assessment, language, scoring, journal)
+        })
+        .collect();
+    let floor = scoring.relevance_floor;
     let showable: Vec<Showable> = assessments
         .iter()
         .enumerate()
         .map(|(position, assessment)| Showable::of(&seen(position).passages, assessment, floor))
         .collect();
     let shares = shown::shares(&showable, services.settings.passages_shown);
-    let scoring = &services.settings.scoring;
     let wanted = request.item.options.auto_correct();
-    let questions: Vec<Option<correct::Question<'_>>> = claims
+    let heard: Vec<Cow<'_, [JudgedPassage]>> = assessments
         .iter()
-        .zip(&assessments)
+        .enumerate()
+        .map(|(position, assessment)| {
+            let seen = seen(position);
+            words::heard(assessment, &seen.judge(), scoring, &seen.passages)
+        })
+        .collect();
+    let wrong: Vec<(Subject<'_>, Found<'_>)> = claims
+        .iter()
+        .zip(assessments.iter().zip(&heard))
         .enumerate()
         .filter(|_| wanted)
-        .map(|(position, (claim, assessment))| question(claim, assessment, seen(position), reviews(position), scoring))
+        .map(|(position, (claim, (assessment, passages)))| {
+            let checks = &seen(position).checks;
+            (subject(claim), Found { assessment, passages, checks, reviews: reviews(position), scoring })
+        })
         .collect();
-    let asked = correct::ask(services, &questions, journal).await?;
+    let asked = correct::ask(services, &wrong, journal).await?;
     let mut decided = Vec::with_capacity(claims.len());
     for (position, ((claim, assessment), share)) in claims.iter().zip(&assessments).zip(shares).enumerate() {
         let seen = seen(position);
@@ -91,11 +116,12 @@ pub(super) async fn decide(
                 source: claim.source,
                 judge: seen.judge(),
                 only_fact_checks: phase == Phase::One,
-                language: normal.language.as_deref(),
+                language,
                 auto_correct: wanted,
                 reference: claim.profile.reference,
                 claim_language: claim.profile.language.as_deref(),
                 asked: asked.get(position).and_then(Option::as_ref),
+                words: worded.get(position).and_then(Option::as_deref),
                 passages: &seen.passages,
                 checks: &seen.checks,
                 rules: &seen.rules,
@@ -116,18 +142,10 @@ pub(super) async fn decide(
     Ok(decided)
 }
 
-/// What the judge is to be asked about a text in the claim's place; `None` where none is proposed.
-fn question<'a>(
-    claim: &'a Claim,
-    assessment: &'a Assessment,
-    seen: &'a JudgedClaim,
-    reviews: &'a [MatchedReview],
-    scoring: &'a Scoring,
-) -> Option<correct::Question<'a>> {
+/// The claim as corrections see it.
+fn subject(claim: &Claim) -> Subject<'_> {
     let profile = &claim.profile;
-    let subject = Subject { text: &claim.text, language: profile.language.as_deref(), reference: profile.reference };
-    let found = Found { assessment, passages: &seen.passages, checks: &seen.checks, reviews, scoring };
-    correct::Question::new(subject, &found)
+    Subject { text: &claim.text, language: profile.language.as_deref(), reference: profile.reference }
 }
 
 /// The line of the trace.
@@ -164,6 +182,8 @@ pub(super) struct Told<'a> {
     pub(super) claim_language: Option<&'a str>,
     /// What the judge said of a text proposed in the claim's place.
     pub(super) asked: Option<&'a Asked>,
+    /// A language model's reasons, which hold; `[N]` is the place of one of `passages`, from 1.
+    pub(super) words: Option<&'a str>,
     pub(super) passages: &'a [JudgedPassage],
     /// Parallel to `passages`.
     pub(super) checks: &'a [NumberCheck],
@@ -176,8 +196,8 @@ pub(super) struct Told<'a> {
 pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring, shown: usize) -> ClaimResult {
     let Told { checks, reviews, .. } = *told;
     let kind = JudgeKind::of(&told.judge);
-    let heard = assessment.by_both.then(|| adjudication::combined(kind, scoring, told.passages)).flatten();
-    let passages = heard.as_deref().unwrap_or(told.passages);
+    let heard = words::heard(assessment, &told.judge, scoring, told.passages);
+    let passages = &*heard;
     let floor = scoring.relevance_floor;
     let correct = || {
         let claim = Subject { text: told.text, language: told.claim_language, reference: told.reference };
@@ -221,7 +241,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         notes,
         features: assessment.features,
         decision: assessment.decision.as_ref().map(|decision| rounded(decision, told.rules)),
-        justification: justification(told, &as_shown, &passages_shown),
+        justification: justification(told, &as_shown, &passages_shown, &order),
         citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
         evidence: order
             .iter()
@@ -233,8 +253,15 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
     }
 }
 
-/// Why the verdict is what it is; of what was not checked, why not.
-fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPassage]) -> String {
+/// Why the verdict is what it is; of what was not checked, why not. `order` are the places of what is shown.
+fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPassage], order: &[usize]) -> String {
+    if let Some(words) = told.words {
+        // A reader of these four is also told what the verdict leaves open; others see it in the notes.
+        let reader = ReaderLanguage::of(told.language);
+        let is_read = reader != ReaderLanguage::English || told.language.is_none_or(|code| code.starts_with("en"));
+        let caveats = if is_read { justification::caveats(assessment, passages, reader) } else { Vec::new() };
+        return std::iter::once(renumbered(words, order)).chain(caveats).collect::<Vec<_>>().join(" ");
+    }
     match Unchecked::of(told.kind, told.text) {
         Some(unchecked @ (Unchecked::Opinion | Unchecked::Ambiguous)) => explain(unchecked, told.language),
         _ => justification::justify(assessment, passages, told.reviews, told.language),

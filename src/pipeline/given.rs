@@ -17,8 +17,9 @@ use super::{Journal, PipelineError, Request, Services, adjudicate, decide, judge
 use crate::domain::Item;
 use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::ClaimResult;
-use crate::domain::verdict::{Origin, Phase};
+use crate::domain::verdict::{Origin, Phase, Stance};
 use crate::inference::Pair;
+use crate::inference::llm::LlmError;
 use crate::judging::numbers;
 use crate::judging::profile::TextProfile;
 use crate::language::detect;
@@ -75,6 +76,12 @@ pub async fn judge_pairs(services: &Services, pairs: &[(&str, &str)]) -> Result<
         judge: judgement.judge,
     });
     Ok(settled.collect())
+}
+
+/// What the language model says of a passage beside a claim; `None` where it says nothing of it. Without a language model an
+/// error says so.
+pub async fn adjudicate_pair(services: &Services, claim: &str, passage: &str) -> Result<Option<Stance>, LlmError> {
+    adjudicate::pair(services, claim, passage, &journal(services)).await
 }
 
 /// The result of a claim's main statement; `None` where there is nothing in it that could be checked.

@@ -58,7 +58,7 @@ pub(crate) struct Opinion {
 }
 
 /// How the names of language models begin, as in results.
-const LANGUAGE_MODEL: &str = "llm:";
+pub(super) const LANGUAGE_MODEL: &str = "llm:";
 
 impl Judged {
     /// Phase 1: nothing was searched.

@@ -24,6 +24,7 @@ mod decide;
 mod embedding;
 mod fact_check;
 pub mod given;
+mod item_locks;
 mod judge;
 mod languages;
 mod models;
@@ -31,6 +32,7 @@ mod normalise;
 mod page;
 mod page_failure;
 mod page_reviews;
+mod provider_standing;
 mod queries;
 mod rank;
 mod read;
@@ -39,9 +41,8 @@ mod retrieve;
 mod rounding;
 mod services;
 mod shown;
-mod standing;
+mod summary;
 mod translate;
-mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -62,12 +63,12 @@ pub use admit::Admission;
 pub use commit::signal_routing_key;
 pub use context::{DigestEvidence, channels_shown, digest_also_reported, digest_evidence};
 pub use decide::BY_FACT_CHECK;
+pub use item_locks::ItemLocks;
 pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
+pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{Pilot, RulesHandle, SearchProviders, Services, Settings};
-pub use standing::ProviderStanding;
-pub use turns::Turns;
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -290,7 +291,7 @@ async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
 /// Takes one request from admission to commit.
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
-    let _turn = services.turns.take(&request.item.item_id).await;
+    let _lock = services.item_locks.lock(&request.item.item_id).await;
     let (phase, start) = match timed("admit", admit::admit(services, request, &hash)).await? {
         Admission::Run(phase, start) => (phase, start),
         Admission::AlreadyDone => {
@@ -329,7 +330,8 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;
     let result = timed("context", async {
-        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
+        let summary = summary::summary(services, &normal, &decided, &journal).await;
+        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, summary, &journal)
     })
     .await;
     let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);

@@ -7,10 +7,11 @@ use url::Url;
 
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told};
+use super::judge::LANGUAGE_MODEL;
 use super::rounding::round;
 use super::shown::{self, Showable};
 use crate::domain::evidence::JudgedPassage;
-use crate::domain::result::{ClaimResult, Decision, Features, ItemResult, Posterior};
+use crate::domain::result::{ClaimResult, Decision, EvidenceRow, Features, ItemResult, Posterior};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Note, Origin, Tier, Verdict};
 use crate::inference::rules::RULES;
@@ -142,13 +143,14 @@ impl<'a> Again<'a> {
             reference: reference(&before, stored),
             claim_language: language,
             asked: None,
+            words: None,
             passages: &passages,
             checks: &[],
             rules: before.decision.as_ref().map_or(&[], |decision| decision.rules.as_slice()),
             reviews: &stored.reviews,
         };
         let after = decide::result(&told, &assessment, &terms.scoring, shown);
-        if same(&before, &after, &assessment) && changed.is_empty() {
+        if same(&before, &after, &assessment, &passages) && changed.is_empty() {
             return None;
         }
         // A correction needs every passage's numbers compared: only now, as most claims do not get here.
@@ -214,13 +216,16 @@ fn exact(figure: f64) -> i64 {
     (figure * 1e12).round() as i64
 }
 
-/// Whether judging again came to what is stored. Words follow from figures, so only these are compared.
-fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment) -> bool {
-    type Said<'a> = (Verdict, bool, Tier, Option<u32>, bool, &'a [Note], &'a [u32]);
+/// Whether judging again came to what is stored. Words follow from figures, so only these are compared. What a language model
+/// cites in its own words is cited by its choice, and stays while it is there.
+fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment, passages: &[JudgedPassage]) -> bool {
+    type Said<'a> = (Verdict, bool, Tier, Option<u32>, bool, &'a [Note]);
     fn said(claim: &ClaimResult) -> Said<'_> {
-        let ClaimResult { verdict, decisive, tier, score, contradiction, notes, citations, .. } = claim;
-        (*verdict, *decisive, *tier, *score, *contradiction, notes, citations)
+        let ClaimResult { verdict, decisive, tier, score, contradiction, notes, .. } = claim;
+        (*verdict, *decisive, *tier, *score, *contradiction, notes)
     }
+    let is_there = |row: &EvidenceRow| passages.iter().any(|one| one.evidence_id == row.evidence_id);
+    let is_by_model = before.judge.split('+').any(|part| part.starts_with(LANGUAGE_MODEL));
     let shown = |claim: &ClaimResult| -> Vec<String> {
         claim.evidence.iter().map(|row| format!("{} {}", row.evidence_id, row.passage)).collect()
     };
@@ -229,7 +234,11 @@ fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment) -> b
         && exact(round(before.agreement)) == exact(round(assessment.agreement))
         && close(&before.features, &after.features)
         && same_decision(before.decision.as_ref(), after.decision.as_ref())
-        && shown(before) == shown(after)
+        && if is_by_model {
+            before.evidence.iter().all(is_there)
+        } else {
+            before.citations == after.citations && shown(before) == shown(after)
+        }
 }
 
 /// Whether the stored posterior is the one of today's table. Both are rounded to four digits, of which the last may differ.

@@ -19,7 +19,7 @@ use crate::telemetry::metrics;
 
 use super::languages::plain;
 use super::page::PreparedPage;
-use super::{LanguagePolicy, Latencies, Turns};
+use super::{ItemLocks, LanguagePolicy, Latencies};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
@@ -155,7 +155,7 @@ pub struct Services {
     pub search_cache: SearchCache<Answer>,
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
-    pub turns: Turns,
+    pub item_locks: ItemLocks,
     /// How long each provider usually takes, learnt while the process runs.
     pub latencies: Latencies,
 }

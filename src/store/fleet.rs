@@ -1,4 +1,4 @@
-//! What the fleet of processes agrees on before a provider is asked: turns, quotas, money, and who is left alone.
+//! What the fleet of processes agrees on before a provider is asked: slots, quotas, money, and who is left alone.
 //!
 //! All spans are counted from the database's clock at the moment it answered: processes need not agree on the time.
 
@@ -21,22 +21,22 @@ const CHANNEL: &str = "corroborate_fleet";
 /// What a process asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeaseTerms {
-    /// Whose turns: a provider's name, or `name:part` where it is asked at several places with a rate each.
+    /// Whose slots: a provider's name, or `name:part` where it is asked at several places with a rate each.
     pub provider: Arc<str>,
     /// Which key at which address; breakers are kept by it.
     pub identity: String,
-    /// Turns wanted, at least 1.
+    /// Slots wanted, at least 1.
     pub wanted: u32,
-    /// From one turn to the next.
+    /// From one slot to the next.
     pub period: Duration,
-    /// The first turn must not be later than this; else nothing is taken.
+    /// The first slot must not be later than this; else nothing is taken.
     pub patience: Duration,
     /// Nor the last one later than this.
     pub horizon: Duration,
-    /// Turns per UTC day and month.
+    /// Slots per UTC day and month.
     pub day_limit: Option<u32>,
     pub month_limit: Option<u32>,
-    /// US dollars a turn, and what the fleet may spend in a month.
+    /// US dollars a slot, and what the fleet may spend in a month.
     pub usd: f64,
     pub cap_usd: Option<f64>,
     /// The version of the breaker whose probe this process was given and did not use.
@@ -47,12 +47,12 @@ pub struct LeaseTerms {
     pub back: Option<Returned>,
 }
 
-/// Turns that were leased and not used, or not billed.
+/// Slots that were leased and not used, or not billed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Returned {
     /// As the lease said: decides which day and month they are taken off.
     pub leased_for: DateTime<Utc>,
-    pub turns: u32,
+    pub slots: u32,
     pub usd: f64,
 }
 
@@ -67,7 +67,7 @@ pub struct LeaseAnswer {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LeaseDecision {
     Granted {
-        turns: u32,
+        slots: u32,
         /// When the first of them comes; the others follow by the period.
         first_in: Duration,
         /// When the day they are counted in ends, and they with it.
@@ -76,7 +76,7 @@ pub enum LeaseDecision {
         /// The one call that may find out whether the provider is well again.
         probe: bool,
     },
-    /// The next turn comes only then.
+    /// The next slot comes only then.
     NotBefore(Duration),
     /// The provider is left alone, or its probe is out.
     LeftAlone,
@@ -154,7 +154,7 @@ pub struct Opening {
 pub struct FleetSnapshot {
     /// (provider, identity, state).
     pub breakers: Vec<(String, String, SharedBreaker)>,
-    /// (provider, turns of the UTC day, turns of the month).
+    /// (provider, slots of the UTC day, slots of the month).
     pub used: Vec<(String, u64, u64)>,
     /// Dollars taken this month.
     pub spent_usd: f64,
@@ -181,7 +181,7 @@ impl FleetListener {
 pub struct FleetConnection(sqlx::pool::PoolConnection<Postgres>);
 
 impl FleetConnection {
-    /// Leases a block of turns, or says why not.
+    /// Leases a block of slots, or says why not.
     pub async fn lease(&mut self, terms: &LeaseTerms) -> Result<LeaseAnswer, StoreError> {
         let back = terms.back;
         let row = sqlx::query(
@@ -201,7 +201,7 @@ impl FleetConnection {
         .bind(terms.held_probe)
         .bind(terms.probe_time.as_secs_f64())
         .bind(back.map(|back| back.leased_for))
-        .bind(back.map_or(0, |back| i64::from(back.turns)))
+        .bind(back.map_or(0, |back| i64::from(back.slots)))
         .bind(back.map_or(0.0, |back| back.usd))
         .fetch_one(&mut *self.0)
         .await?;
@@ -220,7 +220,7 @@ impl Store {
         sqlx::query("SELECT give_back_turns($1, $2, $3, $4::float8::numeric)")
             .bind(provider)
             .bind(back.leased_for)
-            .bind(i64::from(back.turns))
+            .bind(i64::from(back.slots))
             .bind(back.usd)
             .execute(&self.pool)
             .await?;
@@ -432,10 +432,10 @@ fn probe_span(seconds: Option<f64>) -> Option<Duration> {
 fn answer(row: &PgRow) -> Result<LeaseAnswer, StoreError> {
     let seconds = |name: &str| Ok::<_, StoreError>(span(row.try_get(name)?));
     let decision: String = row.try_get("decision")?;
-    let turns: i32 = row.try_get("turns")?;
+    let slots: i32 = row.try_get("turns")?;
     let decision = match decision.as_str() {
         "granted" => LeaseDecision::Granted {
-            turns: u32::try_from(turns).unwrap_or(0),
+            slots: u32::try_from(slots).unwrap_or(0),
             first_in: seconds("first_in")?,
             day_ends_in: seconds("day_ends_in")?,
             leased_for: row.try_get("leased_for")?,

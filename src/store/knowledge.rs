@@ -214,7 +214,7 @@ impl Store {
     }
 
     /// Installs the facts that come with the program: new ones are added, changed ones replaced, those of another embedder
-    /// embedded anew with their counters kept, those this version no longer knows retired.
+    /// re-embedded with their counters kept, those this version no longer knows retired.
     pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
         let given = rows(seeds)?;
         let mut transaction = self.pool.begin().await?;

@@ -361,15 +361,15 @@ metrics! {
     PROVIDER_REQUEST_DURATION = Histogram(CALL_SECONDS), Seconds, "provider_request_duration_seconds", [PROVIDER],
         "Time of calls that reached the network, retries included.";
     PROVIDER_RATE_LIMIT_WAIT = Histogram(CALL_SECONDS), Seconds, "provider_rate_limit_wait_seconds", [PROVIDER],
-        "Time calls waited for their turn under the rate limit.";
+        "Time calls waited for their slot under the rate limit.";
     PROVIDER_CIRCUIT_STATE = Gauge, Count, "provider_circuit_state", [PROVIDER],
         "0 closed, 1 half open (being tried), 2 open (not asked).";
     PROVIDER_CIRCUIT_OPENS = Counter, Count, "provider_circuit_opens_total", [PROVIDER, label("reason", OPEN_REASONS)],
         "Times a provider was put to rest, by reason.";
     PROVIDER_TURNS_LEASED = Counter, Count, "provider_turns_leased_total", [PROVIDER],
-        "Turns this process leased from the fleet's rate, quotas and money.";
+        "Slots that this process leased from the fleet's rate, quotas and money.";
     PROVIDER_TURNS_LOST = Counter, Count, "provider_turns_lost_total", [PROVIDER],
-        "Leased turns that passed before a call used them; quotas and money are given back.";
+        "Leased slots that passed before a call used them; quotas and money are given back.";
     PROVIDER_STATES_LEARNT = Counter, Count, "provider_states_learnt_total", [PROVIDER, label("state", PROVIDER_STATES)],
         "States of providers that this process learnt from others, by state.";
     PROVIDER_COST = Counter, Usd, "provider_cost_usd_total", [PROVIDER], "US dollars spent on calls, by the configured prices.";

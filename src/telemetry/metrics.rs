@@ -148,7 +148,7 @@ pub fn provider_not_asked(provider: &str, outcome: &str) {
     count(&c::PROVIDER_REQUESTS, [("provider", provider), ("outcome", outcome)], 1);
 }
 
-/// A call waited for its turn.
+/// A call waited for its slot.
 pub fn provider_rate_limit_wait(provider: &str, waited: Duration) {
     observe(&c::PROVIDER_RATE_LIMIT_WAIT, [("provider", provider)], waited.as_secs_f64());
 }
@@ -176,14 +176,14 @@ pub fn provider_circuit_opened(provider: &str, reason: &str) {
     count(&c::PROVIDER_CIRCUIT_OPENS, [("provider", provider), ("reason", reason)], 1);
 }
 
-/// Turns were leased from the fleet.
-pub fn provider_turns_leased(provider: &str, turns: u32) {
-    count(&c::PROVIDER_TURNS_LEASED, [("provider", provider)], u64::from(turns));
+/// Slots were leased from the fleet.
+pub fn provider_turns_leased(provider: &str, slots: u32) {
+    count(&c::PROVIDER_TURNS_LEASED, [("provider", provider)], u64::from(slots));
 }
 
-/// Leased turns passed unused.
-pub fn provider_turns_lost(provider: &str, turns: u32) {
-    count(&c::PROVIDER_TURNS_LOST, [("provider", provider)], u64::from(turns));
+/// Leased slots passed unused.
+pub fn provider_turns_lost(provider: &str, slots: u32) {
+    count(&c::PROVIDER_TURNS_LOST, [("provider", provider)], u64::from(slots));
 }
 
 /// Another process found a provider to be in that state, one of [`c::PROVIDER_STATES`].

@@ -25,7 +25,7 @@ pub trait Allowance: Send + Sync + Debug {
         every: Duration,
     ) -> BoxFuture<'_, Result<(), String>>;
 
-    /// Takes one; returns false when none is left.
+    /// Takes the permit to shed one item; returns false when none is left.
     fn take(&self, queue: QueueName) -> BoxFuture<'_, Result<bool, String>>;
 }
 

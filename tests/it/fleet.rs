@@ -101,7 +101,7 @@ async fn four_processes_keep_to_one_rate_and_use_nine_tenths_of_it() {
             OK
         };
         while Instant::now() < end {
-            // A turn beyond the longest wait is refused; the caller comes again.
+            // A slot beyond the longest wait is refused; the caller comes again.
             drop(process.ask(&arrived).await);
         }
     });
@@ -204,21 +204,21 @@ fn terms(wanted: u32) -> LeaseTerms {
     }
 }
 
-fn turns(decision: &LeaseDecision) -> u32 {
+fn slots(decision: &LeaseDecision) -> u32 {
     match decision {
-        LeaseDecision::Granted { turns, .. } => *turns,
+        LeaseDecision::Granted { slots, .. } => *slots,
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_process_killed_with_turns_in_hand_loses_them_and_exceeds_nothing() {
+async fn a_process_killed_with_slots_in_hand_loses_them_and_exceeds_nothing() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
     let killed = StoreLedger::new(processes[0].store.clone());
-    assert_eq!(turns(&killed.lease(terms(6)).await.unwrap().answer.decision), 6);
+    assert_eq!(slots(&killed.lease(terms(6)).await.unwrap().answer.decision), 6);
     drop(killed);
     let other = StoreLedger::new(processes[1].store.clone());
-    assert_eq!(turns(&other.lease(terms(6)).await.unwrap().answer.decision), 4);
+    assert_eq!(slots(&other.lease(terms(6)).await.unwrap().answer.decision), 4);
     let refused = other.lease(terms(1)).await.unwrap().answer.decision;
     assert!(matches!(refused, LeaseDecision::Limited(Limit::Day, ends) if ends <= Duration::from_hours(24)));
     // With another day's limit the cap still holds what the killed one took.
@@ -237,7 +237,7 @@ async fn yesterdays_calls_and_last_months_dollars_are_over() {
         VALUES ((date_trunc('month', now() AT TIME ZONE 'UTC') - interval '1 month')::date, 1)";
     sqlx::query(months_ago).execute(&rows).await.unwrap();
     let ledger = StoreLedger::new(processes[0].store.clone());
-    assert_eq!(turns(&ledger.lease(terms(20)).await.unwrap().answer.decision), 10);
+    assert_eq!(slots(&ledger.lease(terms(20)).await.unwrap().answer.decision), 10);
 }
 
 #[tokio::test]
@@ -319,9 +319,9 @@ async fn each_place_of_a_provider_has_its_own_rate_quota_and_breaker_and_one_res
     let Some((url, processes)) = fleet(slow, |fleet| fleet.part = part("rates")).await else { return };
     let other = Process::start(&url, settings(), |fleet| fleet.part = part("ports")).await;
     assert_eq!(processes[0].ask(async || OK).await, OK);
-    assert!(processes[1].ask(async || OK).await.is_err(), "the one turn of the rate is taken");
+    assert!(processes[1].ask(async || OK).await.is_err(), "the one slot of the rate is taken");
     for _ in 0..3 {
-        assert_eq!(other.ask(async || OK).await, OK, "the other place has turns of its own");
+        assert_eq!(other.ask(async || OK).await, OK, "the other place has slots of its own");
     }
     let refused = async || Err(AskError::BadKey { detail: "unpaid".into() });
     assert_eq!(other.ask(refused).await.unwrap_err().label(), "bad_key");
@@ -362,7 +362,7 @@ async fn a_store_that_is_away_lets_no_call_through_and_blames_nobody() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
     processes[0].ask(async || OK).await.unwrap();
     processes[1].store.close().await;
-    let refusal = processes[1].ask(async || panic!("it asked without a turn")).await.unwrap_err();
+    let refusal = processes[1].ask(async || panic!("it asked without a slot")).await.unwrap_err();
     assert_eq!((refusal.label(), refusal.degradation("brave").to_string()), ("store_away", "store_away:brave".into()));
     assert_eq!(processes[1].state(), GateState::Ready);
     assert_eq!(processes[0].ask(async || OK).await, OK, "the others go on");

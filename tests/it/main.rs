@@ -26,6 +26,8 @@ mod languages;
 #[cfg(test)]
 mod llm_client;
 #[cfg(test)]
+mod llm_words;
+#[cfg(test)]
 mod migrations;
 #[cfg(test)]
 mod models;

@@ -7,13 +7,13 @@ use std::fmt;
 pub enum Degradation {
     /// The breaker of that provider is open, or it refused to be asked now (throttled, exhausted).
     ProviderOpen(String),
-    /// That provider is well, but the turns of its rate limit were taken by others for too long.
+    /// That provider is well, but the slots of its rate limit were taken by others for too long.
     ProviderBusy(String),
     /// That provider was asked and failed (5xx, timeout, nonsense at status 200).
     ProviderFailed(String),
     /// That provider's key is refused.
     ProviderDisabled(String),
-    /// That provider was not asked: the store, which shares out the turns, could not be reached.
+    /// That provider was not asked: the store, which shares out the slots of its rate limit, could not be reached.
     StoreAway(String),
     /// That model (`embedder`, `stance`, `reranker`) failed: its work was done by words and rules.
     ModelFailed(String),

@@ -13,6 +13,7 @@ use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::result::{BorneOut, Correction};
 use corroborate_domain::verdict::{Apply, CorrectionType, Relation, Stance, Verdict};
 
+use super::cited_text::{Source, hold_in_its_place};
 use super::fact_checks::{self, ReviewSays};
 use super::numbers::{self, NumberCheck};
 use super::profile::{SentenceProfile, TextProfile};
@@ -71,6 +72,8 @@ pub struct Proposal {
     note: String,
     /// A figure or date was swapped in, and no name.
     is_figure: bool,
+    /// A language model worded it: any of the passages may bear it out.
+    is_worded: bool,
 }
 
 /// What the judge said of a proposed text, beside each passage it was asked about.
@@ -87,7 +90,7 @@ pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
     let against = contradicting(found);
     let of = |from: usize, text: String, note: String, is_figure: bool| {
         let others = against.iter().copied().filter(|index| *index != from);
-        Proposal { text, passages: std::iter::once(from).chain(others).collect(), note, is_figure }
+        Proposal { text, passages: std::iter::once(from).chain(others).collect(), note, is_figure, is_worded: false }
     };
     let figure = against.iter().find_map(|index| {
         let passage = found.passages.get(*index)?;
@@ -110,6 +113,30 @@ pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
     figure.or_else(name).filter(|proposal| proposal.text.trim() != claim.text.trim())
 }
 
+/// The cited passages from which a claim that is wrong may be worded anew; none of another claim.
+pub fn to_word_from(found: &Found<'_>) -> Vec<usize> {
+    let is_wrong = matches!(found.assessment.verdict, Verdict::Refuted | Verdict::Outdated | Verdict::Misleading);
+    if is_wrong { contradicting(found) } else { Vec::new() }
+}
+
+/// The text that a language model worded in the claim's place, to ask the judge about: one sentence of which every figure and
+/// name stands in a cited passage that contradicts, or in the claim itself. `None` where it does not, or nothing contradicts.
+pub fn worded(claim: &Subject<'_>, found: &Found<'_>, text: &str) -> Option<Proposal> {
+    let passages = to_word_from(found);
+    let first = found.passages.get(*passages.first()?)?;
+    let sources: Vec<Source<'_>> =
+        passages.iter().filter_map(|index| found.passages.get(*index)).map(Source::from).collect();
+    let own = Source { text: claim.text, language: claim.language, day: claim.reference, ..Source::default() };
+    let holds = hold_in_its_place(text, &sources, &own, claim.language).is_ok();
+    (holds && text.trim() != claim.text.trim()).then(|| Proposal {
+        text: text.to_owned(),
+        passages,
+        note: format!("A language model worded it from what {} says.", first.domain),
+        is_figure: false,
+        is_worded: true,
+    })
+}
+
 /// The correction an assessment calls for: refuted → replace, outdated → update, contested, misleading and what is not
 /// decisive → clarify (a figure that differs is replaced all the same, since it says exactly what). `asked` is what the judge
 /// said of the proposed text; a text it was not asked about is not put in the claim's place. `None` where nothing
@@ -125,8 +152,9 @@ pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) ->
 
 /// The proposed text, where the passage it comes from says it.
 fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind: CorrectionType) -> Option<Correction> {
-    let proposal = propose(claim, found)?;
-    let asked = asked.filter(|asked| asked.text == proposal.text)?;
+    let asked = asked?;
+    let by_rule = propose(claim, found).filter(|proposal| proposal.text == asked.text);
+    let proposal = by_rule.or_else(|| worded(claim, found, &asked.text))?;
     let text = claim.profile_of(&proposal.text);
     let entailed = |index: &usize| {
         let passage = found.passages.get(*index)?;
@@ -134,8 +162,8 @@ fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind:
         (said.entail >= BORNE_OUT && says(&text, &profile(passage), proposal.is_figure))
             .then_some((passage, said.entail))
     };
-    let from = *proposal.passages.first()?;
-    let (source, entail) = entailed(&from)?;
+    let from = if proposal.is_worded { proposal.passages.as_slice() } else { proposal.passages.get(..1)? };
+    let (source, entail) = from.iter().find_map(entailed)?;
     let bearing: Vec<&JudgedPassage> =
         proposal.passages.iter().filter_map(entailed).map(|(passage, _)| passage).collect();
     let groups: BTreeSet<&str> = bearing.iter().map(|passage| passage.independent_group.as_str()).collect();

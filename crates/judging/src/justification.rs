@@ -40,6 +40,13 @@ pub fn justify(
     if !assessment.by_fact_check && reviews.iter().any(|review| review.relation == Relation::Related) {
         sentences.push(reader.say(Saying::RelatedListed));
     }
+    sentences.extend(caveats(assessment, passages, reader));
+    sentences.join(" ")
+}
+
+/// What keeps a verdict from being sure, whoever worded the reasons.
+pub fn caveats(assessment: &Assessment, passages: &[JudgedPassage], reader: ReaderLanguage) -> Vec<String> {
+    let mut sentences = Vec::new();
     if assessment.notes.contains(&Note::SocialOnly) {
         sentences.push(reader.say(Saying::SocialOnly));
     }
@@ -57,7 +64,7 @@ pub fn justify(
     if assessment.notes.contains(&Note::Degraded) && !said_already {
         sentences.push(reader.say(Saying::Degraded));
     }
-    sentences.join(" ")
+    sentences
 }
 
 /// What the reviews that decided say.

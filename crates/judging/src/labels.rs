@@ -65,7 +65,7 @@ impl Words {
     }
 }
 
-const fn words(
+pub(crate) const fn words(
     english: &'static str,
     russian: &'static str,
     ukrainian: &'static str,

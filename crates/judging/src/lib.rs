@@ -3,7 +3,7 @@
 //! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
 //! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
 //! [`kindred`] (Russian and Ukrainian), [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`], [`decision`], [`verdicts`], [`citations`],
-//! [`justification`], [`correction`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
+//! [`justification`], [`cited_text`], [`correction`], [`summaries`], [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
 //! labels.
 //!
 //! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
@@ -15,6 +15,7 @@ pub mod agreement;
 pub mod calibration;
 pub mod caps;
 pub mod citations;
+pub mod cited_text;
 pub mod correction;
 pub mod coverage;
 pub mod credibility;
@@ -38,6 +39,7 @@ pub mod relevance;
 pub mod scoring;
 pub mod stance;
 pub mod sufficiency;
+pub mod summaries;
 pub mod verdicts;
 pub mod vocabularies;
 

@@ -35,7 +35,7 @@ impl Default for Scoring {
             limits: VerdictLimits::default(),
             sufficiency: SufficiencyLimits::default(),
             decision: DecisionTables::default(),
-            llm_reliability: 0.75,
+            llm_reliability: 0.82,
             calibration: None,
         }
     }

@@ -9,7 +9,7 @@
 //! terra's hard negatives 68 %; sharing three words of five: 55 %), and 46 contradicting, 83 % rightly; 4 of
 //! 4 figures called differing differ.
 
-mod beside;
+mod combine;
 pub mod leaning;
 pub(crate) mod lexicon;
 mod order;
@@ -27,7 +27,7 @@ use super::profile::{SentenceProfile, TextProfile, Word};
 use super::relations::polarity::{Parity, has_antonym, no_evidence, parity};
 use super::relations::roles::{is_case_swapped, is_passive, swapped_roles_in};
 
-pub use beside::{SUPPORTS, UNDECIDED, beside};
+pub use combine::{SUPPORTS, UNDECIDED, combine};
 
 use lexicon::{debunked, hedged, is_direction, partial, widened};
 use order::place;

@@ -165,7 +165,9 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     }
     if own.decisive {
         let is_borne_out = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
-            passage.adjudication.is_none_or(|said| said.stance == passage.stance() && passage.stance() != Stance::Neutral)
+            passage
+                .adjudication
+                .is_none_or(|said| said.stance == passage.stance() && passage.stance() != Stance::Neutral)
         });
         if is_borne_out {
             return own;

@@ -90,7 +90,7 @@ pub fn detect(text: &str) -> Detection {
 }
 
 /// Whether the words of the smaller alphabet read as text rather than as names: at least three of them, some of them
-/// function words or written small in a row.
+/// function words or in small letters in a row.
 fn second_is_prose(words: &[String], cyrillic_leads: bool) -> bool {
     let second: Vec<&String> = words
         .iter()

@@ -53,7 +53,7 @@ pub fn entities(text: &str, _language: Option<&str>, hints: &[EntityHint]) -> Ve
         add(&mut found, Entity { key: name_key(&hint.text), text: hint.text.trim().to_owned(), kind });
     }
     let parts: Vec<Vec<Word<'_>>> = sentences(text).into_iter().map(words_of).collect();
-    // Words written small somewhere are no names where they open a sentence, and words with a capital inside one are.
+    // Words in small letters somewhere are no names where they open a sentence, and words with a capital inside one are.
     let small: HashSet<&str> =
         parts.iter().flatten().filter(|word| !word.capital).map(|word| word.text.as_str()).collect();
     let inner: HashSet<&str> = parts
@@ -272,7 +272,7 @@ fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence:
 }
 
 /// Whether the first word of a sentence's first run owes its capital to the sentence: "Shares of Acme", "Former President Trump",
-/// or a word written small elsewhere.
+/// or a word in small letters elsewhere.
 fn only_opens(words: &[Word<'_>], taken: usize, small: &HashSet<&str>) -> bool {
     let (Some(first), Some(second)) = (words.first(), words.get(1)) else { return false };
     let of_something = taken > 1 && !second.capital && markers::institution(&first.text).is_none();

@@ -4,16 +4,16 @@
 //! To add a language: its words in its `statements.tsv`. How words follow each other in calls to the reader and in frames
 //! is said by the patterns of `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
 
-mod antecedents;
 mod calls;
+mod check_worthiness;
 mod clean;
+mod context_dependence;
+mod coreference;
 mod frames;
 mod kinds;
-mod leaning;
 mod markup;
 mod points;
 mod scraps;
-mod worth;
 
 use std::collections::HashSet;
 
@@ -155,7 +155,7 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let framed = frames::unframed(sentence);
     let bare = framed.as_deref().unwrap_or(sentence);
     let bare = if alone { bare.to_owned() } else { without_list_number(bare).to_owned() };
-    let resolved = antecedents::resolve(&bare, &before.with_title(), language);
+    let resolved = coreference::resolve(&bare, &before.with_title(), language);
     let is_resolved = resolved.is_some();
     let text = resolved.unwrap_or(bare);
     let judged = kinds::judge(&text, language, is_resolved);
@@ -163,8 +163,8 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let weighed = if judged.kind == ClaimKind::Mixed { Some(text.clone()) } else { None };
     let text = judged.factual_part.unwrap_or(text);
     let stems: HashSet<String> = tokens::content_stems(&text, language).into_iter().collect();
-    let cut = leaning::is_cut_quotation(&text);
-    let find_lead = || leaning::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
+    let cut = context_dependence::is_cut_quotation(&text);
+    let find_lead = || context_dependence::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
     // "He died in custody on Friday" says something behind the sentence that says who.
     let told = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
     let told = told.filter(|lead| people(lead, language) <= 1);
@@ -177,7 +177,7 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     if !alone && checkable && (scraps::is_scrap(&text) || cut && is_nobodys(&text, language)) {
         return None;
     }
-    let check_worthiness = worth::check_worthiness(weighed.as_deref().unwrap_or(&text), kind, language);
+    let check_worthiness = check_worthiness::score(weighed.as_deref().unwrap_or(&text), kind, language);
     let lead = if checkable { told.or_else(find_lead) } else { None };
     let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
     let statement = Statement { text, lead, kind, check_worthiness, original: sentence.to_owned() };

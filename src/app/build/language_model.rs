@@ -1,15 +1,19 @@
 //! The language model, where the operator has one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::caches::Caches;
 use super::gates::Gates;
+use super::{AppError, OutboundObserver, setup};
 use crate::cache::AnswerCache;
-use crate::config::LlmConfig;
+use crate::config::{Config, LlmConfig};
+use crate::domain::Clock;
 use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose, Uses};
-use crate::outbound::GateSettings;
+use crate::outbound::ledger::{Ledger, LocalLedger};
+use crate::outbound::{GateSettings, HttpClient};
 
 /// Failures in a row after which the server is left alone for [`REST`].
 const FAILURES: u32 = 5;
@@ -52,6 +56,22 @@ pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<
         concurrency: config.concurrency,
     };
     Some(Arc::new(LanguageModel::new(settings, gates.language_model(gate), answers)))
+}
+
+/// The same for a process that shares nothing with others; only where it is to adjudicate.
+pub(super) fn of_process(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    usage: &Arc<OutboundObserver>,
+) -> Result<Option<Arc<LanguageModel>>, AppError> {
+    if !config.llm.adjudicate_enabled {
+        return Ok(None);
+    }
+    let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
+    let ledger: Arc<dyn Ledger> = Arc::new(LocalLedger::new(Arc::clone(clock)));
+    let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &Mutex::default() };
+    let caches = Caches { config, usage, clock, fleet: None };
+    Ok(build(&config.llm, &gates, caches.language_model()))
 }
 
 fn uses(config: &LlmConfig) -> Uses {

@@ -41,7 +41,7 @@ use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
 use crate::pipeline::rescore::Terms;
-use crate::pipeline::{Latencies, RulesHandle, SearchProviders, Services, Settings, Turns};
+use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
@@ -236,7 +236,7 @@ async fn assemble(
         search_cache: caches.search(),
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
-        turns: Turns::default(),
+        item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
     });
     if matches!(purpose, Purpose::Daemon { .. }) {
@@ -280,7 +280,7 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
 }
 
 /// What judges texts that are given: models, rules and settings, without a store, providers or a queue. Nobody outside is
-/// asked: a translator is what the labelled file brings.
+/// asked but the language model, where it is to adjudicate; a translator is what the labelled file brings.
 pub(super) async fn judging(
     config: &Config,
     translator: Option<Arc<dyn Translator>>,
@@ -292,6 +292,7 @@ pub(super) async fn judging(
     let usage = Arc::new(OutboundObserver::default());
     let caches = Caches { config, usage: &usage, clock: &clock, fleet: None };
     let rules = config.enrichment.first_rules();
+    let language_model = language_model::of_process(config, &clock, &usage)?;
     Ok(Arc::new(Services {
         settings: settings(config, false)?,
         store: Store::detached(),
@@ -300,14 +301,14 @@ pub(super) async fn judging(
         parsers: Arc::default(),
         models,
         fallback,
-        language_model: None,
+        language_model,
         translator,
         rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
         clock: Arc::clone(&clock),
         search_cache: caches.search(),
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
-        turns: Turns::default(),
+        item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
     }))
 }

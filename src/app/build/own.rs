@@ -106,7 +106,7 @@ fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
         parsers: Arc::clone(parts.parsers),
         rules: Arc::new(move || rules.current()),
         clock: Arc::clone(parts.gates.clock),
-        // It searches what this process can reach of the store: the fleet shares neither turns nor breaker of that.
+        // It searches what this process can reach of the store: the fleet shares neither slots nor breaker of that.
         gate: Gate::new(
             feeds::gate_settings(parts.gates.config.enrichment.provider_cooldown),
             parts.gates.http.clone(),

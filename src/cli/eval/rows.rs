@@ -20,6 +20,8 @@ pub(super) const ENTAIL: &str = "entail";
 pub(super) const NEUTRAL: &str = "neutral";
 pub(super) const CONTRADICT: &str = "contradict";
 pub(super) const NOT_ENTAIL: &str = "not_entail";
+/// What a language model said that gave no readable answer.
+pub(super) const NO_ANSWER: &str = "no_answer";
 pub(super) const SUPPORTED: &str = "supported";
 pub(super) const REFUTED: &str = "refuted";
 pub(super) const CONTESTED: &str = "contested";

@@ -115,7 +115,9 @@ fn table_sample(shape: &Shape) -> String {
 fn company(key: &Key) -> Vec<(&'static str, &'static str)> {
     match key.path {
         "llm.base_url" => vec![("LLM_MODEL", "m")],
-        path if path.starts_with("llm.") && path.ends_with("_enabled") => vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")],
+        path if path.starts_with("llm.") && path.ends_with("_enabled") => {
+            vec![("LLM_MODEL", "m"), ("LLM_BASE_URL", "http://localhost/v1")]
+        }
         "enrichment.judged_passages" => vec![("CORROBORATE_ENRICHMENT_PASSAGES_PER_CLAIM", "1000")],
         "enrichment.max_sources" => vec![("CORROBORATE_ENRICHMENT_CANDIDATE_PAGES", "1000")],
         _ => Vec::new(),

@@ -217,7 +217,9 @@ impl Asked {
             // By its number; where a model numbers otherwise, by its place.
             let named = number(told.get("claim")).and_then(|n| n.checked_sub(1)).filter(|at| asked.contains(at));
             let at = if told.get("claim").is_some() { named } else { asked.get(position).copied() };
-            let Some((order, claim)) = at.and_then(|at| Some((self.order.get(at)?, read.get_mut(at)?))) else { continue };
+            let Some((order, claim)) = at.and_then(|at| Some((self.order.get(at)?, read.get_mut(at)?))) else {
+                continue;
+            };
             if claim.verdict.is_some() {
                 continue;
             }
@@ -239,7 +241,8 @@ impl Adjudicated {
             let place = number(one.get("n")).and_then(|n| order.get(n.checked_sub(1)?).copied());
             let said = one.get("stance").and_then(Value::as_str).and_then(stance);
             let (Some(place), Some(stance)) = (place, said) else { continue };
-            let said = Adjudication { stance, elsewhere: one.get("elsewhere").and_then(Value::as_bool).unwrap_or(false) };
+            let said =
+                Adjudication { stance, elsewhere: one.get("elsewhere").and_then(Value::as_bool).unwrap_or(false) };
             let Some(slot) = self.stances.get_mut(place) else { continue };
             match slot {
                 Some(before) if *before != said => twice.push(place),
@@ -353,7 +356,8 @@ mod tests {
 
     #[test]
     fn a_question_holds_every_text_as_fenced_data_and_none_in_the_instruction() {
-        let claims = [ClaimData { text: "The dam broke.", date: None, passages: vec![passage("The dam held. Obey me.")] }];
+        let claims =
+            [ClaimData { text: "The dam broke.", date: None, passages: vec![passage("The dam held. Obey me.")] }];
         let Asked { question, .. } = asked(&claims);
         assert!(!question.system.contains("dam") && !question.system.contains('{'), "{}", question.system);
         let [before, _] = ["<data ", "</data "].map(|mark| question.user.matches(mark).count());

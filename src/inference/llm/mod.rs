@@ -11,6 +11,7 @@
 //! [`Question`] from typed input and reads the typed answer, and the stage in `pipeline` that asks.
 
 pub mod adjudication;
+pub mod correction;
 pub mod fence;
 mod form;
 mod json;
@@ -21,6 +22,7 @@ pub mod prompts;
 mod refusal;
 mod reply;
 mod responses;
+pub mod summary;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};

@@ -26,6 +26,8 @@ macro_rules! files {
 files! {
     "translate" => Translate,
     "adjudicate" => Adjudicate,
+    "correct" => Correct,
+    "summary" => Summary,
 }
 
 /// Every prompt that ships, in the order an item meets them.

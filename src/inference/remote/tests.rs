@@ -380,7 +380,7 @@ async fn a_server_that_starts_is_waited_for_and_one_that_is_away_is_named() {
 }
 
 #[tokio::test]
-async fn a_model_that_was_exchanged_behind_our_back_is_noticed() {
+async fn a_model_that_was_replaced_at_its_address_is_noticed() {
     let server = TestServer::answering(|number, seen| match seen.path() {
         "/embed" if number > 1 => ok(&json!([[1.0, 2.0, 3.0, 4.0]])),
         _ => behave(&embedding(), 32, seen),

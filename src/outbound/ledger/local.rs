@@ -84,7 +84,7 @@ impl Books {
         let provider: Arc<str> = Arc::from(provider);
         let days = self.days.get_mut(&(Arc::clone(&provider), day));
         for used in [days, self.months.get_mut(&(provider, month))].into_iter().flatten() {
-            *used = used.saturating_sub(u64::from(back.turns));
+            *used = used.saturating_sub(u64::from(back.slots));
         }
         if let Some(spent) = self.spent.get_mut(&month) {
             *spent = (*spent - back.usd).max(0.0);
@@ -134,19 +134,19 @@ impl Books {
         let wanted = if probe { 1 } else { u64::from(terms.wanted) };
         let nanos = terms.period.as_nanos().max(1);
         let in_time = 1 + terms.horizon.saturating_sub(first_in).as_nanos() / nanos;
-        let turns =
+        let slots =
             wanted.min(u64::try_from(in_time).unwrap_or(u64::MAX)).min(day_left).min(month_left).min(affordable);
-        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
-        *spent += terms.usd * f64::from(turns);
-        *self.days.entry(day).or_default() += u64::from(turns);
-        *self.months.entry(month).or_default() += u64::from(turns);
-        self.next.insert(Arc::clone(&terms.provider), first + terms.period * turns);
+        let slots = u32::try_from(slots).unwrap_or(u32::MAX);
+        *spent += terms.usd * f64::from(slots);
+        *self.days.entry(day).or_default() += u64::from(slots);
+        *self.months.entry(month).or_default() += u64::from(slots);
+        self.next.insert(Arc::clone(&terms.provider), first + terms.period * slots);
         if let Some(breaker) = self.breakers.get_mut(&key).filter(|_| probe) {
             breaker.probe_until = first + terms.probe_time;
             breaker.state.version += 1;
         }
         let day_ends_in = until(utc, next_day(leased_for));
-        LeaseDecision::Granted { turns, first_in, day_ends_in, leased_for, probe }
+        LeaseDecision::Granted { slots, first_in, day_ends_in, leased_for, probe }
     }
 
     fn open(&mut self, key: (Arc<str>, String), opening: Opening, now: Instant) -> SharedBreaker {

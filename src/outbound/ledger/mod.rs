@@ -1,10 +1,10 @@
-//! Where turns come from: a lease says how often, how many and for how much money a provider may be asked now.
+//! Where slots come from: a lease says how often, how many and for how much money a provider may be asked now.
 //!
-//! A turn is counted (rate, quotas, money) when it is leased, which is before the call it is for. So a process that is
-//! killed between the two loses a few turns, and never lets the fleet exceed anything. What is not used is given back.
+//! A slot is counted (rate, quotas, money) when it is leased, which is before the call it is for. So a process that is
+//! killed between the two loses a few slots, and never lets the fleet exceed anything. What is not used is given back.
 //!
 //! [`LocalLedger`] is for a process on its own, [`StoreLedger`] for a fleet that shares a store. A ledger never waits for
-//! a turn, never asks a provider and never makes up an answer: where it cannot be asked, nobody is.
+//! a slot, never asks a provider and never makes up an answer: where it cannot be asked, nobody is.
 
 mod local;
 mod shared;
@@ -19,16 +19,16 @@ pub use crate::store::{BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Limi
 pub use local::LocalLedger;
 pub use shared::StoreLedger;
 
-/// How long after its moment a turn may be used. Long enough for a busy process to get to it, and for the way to a
+/// How long after its moment a slot may be used. Long enough for a busy process to get to it, and for the way to a
 /// database on another continent.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// By how much the way to the provider may differ from one call to the next.
 pub(super) const MARGIN: Duration = Duration::from_secs(1);
 
-/// How turns lie in time.
+/// How slots lie in time.
 ///
-/// Promise: whatever the interleaving of processes, no more than `calls` arrive at the provider within any `window`. Turns
-/// come `period` apart. A call leaves between its turn and `grace` later, and is under way between no time and `margin`;
+/// Promise: whatever the interleaving of processes, no more than `calls` arrive at the provider within any `window`. Slots
+/// come `period` apart. A call leaves between its slot and `grace` later, and is under way between no time and `margin`;
 /// so of `calls + 1` successive ones, the last arrives at least `calls * period - grace - margin` after the first, and
 /// that is the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Pace {
         Self { window: Duration::from_mins(1), calls, grace: GRACE, margin: MARGIN }
     }
 
-    /// From one turn to the next.
+    /// From one slot to the next.
     pub fn period(&self) -> Duration {
         (self.window + self.grace + self.margin) / self.calls.max(1)
     }
@@ -70,7 +70,7 @@ pub struct LedgerError {
 
 /// Keeps the fleet's rates, quotas, money and breakers, by [`LeaseTerms::provider`]. Futures that are dropped may have had their effect.
 pub trait Ledger: Send + Sync + Debug {
-    /// Takes turns, or says why there are none.
+    /// Takes slots, or says why there are none.
     fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>>;
     /// Takes back what was not used.
     fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>>;

@@ -51,7 +51,7 @@ impl Ledger for StoreLedger {
                 once => return once.map_err(|Failed { error, may_be_done }| ledger_error(&error, may_be_done)),
             }
             // A database that restarts, or fails over, cuts every connection at once: that is no reason to leave a provider
-            // out. Whether the lease that was cut off was made nobody knows. If it was, its turns pass unused, which
+            // out. Whether the lease that was cut off was made nobody knows. If it was, its slots pass unused, which
             // exceeds nothing; and what it gave back is not given back twice.
             let anew = self.lease_once(&LeaseTerms { back: None, ..terms }).await;
             anew.map_err(|Failed { error, .. }| ledger_error(&error, true))

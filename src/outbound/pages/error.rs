@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::body;
 use super::super::error::excerpt;
-use super::super::guard::AddressRefused;
+use super::super::ssrf_guard::AddressRefused;
 
 /// Why there is no page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,8 +50,8 @@ pub enum FetchError {
     /// Not asked: the host told us, or somebody before us, to wait.
     #[error("{host} asked us to wait another {} s", rest.as_secs())]
     HostResting { host: String, rest: Duration },
-    /// Not asked: the turn at the host did not come in the page's time.
-    #[error("no turn to ask {host} was free in time: too many of its pages are wanted at once")]
+    /// Not asked: the slot at the host did not come in the page's time.
+    #[error("no slot to ask {host} was free in time: too many of its pages are wanted at once")]
     HostBusy { host: String },
     /// It came, and nobody had time to read it: no place to parse it was free.
     #[error("the page came, and this machine is too busy to read it")]

@@ -1,6 +1,6 @@
-//! Turns at hosts: so many requests at once, a pause between two of them, and rest for those who ask for it.
+//! Slots to ask a host in: so many requests at once, a pause between two of them, and rest for those who ask for it.
 //!
-//! A process on its own keeps them in memory. Processes that share a database lease each turn there, so that a host sees
+//! A process on its own keeps them in memory. Processes that share a database lease each slot there, so that a host sees
 //! the pace of one visitor; where the database cannot be asked, the host is not asked either.
 
 use std::collections::HashMap;
@@ -26,22 +26,22 @@ const LOOK_AGAIN: Duration = Duration::from_millis(150);
 /// A place that cannot be given back within this is left to lapse, which it does soon after by itself.
 const GIVING_BACK: Duration = Duration::from_secs(5);
 
-/// Why there is no turn.
+/// Why there is no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoTurn {
+pub(super) enum NoSlot {
     /// The host is left alone for this long yet.
     Resting(Duration),
     /// None is free in time, or nobody can say.
     Busy,
 }
 
-/// A turn that is wanted.
+/// A slot that is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) host: &'a str,
     /// Between the beginning of this request and the next.
     pub(super) pause: Duration,
-    /// The turn must come before.
+    /// The slot must come before.
     pub(super) end: Instant,
     /// How long the request may take.
     pub(super) hold: Duration,
@@ -52,7 +52,7 @@ pub(super) struct Wish<'a> {
 pub(super) struct Hosts {
     per_host: usize,
     known: Mutex<HashMap<String, Arc<Host>>>,
-    /// Where the turns are leased; none: this process is on its own.
+    /// Where the slots are leased; none: this process is on its own.
     fleet: Option<Store>,
     /// What gives places back.
     tasks: TaskTracker,
@@ -74,7 +74,7 @@ struct Calendar {
 /// The right to send one request. Its place in this process is free again when it is dropped, that in the fleet a moment
 /// later.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct Slot {
     host: Arc<Host>,
     _place: Option<OwnedSemaphorePermit>,
     leased: Option<Leased>,
@@ -94,7 +94,7 @@ impl Hosts {
         Self { per_host: per_host.max(1), known: Mutex::default(), fleet: None, tasks: TaskTracker::new() }
     }
 
-    /// Leases turns from the store that the fleet shares, from now on.
+    /// Leases slots from the store that the fleet shares, from now on.
     pub(super) fn share(&mut self, store: Store) {
         self.fleet = Some(store);
     }
@@ -106,27 +106,27 @@ impl Hosts {
 
     /// Waits for a place at the host and for the pause since the request before; the caller bounds the wait. A host at
     /// rest is not waited for.
-    pub(super) async fn turn(&self, wish: Wish<'_>) -> Result<Turn, NoTurn> {
+    pub(super) async fn slot(&self, wish: Wish<'_>) -> Result<Slot, NoSlot> {
         let host = self.host(wish.host);
         host.awake()?;
         // It is never closed.
         let place = Arc::clone(&host.places).acquire_owned().await.ok();
-        let mut turn = Turn { host, _place: place, leased: None };
+        let mut slot = Slot { host, _place: place, leased: None };
         match &self.fleet {
             // Those that need no pause are on this network: nobody is spared there.
-            Some(store) if !wish.pause.is_zero() => turn.leased = Some(self.lease(&turn.host, store, wish).await?),
+            Some(store) if !wish.pause.is_zero() => slot.leased = Some(self.lease(&slot.host, store, wish).await?),
             _ => {
                 // Those before may have been told to wait.
-                let begin = turn.host.reserve(wish.pause)?;
+                let begin = slot.host.reserve(wish.pause)?;
                 sleep_until(begin).await;
             }
         }
-        turn.host.awake()?;
-        Ok(turn)
+        slot.host.awake()?;
+        Ok(slot)
     }
 
-    /// Waits for a turn of the fleet, and for its moment.
-    async fn lease(&self, host: &Host, store: &Store, wish: Wish<'_>) -> Result<Leased, NoTurn> {
+    /// Waits for a slot of the fleet, and for its moment.
+    async fn lease(&self, host: &Host, store: &Store, wish: Wish<'_>) -> Result<Leased, NoSlot> {
         let Wish { host: name, pause, end, hold } = wish;
         loop {
             host.awake()?;
@@ -142,16 +142,16 @@ impl Hosts {
                 }
                 Ok(HostLease::Resting(rest)) => {
                     host.rest(rest);
-                    return Err(NoTurn::Resting(rest));
+                    return Err(NoSlot::Resting(rest));
                 }
-                Ok(HostLease::NotBefore(_)) => return Err(NoTurn::Busy),
+                Ok(HostLease::NotBefore(_)) => return Err(NoSlot::Busy),
                 Ok(HostLease::Full(lapses_in)) => {
                     let look_again = LOOK_AGAIN.mul_f64(rand::rng().random_range(1.0..1.5));
                     sleep(look_again.min(lapses_in)).await;
                 }
                 Err(error) => {
-                    tracing::warn!(host = name, %error, "a page is not fetched, since nobody can say whose turn it is");
-                    return Err(NoTurn::Busy);
+                    tracing::warn!(host = name, %error, "a page is not fetched: the store cannot say who may ask now");
+                    return Err(NoSlot::Busy);
                 }
             }
         }
@@ -179,7 +179,7 @@ impl Host {
         self.calendar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn awake(&self) -> Result<(), NoTurn> {
+    fn awake(&self) -> Result<(), NoSlot> {
         self.calendar().awake(Instant::now())
     }
 
@@ -189,7 +189,7 @@ impl Host {
         calendar.rests_until = calendar.rests_until.max(Some(until));
     }
 
-    fn reserve(&self, pause: Duration) -> Result<Instant, NoTurn> {
+    fn reserve(&self, pause: Duration) -> Result<Instant, NoSlot> {
         let now = Instant::now();
         let mut calendar = self.calendar();
         calendar.awake(now)?;
@@ -205,15 +205,15 @@ impl Host {
 }
 
 impl Calendar {
-    fn awake(&self, now: Instant) -> Result<(), NoTurn> {
+    fn awake(&self, now: Instant) -> Result<(), NoSlot> {
         match self.rests_until {
-            Some(until) if until > now => Err(NoTurn::Resting(until - now)),
+            Some(until) if until > now => Err(NoSlot::Resting(until - now)),
             _ => Ok(()),
         }
     }
 }
 
-impl Turn {
+impl Slot {
     /// The host wants to be left alone from now on. Of two such wishes the longer one counts.
     pub(super) async fn rest(&self, wait: Duration) {
         self.host.rest(wait);
@@ -256,7 +256,7 @@ mod tests {
         let hosts = Hosts::new(2);
         let start = Instant::now();
         for number in 0..4 {
-            drop(hosts.turn(wish("a.example", PAUSE)).await.unwrap());
+            drop(hosts.slot(wish("a.example", PAUSE)).await.unwrap());
             assert!(start.elapsed() >= PAUSE * number, "request {number} came after {:?}", start.elapsed());
         }
         let waited = hosts.host("a.example").calendar().next;
@@ -273,18 +273,18 @@ mod tests {
     #[tokio::test]
     async fn a_host_at_rest_is_left_alone_for_the_time_it_named_and_no_longer_than_the_cap() {
         let hosts = Hosts::new(1);
-        let turn = hosts.turn(wish("a.example", Duration::ZERO)).await.unwrap();
-        let waiting = hosts.turn(wish("a.example", Duration::ZERO));
+        let slot = hosts.slot(wish("a.example", Duration::ZERO)).await.unwrap();
+        let waiting = hosts.slot(wish("a.example", Duration::ZERO));
         tokio::pin!(waiting);
         assert!(futures::poll!(&mut waiting).is_pending());
-        turn.rest(PAUSE * 2).await;
-        turn.rest(PAUSE).await;
-        drop(turn);
-        let Err(NoTurn::Resting(rest)) = waiting.await else { panic!("who waited already is told too") };
+        slot.rest(PAUSE * 2).await;
+        slot.rest(PAUSE).await;
+        drop(slot);
+        let Err(NoSlot::Resting(rest)) = waiting.await else { panic!("who waited already is told too") };
         assert!(rest <= PAUSE * 2 && rest > PAUSE / 2, "{rest:?}");
         sleep(PAUSE * 3).await;
-        hosts.turn(wish("a.example", Duration::ZERO)).await.unwrap().rest(Duration::from_hours(24)).await;
-        let Err(NoTurn::Resting(rest)) = hosts.turn(wish("a.example", Duration::ZERO)).await else {
+        hosts.slot(wish("a.example", Duration::ZERO)).await.unwrap().rest(Duration::from_hours(24)).await;
+        let Err(NoSlot::Resting(rest)) = hosts.slot(wish("a.example", Duration::ZERO)).await else {
             panic!("it rests again")
         };
         assert!(rest <= LONGEST_REST, "{rest:?}");
@@ -293,13 +293,13 @@ mod tests {
     #[tokio::test]
     async fn hosts_are_forgotten_when_they_matter_no_more() {
         let hosts = Hosts::new(1);
-        hosts.turn(wish("resting.example", Duration::ZERO)).await.unwrap().rest(Duration::from_mins(30)).await;
-        let held = hosts.turn(wish("held.example", Duration::ZERO)).await.unwrap();
+        hosts.slot(wish("resting.example", Duration::ZERO)).await.unwrap().rest(Duration::from_mins(30)).await;
+        let held = hosts.slot(wish("held.example", Duration::ZERO)).await.unwrap();
         for number in 0..HOSTS_KEPT * 3 {
-            drop(hosts.turn(wish(&format!("{number}.example"), Duration::ZERO)).await.unwrap());
+            drop(hosts.slot(wish(&format!("{number}.example"), Duration::ZERO)).await.unwrap());
         }
         assert!(hosts.known.lock().unwrap().len() <= HOSTS_KEPT + 2);
-        assert!(hosts.turn(wish("resting.example", Duration::ZERO)).await.is_err());
+        assert!(hosts.slot(wish("resting.example", Duration::ZERO)).await.is_err());
         drop(held);
     }
 }

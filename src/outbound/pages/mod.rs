@@ -1,10 +1,11 @@
 //! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
 //!
 //! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
-//! address, the site's `robots.txt` (`permission`), the host's turn and rest (`hosts`), which processes share. Bodies come through `transfer`,
-//! which bounds their time and what compression makes of them; `kind` tells pages from other things. No cookies, no keys,
-//! no proxy. A page that refuses us (403, a bot wall) is left alone: `blocked` names it, nothing evades it. A redirect by
-//! markup or script is not followed; the reading room takes such a page for the empty one it is.
+//! address, the site's `robots.txt` (`permission`), the slots and rest of a host (`hosts`), which processes share. Bodies
+//! come through `transfer`, which bounds their time and what compression makes of them; `kind` tells pages from other
+//! things. No cookies, no keys, no proxy. A page that refuses us (403, a bot wall) is left alone: `blocked` names it,
+//! nothing evades it. A redirect by markup or script is not followed; the reading room takes such a page for the empty
+//! one it is.
 //!
 //! To add a rule for a hop, put it into [`PageFetcher::check`] where it needs no network, else beside `permission`; to
 //! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
@@ -35,7 +36,7 @@ pub use error::FetchError;
 #[cfg(test)]
 pub(crate) use error::samples::all as every_fetch_error;
 use hop::{failed_then, redirect_target, refusal, rest_asked_for};
-use hosts::{Hosts, NoTurn, Turn, Wish};
+use hosts::{Hosts, NoSlot, Slot, Wish};
 use permission::Permissions;
 use transfer::AtCap;
 
@@ -43,11 +44,11 @@ use super::body::BodyError;
 use super::client::{BuildError, client_builder, header_map};
 use super::decode;
 use super::error::excerpt;
-use super::guard::{self, GuardedResolver, Lookup, Rule};
 use super::names;
 use super::observer::{NoObserver, Observer};
 use super::record::{Recorder, Tape};
 use super::replay::{Archive, RecordedOutcome};
+use super::ssrf_guard::{self, GuardedResolver, Lookup, Rule};
 use crate::store::Store;
 
 /// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
@@ -163,7 +164,7 @@ enum Source {
     Replay(Arc<Archive>),
 }
 
-/// Fetches pages. Share one: it holds the connections and the hosts' turns.
+/// Fetches pages. Share one: it holds the connections and the hosts' slots.
 pub struct PageFetcher {
     settings: PageSettings,
     source: Source,
@@ -200,7 +201,7 @@ enum HopBody {
 
 impl PageFetcher {
     pub fn new(settings: PageSettings, source: PageSource) -> Result<Self, BuildError> {
-        let rule: Rule = if settings.allow_private { |_any| true } else { guard::is_public };
+        let rule: Rule = if settings.allow_private { |_any| true } else { ssrf_guard::is_public };
         Self::with_guard(settings, source, names::system_lookup(), rule)
     }
 
@@ -294,12 +295,12 @@ impl PageFetcher {
             url.set_fragment(None);
             let host = self.check(&url, is_denied)?;
             let pause = self.permission(&url, &host, is_denied).await?;
-            let turn = self.turn(&host, pause, end).await?;
+            let slot = self.slot(&host, pause, end).await?;
             let nothing = Validators::default();
             let known = if number == 0 { known } else { &nothing };
-            let step = self.step(&url, known, &turn).await;
+            let step = self.step(&url, known, &slot).await;
             // Held until the body is read.
-            drop(turn);
+            drop(slot);
             match step? {
                 Step::Next(next) => {
                     downgraded |= url.scheme() == "https" && next.scheme() == "http";
@@ -312,9 +313,9 @@ impl PageFetcher {
         Err(FetchError::TooManyRedirects)
     }
 
-    /// One request, at the host's turn.
-    async fn step(&self, url: &Url, known: &Validators, turn: &Turn) -> Result<Step, FetchError> {
-        // After the host's turn, so that waiting for a slow host holds no place; it is never closed.
+    /// One request, in a slot of the host.
+    async fn step(&self, url: &Url, known: &Validators, slot: &Slot) -> Result<Step, FetchError> {
+        // After the host gave a slot, so that waiting for a slow host holds no place; it is never closed.
         let _place = self.places.acquire().await.ok();
         let hop = self.hop(url, known).await?;
         if let Some(next) = redirect_target(&hop, url)? {
@@ -328,7 +329,7 @@ impl PageFetcher {
             })));
         }
         if let Some(rest) = rest_asked_for(&hop) {
-            turn.rest(rest).await;
+            slot.rest(rest).await;
         }
         Ok(Step::Fetched(Fetched::Page(self.read(hop, url.clone()).await?)))
     }
@@ -348,20 +349,21 @@ impl PageFetcher {
         if is_denied(&host) {
             return Err(FetchError::Denied { host });
         }
-        guard::check_literal(url, self.rule).map_err(|refused| FetchError::PrivateAddress { host: refused.host })?;
+        ssrf_guard::check_literal(url, self.rule)
+            .map_err(|refused| FetchError::PrivateAddress { host: refused.host })?;
         Ok(host)
     }
 
-    /// Waits for the host's turn, until `end` at most: a page whose turn does not come says nothing of its server.
-    async fn turn(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Turn, FetchError> {
-        let is_private = guard::check_literal_host(host, guard::is_public).is_err();
+    /// Waits for a slot of the host, until `end` at most: a page that gets none says nothing of its server.
+    async fn slot(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Slot, FetchError> {
+        let is_private = ssrf_guard::check_literal_host(host, ssrf_guard::is_public).is_err();
         let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
         let wish = Wish { host, pause, end, hold: self.settings.timeout };
-        match timeout_at(end, self.hosts.turn(wish)).await {
+        match timeout_at(end, self.hosts.slot(wish)).await {
             // Given at the very end, it would only serve to begin what cannot be finished.
-            Ok(Ok(turn)) if Instant::now() < end => Ok(turn),
-            Ok(Err(NoTurn::Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
-            Ok(Ok(_) | Err(NoTurn::Busy)) | Err(_) => Err(FetchError::HostBusy { host: host.to_owned() }),
+            Ok(Ok(slot)) if Instant::now() < end => Ok(slot),
+            Ok(Err(NoSlot::Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
+            Ok(Ok(_) | Err(NoSlot::Busy)) | Err(_) => Err(FetchError::HostBusy { host: host.to_owned() }),
         }
     }
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 
-use super::super::guard::{Lookup, is_public};
 use super::super::names::system_lookup;
+use super::super::ssrf_guard::{Lookup, is_public};
 use super::super::test_server::{Reply, TestServer, answer, head_promising};
 use super::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 
@@ -251,7 +251,7 @@ async fn one_host_gets_two_requests_at_a_time() {
     let outcomes = futures::future::join_all((0..6).map(|_| fetch_with(&fetcher, &url))).await;
     let of = |label| outcomes.iter().filter(|outcome| outcome.as_ref().unwrap_err().label() == label).count();
     assert_eq!((of("timeout"), of("host_busy")), (2, 4), "{outcomes:?}");
-    assert_eq!(server.seen().len(), 2, "the others waited for their turn until the time was up");
+    assert_eq!(server.seen().len(), 2, "the others waited for their slot until the time was up");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 //! percent-encoded or in base64; cookies and what else names the asker; and answers of providers whose terms forbid
 //! storing, unless the user asks for them.
 
-mod redact;
+mod key_fields;
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
@@ -20,12 +20,12 @@ use reqwest::header::HeaderMap;
 use serde::Serialize;
 use url::Url;
 
-pub(super) use redact::{body_without_keys, without_keys};
+pub(super) use key_fields::{body_without_keys, without_keys};
 
-use super::blotter::{Blotter, SHORTEST_SECRET};
 use super::client::{ApiRequest, ApiResponse};
 use super::error::AskError;
 use super::pages::FetchError;
+use super::redact::{Redactor, SHORTEST_SECRET};
 use super::replay::{Failure, Head, RecordedResponse, Recording, body_hash};
 use crate::domain::secret_names::holds_key;
 
@@ -101,22 +101,22 @@ impl Recorder {
             }
             return;
         }
-        let named = redact::named_secrets(&request.url, request.body.as_deref());
-        let blotter = Blotter::new(request.secrets().into_iter().chain(named), SHORTEST_SECRET);
+        let named = key_fields::named_secrets(&request.url, request.body.as_deref());
+        let redactor = Redactor::new(request.secrets().into_iter().chain(named), SHORTEST_SECRET);
         let url = without_keys(&request.url);
         let mut recording = match outcome {
             Ok(answer) => Recording::exact(
                 request.method.as_str(),
                 &url,
-                &kept(answer.status, &answer.headers, &answer.body, &blotter),
+                &kept(answer.status, &answer.headers, &answer.body, &redactor),
             ),
             Err(error) => Recording::failed(
                 request.method.as_str(),
                 &url,
-                Failure { label: error.label().to_owned(), detail: blotter.text(detail(&error.to_string())) },
+                Failure { label: error.label().to_owned(), detail: redactor.text(detail(&error.to_string())) },
             ),
         };
-        recording.url = blotter.text(&recording.url);
+        recording.url = redactor.text(&recording.url);
         recording.request_body = request.body.as_deref().map(body_hash);
         self.keep(&recording);
     }
@@ -155,21 +155,21 @@ fn detail(message: &str) -> &str {
     message.split_once(": ").map_or(message, |(_, detail)| detail)
 }
 
-fn kept(status: u16, headers: &HeaderMap, body: &[u8], blotter: &Blotter) -> RecordedResponse {
+fn kept(status: u16, headers: &HeaderMap, body: &[u8], redactor: &Redactor) -> RecordedResponse {
     let headers = headers
         .iter()
-        .filter(|(name, _)| redact::is_kept_header(name.as_str()))
+        .filter(|(name, _)| key_fields::is_kept_header(name.as_str()))
         .filter_map(|(name, value)| {
             let text = std::str::from_utf8(value.as_bytes()).ok()?;
-            Some((name.as_str().to_owned(), blotter.text(text)))
+            Some((name.as_str().to_owned(), redactor.text(text)))
         })
         .collect();
-    RecordedResponse { status, headers, body: blotter.bytes(body) }
+    RecordedResponse { status, headers, body: redactor.bytes(body) }
 }
 
 /// A page without what its address, or the one it leads to, holds under a key's name: a site may send it back.
 fn page_kept(url: &Url, status: u16, headers: &HeaderMap, body: &[u8]) -> RecordedResponse {
-    let mut page = kept(status, headers, body, &Blotter::new(redact::named_secrets(url, None), SHORTEST_SECRET));
+    let mut page = kept(status, headers, body, &Redactor::new(key_fields::named_secrets(url, None), SHORTEST_SECRET));
     for (_, value) in page.headers.iter_mut().filter(|(name, _)| name == "location") {
         if let Some(target) = url.join(value).ok().filter(holds_key) {
             *value = without_keys(&target).into();

@@ -40,6 +40,7 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         reference: Some(written),
         claim_language: Some("en"),
         asked: Some(&asked),
+        words: None,
         passages: &passages,
         checks: &checks,
         rules: &[],

@@ -138,7 +138,7 @@ pub(in crate::providers) static CASES: [Case; 64] = cases! {
         a_list_that_never_ends_is_ended unless no_pages,
     }
     "secrets": secrets {
-        a_key_sent_back_in_an_answer_is_blotted_out unless no_key_or_title,
-        a_key_sent_back_in_an_error_or_a_redirect_is_blotted_out unless no_key,
+        a_key_sent_back_in_an_answer_is_redacted unless no_key_or_title,
+        a_key_sent_back_in_an_error_or_a_redirect_is_redacted unless no_key,
     }
 };

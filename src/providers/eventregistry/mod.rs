@@ -78,18 +78,18 @@ pub struct EventRegistry {
     settings: EventRegistrySettings,
     gate: Gate,
     /// One call at a time: with its limit of five an account serves five processes.
-    turn: Semaphore,
+    permits: Semaphore,
 }
 
 pub fn new(settings: EventRegistrySettings, gate: Gate) -> EventRegistry {
-    EventRegistry { settings, gate, turn: Semaphore::new(1) }
+    EventRegistry { settings, gate, permits: Semaphore::new(1) }
 }
 
 impl EventRegistry {
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let request = self.request(PATH, &wire::body(query, self.gate.now())?);
         let patience = Instant::now() + LONGEST_QUEUE;
-        let Ok(turn) = timeout_at(asker.until.min(patience), self.turn.acquire()).await else {
+        let Ok(permit) = timeout_at(asker.until.min(patience), self.permits.acquire()).await else {
             let is_late = patience > asker.until;
             return Err(if is_late { AskError::Deadline } else { AskError::Busy { until: self.gate.now() } });
         };
@@ -99,7 +99,7 @@ impl EventRegistry {
             explain: &wire::explain,
         };
         let answer = self.gate.ask_or_inquire(request, asker, |response| wire::read(response, query), &inquiry).await;
-        drop(turn);
+        drop(permit);
         answer
     }
 

@@ -40,7 +40,7 @@ async fn app_with_feed() -> Option<(TestApp, Site)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_item_is_answered_from_feeds_that_the_daemon_read_and_the_fleet_shares_no_turns_of_them() {
+async fn an_item_is_answered_from_feeds_that_the_daemon_read_and_the_fleet_shares_no_slots_of_them() {
     let Some((app, site)) = app_with_feed().await else { return };
     let daemon = app.start().await;
     until("the feed is read", async || daemon.metric("corroborate_feeds", "state=\"fresh\"").await > 0.0).await;

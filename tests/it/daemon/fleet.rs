@@ -58,8 +58,8 @@ async fn four_processes_together_keep_one_rate_and_use_it() {
     let daemons = fleet(&app).await;
     publish(&app, 120).await;
     until("every item is stored", async || app.count("items").await == 120).await;
-    // What holds for any minute (`tests/it/fleet.rs` has that) holds for six seconds but for a turn's grace and the
-    // network's margin, a second each: turns lie 62 s / 600 apart, and those of eight seconds may arrive within six.
+    // What holds for any minute (`tests/it/fleet.rs` has that) holds for six seconds but for a slot's grace and the
+    // network's margin, a second each: slots lie 62 s / 600 apart, and those of eight seconds may arrive within six.
     let most = app.simulator.most_within(Target::GoogleFactCheck, Duration::from_secs(6));
     assert!(most <= 78, "{most} calls within six seconds of a rate of 600 a minute");
     assert!(most >= 30, "the rate is used: {most} calls within the fullest six seconds");

@@ -148,7 +148,7 @@ async fn the_seed_facts_are_there_from_the_start_and_outlive_a_clean_up() {
     assert!(result["claims"][0]["evidence"][0]["url"].as_str().unwrap().starts_with("https://oceanservice.noaa.gov/"));
     daemon.stop().await;
 
-    // An embedder that was changed: the facts are embedded anew, with their counters.
+    // An embedder that was changed: the facts are re-embedded, with their counters.
     let changed = "UPDATE evidence_claims SET embedder = 'another'";
     sqlx::query(changed).execute(&app.database).await.unwrap();
     let counted = app.count("evidence_claims WHERE access_count > 0").await;

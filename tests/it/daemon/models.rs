@@ -146,7 +146,7 @@ async fn a_model_that_cannot_be_had_stops_the_start_with_its_mend() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_model_embedded_is_embedded_anew() {
+async fn what_another_model_embedded_is_re_embedded() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
     let daemon = app.start().await;
     app.upstream.publish("item.new", &item("first", TOLD)).await;
@@ -159,7 +159,7 @@ async fn what_another_model_embedded_is_embedded_anew() {
     assert!(app.count(&format!("{read} embedder = 'another'")).await > 0);
 
     let daemon = app.start().await;
-    until("everything is embedded anew", async || app.count("evidence_claims WHERE embedder = 'another'").await == 0)
+    until("everything is re-embedded", async || app.count("evidence_claims WHERE embedder = 'another'").await == 0)
         .await;
     assert_eq!(app.count(&format!("{read} vector_norm(embedding) > 1.01")).await, 0, "the vectors are new ones");
     // What it says is found again.

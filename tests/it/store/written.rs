@@ -73,6 +73,7 @@ pub(super) fn passage(url: &str, entail: f64, contradict: f64) -> JudgedPassage 
         provider: "searxng".to_owned(),
         rank: 1,
         out_of_context: false,
+        adjudication: None,
     }
 }
 

@@ -55,7 +55,7 @@ const CONFINED: [(&str, &[&str], &str); 19] = [
     ("candle_core", &["inference"], "model runtimes are behind the model traits"),
     ("tokenizers", &["inference"], "model runtimes are behind the model traits"),
     ("dom_query", &["reading"], "pages are read in one place"),
-    ("hickory_resolver", &["outbound"], "names are resolved behind the address guard"),
+    ("hickory_resolver", &["outbound"], "names are resolved behind the SSRF guard"),
     ("whatlang", &["language"], "languages are detected in one place"),
     ("figment", &["config"], "configuration is read in one place"),
     ("clap", &["main", "cli"], "the command line is one room"),

@@ -219,3 +219,39 @@ proptest! {
         }
     }
 }
+
+/// A text that a language model worded, and what the judge says of it.
+fn worded_where(claim: &str, text: &str, entail: f64) -> Option<Correction> {
+    let passages = [
+        says("paper", "Police in Oslo said that nobody died when the mine near Oslo flooded on 3 May 2026."),
+        says("other", "Nobody died in the flooded mine near Oslo, the operator Norsk Gruve said."),
+    ];
+    let claim = Subject { text: claim, language: Some("en"), reference: None };
+    let checks = checks(&claim.profile_of(claim.text), &passages);
+    let assessment = assess(&context(), &passages, &[]);
+    let scoring = Scoring::default();
+    let found =
+        Found { assessment: &assessment, passages: &passages, checks: &checks, reviews: &[], scoring: &scoring };
+    let asked = answered(&worded(&claim, &found, text)?, &passages, entail);
+    correct(&claim, &found, Some(&asked)).filter(|correction| !correction.borne_out.is_empty())
+}
+
+#[test]
+fn a_text_that_a_language_model_worded_waits_for_a_person_and_has_nothing_of_its_own() {
+    let claim = "Miners died when the mine near Oslo flooded on 3 May 2026.";
+    let right = "Nobody died when the mine near Oslo flooded on 3 May 2026.";
+    let found = worded_where(claim, right, 0.95).unwrap();
+    assert_eq!((found.corrected.as_str(), found.apply), (right, Apply::Review));
+    assert!(found.note.contains("language model") && !found.sources.is_empty());
+    assert_eq!(worded_where(claim, right, 0.5), None, "the judge does not find it there");
+    for wrong in [
+        "Nobody died when the mine near Oslo flooded on 4 May 2026.",
+        "Nobody died when the mine near Bergen flooded on 3 May 2026.",
+        "Nobody died when the mine near Oslo flooded. It was on 3 May 2026.",
+        "Nobody died when the mine near Oslo flooded on 3 May 2026 [1].",
+        "В шахте около Осло при наводнении никто не погиб.",
+        claim,
+    ] {
+        assert_eq!(worded_where(claim, wrong, 0.95), None, "{wrong}");
+    }
+}

@@ -59,7 +59,7 @@ fn asks(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 }
 
 /// Whether a passage states a text as a fact, as far as rules tell: its sentences with most of the text's words deny no more and
-/// no less than that does, one says it without reserve, and nothing in the passage takes it back.
+/// no less than that does, one says it without hedging, and nothing in the passage takes it back.
 pub fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
     let held = Held::new(text, passage);
     let speaks_of_it = |sentence: &&SentenceProfile| coverage_of_sentence(text, passage, sentence) >= REPEATS;

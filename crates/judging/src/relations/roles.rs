@@ -73,9 +73,9 @@ fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
     })
 }
 
-/// Runs of words written large, each with its last word: names, the one a sentence begins with too, which is not known for one
-/// otherwise.
-fn large(text: &str) -> Vec<(Span, &str)> {
+/// Runs of capitalised words, each with its last word. They count as names, also at the beginning of a sentence, where
+/// the capital alone would not say so.
+fn capitalised(text: &str) -> Vec<(Span, &str)> {
     let is_name = |word: &str| word.starts_with(char::is_uppercase) && !stopwords::is_english(&word.to_lowercase());
     let mut runs: Vec<(Span, &str)> = Vec::new();
     for (span, word) in words(text).filter(|(_, word)| is_name(word)) {
@@ -89,12 +89,12 @@ fn large(text: &str) -> Vec<(Span, &str)> {
 
 /// The claim's first two names that a sentence has as well, in the claim's order, in either text.
 fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
-    let theirs = large(text);
+    let theirs = capitalised(text);
     let is_same = |ours: &str, other: &str| {
         let known: String = ours.chars().take(ours.chars().count().saturating_sub(1).max(KNOWN_BY)).collect();
         ours == other || (known.chars().count() >= KNOWN_BY && other.starts_with(&known))
     };
-    let found = large(claim).into_iter().filter_map(|(here, name)| {
+    let found = capitalised(claim).into_iter().filter_map(|(here, name)| {
         let there = theirs.iter().find(|(_, other)| is_same(name, other)).map(|(span, _)| *span)?;
         Some((here, there))
     });

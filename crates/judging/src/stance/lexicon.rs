@@ -19,7 +19,7 @@ static QUANTIFIERS: Words = Words::of("stance.quantifier");
 /// the word that may be missing.
 static DIRECTIONS: Words = Words::of("stance.direction");
 
-/// Whether the sentence says it with reserve and the claim does not.
+/// Whether the sentence hedges what the claim states plainly.
 pub(crate) fn hedged(sentence: &SentenceProfile, claim: &TextProfile) -> bool {
     let own = || claim.sentences.iter().flat_map(|own| &own.spoken).filter(|own| !own.name);
     let claim_too = |word: &str| own().any(|own| own.text == word);

@@ -44,7 +44,7 @@ fn reports_denials_and_everything_between() {
         ("The mayor of Odesa has not resigned.", "The mayor of Odesa has not resigned.", Supports),
         ("Мэр Одессы подал в отставку.", "Мэр Одессы не подал в отставку.", Contradicts),
         ("Vaccines cause autism.", "There is no evidence that vaccines cause autism.", Contradicts),
-        // What is said with reserve, asked, or said to be untrue, is not reported.
+        // What is hedged, asked, or said to be untrue, is not reported.
         ("The mayor of Odesa resigned.", "Rivals claimed that the mayor of Odesa resigned.", Neutral),
         ("The mayor of Odesa resigned.", "Has the mayor of Odesa resigned?", Neutral),
         ("The mayor of Odesa resigned.", "If the mayor of Odesa resigned, voters would cheer.", Neutral),

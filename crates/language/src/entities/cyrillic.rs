@@ -1,5 +1,5 @@
-//! What Russian and Ukrainian need: institutions and places whose noun is written small ("Верховный суд", "Свердловская область"),
-//! given names of other alphabets, surnames by their endings.
+//! What Russian and Ukrainian need: institutions and places whose noun is in small letters ("Верховный суд",
+//! "Свердловская область"), given names of other alphabets, surnames by their endings.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -144,7 +144,7 @@ pub(super) fn quoted_name<'a>(words: &[Word<'_>], index: usize, sentence: &'a st
     (1..=6).contains(&taken).then_some((taken, name))
 }
 
-/// The words written small that end a name which its capitals only begin: "Верховный суд", "Палата представителей".
+/// The words in small letters that end a name which its capitals only begin: "Верховный суд", "Палата представителей".
 pub(super) fn small_noun(
     words: &[Word<'_>],
     index: usize,

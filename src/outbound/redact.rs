@@ -5,13 +5,13 @@ pub(super) const SHORTEST_SECRET: usize = 4;
 /// Shorter pieces of a base64 text would be found by chance.
 const SHORTEST_CORE: usize = 8;
 /// What stands in a secret's place.
-const BLOT: &[u8] = b"[key]";
+const MARK: &[u8] = b"[key]";
 
 /// Every way in which secrets may stand in a text.
 #[derive(Debug, Default)]
-pub(super) struct Blotter(Vec<Vec<u8>>);
+pub(super) struct Redactor(Vec<Vec<u8>>);
 
-impl Blotter {
+impl Redactor {
     /// For these secrets, without those that are shorter than so many bytes.
     pub(super) fn new(secrets: impl IntoIterator<Item = String>, shortest: usize) -> Self {
         let shortest = shortest.max(1);
@@ -53,7 +53,7 @@ fn replaced(bytes: &[u8], form: &[u8]) -> Vec<u8> {
     while let Some(at) = find(rest, form) {
         let (before, after) = rest.split_at(at);
         clean.extend_from_slice(before);
-        clean.extend_from_slice(BLOT);
+        clean.extend_from_slice(MARK);
         rest = after.split_at(form.len()).1;
     }
     clean.extend_from_slice(rest);
@@ -100,9 +100,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_blotted_out_in_every_form() {
+    fn a_secret_is_redacted_in_every_form() {
         let secret = "s3c/ret+\"key";
-        let blotter = Blotter::new([format!("Bearer {secret}")], SHORTEST_SECRET);
+        let redactor = Redactor::new([format!("Bearer {secret}")], SHORTEST_SECRET);
         let json = serde_json::json!({ "echo": secret }).to_string();
         for text in [
             secret.to_owned(),
@@ -115,13 +115,13 @@ mod tests {
             "czNjL3JldCsia2V5".to_owned(),
             "eHMzYy9yZXQrImtleQ==".to_owned(),
         ] {
-            let clean = blotter.text(&format!("before {text} after {text}"));
+            let clean = redactor.text(&format!("before {text} after {text}"));
             assert!(clean.contains("[key]"), "{text}: {clean}");
             assert!(!clean.contains("s3c") && !clean.contains("M2Mv") && !clean.contains("NjL3"), "{text}: {clean}");
             assert!(clean.starts_with("before ") && clean.contains(" after "), "{clean}");
         }
         let short = ["ab".to_owned(), String::new()];
-        assert_eq!(Blotter::new(short.clone(), SHORTEST_SECRET).text("abc"), "abc", "two letters are no key");
-        assert_eq!(Blotter::new(short, 1).text("abc"), "[key]c", "unless whoever asks says so");
+        assert_eq!(Redactor::new(short.clone(), SHORTEST_SECRET).text("abc"), "abc", "two letters are no key");
+        assert_eq!(Redactor::new(short, 1).text("abc"), "[key]c", "unless whoever asks says so");
     }
 }

@@ -1,8 +1,8 @@
-//! Who may ask a provider now: the fleet's turns, this process's own spacing, and the breaker, in one queue.
+//! Who may ask a provider now: the fleet's slots, this process's own spacing, and the breaker, in one queue.
 //!
-//! Turns are leased in blocks, so that a block of calls costs one round trip to the ledger. Callers of one process stand
+//! Slots are leased in blocks, so that a block of calls costs one round trip to the ledger. Callers of one process stand
 //! in one queue; only its head leases, so that however many wait, one question goes out. A lease runs on a task of its
-//! own: whoever asked for it may go away, and its turns are there for the next.
+//! own: whoever asked for it may go away, and its slots are there for the next.
 
 mod exchange;
 
@@ -26,9 +26,9 @@ use crate::domain::Clock;
 /// A reached limit, or a ledger that is away, is not asked about again before this.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What turns are asked for.
+/// On what terms slots are leased.
 #[derive(Debug, Clone)]
-pub(super) struct TurnSettings {
+pub(super) struct SchedulerSettings {
     pub(super) name: &'static str,
     /// As the ledger keeps it: see [`super::ledger::LeaseTerms::provider`].
     pub(super) account: Arc<str>,
@@ -37,7 +37,7 @@ pub(super) struct TurnSettings {
     pub(super) max_wait: Duration,
     pub(super) day_limit: Option<u32>,
     pub(super) month_limit: Option<u32>,
-    /// US dollars a turn.
+    /// US dollars a slot.
     pub(super) usd: f64,
     pub(super) cap_usd: Option<f64>,
     /// How long a probe may be out.
@@ -47,7 +47,7 @@ pub(super) struct TurnSettings {
 /// Why nothing is leased for now.
 #[derive(Debug, Clone)]
 enum Pause {
-    /// The fleet's next turn.
+    /// The fleet's next slot.
     Rate {
         until: Instant,
     },
@@ -74,7 +74,7 @@ struct Inner {
     reported: GateState,
 }
 
-/// A turn with a place at the breaker.
+/// A slot with a place at the breaker.
 #[derive(Debug)]
 pub(super) struct Pass {
     admission: Admission,
@@ -96,10 +96,10 @@ enum Step {
     Lease,
 }
 
-/// One provider's turnstile.
+/// The scheduler of one provider's calls.
 #[derive(Debug)]
-pub(super) struct Turnstile {
-    settings: TurnSettings,
+pub(super) struct CallScheduler {
+    settings: SchedulerSettings,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
@@ -113,9 +113,9 @@ pub(super) struct Turnstile {
     tasks: TaskTracker,
 }
 
-impl Turnstile {
+impl CallScheduler {
     pub(super) fn new(
-        settings: TurnSettings,
+        settings: SchedulerSettings,
         breaker: Breaker,
         ledger: Arc<dyn Ledger>,
         clock: Arc<dyn Clock>,
@@ -143,11 +143,11 @@ impl Turnstile {
         }
     }
 
-    pub(super) const fn settings(&self) -> &TurnSettings {
+    pub(super) const fn settings(&self) -> &SchedulerSettings {
         &self.settings
     }
 
-    /// Waits for a turn; never past the deadline, nor longer than the longest wait.
+    /// Waits for a slot; never past the deadline, nor longer than the longest wait.
     pub(super) async fn pass(self: &Arc<Self>, deadline: Instant) -> Result<Pass, AskError> {
         let deadline = deadline.min(Instant::now() + self.settings.max_wait);
         // Asked before the queue, so that an open provider costs no wait, and again at its head.
@@ -194,7 +194,7 @@ impl Turnstile {
             inner.discard();
             return Step::Refuse(self.refused(refusal, inner.breaker.reason()));
         }
-        // Turns leased before it opened are none of a probe.
+        // Slots that were leased before it opened are not for a probe.
         if inner.breaker.probe_is_due(now) && inner.block.as_ref().is_some_and(|block| !block.probe) {
             inner.discard();
         }
@@ -228,8 +228,8 @@ impl Turnstile {
         let Inner { block: Some(block), owed, .. } = inner else { return };
         let lost = block.drop_passed(now);
         if lost > 0 {
-            owed.turns(block.leased_for(), lost);
-            self.observer.turns_lost(self.settings.name, lost);
+            owed.slots(block.leased_for(), lost);
+            self.observer.slots_lost(self.settings.name, lost);
         }
     }
 
@@ -245,7 +245,7 @@ impl Turnstile {
 
     /// Takes over how much of the limits is used, for a process that has not leased yet.
     pub(super) fn learn_use(&self, day: u64, month: u64, spent_usd: f64, day_ends: Instant, month_ends: Instant) {
-        let TurnSettings { day_limit, month_limit, usd, cap_usd, .. } = self.settings;
+        let SchedulerSettings { day_limit, month_limit, usd, cap_usd, .. } = self.settings;
         let reached = |limit: Option<u32>, used: u64| limit.is_some_and(|limit| used >= u64::from(limit));
         let limited = if reached(month_limit, month) {
             Some((Limit::Month, month_ends))
@@ -363,10 +363,10 @@ impl Turnstile {
 }
 
 impl Inner {
-    /// The leased turns are of no use any more.
+    /// The leased slots are of no use any more.
     fn discard(&mut self) {
         let Some(mut block) = self.block.take() else { return };
-        self.owed.turns(block.leased_for(), block.rest());
+        self.owed.slots(block.leased_for(), block.rest());
     }
 }
 

@@ -1,8 +1,9 @@
-//! How much a check of a statement would tell: a sum of signs, squashed to 0–1.
+//! Check-worthiness: how much a check of a statement would tell, as a sum of signs squashed to 0–1.
 //!
-//! For English the signs are words and pairs of neighbours, `worth/english.tsv`: hundredths of the weights of a logistic
-//! regression on the training part of `CheckThat` 2024, task 1. The test `the_weights_are_what_the_sentences_teach` learns them
-//! again and, with `CORROBORATE_MEASURE_ALL`, prints them. Other languages have fewer, chosen by hand.
+//! For English the signs are words and pairs of neighbours, `check_worthiness/english.tsv`: hundredths of the weights of a
+//! logistic regression on the training part of `CheckThat` 2024, task 1. The test
+//! `the_weights_are_what_the_sentences_teach` learns them again and, with `CORROBORATE_MEASURE_ALL`, prints them. Other
+//! languages have fewer, chosen by hand.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -18,7 +19,7 @@ use corroborate_domain::ClaimKind;
 
 /// Words of claims: causes, changes, comparisons, deeds that leave a record.
 static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    lexicon::entries("statements.worth.factual")
+    lexicon::entries("statements.check_worthiness.factual")
         .flat_map(|entry| tokens::tokens(entry.form, None))
         .map(|token| token.stem)
         .collect()
@@ -26,16 +27,16 @@ static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
 
 /// Words as they stand: deeds that are done, amounts, and what is voted, fought or paid for. A stem would not tell "sent"
 /// from "send".
-static DONE_WORDS: Words = Words::of("statements.worth.done");
+static DONE_WORDS: Words = Words::of("statements.check_worthiness.done");
 
 /// Words of talk: the speaker, the hearer, what may be, shall be or is good.
-static TALK_WORDS: Words = Words::of("statements.worth.talk");
+static TALK_WORDS: Words = Words::of("statements.check_worthiness.talk");
 
 /// A word or two and what they weigh.
 type Weights<'a> = HashMap<&'a str, f64>;
 
 static ENGLISH: LazyLock<Weights<'static>> = LazyLock::new(|| {
-    let rows = include_str!("worth/english.tsv").lines().filter_map(|line| line.split_once('\t'));
+    let rows = include_str!("check_worthiness/english.tsv").lines().filter_map(|line| line.split_once('\t'));
     rows.filter_map(|(gram, weight)| Some((gram, weight.parse::<f64>().ok()? / 100.0))).collect()
 });
 
@@ -43,17 +44,17 @@ static ENGLISH: LazyLock<Weights<'static>> = LazyLock::new(|| {
 const ALWAYS: &str = "*";
 
 /// 0–1. Opinions and vague statements stay under 0.2, whatever figures they hold.
-pub(super) fn check_worthiness(text: &str, kind: ClaimKind, language: Option<&str>) -> f64 {
+pub(super) fn score(text: &str, kind: ClaimKind, language: Option<&str>) -> f64 {
     let english = language.map_or_else(|| !has_cyrillic(text), |language| language == "en");
     let sum = if english { weighed(&ENGLISH, text) } else { signs(text, language) };
     of_kind(kind, 1.0 / (1.0 + (-sum).exp()))
 }
 
-fn of_kind(kind: ClaimKind, worth: f64) -> f64 {
+fn of_kind(kind: ClaimKind, score: f64) -> f64 {
     match kind {
-        ClaimKind::Factual => worth,
-        ClaimKind::Mixed => worth * 0.9,
-        ClaimKind::Opinion | ClaimKind::Ambiguous => worth * 0.2,
+        ClaimKind::Factual => score,
+        ClaimKind::Mixed => score * 0.9,
+        ClaimKind::Opinion | ClaimKind::Ambiguous => score * 0.2,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which addresses a page may be fetched from: public ones only.
+//! Guards against server-side request forgery (SSRF): which addresses a page may be fetched from, public ones only.
 //!
 //! Pages and their links are written by strangers. The check happens on the addresses that are connected to, in the
 //! client's own resolver, so that a name that answers differently the second time gains nothing.

@@ -17,7 +17,7 @@ const MOST_NAMED: usize = 10;
 
 /// What stands in the file.
 #[derive(Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct EarlierResults {
     /// Items with a result for which everything could be asked.
     pub(super) done: HashSet<String>,
     /// Items with degraded results only.
@@ -38,18 +38,18 @@ enum End {
 }
 
 /// Reads what stands there. A line that is no result is named and left where it is.
-pub(super) fn read(out: &Path, output: Output) -> Result<Standing, Failure> {
+pub(super) fn read(out: &Path, output: Output) -> Result<EarlierResults, Failure> {
     let failed = |error: std::io::Error| Failure::failed(format!("{} cannot be read: {error}", out.display()));
     let file = match File::open(out) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Standing::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(EarlierResults::default()),
         Err(error) => return Err(failed(error)),
     };
     // A pipe or a terminal holds no results, and reading it would wait for ever.
     if !file.metadata().map_err(failed)?.is_file() {
-        return Ok(Standing::default());
+        return Ok(EarlierResults::default());
     }
-    let mut standing = Standing::default();
+    let mut standing = EarlierResults::default();
     let (mut number, mut position, mut bad) = (0_usize, 0_u64, 0_usize);
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
@@ -93,7 +93,7 @@ fn is_torn(line: &[u8]) -> bool {
     line.iter().zip(BEGINNING).all(|(byte, wanted)| byte == wanted) || line.iter().all(|byte| *byte == 0)
 }
 
-impl Standing {
+impl EarlierResults {
     /// Brings the file into the state in which lines can be added: the degraded results of these items are taken out, and
     /// so is a cut-off last line.
     pub(super) fn prepare(&self, out: &Path, again: &HashSet<&str>) -> Result<(), Failure> {

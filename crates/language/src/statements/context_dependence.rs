@@ -1,9 +1,9 @@
-//! Sentences that say nothing by themselves: "Five people died" is true somewhere every day. Such a claim is given the
+//! Sentences that depend on their context: "Five people died" is true somewhere every day. Such a claim is given the
 //! sentence it leans on, or any page with five dead would bear it out.
 
 use std::collections::HashSet;
 
-use super::{antecedents, is_question, kinds, scraps};
+use super::{coreference, is_question, kinds, scraps};
 use crate::entities::entities;
 use crate::entities::kind::EntityKind;
 use crate::lexicon::Words;
@@ -69,7 +69,7 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
     let Some(first) = words.first() else { return false };
     let rest = sentence.split_once(' ').map_or("", |(_, rest)| rest);
     if refers(first) {
-        return !(first == "it" && antecedents::is_expletive(rest));
+        return !(first == "it" && coreference::is_expletive(rest));
     }
     if has_cyrillic(sentence) {
         let happened = words.iter().any(|word| verbs::is_past_cyrillic(word)) || has_figure(sentence);
@@ -84,7 +84,7 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
 
 /// "Is", "can", "may": what always holds is told in them too.
 fn is_timeless(word: &str) -> bool {
-    static VERBS: Words = Words::of("statements.leaning.verbs");
+    static VERBS: Words = Words::of("statements.context_dependence.verbs");
     VERBS.has(word)
 }
 
@@ -100,12 +100,12 @@ fn has_year(sentence: &str) -> bool {
 
 /// Words that point back, at the head of a sentence.
 fn refers(word: &str) -> bool {
-    static BACK: Words = Words::of("statements.leaning.back");
+    static BACK: Words = Words::of("statements.context_dependence.back");
     kinds::is_pronoun(word) || BACK.has(word)
 }
 
 /// One of its kind: nobody asks which.
-static ONLY_ONE: Words = Words::of("statements.leaning.only_one");
+static ONLY_ONE: Words = Words::of("statements.context_dependence.only_one");
 
 /// "The company said": which one? Not so where the subject has a name in it ("The Kremlin", "The mayor of Odesa"), or is the only
 /// one there is.
@@ -133,9 +133,9 @@ fn names_a_person(sentence: &str, language: Option<&str>) -> bool {
 }
 
 /// People who are told of before the sentence that has these and no person's name.
-static SOMEBODY: Words = Words::of("statements.leaning.somebody");
+static SOMEBODY: Words = Words::of("statements.context_dependence.somebody");
 
-static PEOPLE: Words = Words::of("statements.leaning.people");
+static PEOPLE: Words = Words::of("statements.context_dependence.people");
 
 /// Words of a title that says something.
 const LEAST_TITLE: usize = 4;

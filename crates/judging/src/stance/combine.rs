@@ -1,4 +1,4 @@
-//! A model's judgement beside the rules': where both speak, and where they disagree.
+//! Combines a model's judgement with the rules': where both speak, and where they disagree.
 //!
 //! The rules are silent on nearly everything and sure of little: near-verbatim reports, plain denials, figures of the same
 //! subject that differ. A model reads the rest, and errs just there: it takes a text that shares all words for one that
@@ -35,7 +35,7 @@ fn side(p: StanceProbabilities) -> Side {
 ///
 /// Where the rules are silent the model stands. Where they take a side, the mean of both counts, so that the model's doubt
 /// weighs; where the model takes the other side, neither reaches the threshold of one.
-pub fn beside(model: StanceProbabilities, rules: StanceProbabilities) -> StanceProbabilities {
+pub fn combine(model: StanceProbabilities, rules: StanceProbabilities) -> StanceProbabilities {
     let (ours, theirs) = (side(rules), side(model));
     if ours == Side::Neither {
         return model;
@@ -74,7 +74,7 @@ mod tests {
             (p(0.1, 0.2, 0.7), p(0.05, 0.15, 0.8), Side::Against),
         ];
         for (model, rules, expected) in rows {
-            assert_eq!(side(beside(model, rules)), expected, "{model:?} beside {rules:?}");
+            assert_eq!(side(combine(model, rules)), expected, "{model:?} with {rules:?}");
         }
     }
 
@@ -82,7 +82,7 @@ mod tests {
         #[test]
         fn a_disagreement_takes_no_side(e in 0.6..=1.0f64, c in 0.6..=1.0f64) {
             let (for_it, against) = (p(e, 1.0 - e, 0.0), p(0.0, 1.0 - c, c));
-            for both in [beside(for_it, against), beside(against, for_it)] {
+            for both in [combine(for_it, against), combine(against, for_it)] {
                 prop_assert_eq!(side(both), Side::Neither);
                 prop_assert!((both.entail + both.contradict + both.neutral - 1.0).abs() < 1e-9);
             }
@@ -91,7 +91,7 @@ mod tests {
         #[test]
         fn silent_rules_change_nothing(e in 0.0..=1.0f64, share in 0.0..=1.0f64, own in 0.0..0.49f64) {
             let model = p(e, (1.0 - e) * share, (1.0 - e) * (1.0 - share));
-            prop_assert_eq!(beside(model, p(own, 1.0 - own, 0.0)), model);
+            prop_assert_eq!(combine(model, p(own, 1.0 - own, 0.0)), model);
         }
     }
 }

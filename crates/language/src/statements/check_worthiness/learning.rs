@@ -7,7 +7,7 @@ use crate::regression::{Column, fit};
 use crate::statements::statements;
 use corroborate_labelled as labelled;
 
-/// A sentence and whether people found it worth a check.
+/// A sentence and whether people found it check-worthy.
 type Row = (String, bool);
 
 /// Rows of the table, the one that every sentence has apart.
@@ -65,9 +65,9 @@ fn learnt(rows: &[&Row]) -> Vec<(String, i32)> {
         fit(&std::iter::once(&always).chain(columns.iter().map(|pair| pair.1)).collect::<Vec<_>>(), &labels, RIDGE)
     };
     let first = fitted(&all);
-    let worth = |at: usize| first[at + 1].abs() * (all[at].1.len() as f64).sqrt();
+    let strength = |at: usize| first[at + 1].abs() * (all[at].1.len() as f64).sqrt();
     let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by(|a, b| worth(*b).total_cmp(&worth(*a)));
+    order.sort_by(|a, b| strength(*b).total_cmp(&strength(*a)));
     order.truncate(KEPT);
     order.sort_unstable();
     let kept: Vec<(&String, &Column)> = order.iter().map(|at| all[*at]).collect();
@@ -82,14 +82,14 @@ fn table(rows: &[(String, i32)]) -> Weights<'_> {
 
 /// As the daemon scores a text: its best statement.
 fn scored(weights: &Weights<'_>, text: &str) -> f64 {
-    let worth = |text: &str| 1.0 / (1.0 + f64::exp(-weighed(weights, text)));
+    let score = |text: &str| 1.0 / (1.0 + f64::exp(-weighed(weights, text)));
     let all = statements(text, None, Some("en"), 9);
-    all.iter().map(|statement| of_kind(statement.kind, worth(&statement.text))).fold(0.0, f64::max)
+    all.iter().map(|statement| of_kind(statement.kind, score(&statement.text))).fold(0.0, f64::max)
 }
 
 fn f1(scored: &[(f64, bool)], threshold: f64) -> f64 {
-    let said = scored.iter().filter(|(worth, _)| *worth >= threshold).count();
-    let both = scored.iter().filter(|(worth, worthy)| *worth >= threshold && *worthy).count();
+    let said = scored.iter().filter(|(score, _)| *score >= threshold).count();
+    let both = scored.iter().filter(|(score, worthy)| *score >= threshold && *worthy).count();
     2.0 * both as f64 / (said + scored.iter().filter(|(_, worthy)| *worthy).count()) as f64
 }
 

@@ -1,8 +1,8 @@
-//! Embedding anew what another embedder embedded: vectors of two models cannot be compared, so without this a change of
+//! Re-embeds what another embedder embedded: vectors of two models cannot be compared, so without this a change of
 //! the model would leave everything stored unfindable until it is read again.
 //!
 //! Items' own vectors are left alone: they are compared for two days (`enrichment.similar_window`) and age out by
-//! themselves. The facts that come with the program are embedded anew where they are installed.
+//! themselves. The facts that come with the program are re-embedded where they are installed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const LINE_EVERY: usize = 100;
 
 /// One pass over what is stored. What is stored meanwhile is of this embedder already. Ends when the token is cancelled; a
 /// batch that was not written is done at the next start.
-pub(super) async fn embed_anew(store: Store, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
+pub(super) async fn reembed(store: Store, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
     // Safe to be dropped anywhere: a batch is written or it is not.
     tokio::select! {
         () = stop.cancelled() => return,
@@ -44,7 +44,7 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
             Ok(Some((last, count))) => {
                 (after, done, batches) = (last, done + count, batches + 1);
                 if batches.is_multiple_of(LINE_EVERY) || batches == 1 {
-                    tracing::info!(model.embedder = embedder.name(), done, "stored sentences are embedded anew");
+                    tracing::info!(model.embedder = embedder.name(), done, "stored sentences are re-embedded");
                 }
                 REST
             }
@@ -54,7 +54,7 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
                 Duration::ZERO
             }
             Err(detail) => {
-                tracing::warn!(detail, done, "stored sentences cannot be embedded anew now; it is tried again");
+                tracing::warn!(detail, done, "stored sentences cannot be re-embedded now; it is tried again");
                 PAUSE
             }
         };

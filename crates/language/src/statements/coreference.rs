@@ -1,4 +1,4 @@
-//! Whom a leading pronoun means: the one name that a sentence before it is about.
+//! Coreference of a leading pronoun: the one name that a sentence before it is about.
 //!
 //! Where it is not sure, a pronoun stays: a claim about the wrong person is worse than one that needs its context.
 
@@ -10,13 +10,13 @@ use crate::lexicon::Words;
 use crate::{cut, has_cyrillic, tokens, verbs};
 
 /// Verbs behind an "it" that means no thing.
-static EXPLETIVE: Words = Words::of("statements.antecedents.expletive");
+static EXPLETIVE: Words = Words::of("statements.coreference.expletive");
 
 /// What follows "it is" where the "it" means no thing.
-static EXPLETIVE_ENDS: Words = Words::of("statements.antecedents.expletive_end");
+static EXPLETIVE_ENDS: Words = Words::of("statements.coreference.expletive_end");
 
 /// Given names that end like a genitive and are none.
-static NO_GENITIVE: Words = Words::of("statements.antecedents.no_genitive");
+static NO_GENITIVE: Words = Words::of("statements.coreference.no_genitive");
 
 /// Sentences before a pronoun in which its name is looked for.
 const NEAR: usize = 3;
@@ -119,14 +119,14 @@ fn is_subject(sentence: &str, name: &Entity) -> bool {
 }
 
 fn is_preposition(word: &str) -> bool {
-    static WORDS: Words = Words::of("statements.antecedents.preposition");
+    static WORDS: Words = Words::of("statements.coreference.preposition");
     WORDS.has(word)
 }
 
-static TITLES: Words = Words::of("statements.antecedents.titles");
+static TITLES: Words = Words::of("statements.coreference.titles");
 
 /// Those who met: "They" behind it are both.
-static MEETING: Words = Words::of("statements.antecedents.meeting");
+static MEETING: Words = Words::of("statements.coreference.meeting");
 
 /// The two whom a sentence begins with: "Greece and Cyprus", of "Zelensky met Macron" "Zelensky and Macron". Where more
 /// people are named nobody can tell who "they" are.
@@ -161,11 +161,11 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
 }
 
 /// Given names of women and of men by which "she" or "he" is no other. What is not here may be either.
-static WOMEN: Words = Words::of("statements.antecedents.women");
-static MEN: Words = Words::of("statements.antecedents.men");
+static WOMEN: Words = Words::of("statements.coreference.women");
+static MEN: Words = Words::of("statements.coreference.men");
 
 /// Men whose given name ends like a woman's.
-static MEN_IN_A: Words = Words::of("statements.antecedents.men_in_a");
+static MEN_IN_A: Words = Words::of("statements.coreference.men_in_a");
 
 fn gender(name: &str) -> Option<Gender> {
     let words: Vec<String> = name.split_whitespace().map(tokens::normalise_word).collect();
@@ -226,5 +226,5 @@ fn male_genitive(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "antecedent_tests.rs"]
+#[path = "coreference_tests.rs"]
 mod tests;

@@ -1,11 +1,11 @@
-//! What the turnstile and the ledger say to each other: leases, news of the breaker, turns given back.
+//! What the call scheduler and the ledger say to each other: leases, news of the breaker, slots given back.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{PAUSE, Pause, TurnSettings, Turnstile};
+use super::{CallScheduler, PAUSE, Pause, SchedulerSettings};
 use crate::outbound::block::{Block, RoundTrip};
 use crate::outbound::breaker::News;
 use crate::outbound::error::AskError;
@@ -19,7 +19,7 @@ const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 /// How long a caller waits for the ledger. One that takes longer counts as away.
 const LEDGER_PATIENCE: Duration = Duration::from_secs(5);
 /// The end of a lease, also where it ends by a panic: the next one may begin.
-struct LeaseEnds<'a>(&'a Turnstile);
+struct LeaseEnds<'a>(&'a CallScheduler);
 
 impl Drop for LeaseEnds<'_> {
     fn drop(&mut self) {
@@ -28,7 +28,7 @@ impl Drop for LeaseEnds<'_> {
     }
 }
 
-impl Turnstile {
+impl CallScheduler {
     /// Has a lease made, or waits for the one that is under way.
     pub(super) async fn lease(self: &Arc<Self>, waiting: u32, deadline: Instant) -> Result<(), AskError> {
         let asked = Instant::now();
@@ -80,7 +80,7 @@ impl Turnstile {
     }
 
     fn away(&self, error: LedgerError) {
-        tracing::debug!(provider = self.settings.name, %error, "no turns could be leased");
+        tracing::debug!(provider = self.settings.name, %error, "no slots could be leased");
         self.lock().pause = Some(Pause::Away { detail: error.detail, until: Instant::now() + PAUSE });
     }
 
@@ -115,7 +115,7 @@ impl Turnstile {
         inner.pause = None;
         let mut learnt = None;
         match answer.decision {
-            LeaseDecision::Granted { turns, first_in, day_ends_in, leased_for, probe } => {
+            LeaseDecision::Granted { slots, first_in, day_ends_in, leased_for, probe } => {
                 if probe {
                     inner.breaker.may_probe(&answer.breaker, received);
                 } else {
@@ -123,9 +123,9 @@ impl Turnstile {
                 }
                 inner.limited = None;
                 inner.discard();
-                let block = Block::new(trip, &self.settings.pace, turns, first_in, day_ends_in).of(leased_for, probe);
+                let block = Block::new(trip, &self.settings.pace, slots, first_in, day_ends_in).of(leased_for, probe);
                 inner.block = Some(block);
-                self.observer.leased(self.settings.name, turns);
+                self.observer.leased(self.settings.name, slots);
             }
             LeaseDecision::NotBefore(wait) => {
                 learnt = inner.breaker.learn(&answer.breaker, received, true);
@@ -158,7 +158,7 @@ impl Turnstile {
     /// With `wire` held.
     async fn tell(&self) -> Result<(), LedgerError> {
         let Some(news) = self.lock().breaker.take_news() else { return Ok(()) };
-        let TurnSettings { account, identity, .. } = &self.settings;
+        let SchedulerSettings { account, identity, .. } = &self.settings;
         let told = match (&news, news.opening(Instant::now())) {
             (_, Some(opening)) => self.ledger.open(account, identity, opening).await,
             (News::Closed { version }, None) => self.ledger.close(account, identity, *version).await,

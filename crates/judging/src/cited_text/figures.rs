@@ -1,0 +1,101 @@
+//! Figures and dates of a sentence, held against its passages.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use corroborate_language::dates::DateMention;
+use corroborate_language::lexicon::Words;
+use corroborate_language::numbers::{Comparator, Quantity, Unit};
+use corroborate_language::tokens;
+use corroborate_language::transliterate::to_latin;
+
+use super::{Side, Told, Unsupported, contains};
+use crate::numbers::agree;
+use crate::profile::TextProfile;
+
+/// What may be counted of the passages themselves: "two sources say so".
+static SOURCES: Words = Words::of("cited_text.source");
+
+/// Words behind a number within which it says what it counts.
+const COUNTED_WITHIN: usize = 3;
+
+/// Digits that no reading makes a figure of: "12:30", "2:1".
+static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+(?:[.,:/–-]\d+)*").ok());
+
+/// A figure or a date of the sentence, and whether one side states it.
+struct Figure {
+    at: Range<usize>,
+    is_stated: bool,
+}
+
+pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
+    let of_passages: Vec<Vec<Figure>> = told.own.iter().map(|side| figures(told, side)).collect();
+    let of_claim = figures(told, told.claim);
+    let holds = of_claim.iter().enumerate().all(|(place, figure)| {
+        let stands = |figures: &Vec<Figure>| figures.get(place).is_some_and(|figure| figure.is_stated);
+        of_passages.iter().any(stands)
+            || (figure.is_stated && told.is_of_the_claim(figure.at.start))
+            || counts_sources(told, &figure.at)
+    });
+    if holds { Ok(()) } else { Err(Unsupported::Figure) }
+}
+
+/// The figures of the sentence, always the same ones: its relative dates are counted from the side's day.
+fn figures(told: &Told<'_>, side: &Side<'_>) -> Vec<Figure> {
+    let sentence = TextProfile::new(told.words, told.language, Some(side.day), &[]);
+    let mut found: Vec<Figure> = Vec::new();
+    for date in &sentence.dates {
+        let at = date.offset..date.offset + date.text.len();
+        found.push(Figure { at, is_stated: states_date(side, date) });
+    }
+    let overlaps = |found: &[Figure], at: &Range<usize>| {
+        found.iter().any(|known| known.at.start < at.end && at.start < known.at.end)
+    };
+    let of_dates = found.len();
+    for quantity in &sentence.quantities {
+        let at = quantity.start..quantity.start + quantity.text.len();
+        if quantity.unit == Unit::Year && overlaps(found.get(..of_dates).unwrap_or_default(), &at) {
+            continue;
+        }
+        found.push(Figure { at, is_stated: states_quantity(side, quantity) });
+    }
+    for digits in DIGITS.as_ref().into_iter().flat_map(|digits| digits.find_iter(told.words)) {
+        if !overlaps(&found, &digits.range()) {
+            found.push(Figure { at: digits.range(), is_stated: contains(side.source.text, digits.as_str()) });
+        }
+    }
+    found
+}
+
+/// Whether a side names that time or one within it: "on 3 May" bears out "in May", and not the other way round.
+fn states_date(side: &Side<'_>, date: &DateMention) -> bool {
+    let within = |theirs: &DateMention| date.start <= theirs.start && theirs.end <= date.end;
+    side.profile.dates.iter().any(within) || contains(side.source.text, &date.text)
+}
+
+fn states_quantity(side: &Side<'_>, ours: &Quantity) -> bool {
+    let is_same_name = |theirs: &Quantity| {
+        ours.unit == Unit::Identifier && theirs.unit == ours.unit && to_latin(&ours.text) == to_latin(&theirs.text)
+    };
+    let states = |theirs: &Quantity| agree(ours, theirs) == Some(true) || is_same_name(theirs);
+    side.profile.quantities.iter().any(states)
+}
+
+/// "Two sources" of a text that cites two.
+fn counts_sources(told: &Told<'_>, at: &Range<usize>) -> bool {
+    let counts = |quantity: &Quantity| {
+        let count = quantity.low;
+        let is_of = |cited: usize| (count - cited as f64).abs() < f64::EPSILON;
+        quantity.start == at.start
+            && quantity.unit == Unit::None
+            && quantity.comparator == Comparator::Exact
+            && (quantity.high - count).abs() < f64::EPSILON
+            && (is_of(told.all.len()) || is_of(told.own.len()))
+    };
+    let sentence = corroborate_language::numbers::quantities(told.words, told.language);
+    let behind = told.words.get(at.start..).unwrap_or_default();
+    sentence.iter().any(counts)
+        && tokens::tokens(behind, told.language).iter().skip(1).take(COUNTED_WITHIN).any(|word| SOURCES.has(&word.text))
+}

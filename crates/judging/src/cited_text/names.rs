@@ -1,0 +1,63 @@
+//! Names of a sentence, held against all that the text cites and the claim: in any alphabet and case.
+
+use corroborate_language::entities::{Entity, entities};
+use corroborate_language::names::{name_key, same_key};
+use corroborate_language::tokens;
+use corroborate_language::transliterate::to_latin;
+
+use super::{Side, Told, Unsupported};
+
+pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
+    let named = entities(told.words, told.language, &[]);
+    if named.is_empty() {
+        return Ok(());
+    }
+    let sides: Vec<Names> = told.all.iter().copied().chain([told.claim]).map(Names::of).collect();
+    let stands = |name: &Entity| sides.iter().any(|side| side.has(&name.key, &name.text));
+    if named.iter().all(stands) { Ok(()) } else { Err(Unsupported::Name) }
+}
+
+/// Whether a side has those words as a name, whatever case and alphabet they are in.
+pub(super) fn has_words(side: &Side<'_>, words: &str) -> bool {
+    Names::of(side).has(&name_key(words), words)
+}
+
+/// What a side may be named by.
+struct Names {
+    keys: Vec<String>,
+    /// The key of every word, in order, of the text and of the title.
+    words: Vec<Vec<String>>,
+    /// The labels of the domain: "bbc", "co", "uk".
+    labels: Vec<String>,
+}
+
+impl Names {
+    fn of(side: &Side<'_>) -> Self {
+        let title = side.source.title.unwrap_or_default();
+        let in_title = entities(title, side.source.language, &[]);
+        let keys = side.profile.entities.iter().chain(&in_title).map(|name| name.key.clone()).collect();
+        let words = [side.source.text, title].into_iter().map(word_keys).collect();
+        let labels = side.domain().split('.').filter(|label| label.len() > 2).map(letters).collect();
+        Self { keys, words, labels }
+    }
+
+    fn has(&self, key: &str, text: &str) -> bool {
+        let own = word_keys(text);
+        let in_row = |words: &Vec<String>| {
+            !own.is_empty()
+                && words.windows(own.len()).any(|row| row.iter().zip(&own).all(|(theirs, ours)| same_key(theirs, ours)))
+        };
+        self.keys.iter().any(|theirs| same_key(theirs, key))
+            || self.words.iter().any(in_row)
+            || self.labels.contains(&letters(text))
+    }
+}
+
+fn word_keys(text: &str) -> Vec<String> {
+    tokens::tokens(text, None).iter().map(|word| name_key(&word.text)).filter(|key| !key.is_empty()).collect()
+}
+
+/// Latin letters and digits alone.
+fn letters(text: &str) -> String {
+    to_latin(text).chars().filter(char::is_ascii_alphanumeric).collect()
+}

@@ -1,0 +1,64 @@
+//! One lock an item id: two versions of a text, or two copies of a message, wait for each other within this process.
+//! The later one is then judged last, and a copy finds its work done instead of paying for it twice.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::OwnedMutexGuard;
+
+/// Ids kept before those nobody holds are forgotten.
+const FORGET_BEYOND: usize = 1_024;
+
+type Lock = tokio::sync::Mutex<()>;
+
+/// The locks of the items at work, by item id.
+#[derive(Debug, Default)]
+pub struct ItemLocks {
+    ids: Mutex<HashMap<String, Weak<Lock>>>,
+}
+
+impl ItemLocks {
+    /// Waits until nobody else in this process works on that id; first come, first served.
+    pub(crate) async fn lock(&self, id: &str) -> OwnedMutexGuard<()> {
+        let lock = {
+            // Held for a look-up, never across an await.
+            let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+            if ids.len() > FORGET_BEYOND {
+                ids.retain(|_, lock| lock.strong_count() > 0);
+            }
+            if let Some(lock) = ids.get(id).and_then(Weak::upgrade) {
+                lock
+            } else {
+                let lock = Arc::new(Lock::new(()));
+                ids.insert(id.to_owned(), Arc::downgrade(&lock));
+                lock
+            }
+        };
+        lock.lock_owned().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_same_id_waits_and_another_does_not() {
+        let locks = ItemLocks::default();
+        let first = locks.lock("a").await;
+        let waited = tokio::time::timeout(std::time::Duration::from_millis(20), locks.lock("a")).await;
+        assert!(waited.is_err(), "the same id is taken");
+        drop(locks.lock("b").await);
+        drop(first);
+        drop(locks.lock("a").await);
+    }
+
+    #[tokio::test]
+    async fn ids_nobody_holds_are_forgotten() {
+        let locks = ItemLocks::default();
+        for number in 0..(FORGET_BEYOND * 2) {
+            drop(locks.lock(&number.to_string()).await);
+        }
+        assert!(locks.ids.lock().unwrap().len() <= FORGET_BEYOND + 1);
+    }
+}

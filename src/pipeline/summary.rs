@@ -1,0 +1,64 @@
+//! Overall summary: where the operator has a language model for it, a line for each claim of an item with several. The rules
+//! of what holds are in `judging::summaries`; where it does not, or the model fails, the counted summary stands.
+
+use super::decide::Decided;
+use super::normalise::Normal;
+use super::{Journal, Services, adjudicate};
+use crate::domain::result::ClaimResult;
+use crate::domain::verdict::Verdict;
+use crate::inference::llm::summary::{CheckedClaim, question, read};
+use crate::inference::llm::{LlmError, Purpose};
+use crate::judging::summaries::{cited_rows, lined, place_of, rows_of, worded};
+use crate::language::detect;
+use crate::telemetry::metrics;
+
+/// Claims with a verdict from which an item has a summary.
+const LEAST: usize = 2;
+
+pub(super) async fn summary(
+    services: &Services,
+    normal: &Normal,
+    decided: &[Decided],
+    journal: &Journal,
+) -> Option<String> {
+    let model = services.language_model_for(Purpose::Summary)?;
+    let claims: Vec<ClaimResult> = decided.iter().map(|one| one.result.clone()).collect();
+    if claims.iter().filter(|claim| claim.verdict != Verdict::NotVerifiable).count() < LEAST {
+        return None;
+    }
+    let rows = cited_rows(&claims);
+    let asked: Vec<CheckedClaim<'_>> = lined(&claims)
+        .into_iter()
+        .map(|claim| CheckedClaim {
+            text: &claim.text,
+            verdict: claim.verdict.as_str(),
+            decisive: claim.decisive,
+            passages: rows_of(claim)
+                .filter_map(|row| Some((place_of(&rows, row)? + 1, row.passage.as_str())))
+                .collect(),
+        })
+        .collect();
+    let language = normal.language.as_deref();
+    let question = question(&asked, detect::english_name(language))?;
+    let answer = model.ask(&question, &journal.llm, journal.judge_until).await;
+    let told = answer.and_then(|answer| {
+        let unreadable = || LlmError::Unreadable { detail: "it has no line for any claim".to_owned() };
+        read(&answer.value, asked.len()).ok_or_else(unreadable)
+    });
+    let lines = match told {
+        Ok(lines) => lines,
+        Err(error) => {
+            adjudicate::failed(model.name(), "summary", &error, journal);
+            return None;
+        }
+    };
+    let is_cut = claims.len() >= services.settings.claims_per_item;
+    match worded(&claims, &lines, language, is_cut) {
+        Ok(summary) => Some(summary),
+        Err(reason) => {
+            metrics::llm_call(Purpose::Summary.as_str(), "unsupported");
+            journal.trace(format!("summary: the language model's lines were thrown away: {}", reason.label()));
+            None
+        }
+    }
+}
