@@ -27,124 +27,122 @@ fn class(status: u16, body: &str) -> String {
     }
 }
 
+/// Status, body, and the class of it.
+const SPELLINGS: &[(u16, &str, &str)] = &[
+    (200, r#"{"choices": [], "error": null}"#, "answer"),
+    (200, r#"{"status": "completed", "error": null, "output": []}"#, "answer"),
+    (200, "<html>hello</html>", "answer"),
+    (200, r#"{"error": {"message": "slow down", "code": 429}}"#, "throttled"),
+    (200, r#"{"error": {"message": "No auth", "code": "401"}}"#, "bad_key"),
+    (
+        200,
+        r#"{"error": {"message": "Provider returned error", "code": 502, "metadata": {"raw": "x"}}}"#,
+        "server_error",
+    ),
+    (200, r#"{"error": {"message": "x", "type": "server_error"}}"#, "server_error"),
+    (
+        200,
+        r#"{"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "x"}, "output": []}"#,
+        "throttled",
+    ),
+    (200, r#"{"status": "failed", "error": {"code": "invalid_prompt", "message": "x"}}"#, "declined"),
+    (200, r#"{"error": "model 'm' not found, try pulling it first"}"#, "could_not_ask"),
+    (200, r#"{"error": "something"}"#, "could_not_ask"),
+    (200, r#"{"object": "error", "message": "bad", "code": 40303}"#, "could_not_ask"),
+    (200, r#"{"detail": "Not authenticated"}"#, "could_not_ask"),
+    (
+        401,
+        r#"{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}"#,
+        "bad_key",
+    ),
+    (403, "", "bad_key"),
+    (403, r#"{"error":{"message":"Your input was flagged","code":403}}"#, "declined"),
+    (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#, "quota_gone"),
+    (
+        429,
+        r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}"#,
+        "quota_gone",
+    ),
+    (429, r#"{"error":{"message":"quota","type":"insufficient_quota","code":null}}"#, "quota_gone"),
+    (429, r#"{"error":{"message":"Rate limit reached for requests","code":"rate_limit_exceeded"}}"#, "throttled"),
+    (429, r#"{"error":{"code":429,"message":"x"}}"#, "throttled"),
+    (404, r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#, "disabled"),
+    (
+        404,
+        r#"{"object":"error","message":"The model `m` does not exist.","type":"NotFoundError","code":404}"#,
+        "disabled",
+    ),
+    (404, r#"{"error":{"message":"model \"m\" not found, try pulling it first"}}"#, "disabled"),
+    (400, r#"{"error":{"message":"Model Not Exist","code":"invalid_request_error"}}"#, "disabled"),
+    (404, r#"{"detail":"Not Found"}"#, "no such place"),
+    (404, "404 page not found", "no such place"),
+    (
+        400,
+        r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}"#,
+        "MaxTokens",
+    ),
+    (
+        400,
+        r#"{"error":{"message":"max_tokens is too large: 9000. This model supports at most 4096 completion tokens","param":"max_tokens"}}"#,
+        "refused",
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature"}}"#,
+        "Temperature",
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."}}"#,
+        "ResponseFormat",
+    ),
+    (
+        422,
+        r#"{"detail":[{"type":"extra_forbidden","loc":["body","response_format"],"msg":"Extra inputs are not permitted"}]}"#,
+        "ResponseFormat",
+    ),
+    (404, r#"{"error":{"message":"No endpoints found that can handle response_format","code":404}}"#, "ResponseFormat"),
+    (
+        400,
+        r#"{"error":{"message":"This model's maximum context length is 4096 tokens.","code":"context_length_exceeded"}}"#,
+        "refused",
+    ),
+    (
+        400,
+        r#"{"object":"error","message":"'max_tokens' is too large: 2000. This model's maximum context length is 4096 tokens","code":400}"#,
+        "refused",
+    ),
+    (
+        400,
+        r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+        "refused",
+    ),
+    (400, r#"{"error":{"message":"The response was filtered","code":"content_filter"}}"#, "declined"),
+    (
+        400,
+        r#"{"error":{"message":"Could not finish the message because max_tokens or model output limit was reached."}}"#,
+        "cut",
+    ),
+    (400, r#"{"error":{"message":"Invalid value: 'web_search'","param":"tools[0].type"}}"#, "no such place"),
+    (400, r#"{"error":{"message":"Invalid value","param":"include"}}"#, "Include"),
+    (400, r#"{"error":{"message":"bad request"}}"#, "refused"),
+    (400, "", "refused"),
+    (413, "", "refused"),
+    (408, "", "timeout"),
+    (302, "", "could_not_ask"),
+    (500, r#"{"error":{"message":"The server had an error","type":"server_error"}}"#, "server_error"),
+    (502, "<html>Bad Gateway</html>", "server_error"),
+    (503, "", "server_error"),
+    (529, r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#, "server_error"),
+    (500, r#"[{"error":{"code":500,"message":"a list of one"}}]"#, "server_error"),
+    (400, r#"{"error":[1,2]}"#, "refused"),
+    (400, r#"{"error":{"message":{"deep":"x"},"code":{"a":1},"param":7}}"#, "refused"),
+];
+
 #[test]
 fn every_spelling_of_an_error_has_its_class() {
-    let table = [
-        (200, r#"{"choices": [], "error": null}"#, "answer"),
-        (200, r#"{"status": "completed", "error": null, "output": []}"#, "answer"),
-        (200, "<html>hello</html>", "answer"),
-        (200, r#"{"error": {"message": "slow down", "code": 429}}"#, "throttled"),
-        (200, r#"{"error": {"message": "No auth", "code": "401"}}"#, "bad_key"),
-        (
-            200,
-            r#"{"error": {"message": "Provider returned error", "code": 502, "metadata": {"raw": "x"}}}"#,
-            "server_error",
-        ),
-        (200, r#"{"error": {"message": "x", "type": "server_error"}}"#, "server_error"),
-        (
-            200,
-            r#"{"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "x"}, "output": []}"#,
-            "throttled",
-        ),
-        (200, r#"{"status": "failed", "error": {"code": "invalid_prompt", "message": "x"}}"#, "declined"),
-        (200, r#"{"error": "model 'm' not found, try pulling it first"}"#, "could_not_ask"),
-        (200, r#"{"error": "something"}"#, "could_not_ask"),
-        (200, r#"{"object": "error", "message": "bad", "code": 40303}"#, "could_not_ask"),
-        (200, r#"{"detail": "Not authenticated"}"#, "could_not_ask"),
-        (
-            401,
-            r#"{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}"#,
-            "bad_key",
-        ),
-        (403, "", "bad_key"),
-        (403, r#"{"error":{"message":"Your input was flagged","code":403}}"#, "declined"),
-        (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#, "quota_gone"),
-        (
-            429,
-            r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}"#,
-            "quota_gone",
-        ),
-        (429, r#"{"error":{"message":"quota","type":"insufficient_quota","code":null}}"#, "quota_gone"),
-        (429, r#"{"error":{"message":"Rate limit reached for requests","code":"rate_limit_exceeded"}}"#, "throttled"),
-        (429, r#"{"error":{"code":429,"message":"x"}}"#, "throttled"),
-        (404, r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#, "disabled"),
-        (
-            404,
-            r#"{"object":"error","message":"The model `m` does not exist.","type":"NotFoundError","code":404}"#,
-            "disabled",
-        ),
-        (404, r#"{"error":{"message":"model \"m\" not found, try pulling it first"}}"#, "disabled"),
-        (400, r#"{"error":{"message":"Model Not Exist","code":"invalid_request_error"}}"#, "disabled"),
-        (404, r#"{"detail":"Not Found"}"#, "no such place"),
-        (404, "404 page not found", "no such place"),
-        (
-            400,
-            r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}"#,
-            "MaxTokens",
-        ),
-        (
-            400,
-            r#"{"error":{"message":"max_tokens is too large: 9000. This model supports at most 4096 completion tokens","param":"max_tokens"}}"#,
-            "refused",
-        ),
-        (
-            400,
-            r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature"}}"#,
-            "Temperature",
-        ),
-        (
-            400,
-            r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."}}"#,
-            "ResponseFormat",
-        ),
-        (
-            422,
-            r#"{"detail":[{"type":"extra_forbidden","loc":["body","response_format"],"msg":"Extra inputs are not permitted"}]}"#,
-            "ResponseFormat",
-        ),
-        (
-            404,
-            r#"{"error":{"message":"No endpoints found that can handle response_format","code":404}}"#,
-            "ResponseFormat",
-        ),
-        (
-            400,
-            r#"{"error":{"message":"This model's maximum context length is 4096 tokens.","code":"context_length_exceeded"}}"#,
-            "refused",
-        ),
-        (
-            400,
-            r#"{"object":"error","message":"'max_tokens' is too large: 2000. This model's maximum context length is 4096 tokens","code":400}"#,
-            "refused",
-        ),
-        (
-            400,
-            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
-            "refused",
-        ),
-        (400, r#"{"error":{"message":"The response was filtered","code":"content_filter"}}"#, "declined"),
-        (
-            400,
-            r#"{"error":{"message":"Could not finish the message because max_tokens or model output limit was reached."}}"#,
-            "cut",
-        ),
-        (400, r#"{"error":{"message":"Invalid value: 'web_search'","param":"tools[0].type"}}"#, "no such place"),
-        (400, r#"{"error":{"message":"Invalid value","param":"include"}}"#, "Include"),
-        (400, r#"{"error":{"message":"bad request"}}"#, "refused"),
-        (400, "", "refused"),
-        (413, "", "refused"),
-        (408, "", "timeout"),
-        (302, "", "could_not_ask"),
-        (500, r#"{"error":{"message":"The server had an error","type":"server_error"}}"#, "server_error"),
-        (502, "<html>Bad Gateway</html>", "server_error"),
-        (503, "", "server_error"),
-        (529, r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#, "server_error"),
-        (500, r#"[{"error":{"code":500,"message":"a list of one"}}]"#, "server_error"),
-        (400, r#"{"error":[1,2]}"#, "refused"),
-        (400, r#"{"error":{"message":{"deep":"x"},"code":{"a":1},"param":7}}"#, "refused"),
-    ];
-    for (status, body, expected) in table {
-        assert_eq!(class(status, body), expected, "{status} {body}");
+    for (status, body, expected) in SPELLINGS {
+        assert_eq!(class(*status, body), *expected, "{status} {body}");
     }
 }
 
