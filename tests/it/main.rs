@@ -46,3 +46,6 @@ mod support;
 mod table_queue;
 #[cfg(test)]
 mod tidy;
+#[cfg(all(feature = "models", feature = "embedded"))]
+#[cfg(test)]
+mod translation;
