@@ -17,19 +17,33 @@ use crate::store::StoredEvidence;
 /// What a claim's id begins with.
 const CLAIM: &str = "clm_";
 
+/// What is known of an id before the item is looked up.
+enum Meant {
+    /// An item's id, also one that looks like a claim's.
+    Item,
+    /// A claim's, and the item that it is of.
+    ClaimOf(String),
+    /// It looks like a claim's, and a daemon that answers by item alone holds the data folder.
+    Unclear,
+}
+
 /// `id` is a claim's or an item's.
 pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result<(), Failure> {
-    let is_claim = id.starts_with(CLAIM);
-    let item_id = if is_claim { item_of(&config, id).await? } else { Some(id.to_owned()) };
-    let found = match &item_id {
-        Some(item_id) => evidence::stored(config, item_id).await?,
-        None => None,
+    let meant = meant(&config, id).await?;
+    let item_id = if let Meant::ClaimOf(item_id) = &meant { item_id.as_str() } else { id };
+    let Some(Found { result, evidence }) = evidence::stored(config, item_id).await? else {
+        return Err(Failure::failed(if matches!(meant, Meant::Unclear) {
+            format!(
+                "nothing is stored of an item {id:?}: if it is a claim, give the item's id in place of the claim's, for a \
+                 running daemon holds the data folder and answers by item"
+            )
+        } else {
+            format!(
+                "nothing is stored of {id:?}: give an item's id as it was sent, or a claim's as `evidence ITEM --json` prints it"
+            )
+        }));
     };
-    let Some(Found { result, evidence }) = found else {
-        return Err(Failure::failed(format!(
-            "nothing is stored of {id:?}: give an item's id as it was sent, or a claim's as `evidence ITEM --json` prints it"
-        )));
-    };
+    let is_claim = matches!(meant, Meant::ClaimOf(_));
     let claims: Vec<&ClaimResult> = result.claims.iter().filter(|claim| !is_claim || claim.claim_id == id).collect();
     let of = |claim: &ClaimResult| -> Vec<&StoredEvidence> {
         evidence.iter().filter(|row| row.claim_id == claim.claim_id).collect()
@@ -41,17 +55,18 @@ pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result
     output.text(&claims.iter().map(|claim| chain(claim, &of(claim), output)).collect::<Vec<_>>().join("\n"))
 }
 
-/// The item that a claim is of. A daemon that holds the data folder answers by item alone.
-async fn item_of(config: &Config, claim_id: &str) -> Result<Option<String>, Failure> {
+/// Whose id it is. Upstream names its items as it likes, so what looks like a claim's id is an item's where no claim has it.
+async fn meant(config: &Config, id: &str) -> Result<Meant, Failure> {
+    if !id.starts_with(CLAIM) {
+        return Ok(Meant::Item);
+    }
     match reach::store(config).await? {
         Reach::Here(opened) => {
-            let item = opened.store.item_of_claim(claim_id).await?;
+            let item = opened.store.item_of_claim(id).await?;
             opened.close().await?;
-            Ok(item)
+            Ok(item.map_or(Meant::Item, Meant::ClaimOf))
         }
-        Reach::Daemon(_) => Err(Failure::failed(
-            "a running daemon holds the data folder and answers by item: give the item's id in place of the claim's",
-        )),
+        Reach::Daemon(_) => Ok(Meant::Unclear),
     }
 }
 

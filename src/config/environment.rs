@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use figment::value::{Dict, Empty, Value};
 
 use super::gathered::{Gathered, Source, find, is_optional, put};
-use super::kind::{Kind, scalar_text};
-use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
+use super::key::Key;
+use super::kind::Kind;
+use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS};
 use super::problem::{Problem, nearest_env, sounds_secret};
 use super::tables;
+use super::value::scalar_text;
 
 /// Beginnings that are ours alone: an unknown name with one of them stops the start.
 const OUR_PREFIXES: [&str; 8] =

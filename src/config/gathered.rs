@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use figment::value::{Dict, Value};
 
-use super::kind::{Fault, Kind};
-use super::names::Key;
+use super::key::Key;
+use super::kind::{Fault, Kind, Shape};
 use super::problem::Problem;
-use super::tables::{self, Shape};
+use super::tables;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]

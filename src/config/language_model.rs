@@ -17,7 +17,7 @@ use url::Url;
 pub struct LlmConfig {
     /// `/v1` included. Unset: no language model.
     pub base_url: Option<Url>,
-    #[serde(default, deserialize_with = "super::model::secret")]
+    #[serde(default, deserialize_with = "super::deserialize::secret")]
     pub api_key: Option<SecretString>,
     pub model: Option<String>,
     /// Each use is switched on by itself.

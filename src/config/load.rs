@@ -10,11 +10,13 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::checks;
 use super::environment::Environment;
 use super::gathered::{Gathered, Source, find, put};
-use super::kind::{Kind, scalar_text};
+use super::key::Key;
+use super::kind::Kind;
 use super::model::{Config, DomainEntry};
-use super::names::{CONFIG_FILE_ENV, KEYS, Key, by_path};
+use super::names::{CONFIG_FILE_ENV, KEYS, by_path};
 use super::problem::{ConfigError, Problem, nearest_path, nearest_table, sounds_secret};
 use super::show::{ShownKey, shown_value};
+use super::value::scalar_text;
 
 /// The reference manual, and the lowest layer.
 pub const DEFAULT_TOML: &str = include_str!("../../config/default.toml");

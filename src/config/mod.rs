@@ -5,12 +5,14 @@
 //! talks to a network, never prints, and never lets a secret into a message, a `Debug` or a list.
 //!
 //! To add a key: a commented line in `config/default.toml`, a row in `names.rs`, a field in `model.rs` (or `scoring.rs`).
-//! The tests name what is missing. A rule between keys goes into `checks.rs`, a new sort of value into `kind.rs`, a list of tables
-//! (`[[providers.api.endpoints]]`) gets a [`Shape`] as in `own.rs`.
+//! The tests name what is missing. A rule between keys goes into `checks.rs`, a new kind of value into `kind.rs` (what it
+//! is) and `value.rs` (how it is read), a list of tables (`[[providers.api.endpoints]]`) gets a [`Shape`] as in `own.rs`.
 
 mod checks;
+mod deserialize;
 mod environment;
 mod gathered;
+mod key;
 mod kind;
 mod language_model;
 mod links;
@@ -25,12 +27,14 @@ mod show;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::path::PathBuf;
 
 pub use checks::LEAST_OWN_QUERIES;
 pub use gathered::Source;
-pub use kind::{Bare, Kind, SecretKind};
+pub use key::Key;
+pub use kind::{Bare, Field, Kind, SecretKind, Shape};
 pub use language_model::LlmConfig;
 pub use links::LinksConfig;
 pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
@@ -39,7 +43,7 @@ pub use model::{
     HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend, Overload,
     ProviderConfig, ProvidersConfig, QueueConfig, SearchProvider, TranslateConfig, WorkerConfig,
 };
-pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS, Key};
+pub use names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS};
 pub use own::{
     ApiConfig, ApiEndpoint, CorpusConfig, CorpusFolder, DatabaseQuery, DatabaseSourceConfig, Expectation, FeedsConfig,
     QueryParameter,
@@ -48,7 +52,6 @@ pub use problem::{ConfigError, Problem};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;
-pub use tables::{Field, Shape};
 
 /// The exit code of a configuration that cannot be used.
 pub const EXIT_CODE: u8 = 64;

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use url::Url;
 
+use super::deserialize::{durations, secret};
 use super::language_model::LlmConfig;
 use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
@@ -453,13 +454,4 @@ impl InferenceConfig {
         .into_iter()
         .filter_map(|(name, url)| Some((name, url.as_ref()?)))
     }
-}
-
-pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
-}
-
-fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
-    let spans = Vec::<humantime_serde::Serde<Duration>>::deserialize(deserializer)?;
-    Ok(spans.into_iter().map(humantime_serde::Serde::into_inner).collect())
 }

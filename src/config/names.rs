@@ -2,10 +2,10 @@
 //!
 //! This one table drives reading, checking, `config show`, the JSON Schema and the search for misspelt names.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use super::key::{ANSWER, CALL, KIB, Key, MIB, MONEY, PAUSE, RPM, SECOND, SPAN, UNIT, count};
 use super::kind::{Bare, Kind, SecretKind};
 use super::own::LANGUAGE_RULE;
 
@@ -15,76 +15,18 @@ pub const CONFIG_FILE_ENV: &str = "CORROBORATE_CONFIG";
 /// Ending of the twin of a secret's name: the variable holds the path of a file with the value.
 pub const FILE_TWIN: &str = "_FILE";
 
-/// One setting.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Key {
-    /// Path in a configuration file, e.g. `fact_check.max_results`.
-    pub path: &'static str,
-    /// The name users rely on; `None` where the name is made from the path.
-    contract_env: Option<&'static str>,
-    pub kind: Kind,
-    /// What it is, in a line. `config/default.toml` gives the reason and the unit.
-    pub help: &'static str,
-}
-
-impl Key {
-    pub(super) const fn named(path: &'static str, env: &'static str, kind: Kind, help: &'static str) -> Self {
-        Self { path, contract_env: Some(env), kind, help }
-    }
-
-    pub(super) const fn own(path: &'static str, kind: Kind, help: &'static str) -> Self {
-        Self { path, contract_env: None, kind, help }
-    }
-
-    /// The environment variable that sets this key.
-    pub fn env(&self) -> Cow<'static, str> {
-        self.contract_env.map_or_else(
-            || Cow::Owned(format!("CORROBORATE_{}", self.path.replace('.', "_").to_uppercase())),
-            Cow::Borrowed,
-        )
-    }
-
-    /// Secrets come from the environment or a file it names, and are never shown.
-    pub const fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::Secret(_))
-    }
-}
-
 /// The key of a path.
 pub(super) fn by_path(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
 
-const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_hours(24);
 const YEAR: Duration = Duration::from_hours(365 * 24);
-const KIB: u64 = 1024;
-const MIB: u64 = 1024 * KIB;
 
-/// A probability, similarity or weight.
-pub(super) const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
 /// From chance to nearly always: a judge that is never wrong could not be outvoted.
 const RELIABILITY: Kind = Kind::Number { min: 0.34, max: 0.98 };
-/// US dollars.
-const MONEY: Kind = Kind::Number { min: 0.0, max: 1e9 };
-/// A time limit of one call.
-pub(super) const CALL: Kind =
-    Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
-/// How long something is kept or counts.
-pub(super) const SPAN: Kind = Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: None };
-/// Pauses of background work.
-pub(super) const PAUSE: Kind =
-    Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
-/// Requests a minute; 0 would stop a provider without saying so.
-pub(super) const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
 /// How long something waits for others to come first.
 const HEAD_START: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(10), bare: None };
-/// Size of one answer or page.
-pub(super) const ANSWER: Kind = Kind::Bytes { min: KIB, max: 256 * MIB };
-
-pub(super) const fn count(min: i64, max: i64) -> Kind {
-    Kind::Integer { min, max }
-}
 
 /// The settings every provider has. The last three have no name in the contract.
 macro_rules! provider {

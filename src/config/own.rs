@@ -8,13 +8,10 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
-use super::kind::{Kind, SecretKind};
-use super::model::secret;
-use super::names::{ANSWER, CALL, Key, PAUSE, RPM, SPAN, UNIT, count};
-use super::tables::{Field, Shape};
+use super::deserialize::secret;
+use super::key::{ANSWER, CALL, Key, MIB, PAUSE, RPM, SPAN, UNIT, count};
+use super::kind::{Field, Kind, SecretKind, Shape};
 use crate::domain::verdict::words;
-
-const MIB: u64 = 1024 * 1024;
 
 /// How an endpoint's value is compared; names as in the reference.
 const EXPECTATIONS: &[&str] = &["equals", "not_equals", "greater", "less", "contains", "exists", "matches"];

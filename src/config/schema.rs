@@ -4,10 +4,11 @@ use figment::value::Value;
 use serde_json::{Map, Value as Json, json};
 
 use super::gathered::find;
-use super::kind::{Kind, scalar_text};
+use super::key::Key;
+use super::kind::{Kind, Shape};
 use super::load::BUILT_IN;
-use super::names::{FILE_TWIN, KEYS, Key};
-use super::tables::Shape;
+use super::names::{FILE_TWIN, KEYS};
+use super::value::scalar_text;
 use crate::domain::verdict::SourceType;
 
 /// JSON Schema (2020-12) of a configuration file. Secrets are not part of it; `x-secrets` names their variables, and

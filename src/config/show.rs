@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use figment::value::Value;
 
 use super::gathered::Source;
-use super::kind::{Kind, byte_text, scalar_text};
-use super::names::Key;
+use super::key::Key;
+use super::kind::Kind;
+use super::value::{byte_text, scalar_text};
 
 /// One line of `config show`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,60 +3,25 @@
 
 use figment::value::{Dict, Value};
 
-use super::kind::{Fault, Kind, fault, scalar_text};
+use super::kind::{Fault, Kind, Shape, fault};
 use super::problem::{Problem, sounds_secret};
+use super::value::{scalar_text, trimmed};
 
-/// What every table of a list may hold. One field is called `name`, is required and is in no two tables.
-#[derive(Debug, PartialEq)]
-pub struct Shape {
-    /// What one table is, for messages: `endpoint`.
-    pub what: &'static str,
-    /// Beginning of the variables that hold its secrets: `<PREFIX>_<NAME>_<FIELD>`.
-    pub secret_prefix: &'static str,
-    pub fields: &'static [Field],
-}
-
-/// One field of a table.
-#[derive(Debug, PartialEq)]
-pub struct Field {
-    pub name: &'static str,
-    /// Never a list of tables itself.
-    pub kind: Kind,
-    pub required: bool,
-    /// What it is, in a line.
-    pub help: &'static str,
-}
-
-impl Field {
-    pub(super) const fn required(name: &'static str, kind: Kind, help: &'static str) -> Self {
-        Self { name, kind, required: true, help }
+impl Kind {
+    /// Reads a value of a configuration file.
+    pub fn read_value(self, value: &Value) -> Result<Value, Fault> {
+        match self {
+            Self::Tables(shape) => read(shape, value).map_err(|faults| in_one(&faults)),
+            _ => self.read_plain_value(value),
+        }
     }
 
-    pub(super) const fn optional(name: &'static str, kind: Kind, help: &'static str) -> Self {
-        Self { name, kind, required: false, help }
-    }
-
-    /// Secrets come from the environment or a file it names, and are never shown.
-    pub const fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::Secret(_))
-    }
-}
-
-impl Shape {
-    /// The variable of a table's secret.
-    pub fn secret_env(&self, table: &str, field: &Field) -> String {
-        let letter = |c: char| if c == '-' { '_' } else { c.to_ascii_uppercase() };
-        let name: String = table.chars().map(letter).collect();
-        format!("{}_{name}_{}", self.secret_prefix, field.name.to_uppercase())
-    }
-
-    fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == name)
-    }
-
-    fn names(&self) -> String {
-        let names: Vec<&str> = self.fields.iter().filter(|field| !field.is_secret()).map(|field| field.name).collect();
-        names.join(", ")
+    /// Reads a value of the environment: lists are separated by commas, lists of tables are JSON.
+    pub fn read_text(self, text: &str) -> Result<Value, Fault> {
+        match self {
+            Self::Tables(_) => self.read_value(&from_json(text)?),
+            _ => self.read_plain_text(text),
+        }
     }
 }
 
@@ -134,7 +99,7 @@ fn read_one(shape: &Shape, table: &Dict, place: &str, faults: &mut Vec<TableFaul
                 let mend = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
                 add(name, None, Fault { what, mend });
             }
-            Some(field) => match field.kind.read_value(value) {
+            Some(field) => match field.kind.read_plain_value(value) {
                 Ok(value) => {
                     read.insert(name.clone(), value);
                 }
@@ -164,7 +129,7 @@ fn shown(name: &str, value: &Value) -> Option<String> {
 pub(super) fn from_json(text: &str) -> Result<Value, Fault> {
     let mend = "write a JSON array of objects, or use a configuration file";
     // The parser's words quote nothing but single characters.
-    let json: serde_json::Value = match serde_json::from_str(text) {
+    let json: serde_json::Value = match serde_json::from_str(trimmed(text)?) {
         Ok(json) => json,
         Err(error) => return fault(format!("is not JSON ({error})"), mend),
     };
@@ -173,7 +138,7 @@ pub(super) fn from_json(text: &str) -> Result<Value, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::SecretKind;
+    use super::super::kind::{Field, SecretKind};
     use super::*;
 
     static FIELDS: [Field; 4] = [

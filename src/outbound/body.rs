@@ -1,25 +1,10 @@
 //! Reads a response's body with a cap on the bytes after decompression, so that neither an endless stream nor a
 //! compression bomb fills the memory.
 
-use std::error::Error as StdError;
-
 use reqwest::Response;
 
+use super::body_error::{BodyError, body_error};
 use super::decode::Decoder;
-
-/// Why a body was not read to its end.
-#[derive(Debug)]
-pub(super) enum BodyError {
-    TooLarge,
-    /// Nothing came for that long.
-    Idle,
-    /// It came, and too slowly to wait for its end.
-    TooSlow,
-    /// Compressed in a way that was not asked for, nested, or broken.
-    Encoding(String),
-    /// The connection ended before the body did.
-    Cut(String),
-}
 
 /// The whole body, at most `max_bytes` before and after decompression. The time is the caller's to bound.
 pub(super) async fn read(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, BodyError> {
@@ -46,29 +31,4 @@ pub(super) fn packed_once(body: Vec<u8>) -> Result<Vec<u8>, BodyError> {
         return Err(BodyError::Encoding("the body is compressed twice, or compressed without saying so".to_owned()));
     }
     Ok(body)
-}
-
-pub(super) fn body_error(error: &reqwest::Error) -> BodyError {
-    let detail = innermost(error);
-    // A cut connection is reported through the decoder too, as an I/O error of its source.
-    let cut = chain(error).any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|io| matches!(io.kind(), std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe))
-    });
-    if error.is_decode() && !cut && !detail.contains("end of file before message") && !detail.contains("connection") {
-        BodyError::Encoding(detail)
-    } else {
-        BodyError::Cut(detail)
-    }
-}
-
-/// An error and its causes, outermost first.
-pub(super) fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| (*error).source())
-}
-
-/// The words of the innermost cause, which name what happened; the outer ones name the URL.
-pub(super) fn innermost(error: &reqwest::Error) -> String {
-    chain(error).last().map(|cause| super::error::excerpt(&cause.to_string())).unwrap_or_default()
 }

@@ -11,8 +11,8 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use zstd::stream::raw::{DParameter, Decoder as ZstdState};
 use zstd::stream::zio::Writer as ZstdWriter;
 
-use super::body::BodyError;
-use super::error::excerpt;
+use super::body_error::BodyError;
+use super::excerpt::excerpt;
 
 /// What we can undo, as a server is told.
 pub(super) const ACCEPTED: &str = "gzip, br, zstd";

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::redact::redacted;
 use super::replay::MissingRecording;
 use crate::domain::Degradation;
 
@@ -186,37 +187,10 @@ impl AskError {
         | Self::NotReady { detail }
         | Self::Disabled { detail } = &mut self
         {
-            *detail = super::secrets::redacted(detail, secrets);
+            *detail = redacted(detail, secrets);
         }
         self
     }
-}
-
-/// Longest excerpt of a provider's own words in an error, characters: enough for its sentence, too short for a page.
-const EXCERPT_CHARS: usize = 200;
-
-/// A provider's own words, made fit for an error: one line, no control characters, bounded.
-pub fn excerpt(text: &str) -> String {
-    let mut line = String::new();
-    let mut taken = 0;
-    for word in text.split(|character: char| character.is_whitespace() || character.is_control()) {
-        if word.is_empty() {
-            continue;
-        }
-        if taken > 0 {
-            line.push(' ');
-            taken += 1;
-        }
-        for character in word.chars() {
-            if taken >= EXCERPT_CHARS {
-                line.push('…');
-                return line;
-            }
-            line.push(character);
-            taken += 1;
-        }
-    }
-    line
 }
 
 /// One of every class, for tests that hold all of them against a table.
@@ -299,12 +273,5 @@ mod tests {
         let secrets = ["s3cret".to_owned(), String::new()];
         let error = AskError::BadKey { detail: "key s3cret is wrong, s3cret!".into() }.without(&secrets);
         assert_eq!(error, AskError::BadKey { detail: "key [key] is wrong, [key]!".into() });
-    }
-
-    #[test]
-    fn an_excerpt_is_one_bounded_line() {
-        assert_eq!(excerpt("  a\n\tb\u{0}c "), "a b c");
-        let long = excerpt(&"ж".repeat(5000));
-        assert_eq!(long.chars().count(), EXCERPT_CHARS + 1);
     }
 }

@@ -8,13 +8,15 @@ use secrecy::SecretString;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::client::{ApiRequest, ApiResponse, HttpClient};
+use super::client::HttpClient;
 use super::error::AskError;
 use super::fleet::Fleet;
 use super::gate::Gate;
 use super::header::HeaderName;
 use super::ledger::{Ledger, LocalLedger};
 use super::observer::Observer;
+use super::request::ApiRequest;
+use super::response::ApiResponse;
 use super::script::{Reply, Script};
 use super::spend::{AskMeter, Asker};
 use super::terms::{GateSettings, GateState};

@@ -22,6 +22,7 @@ use url::Url;
 
 use self::part::Part;
 use super::backoff_delays::Delays;
+use super::body_error::{BodyError, innermost};
 use super::client::BuildError;
 use super::{body, client};
 
@@ -126,7 +127,7 @@ impl HubClient {
         let read = timeout(self.idle, body::read(response, MOST_IN_MEMORY)).await;
         match read {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(body::BodyError::TooLarge)) => {
+            Ok(Err(BodyError::TooLarge)) => {
                 Err(HubError::Size { file: file.path.to_owned(), expected: MOST_IN_MEMORY as u64, found: None })
             }
             Ok(Err(error)) => Err(cut(format!("{error:?}"))),
@@ -220,10 +221,7 @@ impl HubClient {
                 Ok(Ok(Some(piece))) => piece,
                 Ok(Ok(None)) => break,
                 Ok(Err(error)) => {
-                    return Err(Attempt::Cut(HubError::Cut {
-                        file: file.path.to_owned(),
-                        detail: body::innermost(&error),
-                    }));
+                    return Err(Attempt::Cut(HubError::Cut { file: file.path.to_owned(), detail: innermost(&error) }));
                 }
                 Err(_elapsed) => {
                     let detail = format!("nothing came for {} s", self.idle.as_secs());
@@ -291,7 +289,7 @@ impl HubClient {
         let away = |detail: String| HubError::Away { host: url.host_str().unwrap_or_default().to_owned(), detail };
         match timeout(self.idle, request.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(away(body::innermost(&error))),
+            Ok(Err(error)) => Err(away(innermost(&error))),
             Err(_elapsed) => Err(away(format!("no answer in {} s", self.idle.as_secs()))),
         }
     }

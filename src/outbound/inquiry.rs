@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::client::{ApiRequest, ApiResponse};
 use super::error::AskError;
 use super::gate::Gate;
+use super::request::ApiRequest;
+use super::response::ApiResponse;
 use super::spend::Asker;
 
 /// What is asked after a refusal that its words leave open.

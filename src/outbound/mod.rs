@@ -14,17 +14,21 @@
 mod backoff_delays;
 mod block;
 mod body;
+mod body_error;
 mod breaker;
 mod call_scheduler;
 mod client;
 mod decode;
 mod error;
+mod excerpt;
+mod fetch_error;
 mod fleet;
 mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod hub;
 mod inquiry;
+mod key_fields;
 pub mod ledger;
 mod limiter;
 pub mod local;
@@ -34,6 +38,8 @@ pub mod pages;
 pub mod record;
 mod redact;
 pub mod replay;
+mod request;
+mod response;
 pub mod retry_after;
 mod robots;
 #[cfg(test)]
@@ -46,18 +52,22 @@ mod terms;
 pub(crate) mod test_server;
 
 pub use backoff_delays::Delays;
-pub use client::{ApiRequest, ApiResponse, BuildError, HttpClient};
+pub use client::{BuildError, HttpClient};
+pub use error::AskError;
 #[cfg(test)]
 pub(crate) use error::samples::all as every_ask_error;
-pub use error::{AskError, excerpt};
+pub use excerpt::excerpt;
+pub use fetch_error::FetchError;
+#[cfg(test)]
+pub(crate) use fetch_error::samples::all as every_fetch_error;
 pub use fleet::{Fleet, Follower};
 pub use gate::{Gate, GateStatus};
 pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
-#[cfg(test)]
-pub(crate) use pages::every_fetch_error;
-pub use pages::{FetchError, Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
+pub use pages::{Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
+pub use request::ApiRequest;
 /// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
 pub use reqwest::{Method, header};
+pub use response::ApiResponse;
 pub use spend::{AskMeter, Asker};
 pub use terms::{GateSettings, GateState};

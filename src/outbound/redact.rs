@@ -43,6 +43,11 @@ impl Redactor {
     }
 }
 
+/// The text without the secrets, however short they are.
+pub(super) fn redacted(text: &str, secrets: &[String]) -> String {
+    Redactor::new(secrets.iter().cloned(), 1).text(text)
+}
+
 fn find(bytes: &[u8], form: &[u8]) -> Option<usize> {
     bytes.windows(form.len()).position(|window| window == form)
 }
@@ -123,5 +128,6 @@ mod tests {
         let short = ["ab".to_owned(), String::new()];
         assert_eq!(Redactor::new(short.clone(), SHORTEST_SECRET).text("abc"), "abc", "two letters are no key");
         assert_eq!(Redactor::new(short, 1).text("abc"), "[key]c", "unless whoever asks says so");
+        assert_eq!(redacted("bad key s3c%2Fret%2B%22key", &[secret.to_owned()]), "bad key [key]");
     }
 }

@@ -30,7 +30,7 @@ mod lines;
 mod text;
 mod words;
 
-use super::record::without_keys;
+use super::key_fields::without_keys;
 pub(super) use key::body_hash;
 pub(super) use lines::Head;
 

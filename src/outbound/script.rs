@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 
-use super::client::{ApiRequest, ApiResponse, header_map, response};
 use super::error::AskError;
+use super::request::ApiRequest;
+use super::response::{ApiResponse, header_map, response};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {

@@ -99,6 +99,11 @@ async fn enqueue_puts_items_into_the_queue_for_a_daemon() {
     assert_eq!((told["item_id"].as_str(), told["claims"].as_array().unwrap().len()), (Some("q1"), 1), "{told:#}");
     assert!(told["claims"][0]["passages"].as_array().unwrap().len() >= 3, "{told:#}");
     assert_eq!(app.run(&["why", "clm_none"]).await.code, 1);
+    // Upstream names its items as it likes.
+    app.run_with(&["enqueue", "-"], &item("clm_q4", ONCE).to_string()).await.ok();
+    app.upstream.result("clm_q4", 1).await;
+    let named = app.run(&["why", "clm_q4", "--json"]).await.json();
+    assert_eq!(named["item_id"], "clm_q4", "{named:#}");
     let nobody = app.run(&["evidence", "nobody"]).await;
     let errors = nobody.stderr.lines().filter(|line| line.starts_with("error: ")).count();
     assert_eq!((nobody.code, errors), (1, 1), "{}", nobody.stderr);

@@ -25,7 +25,9 @@ mod fleet;
 mod languages;
 #[cfg(test)]
 mod llm_claims;
+#[cfg(test)]
 mod llm_client;
+#[cfg(test)]
 mod llm_words;
 #[cfg(test)]
 mod migrations;
@@ -50,3 +52,6 @@ mod support;
 mod table_queue;
 #[cfg(test)]
 mod tidy;
+#[cfg(all(feature = "models", feature = "embedded"))]
+#[cfg(test)]
+mod translation;

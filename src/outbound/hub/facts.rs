@@ -65,7 +65,7 @@ pub(super) fn range_start(headers: &HeaderMap) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::client::header_map;
+    use super::super::super::response::header_map;
     use super::*;
 
     fn headers(pairs: &[(&str, &str)]) -> HeaderMap {

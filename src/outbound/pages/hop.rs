@@ -5,10 +5,11 @@ use std::time::Duration;
 use reqwest::header::{DATE, HeaderValue, LOCATION, RETRY_AFTER};
 use url::Url;
 
+use super::super::fetch_error::FetchError;
 use super::super::replay::Failure;
 use super::super::retry_after;
 use super::transfer::AtCap;
-use super::{FetchError, Hop, blocked};
+use super::{Hop, blocked};
 use crate::domain::{Clock as _, SystemClock};
 
 /// The rest after a 429 that names no time: twice a minute is not hammering.

@@ -11,7 +11,6 @@
 //! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
 
 mod blocked;
-mod error;
 mod hop;
 mod hosts;
 mod kind;
@@ -32,22 +31,21 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
-pub use error::FetchError;
-#[cfg(test)]
-pub(crate) use error::samples::all as every_fetch_error;
 use hop::{failed_then, redirect_target, refusal, rest_asked_for};
 use hosts::{Hosts, NoSlot, Slot, Wish};
 use permission::Permissions;
 use transfer::AtCap;
 
-use super::body::BodyError;
-use super::client::{BuildError, client_builder, header_map};
+use super::body_error::BodyError;
+use super::client::{BuildError, client_builder};
 use super::decode;
-use super::error::excerpt;
+use super::excerpt::excerpt;
+use super::fetch_error::{FetchError, classify};
 use super::names;
 use super::observer::{NoObserver, Observer};
 use super::record::{Recorder, Tape};
 use super::replay::{Archive, RecordedOutcome};
+use super::response::header_map;
 use super::ssrf_guard::{self, GuardedResolver, Lookup, Rule};
 use crate::store::Store;
 
@@ -384,7 +382,7 @@ impl PageFetcher {
                     }
                 }
                 let answer = match timeout(FIRST_BYTE, request.send()).await {
-                    Ok(answer) => answer.map_err(|error| error::classify(&error)),
+                    Ok(answer) => answer.map_err(|error| classify(&error)),
                     Err(_elapsed) => Err(FetchError::Timeout),
                 };
                 if let (Some(recorder), Err(error)) = (recorder, &answer) {

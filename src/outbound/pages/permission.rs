@@ -9,11 +9,12 @@ use moka::future::Cache;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
+use super::super::fetch_error::FetchError;
 use super::super::observer::CacheResult;
 use super::super::robots::{self, Robots};
 use super::super::ssrf_guard;
 use super::hop::redirect_target;
-use super::{AtCap, FetchError, PageFetcher};
+use super::{AtCap, PageFetcher};
 use crate::store::{RobotsLook, Store, StoreError};
 
 /// How long a file is believed; RFC 9309 (2.4) allows no more than a day.

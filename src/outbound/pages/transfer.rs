@@ -5,7 +5,8 @@ use std::time::Duration;
 use reqwest::Response;
 use tokio::time::{Instant, timeout};
 
-use super::super::body::{BodyError, body_error, packed_once};
+use super::super::body::packed_once;
+use super::super::body_error::{BodyError, body_error};
 use super::super::decode::Decoder;
 
 /// Nothing for this long ends a fetch: a page that trickles is not worth its place.

@@ -7,8 +7,6 @@
 //! percent-encoded or in base64; cookies and what else names the asker; and answers of providers whose terms forbid
 //! storing, unless the user asks for them.
 
-mod key_fields;
-
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,13 +18,13 @@ use reqwest::header::HeaderMap;
 use serde::Serialize;
 use url::Url;
 
-pub(super) use key_fields::{body_without_keys, without_keys};
-
-use super::client::{ApiRequest, ApiResponse};
 use super::error::AskError;
-use super::pages::FetchError;
+use super::fetch_error::FetchError;
+use super::key_fields::{is_kept_header, named_secrets, without_keys};
 use super::redact::{Redactor, SHORTEST_SECRET};
 use super::replay::{Failure, Head, RecordedResponse, Recording, body_hash};
+use super::request::ApiRequest;
+use super::response::ApiResponse;
 use crate::domain::secret_names::holds_key;
 
 /// Why nothing can be recorded.
@@ -101,7 +99,7 @@ impl Recorder {
             }
             return;
         }
-        let named = key_fields::named_secrets(&request.url, request.body.as_deref());
+        let named = named_secrets(&request.url, request.body.as_deref());
         let redactor = Redactor::new(request.secrets().into_iter().chain(named), SHORTEST_SECRET);
         let url = without_keys(&request.url);
         let mut recording = match outcome {
@@ -158,7 +156,7 @@ fn detail(message: &str) -> &str {
 fn kept(status: u16, headers: &HeaderMap, body: &[u8], redactor: &Redactor) -> RecordedResponse {
     let headers = headers
         .iter()
-        .filter(|(name, _)| key_fields::is_kept_header(name.as_str()))
+        .filter(|(name, _)| is_kept_header(name.as_str()))
         .filter_map(|(name, value)| {
             let text = std::str::from_utf8(value.as_bytes()).ok()?;
             Some((name.as_str().to_owned(), redactor.text(text)))
@@ -169,7 +167,7 @@ fn kept(status: u16, headers: &HeaderMap, body: &[u8], redactor: &Redactor) -> R
 
 /// A page without what its address, or the one it leads to, holds under a key's name: a site may send it back.
 fn page_kept(url: &Url, status: u16, headers: &HeaderMap, body: &[u8]) -> RecordedResponse {
-    let mut page = kept(status, headers, body, &Redactor::new(key_fields::named_secrets(url, None), SHORTEST_SECRET));
+    let mut page = kept(status, headers, body, &Redactor::new(named_secrets(url, None), SHORTEST_SECRET));
     for (_, value) in page.headers.iter_mut().filter(|(name, _)| name == "location") {
         if let Some(target) = url.join(value).ok().filter(holds_key) {
             *value = without_keys(&target).into();

@@ -99,8 +99,8 @@ async fn what_was_recorded_is_answered_without_the_server_and_holds_no_key() {
 fn the_recorder_leaves_no_key_to_others_to_take_out() {
     let bed = bed();
     let request = keyed(Url::parse("https://api.example/v1").unwrap());
-    let headers = crate::outbound::client::header_map(&[("x-echo".to_owned(), SECRET.to_owned())]);
-    let raw = crate::outbound::client::response(200, headers, echo().into_bytes(), DateTime::UNIX_EPOCH);
+    let headers = crate::outbound::response::header_map(&[("x-echo".to_owned(), SECRET.to_owned())]);
+    let raw = crate::outbound::response::response(200, headers, echo().into_bytes(), DateTime::UNIX_EPOCH);
     bed.recorder.api(&request, false, &Ok(raw));
     bed.recorder.api(&request, false, &Err(AskError::Malformed { detail: echo() }));
     // A body is kept as text where it is text; where it is not, in base64, which no trace would be seen in.

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::super::record::body_without_keys;
+use super::super::key_fields::body_without_keys;
 use super::text::to_hex;
 
 /// Method, scheme, host, port and path.

@@ -45,13 +45,17 @@ async fn embedded_commands_beside_a_serving_daemon_go_through_it() {
     let daemon = home.start().await;
     let run = async |arguments: &[&str], stdin: &str| finish(&home.environment, arguments, stdin).await;
 
-    let lines = format!("{}\nnot an item\n{}\n", item("first", TOLD), item("second", ONCE));
+    let lines = format!("{}\nnot an item\n{}\n", item("first", TOLD), item("clm_second", ONCE));
     let queued = run(&["enqueue", "-"], &lines).await;
     assert_eq!(queued.code, 1, "a bad line is said, {queued:?}");
     assert!(queued.stderr.contains("line 2"), "{}", queued.stderr);
     assert_eq!(stored(&daemon, "first").await["claims"][0]["verdict"], "supported");
-    assert_eq!(stored(&daemon, "second").await["tier"], "medium");
+    assert_eq!(stored(&daemon, "clm_second").await["tier"], "medium");
 
+    // An item may be called like a claim.
+    assert!(run(&["why", "clm_second"], "").await.ok().contains("Osterik"));
+    let nobody = run(&["why", "clm_third"], "").await;
+    assert!(nobody.code == 1 && nobody.stderr.contains("give the item's id"), "{}", nobody.stderr);
     let evidence = run(&["evidence", "first", "--json"], "").await.json();
     assert_eq!(evidence["result"]["item_id"], "first");
     assert!(evidence["evidence"].to_string().contains("Velmora"));

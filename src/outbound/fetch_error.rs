@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::body;
-use super::super::error::excerpt;
-use super::super::ssrf_guard::AddressRefused;
+use super::body_error::{chain, innermost};
+use super::excerpt::excerpt;
+use super::ssrf_guard::AddressRefused;
 
 /// Why there is no page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,7 +110,7 @@ impl FetchError {
 }
 
 pub(super) fn classify(error: &reqwest::Error) -> FetchError {
-    for cause in body::chain(error) {
+    for cause in chain(error) {
         if let Some(refused) = cause.downcast_ref::<AddressRefused>() {
             return FetchError::PrivateAddress { host: refused.host.clone() };
         }
@@ -125,7 +125,7 @@ pub(super) fn classify(error: &reqwest::Error) -> FetchError {
     } else if error.is_builder() {
         FetchError::BadUrl
     } else {
-        FetchError::Connect { detail: body::innermost(error) }
+        FetchError::Connect { detail: innermost(error) }
     }
 }
 

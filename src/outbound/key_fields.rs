@@ -17,7 +17,7 @@ pub(super) fn is_kept_header(name: &str) -> bool {
 }
 
 /// A URL without the parameters that carry keys.
-pub(in crate::outbound) fn without_keys(url: &Url) -> Url {
+pub(super) fn without_keys(url: &Url) -> Url {
     let mut bare = url.clone();
     if holds_key(url) {
         let kept: Vec<(String, String)> = url
@@ -34,7 +34,7 @@ pub(in crate::outbound) fn without_keys(url: &Url) -> Url {
 }
 
 /// The body of a request without its keys, in a form in which the order of fields does not matter.
-pub(in crate::outbound) fn body_without_keys(body: &[u8]) -> Vec<u8> {
+pub(super) fn body_without_keys(body: &[u8]) -> Vec<u8> {
     if let Ok(mut value) = serde_json::from_slice::<Value>(body) {
         drop_keys(&mut value);
         return value.to_string().into_bytes();

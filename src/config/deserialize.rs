@@ -1,0 +1,17 @@
+//! How values of the tree are deserialised that serde does not know by itself.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::{Deserialize as _, Deserializer};
+
+/// A text that no `Debug` shows; `None` where it is unset.
+pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
+}
+
+/// Durations as people write them: `["5s", "30s"]`.
+pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
+    let spans = Vec::<humantime_serde::Serde<Duration>>::deserialize(deserializer)?;
+    Ok(spans.into_iter().map(humantime_serde::Serde::into_inner).collect())
+}
