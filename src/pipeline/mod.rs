@@ -22,6 +22,7 @@ mod corroborate;
 mod credit;
 mod decide;
 mod embedding;
+mod evidence;
 mod expand;
 mod explain;
 mod fact_check;
@@ -30,6 +31,7 @@ mod item_locks;
 mod judge;
 mod language_model;
 mod languages;
+mod model_search;
 mod models;
 mod normalise;
 mod page;
@@ -323,14 +325,10 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         journal.degrade(Degradation::NoProvider);
     }
     let mut judged = if phase == Phase::Two {
-        let found = timed("retrieve", retrieve::retrieve(services, request, &normal, &claims, &journal)).await?;
-        let pages = timed("read", read::read(services, item, &found, &journal)).await?;
-        let candidates = timed("rank", rank::rank(services, &claims, &pages, &journal)).await?;
-        timed("judge", judge::judge(services, &normal, &claims, candidates, &pages, &journal)).await?
+        evidence::evidence(services, request, &normal, &claims, &journal).await?
     } else {
         judge::Judged::nothing(claims.len())
     };
-    timed("adjudicate", adjudicate::adjudicate(services, item, &normal, &claims, &mut judged, &journal)).await;
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", deciding).await?;

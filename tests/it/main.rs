@@ -28,6 +28,10 @@ mod llm_claims;
 #[cfg(test)]
 mod llm_client;
 #[cfg(test)]
+mod llm_injection;
+#[cfg(test)]
+mod llm_search;
+#[cfg(test)]
 mod llm_words;
 #[cfg(test)]
 mod migrations;

@@ -1,6 +1,8 @@
 //! From judged passages and matched reviews to a verdict, in the order that `docs/scoring.md` gives. Pure: `rescore` calls it on
 //! stored rows and gets the same answer.
 
+mod both;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
@@ -9,12 +11,13 @@ use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::result::{Decision, Features, Posterior};
 use corroborate_domain::verdict::{ClaimKind, Note, Stance, Tier, Verdict};
 
-use super::adjudication;
 use super::citations;
 use super::decision::{self, JudgeKind};
 use super::fact_checks::{self, ReviewSays};
 use super::features::{self, groups_of};
 use super::scoring::{Scoring, VerdictLimits};
+
+pub use both::assess;
 
 /// Weight of a fact-check at similarity 1: people checked it, and they err now and then (`docs/scoring.md`, confidence).
 const FACT_CHECK_WEIGHT: f64 = 0.95;
@@ -151,58 +154,7 @@ fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
     by_group.values().sum()
 }
 
-/// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
-/// `citations`.
-///
-/// Where a language model judged passages as well, both judges are heard together ([`adjudication`]), and three things stand:
-/// what the own judge alone makes decisive keeps its verdict; no verdict is decisive which the own judge alone does not take;
-/// and where the model bears out none of the passages that a firm verdict rests on, that verdict is a lean.
-pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
-    let own = assess_by_one(context, passages, reviews);
-    let Some(heard) = adjudication::combined(context.judge, &context.scoring, passages) else { return own };
-    if own.by_fact_check {
-        return own;
-    }
-    if own.decisive {
-        let is_borne_out = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
-            passage
-                .adjudication
-                .is_none_or(|said| said.stance == passage.stance() && passage.stance() != Stance::Neutral)
-        });
-        if is_borne_out {
-            return own;
-        }
-        let mut doubted = Assessment { decisive: false, ..own };
-        doubted.notes.push(Note::JudgesDisagree);
-        return doubted;
-    }
-    // Figures that both judges gave are like those of a model, whoever the own one is.
-    let as_read = ClaimContext { judge: JudgeKind::Model, ..context.clone() };
-    let both = assess_by_one(&as_read, &heard, reviews);
-    let table = format!("{}{}", context.judge.as_str(), decision::AND_LANGUAGE_MODEL);
-    Assessment {
-        decisive: both.decisive && own.verdict == both.verdict && is_shown_alone(context, passages, both.verdict),
-        // Two sources that a language model alone takes for support are no high corroboration.
-        tier: if own.verdict == both.verdict || both.tier != Tier::High { both.tier } else { Tier::Medium },
-        decision: both.decision.map(|decision| Decision { table, ..decision }),
-        by_both: true,
-        ..both
-    }
-}
-
-/// Whether the judge's own reading finds enough passages of that side to be firm about it, without the language model.
-fn is_shown_alone(context: &ClaimContext, passages: &[JudgedPassage], verdict: Verdict) -> bool {
-    let side = match verdict {
-        Verdict::Supported | Verdict::Misleading => Stance::Supports,
-        _ => Stance::Contradicts,
-    };
-    let deciding = features::deciding(passages, context.scoring.relevance_floor);
-    let own = deciding.iter().filter(|passage| passage.stance() == side);
-    let is_credible = own.clone().any(|passage| passage.credibility >= context.scoring.limits.lone_credibility);
-    is_credible || groups_of(&deciding, side).len() > 1
-}
-
-/// The same by the figures of one judge, or of both as if they were one's.
+/// Judges one claim by the figures of one judge, or of both as if they were one's.
 fn assess_by_one(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
     let weighed = Weighed::new(passages, reviews, context);
     let (verdict, by_fact_check) = verdict(context, &weighed);

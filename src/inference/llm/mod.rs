@@ -24,6 +24,7 @@ pub mod prompts;
 mod refusal;
 mod reply;
 mod responses;
+pub mod search;
 pub mod sufficiency;
 pub mod summary;
 

@@ -31,6 +31,7 @@ files! {
     "claims_video_transcript" => Claims,
     "explain" => Explain,
     "sufficiency" => Sufficiency,
+    "search" => Search,
     "translate" => Translate,
     "adjudicate" => Adjudicate,
     "correct" => Correct,

@@ -1,0 +1,154 @@
+//! A claim judged by the judge alone, or with a language model beside it.
+
+use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
+use corroborate_domain::result::Decision;
+use corroborate_domain::verdict::{Note, Stance, Tier, Verdict};
+
+use super::{Assessment, ClaimContext, assess_by_one};
+use crate::adjudication;
+use crate::decision::{AND_LANGUAGE_MODEL, JudgeKind};
+use crate::features::{self, groups_of};
+
+/// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
+/// `citations`.
+///
+/// Where a language model judged passages as well, both judges are heard together ([`adjudication`]), and three things stand:
+/// what the own judge alone makes decisive keeps its verdict; no verdict is decisive which the own judge alone does not take;
+/// and where the model bears out none of the passages that a firm verdict rests on, that verdict is a lean.
+pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
+    let own = assess_by_one(context, passages, reviews);
+    let Some(heard) = adjudication::combined(context.judge, &context.scoring, passages) else { return own };
+    if own.by_fact_check {
+        return own;
+    }
+    if own.decisive {
+        let is_borne_out = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
+            passage
+                .adjudication
+                .is_none_or(|said| said.stance == passage.stance() && passage.stance() != Stance::Neutral)
+        });
+        if is_borne_out {
+            return own;
+        }
+        let mut doubted = Assessment { decisive: false, ..own };
+        doubted.notes.push(Note::JudgesDisagree);
+        return doubted;
+    }
+    // Figures that both judges gave are like those of a model, whoever the own one is.
+    let as_read = ClaimContext { judge: JudgeKind::Model, ..context.clone() };
+    let both = assess_by_one(&as_read, &heard, reviews);
+    let table = format!("{}{}", context.judge.as_str(), AND_LANGUAGE_MODEL);
+    Assessment {
+        decisive: both.decisive && own.verdict == both.verdict && is_shown_alone(context, passages, both.verdict),
+        // Two sources that a language model alone takes for support are no high corroboration.
+        tier: if own.verdict == both.verdict || both.tier != Tier::High { both.tier } else { Tier::Medium },
+        decision: both.decision.map(|decision| Decision { table, ..decision }),
+        by_both: true,
+        ..both
+    }
+}
+
+/// Whether the judge's own reading finds enough passages of that side to be firm about it, without the language model.
+fn is_shown_alone(context: &ClaimContext, passages: &[JudgedPassage], verdict: Verdict) -> bool {
+    let side = match verdict {
+        Verdict::Supported | Verdict::Misleading => Stance::Supports,
+        _ => Stance::Contradicts,
+    };
+    let deciding = features::deciding(passages, context.scoring.relevance_floor);
+    let own = deciding.iter().filter(|passage| passage.stance() == side);
+    let is_credible = own.clone().any(|passage| passage.credibility >= context.scoring.limits.lone_credibility);
+    is_credible || groups_of(&deciding, side).len() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use corroborate_domain::evidence::Adjudication;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::samples::{any_passages, context, passage};
+
+    fn said(stance: Stance) -> Option<Adjudication> {
+        Some(Adjudication { stance, elsewhere: false })
+    }
+
+    fn any_stance() -> impl Strategy<Value = Option<Adjudication>> {
+        let stance = prop_oneof![Just(Stance::Supports), Just(Stance::Contradicts), Just(Stance::Neutral)];
+        proptest::option::of((stance, any::<bool>()).prop_map(|(stance, elsewhere)| Adjudication { stance, elsewhere }))
+    }
+
+    fn any_judge() -> impl Strategy<Value = JudgeKind> {
+        prop_oneof![Just(JudgeKind::Model), Just(JudgeKind::Rules)]
+    }
+
+    /// The side of a verdict; none of the others.
+    fn side(verdict: Verdict) -> Option<Stance> {
+        match verdict {
+            Verdict::Supported | Verdict::Misleading => Some(Stance::Supports),
+            Verdict::Refuted | Verdict::Outdated => Some(Stance::Contradicts),
+            Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => None,
+        }
+    }
+
+    #[test]
+    fn a_firm_verdict_that_the_model_bears_out_nowhere_is_a_lean_and_says_why() {
+        let firm = ["a", "b", "c"].map(|id| passage(id, 0.97, 0.0));
+        assert!(assess(&context(), &firm, &[]).decisive);
+        for stance in [Stance::Contradicts, Stance::Neutral] {
+            let doubted = firm.clone().map(|one| JudgedPassage { adjudication: said(stance), ..one });
+            let found = assess(&context(), &doubted, &[]);
+            assert_eq!((found.verdict, found.decisive), (Verdict::Supported, false));
+            assert!(found.notes.contains(&Note::JudgesDisagree));
+        }
+        let agreed = firm.map(|one| JudgedPassage { adjudication: said(Stance::Supports), ..one });
+        assert!(assess(&context(), &agreed, &[]).decisive);
+    }
+
+    #[test]
+    fn where_only_words_were_compared_the_model_gives_a_lean_and_never_more() {
+        let context = ClaimContext { judge: JudgeKind::Rules, ..context() };
+        let told =
+            |stance| ["a", "b", "c"].map(|id| JudgedPassage { adjudication: said(stance), ..passage(id, 0.3, 0.05) });
+        for (stance, verdict) in [(Stance::Supports, Verdict::Supported), (Stance::Contradicts, Verdict::Refuted)] {
+            let found = assess(&context, &told(stance), &[]);
+            assert_eq!((found.verdict, found.decisive), (verdict, false));
+            assert!(found.tier != Tier::High);
+        }
+        assert_eq!(assess(&context, &told(Stance::Neutral), &[]).verdict, Verdict::NotEnoughEvidence);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_model_says_no_verdict_turns_without_a_passage_whose_own_reading_allows_it(
+            passages in any_passages(),
+            stances in proptest::collection::vec(any_stance(), 12),
+            judge in any_judge(),
+        ) {
+            let context = ClaimContext { judge, ..context() };
+            let own = assess(&context, &passages, &[]);
+            let told: Vec<JudgedPassage> = passages
+                .iter()
+                .zip(stances.into_iter().cycle())
+                .map(|(one, adjudication)| JudgedPassage { adjudication, ..one.clone() })
+                .collect();
+            let both = assess(&context, &told, &[]);
+            if own.decisive {
+                prop_assert_eq!(both.verdict, own.verdict, "what is firm without it stands");
+            }
+            if both.decisive {
+                prop_assert_eq!(both.verdict, own.verdict, "it makes nothing firm that is not so without it");
+            }
+            if let Some(side) = side(both.verdict) {
+                let other = if side == Stance::Supports { Stance::Contradicts } else { Stance::Supports };
+                let leans = |p: &JudgedPassage| match side {
+                    Stance::Supports => p.entail > p.contradict,
+                    _ => p.contradict > p.entail,
+                };
+                let allows = |p: &&JudgedPassage| {
+                    p.stance() != other && (leans(p) || p.adjudication.is_some_and(|said| said.stance == side))
+                };
+                prop_assert!(told.iter().any(|p| allows(&p)), "{:?}", both.verdict);
+            }
+        }
+    }
+}

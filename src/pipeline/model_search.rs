@@ -1,0 +1,140 @@
+//! The language model's own web search, as the last resort: it runs beside the providers, begins after a head start of theirs,
+//! and is used only where they brought nothing that takes a side. What it cites is fetched, read and judged like any page; what
+//! it says itself is not used. Where it is not needed it is not waited for, and where it has not begun it costs nothing.
+
+use std::future::Future;
+use std::pin::pin;
+
+use tokio::sync::Notify;
+use tokio::time::sleep;
+use url::Url;
+
+use super::candidate::Candidate;
+use super::claims::Claim;
+use super::judge::{Judged, JudgedClaim};
+use super::language_model::failed;
+use super::read::{Found, Pages};
+use super::{Journal, PipelineError, Services};
+use crate::domain::Item;
+use crate::domain::evidence::JudgedPassage;
+use crate::domain::item::SourceKind;
+use crate::domain::verdict::Stance;
+use crate::inference::llm::search::question;
+use crate::inference::llm::{LanguageModel, LlmError, Purpose, SearchAnswer};
+use crate::providers::{Hit, Storage};
+use crate::reading::{canonical_url, registered_domain};
+
+/// What stands for a provider's name with what the model's search led to.
+pub(super) const LLM_SEARCH: &str = "llm_search";
+
+/// What the providers brought, read and judged.
+pub(super) type Evidence = (Pages, Judged);
+
+/// The evidence of the providers, and what the model's search cites where that evidence takes no side of some claim.
+pub(super) async fn beside(
+    services: &Services,
+    item: &Item,
+    claims: &[Claim],
+    journal: &Journal,
+    evidence: impl Future<Output = Result<Evidence, PipelineError>>,
+) -> Result<(Evidence, Option<Found>), PipelineError> {
+    let is_wanted = item.source_types.is_empty() || item.source_types.contains(&SourceKind::Web);
+    let Some(model) = services.language_model_for(Purpose::Search).filter(|_| is_wanted) else {
+        return Ok((evidence.await?, None));
+    };
+    let at_once = Notify::new();
+    let mut searching = pin!(search(services, model, claims, &at_once, journal));
+    let mut evidence = pin!(evidence);
+    let mut answer = None;
+    let (pages, judged) = loop {
+        // Whichever is ready goes on: the search holds nothing that the other waits for, and is dropped where not needed.
+        tokio::select! {
+            biased;
+            evidence = &mut evidence => break evidence?,
+            found = &mut searching, if answer.is_none() => answer = Some(found),
+        }
+    };
+    if !is_needed(services, claims, &judged) {
+        return Ok(((pages, judged), None));
+    }
+    at_once.notify_one();
+    let answer = match answer {
+        Some(answer) => answer,
+        None => searching.await,
+    };
+    match answer {
+        Ok(Some(answer)) => {
+            journal.checked(model.name());
+            let found = found(services, item, &answer, journal);
+            Ok(((pages, judged), (!found.candidates.is_empty()).then_some(found)))
+        }
+        Ok(None) => Ok(((pages, judged), None)),
+        Err(error) => {
+            failed(model.name(), "model_search", &error, journal);
+            Ok(((pages, judged), None))
+        }
+    }
+}
+
+/// Asks after the providers' head start, or at once when told so; `None` where nothing can be checked.
+async fn search(
+    services: &Services,
+    model: &LanguageModel,
+    claims: &[Claim],
+    at_once: &Notify,
+    journal: &Journal,
+) -> Result<Option<SearchAnswer>, LlmError> {
+    let checkable = claims.iter().filter(|claim| claim.checkable());
+    let asked: Vec<(&str, Option<chrono::NaiveDate>)> =
+        checkable.map(|claim| (claim.text.as_str(), claim.date.map(|date| date.date_naive()))).collect();
+    let Some(question) = question(journal.evaluated_at.date_naive(), &asked) else { return Ok(None) };
+    // Either ends the wait, and neither is lost: a notice given before is kept.
+    tokio::select! {
+        () = sleep(services.settings.llm_search_after) => {}
+        () = at_once.notified() => {}
+    }
+    model.search(&question, &journal.llm, journal.ask_until).await.map(Some)
+}
+
+/// Whether some claim that can be checked has no passage on topic that takes a side, by either judge.
+fn is_needed(services: &Services, claims: &[Claim], judged: &Judged) -> bool {
+    let floor = services.settings.scoring.relevance_floor;
+    claims.iter().zip(&judged.claims).any(|(claim, judged)| claim.checkable() && !takes_a_side(judged, floor))
+}
+
+fn takes_a_side(judged: &JudgedClaim, floor: f64) -> bool {
+    let by_model = |passage: &JudgedPassage| passage.adjudication.is_some_and(|said| said.stance != Stance::Neutral);
+    let by_us = |passage: &JudgedPassage| passage.relevance >= floor && passage.stance() != Stance::Neutral;
+    judged.passages.iter().any(|passage| by_us(passage) || by_model(passage))
+}
+
+/// The pages that were cited, as candidates: none of the item's own, none denied, no more than an item may read.
+fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> Found {
+    let rules = services.rules.current();
+    let canonical = |address: &str| Url::parse(address).ok().map(|url| canonical_url(&url));
+    let own: Vec<Url> = item.url.iter().map(String::as_str).chain(item.linked()).filter_map(canonical).collect();
+    let mut urls: Vec<Url> = Vec::new();
+    for url in answer.urls.iter().filter_map(|address| canonical(address)) {
+        let host = url.host_str().unwrap_or_default();
+        if !own.contains(&url) && !urls.contains(&url) && !rules.is_denied(host) {
+            urls.push(url);
+        }
+    }
+    urls.truncate(services.max_sources(item));
+    journal.trace(format!("model_search: {} address(es) cited, {} to read", answer.urls.len(), urls.len()));
+    let candidate = |url: Url| {
+        let domain = registered_domain(url.host_str().unwrap_or_default());
+        let hit = Hit {
+            url: url.to_string(),
+            title: String::new(),
+            snippet: String::new(),
+            published_at: None,
+            language: None,
+            provider: LLM_SEARCH,
+            storage: Storage::Stored,
+            content: None,
+        };
+        Candidate { url, hit, domain, about: true }
+    };
+    Found { candidates: urls.into_iter().map(candidate).collect(), rules, searched: true, ..Found::default() }
+}
