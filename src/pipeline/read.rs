@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use url::Url;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, same_page};
 use super::page::{PreparedPage, empty_page, from_article, from_content, from_store};
 use super::page_failure::{PageFailure, could_not_ask};
 use super::{Journal, PipelineError, Services};
@@ -120,10 +120,7 @@ pub(super) async fn read(
     // A stored page may have led to a host that was denied since.
     let mut pages: Vec<ReadPage> =
         outcomes.into_iter().flatten().filter(|read| !read.page.is_denied(&found.rules)).collect();
-    // An address may have led to a page that the item links to.
-    let own: Vec<Url> =
-        item.linked().filter_map(|link| Url::parse(link).ok()).map(|link| canonical_url(&link)).collect();
-    pages.retain(|read| !own.contains(&canonical_url(&read.page.final_url)));
+    without_own(item, &mut pages);
     let failures = || pages.iter().filter_map(|read| read.page.failure.as_deref());
     let readable = pages.iter().filter(|read| read.page.failure.is_none()).count();
     let not_had = not_asked + failures().filter(|word| PageFailure::was_not_had(word)).count();
@@ -158,6 +155,17 @@ pub(super) async fn read(
             })
             .collect(),
     })
+}
+
+/// Leaves out pages that the item links to, whatever address led to them.
+fn without_own(item: &Item, pages: &mut Vec<ReadPage>) {
+    let links = item.linked().filter_map(|link| Url::parse(link).ok());
+    let own: Vec<Url> = links.map(|link| canonical_url(&link)).collect();
+    pages.retain(|read| {
+        let named = read.page.canonical.as_deref().and_then(|address| Url::parse(address).ok());
+        let mut addresses = named.iter().chain([&read.page.final_url]).map(canonical_url);
+        !addresses.any(|address| own.iter().any(|link| same_page(link, &address)))
+    });
 }
 
 /// The pages of these addresses as they were stored, however long ago, while they have not expired; nothing is fetched.

@@ -6,6 +6,7 @@ use crate::domain::rules::DomainRules;
 use crate::domain::verdict::SourceType;
 use crate::judging::credibility::UNKNOWN_CREDIBILITY;
 use crate::judging::{credibility, independence};
+use crate::pipeline::candidate::same_page;
 use crate::reading::{canonical_url, registered_domain};
 
 /// Where the item stands.
@@ -53,7 +54,7 @@ impl OwnSite {
             *own == domain || owner.is_some() && owner == independence::owner(&domain)
         };
         self.page.as_ref() == Some(url)
-            || self.links.contains(url)
+            || self.links.iter().any(|link| same_page(link, url))
             || self.domain.iter().chain(&self.linked_domains).any(is_of_site)
     }
 }

@@ -93,13 +93,6 @@ async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_st
         let item = Item { published_at: Some(day), ..Item::from_claim("a".to_owned(), text) };
         let journal = Journal::new(Instant::now(), std::time::Duration::from_mins(1), day);
         let normal = crate::pipeline::normalise::normalise(&services, &item, &journal).await.unwrap();
-        let profile = |text: &str| TextProfile::new(text, Some(language), Some(day), &[]);
-        if let Ok(grounded) = grounding::ground(&profile(words), &profile(text)) {
-            let judged = stances(&services, profile(words), &profile(text), &journal).await.unwrap();
-            let figures: Vec<_> =
-                judged.iter().map(|one| (one.probabilities.entail, one.probabilities.contradict)).collect();
-            println!("{grounded:?} {figures:.2?}");
-        }
         let told = vec![claim(words, ClaimKind::Factual)];
         let stand = source(text, language).borne_out(&services, &normal, told, &journal).await.unwrap();
         let why = journal.finish().0.into_iter().find(|line| line.contains("thrown away"));
