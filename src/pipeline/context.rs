@@ -26,7 +26,6 @@ pub(super) fn assemble(
     decided: &[Decided],
     reviews: &Reviews,
     also_reported_by: Vec<String>,
-    summary: Option<String>,
     journal: &Journal,
 ) -> ItemResult {
     let degraded = journal.degraded();
@@ -59,7 +58,6 @@ pub(super) fn assemble(
         trace,
     };
     carry(&mut result, services.settings.claims_per_item);
-    result.overall_summary = summary.or(result.overall_summary);
     result
 }
 

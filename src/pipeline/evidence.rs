@@ -17,19 +17,19 @@ pub(super) async fn evidence(
 ) -> Result<Judged, PipelineError> {
     let item = &request.item;
     let of_providers = async || -> Result<Evidence, PipelineError> {
-        let found = timed("retrieve", retrieve::retrieve(services, request, normal, claims, journal)).await?;
+        let found = timed("retrieve", Box::pin(retrieve::retrieve(services, request, normal, claims, journal))).await?;
         let pages = timed("read", read::read(services, item, &found, journal)).await?;
-        let judged = judged(services, request, normal, claims, &pages, journal).await?;
+        let judged = Box::pin(judged(services, request, normal, claims, &pages, journal)).await?;
         Ok((pages, judged))
     };
-    let beside = model_search::beside(services, item, claims, journal, of_providers());
+    let beside = Box::pin(model_search::beside(services, item, claims, journal, Box::pin(of_providers())));
     let ((mut pages, before), cited) = beside.await?;
     let Some(cited) = cited else { return Ok(before) };
     let more = timed("read", read::read(services, item, &cited, journal)).await?;
     let known: Vec<String> = pages.read.iter().map(|read| read.page.id.clone()).collect();
     pages.read.extend(more.read.into_iter().filter(|read| !known.contains(&read.page.id)));
     pages.searched = true;
-    judged(services, request, normal, claims, &pages, journal).await
+    Box::pin(judged(services, request, normal, claims, &pages, journal)).await
 }
 
 /// The passages of these pages that are most about the claims, judged; a pair that was judged before is not judged again.
@@ -43,7 +43,7 @@ async fn judged(
 ) -> Result<Judged, PipelineError> {
     let candidates = timed("rank", rank::rank(services, claims, pages, journal)).await?;
     let mut judged = timed("judge", judge::judge(services, normal, claims, candidates, pages, journal)).await?;
-    let asked = adjudicate::adjudicate(services, &request.item, normal, claims, &mut judged, journal);
+    let asked = Box::pin(adjudicate::adjudicate(services, &request.item, normal, claims, &mut judged, journal));
     timed("adjudicate", asked).await;
     Ok(judged)
 }

@@ -159,7 +159,7 @@ fn addresses(text: &str) -> Vec<Url> {
     found
 }
 
-/// "https://a.example/b)." without the marks of the sentence; a bracket stays where its other half stands in the address.
+/// `https://a.example/b).` without the marks of the sentence; a bracket stays where its other half stands in the address.
 fn without_marks(address: &str) -> &str {
     let mut bare = address;
     while let Some(last) = bare.chars().next_back() {

@@ -77,7 +77,7 @@ fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> 
     grounding::made_up(&profile(words), &profile(text)).map(|why| why.to_string())
 }
 
-/// "www.a.example", "https://a", "@channel", "a.example/b".
+/// `www.a.example`, `https://a`, `@channel`, `a.example/b`.
 fn is_address(word: &str) -> bool {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
     let dotted = bare.split_once('.').is_some_and(|(host, rest)| {

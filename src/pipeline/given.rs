@@ -109,7 +109,8 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
     let mut judged = judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?;
     adjudicate::adjudicate(services, &request.item, &normal, &claims, &mut judged, &journal).await;
     let reviews = Vec::new();
-    let decided = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &reviews, &journal).await?;
+    let deciding = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &reviews, &journal);
+    let decided = Box::pin(deciding).await?;
     Ok(decided.into_iter().next().map(|decided| decided.result))
 }
 

@@ -325,20 +325,23 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         journal.degrade(Degradation::NoProvider);
     }
     let mut judged = if phase == Phase::Two {
-        evidence::evidence(services, request, &normal, &claims, &journal).await?
+        Box::pin(evidence::evidence(services, request, &normal, &claims, &journal)).await?
     } else {
         judge::Judged::nothing(claims.len())
     };
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
-    let decided = timed("decide", deciding).await?;
-    let explanation = timed("explain", explain::explanation(services, item, &normal, &decided, &journal)).await;
+    let decided = timed("decide", Box::pin(deciding)).await?;
+    // What a language model words for readers; on the heap, as all that waits for one.
+    let explaining = Box::pin(explain::explanation(services, item, &normal, &decided, &journal));
+    let explanation = timed("explain", explaining).await;
+    let summary = Box::pin(summary::summary(services, &normal, &decided, &journal)).await;
     let mut result = timed("context", async {
-        let summary = summary::summary(services, &normal, &decided, &journal).await;
-        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, summary, &journal)
+        context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
     })
     .await;
     result.explanation = explanation;
+    result.overall_summary = summary.or(result.overall_summary);
     let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
     if timed("commit", commit).await? == Committed::Superseded {
         tracing::info!(

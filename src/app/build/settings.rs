@@ -50,7 +50,7 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
 }
 
 fn links(config: &LinksConfig) -> Option<LinkSettings> {
-    config.expand.then(|| LinkSettings {
+    config.expand.then_some(LinkSettings {
         most: config.max,
         per_link: config.timeout_per_link,
         total: config.timeout,

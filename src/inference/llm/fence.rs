@@ -18,12 +18,13 @@ pub struct Fence {
 
 impl Fence {
     /// A fence for these texts: none of them holds its nonce.
-    pub fn around<'a>(texts: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+    pub fn around<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let texts: Vec<&str> = texts.into_iter().collect();
         let mut round = 0_u64;
         loop {
             let mut hash = Sha256::new();
             hash.update(round.to_le_bytes());
-            for text in texts.clone() {
+            for text in &texts {
                 hash.update(text.len().to_le_bytes());
                 hash.update(text);
             }
@@ -32,7 +33,7 @@ impl Fence {
                 let _infallible = write!(text, "{byte:02x}");
                 text
             });
-            if !texts.clone().into_iter().any(|text| text.contains(&nonce)) {
+            if !texts.iter().any(|text| text.contains(&nonce)) {
                 return Self { nonce };
             }
             round += 1;

@@ -135,7 +135,7 @@ struct Reader<'a> {
     ended: bool,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn blanks(&mut self) {
         self.rest = self.rest.trim_start();
     }
@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
     /// A number or one of the words, also as Python spells them. One that the end of the text touches may go on.
     fn word(&mut self) -> Option<Value> {
         let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')));
-        let Some((word, rest)) = self.rest.split_at_checked(end.unwrap_or(self.rest.len())) else { return None };
+        let (word, rest) = self.rest.split_at_checked(end.unwrap_or(self.rest.len()))?;
         self.rest = rest;
         if rest.is_empty() {
             self.ended = true;

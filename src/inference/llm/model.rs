@@ -60,12 +60,15 @@ pub struct LanguageModel {
     answers: AnswerCache<Value>,
 }
 
+/// Makes sense of an answer's body.
+type Reading<'a, T> = dyn Fn(&Value, &ApiResponse) -> Result<Read<T>, AskError> + Sync + 'a;
+
 /// What one question goes out as, and how its answer is read.
 struct Exchange<'a, T> {
     question: &'a Question,
     url: &'a Url,
     body: &'a (dyn Fn(Form) -> Value + Sync),
-    read: &'a (dyn Fn(&Value, &ApiResponse) -> Result<Read<T>, AskError> + Sync),
+    read: &'a Reading<'a, T>,
     /// US dollars it may cost, as far as is known before.
     estimate: f64,
 }
@@ -147,7 +150,8 @@ impl LanguageModel {
             }
             Err(LlmError::Unsupported { detail: excerpt(&value.to_string()) })
         };
-        self.known_or(question, until, asking).await.map(|(value, cached)| Answer { value, cached })
+        // On the heap: whoever asks waits in a stage of many others.
+        Box::pin(self.known_or(question, until, asking)).await.map(|(value, cached)| Answer { value, cached })
     }
 
     /// Asks the model to search the web for that claim.
@@ -167,7 +171,7 @@ impl LanguageModel {
             }
             self.paid(&exchange, spend, until).await.map(|urls| json!({ "urls": urls }))
         };
-        let (value, cached) = self.known_or(question, until, asking).await?;
+        let (value, cached) = Box::pin(self.known_or(question, until, asking)).await?;
         let urls = value.get("urls").and_then(Value::as_array).into_iter().flatten();
         Ok(SearchAnswer { urls: urls.filter_map(Value::as_str).map(str::to_owned).collect(), cached })
     }
@@ -304,7 +308,7 @@ impl LanguageModel {
                         AskError::Open { .. } if throttled.is_some() => throttled.unwrap_or(started),
                         _ => return Err(error.into()),
                     };
-                    let Some(again) = self.again(&error, since).filter(|again| *again < until) else {
+                    let Some(again) = Self::again(&error, since).filter(|again| *again < until) else {
                         return Err(error.into());
                     };
                     sleep(again - Instant::now()).await;
@@ -314,7 +318,7 @@ impl LanguageModel {
     }
 
     /// When a question that was told to wait tries again; `None` where that is too long.
-    fn again(&self, error: &AskError, since: Instant) -> Option<Instant> {
+    fn again(error: &AskError, since: Instant) -> Option<Instant> {
         let wait = match error {
             AskError::Throttled { retry_after } => (*retry_after)?,
             _ => LOOK,

@@ -1,4 +1,4 @@
-//! What a refusal means, in every spelling that OpenAI and the servers compatible with it have.
+//! What a refusal means, in every spelling that `OpenAI` and the servers compatible with it have.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn told(body: &Value) -> Option<Words> {
     (!is_answer).then(|| words_of(detail))
 }
 
-/// `error` is an object, a sentence, or (FastAPI) a list of what is wrong with which field.
+/// `error` is an object, a sentence, or (`FastAPI`) a list of what is wrong with which field.
 fn words_of(error: &Value) -> Words {
     let Value::Object(fields) = error else {
         let message = error.as_str().map_or_else(|| error.to_string(), str::to_owned);

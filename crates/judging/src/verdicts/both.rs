@@ -68,8 +68,9 @@ mod tests {
     use super::*;
     use crate::samples::{any_passages, context, passage};
 
-    fn said(stance: Stance) -> Option<Adjudication> {
-        Some(Adjudication { stance, elsewhere: false })
+    fn told(id: &str, entail: f64, contradict: f64, stance: Stance) -> JudgedPassage {
+        let adjudication = Some(Adjudication { stance, elsewhere: false });
+        JudgedPassage { adjudication, ..passage(id, entail, contradict) }
     }
 
     fn any_stance() -> impl Strategy<Value = Option<Adjudication>> {
@@ -95,26 +96,25 @@ mod tests {
         let firm = ["a", "b", "c"].map(|id| passage(id, 0.97, 0.0));
         assert!(assess(&context(), &firm, &[]).decisive);
         for stance in [Stance::Contradicts, Stance::Neutral] {
-            let doubted = firm.clone().map(|one| JudgedPassage { adjudication: said(stance), ..one });
+            let doubted = ["a", "b", "c"].map(|id| told(id, 0.97, 0.0, stance));
             let found = assess(&context(), &doubted, &[]);
             assert_eq!((found.verdict, found.decisive), (Verdict::Supported, false));
             assert!(found.notes.contains(&Note::JudgesDisagree));
         }
-        let agreed = firm.map(|one| JudgedPassage { adjudication: said(Stance::Supports), ..one });
+        let agreed = ["a", "b", "c"].map(|id| told(id, 0.97, 0.0, Stance::Supports));
         assert!(assess(&context(), &agreed, &[]).decisive);
     }
 
     #[test]
     fn where_only_words_were_compared_the_model_gives_a_lean_and_never_more() {
         let context = ClaimContext { judge: JudgeKind::Rules, ..context() };
-        let told =
-            |stance| ["a", "b", "c"].map(|id| JudgedPassage { adjudication: said(stance), ..passage(id, 0.3, 0.05) });
+        let words = |stance| ["a", "b", "c"].map(|id| told(id, 0.3, 0.05, stance));
         for (stance, verdict) in [(Stance::Supports, Verdict::Supported), (Stance::Contradicts, Verdict::Refuted)] {
-            let found = assess(&context, &told(stance), &[]);
+            let found = assess(&context, &words(stance), &[]);
             assert_eq!((found.verdict, found.decisive), (verdict, false));
             assert!(found.tier != Tier::High);
         }
-        assert_eq!(assess(&context, &told(Stance::Neutral), &[]).verdict, Verdict::NotEnoughEvidence);
+        assert_eq!(assess(&context, &words(Stance::Neutral), &[]).verdict, Verdict::NotEnoughEvidence);
     }
 
     proptest! {
