@@ -52,6 +52,7 @@ struct Bench {
 }
 
 impl Bench {
+    #[expect(clippy::disallowed_methods, reason = "a server of this test, which ends with its runtime")]
     async fn new(world: MapWorld, script: Script, uses: &[&str]) -> Self {
         let model = Arc::new(Model { script, ..Model::default() });
         let router = axum::Router::new().route("/v1/chat/completions", post(complete)).with_state(Arc::clone(&model));

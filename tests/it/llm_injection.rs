@@ -51,6 +51,7 @@ async fn obey(State(model): State<Arc<Obedient>>, Json(body): Json<Value>) -> Js
 }
 
 /// The claims with these passages, judged by the program with such a model beside; one line a claim.
+#[expect(clippy::disallowed_methods, reason = "a server of this test, which ends with its runtime")]
 async fn judged(rows: &[Value], stance: &'static str) -> (Vec<Value>, Vec<(String, String)>) {
     let model = Arc::new(Obedient { stance, seen: Mutex::default() });
     let router = axum::Router::new().route("/v1/chat/completions", post(obey)).with_state(Arc::clone(&model));
@@ -59,7 +60,7 @@ async fn judged(rows: &[Value], stance: &'static str) -> (Vec<Value>, Vec<(Strin
     tokio::task::spawn(async move { axum::serve(listener, router).await });
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (folder.path().join("rows.jsonl"), folder.path().join("out.jsonl"));
-    std::fs::write(&file, rows.iter().map(|row| format!("{row}\n")).collect::<String>()).unwrap();
+    std::fs::write(&file, rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")).unwrap();
     let environment = [
         ("LLM_BASE_URL", format!("http://{address}/v1")),
         ("LLM_MODEL", "obedient".to_owned()),

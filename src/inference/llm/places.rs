@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn later() -> Instant {
-        Instant::now() + Duration::from_secs(60)
+        Instant::now() + Duration::from_mins(1)
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::{Fault, Shared, Target, llm, lock, page, paid_wire, receive, wire};
+use super::{Fault, Shared, Target, lock, page, paid_wire, receive, wire};
 
 /// Of a request's body; every provider's is smaller.
 const LARGEST_BODY: usize = 64 * 1024;
