@@ -18,7 +18,7 @@ const UNREAD: StanceProbabilities = StanceProbabilities { entail: 0.25, contradi
 
 /// Part of its weight (as a power) that a language model keeps beside a model of ours: the two err on the same passages, and
 /// ours is calibrated. With .4 a scripted model that is right in 90 % of stances brings English news claims from .59 to .71
-/// right, and one that is right in 50 % costs less than two points (`cargo bench --bench adjudication`, docs/quality.md).
+/// right, and one that is right in 50 % costs nothing (`cargo bench --bench adjudication`, docs/quality.md).
 const BESIDE_A_MODEL: f64 = 0.4;
 
 /// Weighted share of the claim's numbers, names and key words that a passage must hold to support it where only words were
