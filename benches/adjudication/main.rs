@@ -3,8 +3,8 @@
 //!
 //! `cargo bench --bench adjudication` (a development build does as well: `--profile dev`). The model is an OpenAI-compatible
 //! server on this machine, so that the whole way is gone: question, wire, reading, weighing, verdict. Its stances are people's
-//! labels of `tests/data/news_claims.jsonl`, changed at random as often as a mode says; so it tells how the combination
-//! takes errors that are independent of each other, and not how often a real model errs: `corroborate eval FILE --judge llm`
+//! labels of `tests/data/news_claims.jsonl`, changed at random as often as a mode says; so it shows how the combination
+//! handles errors that are independent of each other, and not how often a real model errs: `corroborate eval FILE --judge llm`
 //! measures one.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures are this program's output")]
 

@@ -1,4 +1,4 @@
-//! The scripted model: a server that speaks chat completions and answers by people's labels, as right or wrong as it is told.
+//! The scripted model: a server that speaks chat completions and answers by people's labels, as right or wrong as its mode says.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ use super::rows::Row;
 /// How the model behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Mode {
-    /// There is none.
+    /// No language model.
     None,
     /// People's stance in that share of the passages, else one of the two others.
     Right(f64),

@@ -44,7 +44,9 @@ pub(super) async fn adjudicate(
         additional_context: item.options.additional_context.as_deref(),
     };
     let Some(asked) = question(&about, &data) else { return };
-    let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await;
+    // An answer that cannot be read must not be kept, or the next item of this story would get it again.
+    let is_read = |answer: &serde_json::Value| asked.read(answer).is_some();
+    let answer = model.ask_believing(&asked.question, &journal.llm, journal.judge_until, &is_read).await;
     let told = answer.and_then(|answer| {
         let unreadable =
             || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
@@ -81,7 +83,8 @@ pub(super) async fn pair(
     };
     let data = [ClaimData { text: claim, date: None, passages: vec![passage] }];
     let Some(asked) = question(&about, &data) else { return Ok(None) };
-    let answer = model.ask(&asked.question, &journal.llm, journal.judge_until).await?;
+    let is_read = |answer: &serde_json::Value| asked.read(answer).is_some();
+    let answer = model.ask_believing(&asked.question, &journal.llm, journal.judge_until, &is_read).await?;
     let told = asked.read(&answer.value).and_then(|told| told.into_iter().next());
     Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
 }

@@ -93,7 +93,8 @@ async fn worded_anew(
         })
         .unzip();
     let question = question(&wrong)?;
-    let answer = model.ask(&question, &journal.llm, journal.judge_until).await;
+    let is_read = |answer: &serde_json::Value| read(answer, wrong.len()).is_some();
+    let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
     let told = answer.and_then(|answer| {
         let unreadable =
             || LlmError::Unreadable { detail: "it words none of the claims it was asked about".to_owned() };

@@ -42,7 +42,8 @@ pub(super) async fn explanation(
     let Some(model) = services.language_model_for(Purpose::Explain) else { return Some(fixed) };
     let Some(question) = question(text, found, detect::english_name(language)) else { return Some(fixed) };
     let unreadable = || LlmError::Unreadable { detail: "it explains nothing, or at too great a length".to_owned() };
-    let told = model.ask(&question, &journal.llm, journal.judge_until).await;
+    let is_read = |answer: &serde_json::Value| read(answer).is_some();
+    let told = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
     match told.and_then(|answer| read(&answer.value).ok_or_else(unreadable)) {
         Ok(words) => match objection(&words, text, language) {
             None => {

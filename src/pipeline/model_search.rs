@@ -76,7 +76,7 @@ pub(super) async fn beside(
     }
 }
 
-/// Asks after the providers' head start, or at once when told so; `None` where nothing can be checked.
+/// Asks after the providers' head start, or at once when notified; `None` where nothing can be checked.
 async fn search(
     services: &Services,
     model: &LanguageModel,

@@ -40,7 +40,8 @@ pub(super) async fn summary(
         .collect();
     let language = normal.language.as_deref();
     let question = question(&asked, detect::english_name(language))?;
-    let answer = model.ask(&question, &journal.llm, journal.judge_until).await;
+    let is_read = |answer: &serde_json::Value| read(answer, asked.len()).is_some();
+    let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
     let told = answer.and_then(|answer| {
         let unreadable = || LlmError::Unreadable { detail: "it has no line for any claim".to_owned() };
         read(&answer.value, asked.len()).ok_or_else(unreadable)

@@ -127,5 +127,6 @@ async fn what_is_firm_without_the_model_stands_whatever_the_model_answers() {
     let (agreed, _) = judged(&rows, "supports").await;
     let (denied, _) = judged(&rows, "contradicts").await;
     assert_eq!((&agreed[0]["verdict"], &denied[0]["verdict"]), (&json!("supported"), &json!("supported")));
+    assert_eq!(agreed[0]["decisive"], true, "it is firm where nothing denies it: {}", agreed[0]);
     assert_eq!(denied[0]["decisive"], false, "no editor is told that it is firm while the model denies it all");
 }

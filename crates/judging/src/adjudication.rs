@@ -1,11 +1,11 @@
 //! A language model as one more judge: what it says of a passage moves the judge's own figures, as far as it is reliable and
 //! as far as they allow.
 //!
-//! The two are combined as two readers (naive Bayes): the own probabilities times how much likelier a model of that reliability
-//! says what it said of a passage for which it is so; beside a model of ours it weighs less, for both err on the same passages. It never speaks alone: a stance that
-//! the own judge reads the opposite of is heard as doubt and not as that side, and what it makes of a claim is never decisive by itself
-//! ([`super::verdicts::assess`]). So whatever it answers, and whatever a page told it to answer, no verdict turns without a
-//! passage whose own reading allows it.
+//! The two are combined as two readers (naive Bayes). The stance that the language model gives a passage makes that stance
+//! likelier, by a factor that follows from its reliability. Beside a model of ours the factor is smaller, because both models
+//! err on the same passages. Where our judge reads the opposite, the language model's side counts as doubt (neutral). What it
+//! makes of a claim is never decisive by itself ([`super::verdicts::assess`]). So no verdict turns without a passage whose own
+//! reading allows it, whatever the language model answers and whatever a page orders it to answer.
 
 use corroborate_domain::evidence::{Adjudication, JudgedPassage, StanceProbabilities};
 use corroborate_domain::verdict::Stance;
@@ -13,7 +13,8 @@ use corroborate_domain::verdict::Stance;
 use super::decision::JudgeKind;
 use super::scoring::Scoring;
 
-/// Where only words were compared and no rule takes a side, their share tells nothing of who is right (docs/quality.md).
+/// Starting figures where only words were compared and no rule takes a side: the share of common words does not show who is
+/// right (docs/quality.md).
 const UNREAD: StanceProbabilities = StanceProbabilities { entail: 0.25, contradict: 0.25, neutral: 0.5 };
 
 /// Part of its weight (as a power) that a language model keeps beside a model of ours: the two err on the same passages, and
@@ -22,11 +23,11 @@ const UNREAD: StanceProbabilities = StanceProbabilities { entail: 0.25, contradi
 const BESIDE_A_MODEL: f64 = 0.4;
 
 /// Weighted share of the claim's numbers, names and key words that a passage must hold to support it where only words were
-/// compared: a text that orders the reader to agree names little of what it is to agree to.
+/// compared. A text that only orders the reader to agree names little of the claim. Chosen by reason, not by a measurement.
 const NAMES_THE_CLAIM: f64 = 0.3;
 
-/// What is heard of the language model's stance: a side only where the judge's own reading allows it, for it does not hear the
-/// opposite; else the doubt in it, which takes no side.
+/// The language model's stance as it counts: its side where the judge's own reading does not take the opposite side, otherwise
+/// neutral. `None` where no language model was asked.
 pub fn heard(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Option<Adjudication> {
     let said = passage.adjudication?;
     let conflict = scoring.limits.conflict;

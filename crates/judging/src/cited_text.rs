@@ -3,7 +3,7 @@
 //! `[N]` in it names a passage by its place, from 1. The text is used only where all of it stands in what it cites: every
 //! figure and date of a sentence in that sentence's passages, every name and quotation too, across languages. What the claim
 //! says may be told as the claim's. Nothing of it is mended: what does not hold is thrown away whole, and the words that the
-//! rules make stand in its place. Whether a sentence means what its passage means is not told here: the verdict is decided
+//! rules make stand in its place. Whether a sentence means what its passage means is not checked here: the verdict is decided
 //! without it.
 
 mod figures;
@@ -123,7 +123,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(source: Source<'a>) -> Self {
-        // "On 3 May" of a page without a date is of the year that it tells elsewhere.
+        // "On 3 May" on a page without a date belongs to the first year that the page names.
         let told = || dates::dates(source.text, None).first().map(|date| date.start).and_then(midnight);
         let any = || NaiveDate::from_ymd_opt(2000, 1, 1).and_then(midnight).unwrap_or_default();
         let day = source.day.or_else(told).unwrap_or_else(any);
@@ -311,7 +311,7 @@ fn plain(text: &str, cited: &[&Side<'_>]) -> Result<String, Unsupported> {
     if bare.contains(is_markup) { Err(Unsupported::Markup) } else { Ok(quotations::without(&bare)) }
 }
 
-/// "reuters.com" tells whose passage it is.
+/// The text without domains of cited pages: "reuters.com" names the source of a passage and is no address.
 fn without_domains(text: &str, cited: &[&Side<'_>]) -> String {
     let Some(pattern) = DOMAIN.as_ref() else { return text.to_owned() };
     let own = |found: &regex::Captures<'_>| {

@@ -1,6 +1,6 @@
 //! A language model behind an OpenAI-compatible server: what it is asked, and what becomes of its answers.
 //!
-//! It is never needed and never trusted. Every use is switched on by itself; without `LLM_BASE_URL` there is none. What it
+//! It is never needed and never trusted. Every use is switched on by itself; without `LLM_BASE_URL` no language model is asked. What it
 //! says is text from outside: an answer that is no object of the schema asked for is repaired or thrown away, and whoever
 //! asked goes on without it. Texts of items and pages go to it as data, fenced ([`fence`]), and never as instructions.
 //!

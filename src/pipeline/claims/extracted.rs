@@ -91,7 +91,8 @@ impl Source<'_> {
         // Half of the time that is left belongs to whoever is searched for the claims.
         let now = Instant::now();
         let until = now + journal.ask_until.saturating_duration_since(now) / 2;
-        let answer = model.ask(&question, &journal.llm, until).await;
+        let is_read = |answer: &serde_json::Value| read(answer, most).is_some();
+        let answer = model.ask_believing(&question, &journal.llm, until, &is_read).await;
         let unreadable = || LlmError::Unreadable { detail: "it speaks of no claim and of no kind of text".to_owned() };
         let told = answer.and_then(|answer| read(&answer.value, most).ok_or_else(unreadable));
         let Extracted { kind, claims } = match told {

@@ -136,7 +136,9 @@ async fn doubt(
         })
         .collect();
     let question = question(&claim.text, &passages, journal.evaluated_at.date_naive())?;
-    match model.ask(&question, &journal.llm, until).await.map(|answer| read(&answer.value)) {
+    let is_read = |answer: &serde_json::Value| read(answer).is_some();
+    let answer = model.ask_believing(&question, &journal.llm, until, &is_read).await;
+    match answer.map(|answer| read(&answer.value)) {
         Ok(Some(true)) => None,
         Ok(Some(false)) => Some(format!("{} finds them not sufficient", model.name())),
         Ok(None) => Some(format!("{} said neither yes nor no", model.name())),

@@ -1,4 +1,4 @@
-//! What a text is that states nothing: what its reader is told is missing.
+//! Classifies a text that states nothing (greeting, question, call, vague), so that its reader can be shown what is missing.
 
 use crate::sentences::sentences;
 
