@@ -55,7 +55,7 @@ pub mod worker;
 // The stages above, one file each.
 pub mod pipeline;
 
-// Twelve providers, a folder each behind one trait; `docs/providers.md` is made from here.
+// Thirteen providers, a folder each behind one trait; `docs/providers.md` is made from here.
 pub mod providers;
 
 // Model traits and the rule-based backends behind them.

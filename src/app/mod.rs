@@ -29,8 +29,8 @@ use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::inference::translation::Translator;
 use crate::outbound::Follower;
-use crate::pipeline::Services;
 use crate::pipeline::rescore::Terms;
+use crate::pipeline::{Services, Steps};
 use crate::store::Store;
 use observers::OutboundObserver;
 use tokio_util::task::TaskTracker;
@@ -70,12 +70,17 @@ pub async fn judging(config: &Config, translator: Option<Arc<dyn Translator>>) -
 impl App {
     /// Opens the store, whose schema has to fit (see [`Upkeep`]), installs the configured lists and builds every part.
     pub async fn open(config: Arc<Config>, purpose: Purpose) -> Result<Self, AppError> {
-        build::open(config, purpose, Exchanges::Live).await
+        build::open(config, purpose, Exchanges::Live, Steps::default()).await
+    }
+
+    /// The same with steps of the pipeline that are the caller's (`examples/own_steps.rs`).
+    pub async fn open_with_steps(config: Arc<Config>, purpose: Purpose, steps: Steps) -> Result<Self, AppError> {
+        build::open(config, purpose, Exchanges::Live, steps).await
     }
 
     /// The same, with what providers and pages say recorded, or answered from recordings.
     pub async fn open_with(config: Arc<Config>, purpose: Purpose, exchanges: Exchanges) -> Result<Self, AppError> {
-        build::open(config, purpose, exchanges).await
+        build::open(config, purpose, exchanges, Steps::default()).await
     }
 
     /// Writes what is still counted in memory, gives back what was leased, and closes everything in order.

@@ -19,6 +19,7 @@ pub mod remote;
 pub mod routed;
 pub mod rules;
 pub mod sets;
+pub mod steps;
 pub mod translation;
 
 use std::fmt::Debug;

@@ -1,20 +1,23 @@
-//! Adjudication: where the operator has a language model, it says of each passage what it says of the claim, beside the judge
-//! in the process. Its stances are kept with the passages and weighed by `judging::adjudication`; it decides nothing alone.
-//! Where it fails, the item goes on without it, and says so.
+//! Adjudication: where the operator has a language model, or an adjudicator stands in its place, it says of each passage what
+//! it says of the claim, beside the judge in the process. Its stances are kept with the passages and weighed by
+//! `judging::adjudication`; it decides nothing alone. Where it fails, the item goes on without it, and says so.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::claims::Claim;
-use super::judge::{Judged, JudgedClaim, Opinion};
+use super::judge::{Judged, JudgedClaim, OWN, Opinion, is_adjudicator};
 use super::language_model::failed;
 use super::normalise::Normal;
+use super::steps::in_time;
 use super::{Journal, Services};
 use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{SourceType, Stance, Verdict};
-use crate::inference::llm::adjudication::{Adjudicated, ClaimData, ItemData, PassageData, question};
-use crate::inference::llm::{LlmError, Purpose};
+use crate::inference::llm::Purpose;
+use crate::inference::llm::adjudication::ModelAdjudicator;
 use crate::inference::rules::RULES;
+use crate::inference::steps::{Adjudicated, Adjudicator, ClaimData, ItemData, PassageData, StepError};
 use crate::language::detect;
 
 pub(super) async fn adjudicate(
@@ -25,7 +28,8 @@ pub(super) async fn adjudicate(
     judged: &mut Judged,
     journal: &Journal,
 ) {
-    let Some(model) = services.language_model_for(Purpose::Adjudicate) else { return };
+    let by_model = by_model(services, journal);
+    let Some(adjudicator) = adjudicator(services, by_model.as_ref()) else { return };
     let floor = services.settings.scoring.relevance_floor;
     let places: Vec<Vec<usize>> = judged.claims.iter().map(|claim| asked_about(claim, floor)).collect();
     let data: Vec<ClaimData<'_>> = claims
@@ -43,33 +47,52 @@ pub(super) async fn adjudicate(
         language: detect::english_name(normal.language.as_deref()),
         additional_context: item.options.additional_context.as_deref(),
     };
-    let Some(asked) = question(&about, &data) else { return };
-    // An answer that cannot be read must not be kept, or the next item of this story would get it again.
-    let is_read = |answer: &serde_json::Value| asked.read(answer).is_some();
-    let answer = model.ask_believing(&asked.question, &journal.llm, journal.judge_until, &is_read).await;
-    let told = answer.and_then(|answer| {
-        let unreadable =
-            || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
-        asked.read(&answer.value).ok_or_else(unreadable)
-    });
+    if places.iter().all(Vec::is_empty) {
+        return;
+    }
+    let until = journal.judge_until;
+    let (name, told) = (adjudicator.name(), in_time(until, adjudicator.adjudicate(&about, &data, until)).await);
     match told {
-        Ok(told) => {
-            let heard = keep(judged, &places, told, model.name());
-            journal.trace(format!("adjudicate: {heard} passage(s) by {}", model.name()));
+        Ok(Some(told)) => {
+            let heard = keep(judged, &places, told, &in_results(name));
+            journal.trace(format!("adjudicate: {heard} passage(s) by {name}"));
         }
-        Err(error) => failed(model.name(), "adjudicate", &error, journal),
+        Ok(None) => {}
+        Err(error) => failed(name, "adjudicate", &error, journal),
     }
 }
 
-/// What the model says of one passage beside a claim, as `eval` measures it.
+/// An adjudicator as results name it: no other name may pass for a model's of the process, whose figures are other ones.
+fn in_results(name: &str) -> Cow<'_, str> {
+    if is_adjudicator(name) {
+        return Cow::Borrowed(name);
+    }
+    let plain: String = name.chars().map(|c| if c == '+' || c.is_whitespace() { '-' } else { c }).collect();
+    Cow::Owned(format!("{OWN}{plain}"))
+}
+
+/// The language model as an adjudicator, where it is switched on for that.
+fn by_model<'a>(services: &'a Services, journal: &'a Journal) -> Option<ModelAdjudicator<'a>> {
+    let model = services.language_model_for(Purpose::Adjudicate)?;
+    Some(ModelAdjudicator { model, spend: &journal.llm })
+}
+
+/// Whoever stands in the model's place, else the model.
+fn adjudicator<'a>(services: &'a Services, by_model: Option<&'a ModelAdjudicator<'a>>) -> Option<&'a dyn Adjudicator> {
+    let by_model = by_model.map(|model| model as &dyn Adjudicator);
+    services.steps.adjudicator.as_deref().map(|own| own as &dyn Adjudicator).or(by_model)
+}
+
+/// What the adjudicator says of one passage beside a claim, as `eval` measures it.
 pub(super) async fn pair(
     services: &Services,
     claim: &str,
     passage: &str,
     journal: &Journal,
-) -> Result<Option<Stance>, LlmError> {
-    let unset = || LlmError::Unreadable { detail: "no language model is set (LLM_BASE_URL, LLM_MODEL)".to_owned() };
-    let model = services.language_model_for(Purpose::Adjudicate).ok_or_else(unset)?;
+) -> Result<Option<Stance>, StepError> {
+    let by_model = by_model(services, journal);
+    let adjudicator = adjudicator(services, by_model.as_ref())
+        .ok_or("no language model is set for this (LLM_BASE_URL, LLM_MODEL, LLM_ADJUDICATE_ENABLED)")?;
     let language = detect::english_name(detect::detect(claim).language.as_deref());
     let about = ItemData { today: journal.evaluated_at.date_naive(), language, additional_context: None };
     let passage = PassageData {
@@ -82,10 +105,9 @@ pub(super) async fn pair(
         group: "given",
     };
     let data = [ClaimData { text: claim, date: None, passages: vec![passage] }];
-    let Some(asked) = question(&about, &data) else { return Ok(None) };
-    let is_read = |answer: &serde_json::Value| asked.read(answer).is_some();
-    let answer = model.ask_believing(&asked.question, &journal.llm, journal.judge_until, &is_read).await?;
-    let told = asked.read(&answer.value).and_then(|told| told.into_iter().next());
+    let until = journal.judge_until;
+    let told = in_time(until, adjudicator.adjudicate(&about, &data, until)).await?;
+    let told = told.and_then(|told| told.into_iter().next());
     Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
 }
 

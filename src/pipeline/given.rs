@@ -19,7 +19,7 @@ use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Origin, Phase, Stance};
 use crate::inference::Pair;
-use crate::inference::llm::LlmError;
+use crate::inference::steps::StepError;
 use crate::judging::numbers;
 use crate::judging::profile::TextProfile;
 use crate::language::detect;
@@ -80,7 +80,7 @@ pub async fn judge_pairs(services: &Services, pairs: &[(&str, &str)]) -> Result<
 
 /// What the language model says of a passage beside a claim; `None` where it says nothing of it. Without a language model an
 /// error says so.
-pub async fn adjudicate_pair(services: &Services, claim: &str, passage: &str) -> Result<Option<Stance>, LlmError> {
+pub async fn adjudicate_pair(services: &Services, claim: &str, passage: &str) -> Result<Option<Stance>, StepError> {
     adjudicate::pair(services, claim, passage, &journal(services)).await
 }
 

@@ -57,8 +57,15 @@ pub(crate) struct Opinion {
     pub(crate) justification: String,
 }
 
-/// How the names of language models begin, as in results.
-pub(super) const LANGUAGE_MODEL: &str = "llm:";
+/// How the names of adjudicators begin, as in results: language models, and those of a program that uses the library.
+const ADJUDICATORS: [&str; 2] = ["llm:", OWN];
+/// The latter's.
+pub(super) const OWN: &str = "own:";
+
+/// Whether a part of a judge's name is an adjudicator's.
+pub(super) fn is_adjudicator(part: &str) -> bool {
+    ADJUDICATORS.iter().any(|kind| part.starts_with(kind))
+}
 
 impl Judged {
     /// Phase 1: nothing was searched.
@@ -69,16 +76,16 @@ impl Judged {
 
 impl JudgedClaim {
     /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
-    /// the model does not read were judged by rule; `+llm:<name>` where a language model was heard beside it, and
-    /// `+translated` where a translation stood between a passage and its judge. The rules decide where nothing was judged.
+    /// the model does not read were judged by rule; `+llm:<name>` where a language model was heard beside it, `+own:<name>`
+    /// another adjudicator, and `+translated` where a translation stood between a passage and its judge. The rules decide
+    /// where nothing was judged.
     pub(crate) fn judge(&self) -> String {
         let parts = || self.judges.iter().flat_map(|judge| judge.split('+'));
-        let is_llm = |part: &&str| part.starts_with(LANGUAGE_MODEL);
-        let model = parts().find(|part| ![RULES, TRANSLATED].contains(part) && !is_llm(part));
+        let model = parts().find(|part| ![RULES, TRANSLATED].contains(part) && !is_adjudicator(part));
         let rules = (model.is_none() || parts().any(|part| part == RULES)).then_some(RULES);
         let translated = parts().any(|part| part == TRANSLATED).then_some(TRANSLATED);
-        let language_model = parts().find(is_llm);
-        [model, rules, language_model, translated].into_iter().flatten().collect::<Vec<_>>().join("+")
+        let adjudicator = parts().find(|part| is_adjudicator(part));
+        [model, rules, adjudicator, translated].into_iter().flatten().collect::<Vec<_>>().join("+")
     }
 }
 

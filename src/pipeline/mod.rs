@@ -46,6 +46,7 @@ mod retrieve;
 mod rounding;
 mod services;
 mod shown;
+mod steps;
 mod summary;
 mod translate;
 
@@ -74,6 +75,7 @@ pub use page::PreparedPage;
 pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings};
+pub use steps::{Gatherers, Steps};
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -232,10 +234,10 @@ impl Journal {
         });
     }
 
-    /// Calls to a language model, and the tokens it read and wrote.
+    /// Translations by a language model, and the tokens it read and wrote for them.
     pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64, usd: f64) {
+        self.llm.charge(usd);
         self.with(|inner| {
-            inner.usd += usd;
             inner.llm_calls += calls;
             inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
         });

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told};
-use super::judge::LANGUAGE_MODEL;
+use super::judge::is_adjudicator;
 use super::rounding::round;
 use super::shown::{self, Showable};
 use crate::domain::evidence::JudgedPassage;
@@ -227,7 +227,7 @@ fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment, pass
         (*verdict, *decisive, *tier, *score, *contradiction, notes)
     }
     let is_there = |row: &EvidenceRow| passages.iter().any(|one| one.evidence_id == row.evidence_id);
-    let is_by_model = before.judge.split('+').any(|part| part.starts_with(LANGUAGE_MODEL));
+    let is_by_model = before.judge.split('+').any(is_adjudicator);
     let shown = |claim: &ClaimResult| -> Vec<String> {
         claim.evidence.iter().map(|row| format!("{} {}", row.evidence_id, row.passage)).collect()
     };

@@ -19,7 +19,7 @@ use crate::telemetry::metrics;
 
 use super::languages::plain;
 use super::page::PreparedPage;
-use super::{ItemLocks, LanguagePolicy, Latencies};
+use super::{ItemLocks, LanguagePolicy, Latencies, Steps};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
@@ -162,6 +162,8 @@ pub struct Services {
     pub fallback: Fallback,
     /// A language model, where the operator has one.
     pub language_model: Option<Arc<LanguageModel>>,
+    /// Steps that are not ours.
+    pub steps: Steps,
     /// Puts claims and passages into other languages; `None` where none is configured.
     pub translator: Option<Arc<dyn Translator>>,
     pub rules: Arc<RulesHandle>,
@@ -187,9 +189,11 @@ impl Services {
         ItemSpend::new(self.settings.llm_calls_per_item, self.settings.llm_usd_per_item)
     }
 
-    /// What is kept of an item's time to ask the language model about what was found.
+    /// What is kept of an item's time to ask the adjudicator about what was found.
     pub(crate) fn adjudication_time(&self) -> Duration {
-        self.language_model_for(Purpose::Adjudicate).map_or(Duration::ZERO, LanguageModel::patience)
+        let by_model = || self.language_model_for(Purpose::Adjudicate).map(LanguageModel::patience);
+        let own = self.steps.adjudicator.as_ref().map(|adjudicator| adjudicator.patience());
+        own.or_else(by_model).unwrap_or_default()
     }
 
     /// The language model, where it is switched on for that.

@@ -13,7 +13,9 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::contract::now;
-use super::{Answer, Hit, NAMES, PROFILES, Provider, ProviderKind, Query, corpus, database, feeds, knowledge, profile};
+use super::{
+    Answer, Hit, NAMES, PROFILES, Provider, ProviderKind, Query, corpus, database, feeds, gatherer, knowledge, profile,
+};
 use crate::domain::SystemClock;
 use crate::domain::verdict::Origin;
 use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, HttpClient, NoObserver};
@@ -75,7 +77,7 @@ macro_rules! suites {
     };
 }
 
-suites![knowledge, corpus, database, feeds];
+suites![knowledge, corpus, database, gatherer, feeds];
 
 /// The provider's own gate, hastened for tests: three failures open it, and nothing is asked twice.
 #[expect(clippy::needless_pass_by_value, reason = "a provider's settings as its own function gives them")]

@@ -4,6 +4,8 @@
 //! What a provider never does: use a client of its own (it asks through its [`crate::outbound::Gate`]), cache, judge
 //! relevance, put a key into a URL, or take a refusal for "nothing found": the two are different values up to storage.
 //!
+//! A program that uses this library needs none of the following: it gives a [`gatherer::Gatherer`] (`examples/own_steps.rs`).
+//!
 //! To add a provider, in this order:
 //!
 //! 1. Here: its name in [`NAMES`], its profile in [`PROFILES`], and a folder `<name>` with `mod.rs` (its [`Profile`], settings,
@@ -28,6 +30,7 @@ pub mod corpus;
 pub mod database;
 pub mod eventregistry;
 pub mod feeds;
+pub mod gatherer;
 pub mod gdelt;
 pub mod google;
 pub mod knowledge;
@@ -139,12 +142,13 @@ fn known_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str
 }
 
 /// Every provider's name, in the order they are shown.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "google_factcheck",
     "knowledge",
     "corpus",
     "api",
     "database",
+    "gatherer",
     "feeds",
     "searxng",
     "brave",
@@ -252,12 +256,13 @@ pub struct Profile {
 }
 
 /// Every provider of this version, in the order of [`NAMES`].
-pub static PROFILES: [&Profile; 12] = [
+pub static PROFILES: [&Profile; 13] = [
     &google::PROFILE,
     &knowledge::PROFILE,
     &corpus::PROFILE,
     &api::PROFILE,
     &database::PROFILE,
+    &gatherer::PROFILE,
     &feeds::PROFILE,
     &searxng::PROFILE,
     &brave::PROFILE,

@@ -82,6 +82,7 @@ pub const PROVIDERS: &[&str] = &[
     "corpus",
     "api",
     "database",
+    "gatherer",
     OTHER,
 ];
 
@@ -410,6 +411,8 @@ metrics! {
             label("outcome", &["ok", "cached", "malformed", "unsupported", "declined", "timeout", "failed", OTHER])
         ],
         "Questions to the language model; cached ones were answered before, unsupported answers were not believed.";
+    LLM_DISCARDED = Counter, Count, "llm_discarded_total", [label("purpose", LLM_PURPOSES)],
+        "Claims and texts of the language model that were read and then thrown away, for nothing bears them out.";
     LLM_TOKENS = Counter, Count, "llm_tokens_total",
         [
             label("purpose", LLM_PURPOSES),

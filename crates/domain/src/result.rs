@@ -87,7 +87,7 @@ pub struct ClaimResult {
     /// Why it can be checked, in the words of the language model that found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_checkable: Option<String>,
-    /// `rules`, `model:<name>`, `llm:<name>` or `fact_check`.
+    /// `rules`, `model:<name>` or `fact_check`, with `+llm:<name>` (or `+own:<name>`) where an adjudicator was heard beside it.
     pub judge: String,
     pub verdict: Verdict,
     pub decisive: bool,

@@ -48,9 +48,11 @@ pub enum JudgeKind {
 
 impl JudgeKind {
     /// By the judge that a claim is stored with: `rules`, `model:<name>`, `model:<name>+rules`, each perhaps with `+translated`
-    /// and `+llm:<name>`: a language model stands beside the judge and is none of the two.
+    /// and `+llm:<name>` or `+own:<name>`: an adjudicator stands beside the judge and is none of the two.
     pub fn of(judge: &str) -> Self {
-        let is_rules = |part: &str| matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:");
+        let is_rules = |part: &str| {
+            matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:") || part.starts_with("own:")
+        };
         let is_rules = judge.split('+').all(is_rules);
         if is_rules { Self::Rules } else { Self::Model }
     }

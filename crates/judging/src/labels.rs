@@ -468,6 +468,7 @@ pub fn asked(of: &str, reader: ReaderLanguage) -> &str {
         "corpus" => words("own documents", "собственные документы", "власні документи", "documentos próprios"),
         "api" => words("own services", "собственные сервисы", "власні сервіси", "serviços próprios"),
         "database" => words("own database", "собственная база данных", "власна база даних", "banco de dados próprio"),
+        "gatherer" => words("own sources", "собственные источники", "власні джерела", "fontes próprias"),
         "feeds" => words("news feeds", "новостные ленты", "новинні стрічки", "feeds de notícias"),
         "embedder" => words(
             "model that compares meanings",

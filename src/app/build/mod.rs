@@ -41,7 +41,7 @@ use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
 use crate::pipeline::rescore::Terms;
-use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings};
+use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
@@ -165,12 +165,17 @@ struct Assembled {
 }
 
 /// Opens the store and builds the parts on it. Where a part cannot be built, the store is closed again.
-pub(super) async fn open(config: Arc<Config>, purpose: Purpose, exchanges: Exchanges) -> Result<App, AppError> {
+pub(super) async fn open(
+    config: Arc<Config>,
+    purpose: Purpose,
+    exchanges: Exchanges,
+    steps: Steps,
+) -> Result<App, AppError> {
     let config = if let Exchanges::Replay(archive) = &exchanges { with_recorded_keys(config, archive) } else { config };
     let World { http, pages, clock, opened } = World::open(&config, &purpose, &exchanges).await?;
     let store = opened.store.clone();
     let outside = Outside { http, pages, clock };
-    match assemble(&config, &purpose, &exchanges, &store, outside).await {
+    match assemble(&config, &purpose, &exchanges, &store, outside, steps).await {
         Ok(Assembled { services, queue, usage, followers, behind, tracker }) => {
             Ok(App { config, store, services, queue, usage, followers, behind, tracker, opened })
         }
@@ -184,6 +189,7 @@ async fn assemble(
     exchanges: &Exchanges,
     store: &Store,
     outside: Outside,
+    steps: Steps,
 ) -> Result<Assembled, AppError> {
     let Outside { http, pages, clock } = outside;
     let now = clock.now();
@@ -210,6 +216,7 @@ async fn assemble(
     let translator = translation::configured(&config.translate, language_model.as_ref(), &|one| gates.unobserved(one));
     let parts = Parts { gates, store, embedder: &models.embedder, pages: &pages, parsers: &parsers, rules: &rules };
     let mut providers = providers::build(&parts)?;
+    own::gatherers(&parts, &steps.gatherers, &mut providers);
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
     // What others found is known before the first call.
     learn(store, &followers).await?;
@@ -230,6 +237,7 @@ async fn assemble(
         models,
         fallback,
         language_model,
+        steps,
         translator,
         rules,
         clock: Arc::clone(&clock),
@@ -302,6 +310,7 @@ pub(super) async fn judging(
         models,
         fallback,
         language_model,
+        steps: Steps::default(),
         translator,
         rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
         clock: Arc::clone(&clock),

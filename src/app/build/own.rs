@@ -1,4 +1,4 @@
-//! The operator's own sources: folders, endpoints, a database.
+//! The operator's own sources: folders, endpoints, a database, and those of a program that uses this library.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::providers::Parts;
 use super::{AppError, observer, setup};
 use crate::outbound::{Gate, GateSettings};
-use crate::pipeline::SearchProviders;
-use crate::providers::{api, corpus, database, feeds};
+use crate::pipeline::{Gatherers, SearchProviders};
+use crate::providers::{api, corpus, database, feeds, gatherer};
 use crate::store::{ExternalDatabase, ExternalSettings};
 
 /// Builds those that are configured. A setting that cannot work stops the start with its mend.
@@ -22,6 +22,21 @@ pub(super) fn build(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<()
 /// A gate with the provider's own habits: nothing of the operator's limits fits what is his own.
 fn gate(parts: &Parts<'_>, habits: fn(Duration) -> GateSettings) -> Gate {
     parts.gates.guard(habits(parts.gates.config.enrichment.provider_cooldown))
+}
+
+/// The sources of a program that uses this library, beside the others or in their place.
+pub(super) fn gatherers(parts: &Parts<'_>, gatherers: &Gatherers, found: &mut SearchProviders) {
+    let theirs = match gatherers {
+        Gatherers::Beside(theirs) => theirs,
+        Gatherers::Instead(theirs) => {
+            *found = SearchProviders::default();
+            theirs
+        }
+    };
+    if !theirs.is_empty() {
+        let gate = gate(parts, gatherer::gate_settings);
+        found.own.push(Arc::new(gatherer::new(theirs.clone(), gate)));
+    }
 }
 
 fn folders(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {

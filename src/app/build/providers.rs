@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn how_to_configure_names_variables_that_exist() {
         let known: Vec<_> = crate::config::KEYS.iter().map(crate::config::Key::env).collect();
-        for profile in providers::PROFILES {
+        // A program that uses the library gives its own sources by hand.
+        for profile in providers::PROFILES.iter().filter(|profile| profile.name != providers::gatherer::PROFILE.name) {
             let is_variable = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
             let words: Vec<&str> = profile.configure.split([' ', ',', '=', ';']).filter(is_variable).collect();
             let known = words.iter().all(|word| known.iter().any(|known| known == word));

@@ -2,14 +2,17 @@
 //! for each passage and an opinion of each claim. It is evidence about evidence: `judging` weighs it, and nothing here decides.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use chrono::NaiveDate;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::fence::Fence;
-use super::{Purpose, Question, prompts};
+use super::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
 use crate::domain::evidence::Adjudication;
 use crate::domain::verdict::{Stance, Verdict};
+use crate::inference::steps::{Adjudicated, Adjudicator, ClaimData, ItemData, PassageData, StepError};
 
 /// Characters of a passage that are sent: what the daemon cuts pages into is shorter.
 const PASSAGE_CHARS: usize = 1_200;
@@ -24,48 +27,38 @@ const QUESTION_CHARS: usize = 24_000;
 const TOKENS_PASSAGE: u32 = 40;
 const TOKENS_CLAIM: u32 = 300;
 
-/// A claim of an item.
-#[derive(Debug, Clone)]
-pub struct ClaimData<'a> {
-    pub text: &'a str,
-    pub date: Option<NaiveDate>,
-    /// Best ranked first.
-    pub passages: Vec<PassageData<'a>>,
+/// The language model as the adjudicator of one item, within what that may spend.
+#[derive(Debug)]
+pub struct ModelAdjudicator<'a> {
+    pub model: &'a LanguageModel,
+    pub spend: &'a ItemSpend,
 }
 
-/// A passage with what a reader would want to know of it.
-#[derive(Debug, Clone)]
-pub struct PassageData<'a> {
-    pub text: &'a str,
-    pub title: Option<&'a str>,
-    pub domain: &'a str,
-    pub published: Option<NaiveDate>,
-    pub is_fact_checker: bool,
-    /// 0–1.
-    pub credibility: f64,
-    /// Passages of one group are one source.
-    pub group: &'a str,
-}
+impl Adjudicator for ModelAdjudicator<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
 
-/// What the item is asked about besides.
-#[derive(Debug, Clone, Copy)]
-pub struct ItemData<'a> {
-    pub today: NaiveDate,
-    /// The language that justifications are to be in, for a reader: `English`, `Russian` …
-    pub language: &'a str,
-    /// What upstream adds for the judge, as data.
-    pub additional_context: Option<&'a str>,
-}
+    fn patience(&self) -> Duration {
+        self.model.patience()
+    }
 
-/// What came back of one claim; parallel to the passages asked about.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Adjudicated {
-    pub stances: Vec<Option<Adjudication>>,
-    pub verdict: Option<Verdict>,
-    /// 0–1, as the model states it; it is no probability of ours.
-    pub confidence: Option<f64>,
-    /// `[N]` is the place of a passage, from 1.
-    pub justification: String,
+    fn adjudicate<'a>(
+        &'a self,
+        item: &'a ItemData<'a>,
+        claims: &'a [ClaimData<'a>],
+        until: Instant,
+    ) -> BoxFuture<'a, Result<Option<Vec<Adjudicated>>, StepError>> {
+        Box::pin(async move {
+            let Some(asked) = question(item, claims) else { return Ok(None) };
+            // An answer that cannot be read must not be kept, or the next item of this story would get it again.
+            let is_read = |answer: &Value| asked.read(answer).is_some();
+            let answer = self.model.ask_believing(&asked.question, self.spend, until, &is_read).await?;
+            let unreadable =
+                || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
+            Ok(Some(asked.read(&answer.value).ok_or_else(unreadable)?))
+        })
+    }
 }
 
 /// The question, and for each claim the places of the passages in it, in the order they are numbered.
@@ -224,41 +217,35 @@ impl Asked {
                 continue;
             }
             any = true;
-            claim.take(told, order);
+            take(claim, told, order);
         }
         any.then_some(read)
     }
 }
 
-impl Adjudicated {
-    fn of(passages: usize) -> Self {
-        Self { stances: vec![None; passages], ..Self::default() }
-    }
-
-    fn take(&mut self, told: &Value, order: &[usize]) {
-        let mut twice: Vec<usize> = Vec::new();
-        for one in told.get("passages").and_then(Value::as_array).into_iter().flatten() {
-            let place = number(one.get("n")).and_then(|n| order.get(n.checked_sub(1)?).copied());
-            let said = one.get("stance").and_then(Value::as_str).and_then(stance);
-            let (Some(place), Some(stance)) = (place, said) else { continue };
-            let said =
-                Adjudication { stance, elsewhere: one.get("elsewhere").and_then(Value::as_bool).unwrap_or(false) };
-            let Some(slot) = self.stances.get_mut(place) else { continue };
-            match slot {
-                Some(before) if *before != said => twice.push(place),
-                _ => *slot = Some(said),
-            }
+/// Takes over what the answer says of one claim, whose passages were numbered in that order.
+fn take(said_of: &mut Adjudicated, told: &Value, order: &[usize]) {
+    let mut twice: Vec<usize> = Vec::new();
+    for one in told.get("passages").and_then(Value::as_array).into_iter().flatten() {
+        let place = number(one.get("n")).and_then(|n| order.get(n.checked_sub(1)?).copied());
+        let said = one.get("stance").and_then(Value::as_str).and_then(stance);
+        let (Some(place), Some(stance)) = (place, said) else { continue };
+        let said = Adjudication { stance, elsewhere: one.get("elsewhere").and_then(Value::as_bool).unwrap_or(false) };
+        let Some(slot) = said_of.stances.get_mut(place) else { continue };
+        match slot {
+            Some(before) if *before != said => twice.push(place),
+            _ => *slot = Some(said),
         }
-        for place in twice {
-            if let Some(slot) = self.stances.get_mut(place) {
-                *slot = None;
-            }
-        }
-        self.verdict = told.get("verdict").and_then(Value::as_str).and_then(verdict);
-        self.confidence = told.get("confidence").and_then(fraction);
-        let words = told.get("justification").and_then(Value::as_str).unwrap_or_default();
-        self.justification = renumbered(words, order);
     }
+    for place in twice {
+        if let Some(slot) = said_of.stances.get_mut(place) {
+            *slot = None;
+        }
+    }
+    said_of.verdict = told.get("verdict").and_then(Value::as_str).and_then(verdict);
+    said_of.confidence = told.get("confidence").and_then(fraction);
+    let words = told.get("justification").and_then(Value::as_str).unwrap_or_default();
+    said_of.justification = renumbered(words, order);
 }
 
 /// The words with `[N]` by the places of the passages as they were given; numbers of no passage become `[0]`, which cites none.
@@ -331,6 +318,8 @@ fn verdict(word: &str) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
+    use chrono::NaiveDate;
+
     use super::*;
 
     fn passage(text: &str) -> PassageData<'_> {

@@ -1,13 +1,15 @@
 //! Claims: one text of an item goes to a language model, and what comes back is the kind of the text and the claims it says
 //! it found. Whether the text bears them out is for who asked to see: nothing here believes them.
 
-use chrono::NaiveDate;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::fence::{Fence, visible};
-use super::{Purpose, Question, prompts};
+use super::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
 use crate::domain::item::ItemSourceKind;
 use crate::domain::verdict::ClaimKind;
+use crate::inference::steps::{ClaimExtractor, Extracted, ExtractedClaim, StepError, TextData};
 
 /// Characters of a text that are sent, some two thousand tokens: news puts its claims first.
 const TEXT_CHARS: usize = 8_000;
@@ -24,38 +26,32 @@ const TOKENS_BESIDE: u32 = 150;
 /// The version of the common rules counts beside that of the file they are part of.
 const VERSIONS: u32 = 1_000;
 
-/// A text to take claims from.
-#[derive(Debug, Clone, Copy)]
-pub struct TextData<'a> {
-    pub kind: ItemSourceKind,
-    pub text: &'a str,
-    pub title: Option<&'a str>,
-    /// The day that "yesterday" is counted from.
-    pub written: NaiveDate,
-    /// For a reader: `English`, `Russian` …
-    pub language: &'a str,
-    /// Claims at most.
-    pub most: usize,
+/// The language model as what takes the claims out of one item's texts, within what that may spend.
+#[derive(Debug)]
+pub struct ModelExtractor<'a> {
+    pub model: &'a LanguageModel,
+    pub spend: &'a ItemSpend,
 }
 
-/// What a model says of a text.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extracted {
-    /// The kind of the whole text, where it was said.
-    pub kind: Option<ClaimKind>,
-    pub claims: Vec<ExtractedClaim>,
-}
+impl ClaimExtractor for ModelExtractor<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
 
-/// A claim as a model worded it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ExtractedClaim {
-    pub text: String,
-    pub kind: ClaimKind,
-    pub entities: Vec<String>,
-    /// Why it can be checked, in the model's words.
-    pub why: Option<String>,
-    /// Check-worthiness, 0–1.
-    pub worth: Option<f64>,
+    fn extract<'a>(
+        &'a self,
+        text: &'a TextData<'a>,
+        until: Instant,
+    ) -> BoxFuture<'a, Result<Option<Extracted>, StepError>> {
+        Box::pin(async move {
+            let Some(question) = question(text) else { return Ok(None) };
+            let is_read = |answer: &Value| read(answer, text.most).is_some();
+            let answer = self.model.ask_believing(&question, self.spend, until, &is_read).await?;
+            let unreadable =
+                || LlmError::Unreadable { detail: "it speaks of no claim and of no kind of text".to_owned() };
+            Ok(Some(read(&answer.value, text.most).ok_or_else(unreadable)?))
+        })
+    }
 }
 
 /// The question about one text; `None` where it has no letters.
@@ -167,6 +163,8 @@ fn kind(word: &str) -> Option<ClaimKind> {
 
 #[cfg(test)]
 mod tests {
+    use chrono::NaiveDate;
+
     use super::*;
 
     fn data(kind: ItemSourceKind, text: &str) -> TextData<'_> {

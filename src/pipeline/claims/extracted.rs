@@ -1,4 +1,5 @@
-//! Claims by a language model, where one is switched on for them: fewer, richer and self-contained. It is not believed: a
+//! Claims by a language model, where one is switched on for them, or by whoever stands in its place: fewer, richer and
+//! self-contained. It is not believed: a
 //! claim that its text does not bear out is thrown away, by rule and by the judge of stance, so that nothing is invented.
 //! Nor may a text switch off its own checking: what the rules find plainly factual is looked up, whatever the model calls it.
 //! Where the model is not heard, or nothing of it stands, the rules' claims do.
@@ -13,10 +14,11 @@ use super::found::Found;
 use crate::domain::Item;
 use crate::domain::item::TypedText;
 use crate::domain::verdict::ClaimKind;
-use crate::inference::llm::claims::{Extracted, ExtractedClaim, TextData, question, read};
+use crate::inference::llm::Purpose;
+use crate::inference::llm::claims::ModelExtractor;
 use crate::inference::llm::fence::visible;
-use crate::inference::llm::{LanguageModel, LlmError, Purpose};
 use crate::inference::rules::RULES;
+use crate::inference::steps::{ClaimExtractor, Extracted, ExtractedClaim, TextData};
 use crate::inference::{Judgement, Pair};
 use crate::judging::grounding::{self, Grounded};
 use crate::judging::profile::TextProfile;
@@ -26,7 +28,9 @@ use crate::language::statements::{self, Statement};
 use crate::language::{detect, numbers, verbs};
 use crate::pipeline::language_model::failed;
 use crate::pipeline::normalise::Normal;
+use crate::pipeline::steps::in_time;
 use crate::pipeline::{Journal, PipelineError, Services};
+use crate::telemetry::metrics;
 
 /// Characters of a text that a claim is held against: a little more than the model was sent.
 const TEXT_CHARS: usize = 10_000;
@@ -50,14 +54,17 @@ pub(super) async fn instead(
     texts: Vec<(TypedText<'_>, Option<String>, Vec<Found>)>,
     journal: &Journal,
 ) -> Result<Vec<Vec<Found>>, PipelineError> {
-    let Some(model) = services.language_model_for(Purpose::Claims) else {
+    let model = services.language_model_for(Purpose::Claims);
+    let by_model = model.map(|model| ModelExtractor { model, spend: &journal.llm });
+    let by_model = by_model.as_ref().map(|extractor| extractor as &dyn ClaimExtractor);
+    let Some(extractor) = services.steps.claims.as_deref().or(by_model) else {
         return Ok(texts.into_iter().map(|(.., by_rule)| by_rule).collect());
     };
     let mut asking: Vec<BoxFuture<'_, Result<Vec<Found>, PipelineError>>> = Vec::with_capacity(texts.len());
     for (typed, language, by_rule) in texts {
         let title = item.title.as_deref().filter(|_| typed.position == 0);
         let source = Source { typed, title, language };
-        asking.push(async move { source.claims(services, model, normal, by_rule, journal).await }.boxed());
+        asking.push(async move { source.claims(services, extractor, normal, by_rule, journal).await }.boxed());
     }
     join_all(asking).await.into_iter().collect()
 }
@@ -73,7 +80,7 @@ impl Source<'_> {
     async fn claims(
         &self,
         services: &Services,
-        model: &LanguageModel,
+        extractor: &dyn ClaimExtractor,
         normal: &Normal,
         by_rule: Vec<Found>,
         journal: &Journal,
@@ -87,21 +94,19 @@ impl Source<'_> {
             language: detect::english_name(self.language.as_deref()),
             most,
         };
-        let Some(question) = question(&data) else { return Ok(by_rule) };
         // Half of the time that is left belongs to whoever is searched for the claims.
         let now = Instant::now();
         let until = now + journal.ask_until.saturating_duration_since(now) / 2;
-        let is_read = |answer: &serde_json::Value| read(answer, most).is_some();
-        let answer = model.ask_believing(&question, &journal.llm, until, &is_read).await;
-        let unreadable = || LlmError::Unreadable { detail: "it speaks of no claim and of no kind of text".to_owned() };
-        let told = answer.and_then(|answer| read(&answer.value, most).ok_or_else(unreadable));
-        let Extracted { kind, claims } = match told {
-            Ok(told) => told,
+        let Extracted { kind, mut claims } = match in_time(until, extractor.extract(&data, until)).await {
+            Ok(Some(extracted)) => extracted,
+            Ok(None) => return Ok(by_rule),
             Err(error) => {
-                failed(model.name(), "claims", &error, journal);
+                failed(extractor.name(), "claims", &error, journal);
                 return Ok(by_rule);
             }
         };
+        claims.retain(|claim| claim.text.chars().any(char::is_alphabetic));
+        claims.truncate(most);
         let count = claims.len();
         let stand = self.borne_out(services, normal, claims, journal).await?;
         let kind_told = kind.map_or("of no kind", ClaimKind::as_str);
@@ -109,7 +114,7 @@ impl Source<'_> {
         journal.trace(format!(
             "claims: {} of {count} by {} stand for text {position}, which it calls {kind_told}",
             stand.len(),
-            model.name(),
+            extractor.name(),
         ));
         if stand.is_empty() && !kind.is_some_and(is_no_fact) {
             if !by_rule.is_empty() {
@@ -148,7 +153,10 @@ impl Source<'_> {
             };
             match thrown {
                 None => stand.push(claim),
-                Some(why) => journal.trace(format!("claims: {:?} is thrown away: {why}", short(&claim.text))),
+                Some(why) => {
+                    metrics::llm_discarded(Purpose::Claims.as_str());
+                    journal.trace(format!("claims: {:?} is thrown away: {why}", short(&claim.text)));
+                }
             }
         }
         Ok(stand)

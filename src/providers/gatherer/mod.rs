@@ -1,0 +1,174 @@
+//! Sources of a program that uses this library: whatever implements [`Gatherer`] is asked for every claim, with its own time,
+//! behind one gate, and what it knows is ranked and judged like every other text.
+//!
+//! Several are one provider to everybody else: each is asked, and one that fails is named in the answer's
+//! [`Answer::failed`].
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures::future::{BoxFuture, join_all};
+use url::Url;
+
+use super::wire::{clip, one_line};
+use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::domain::item::SourceKind;
+use crate::domain::verdict::Origin;
+use crate::inference::steps::StepError;
+use crate::language::detect::detect;
+use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
+
+const NAME: &str = "gatherer";
+/// Of a snippet, characters and words.
+const SNIPPET: (usize, usize) = (300, 60);
+
+/// What is fixed of it.
+pub static PROFILE: Profile = Profile {
+    name: NAME,
+    title: "Sources of your program",
+    kind: ProviderKind::Own,
+    source: SourceKind::Api,
+    storage: Storage::Stored,
+    languages: Languages::All,
+    restricts_domains: false,
+    local: true,
+    returns: "texts or addresses that a program using this library brings",
+    terms: "your own",
+    configure: "use corroborate as a library and give it a `Gatherer` (`examples/own_steps.rs`)",
+};
+
+/// A source of evidence that is none of ours.
+pub trait Gatherer: Send + Sync + Debug {
+    /// As results name the publisher of a text, and the trace one that failed.
+    fn name(&self) -> &str;
+    /// What it knows of the query, the best first. Nothing is "nobody says so"; an error is "could not ask", and the two
+    /// are never the same. It is dropped when the item's time is up.
+    fn gather<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>>;
+}
+
+/// One text or page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    /// Where it stands. A page (`https://…`) without a text is fetched, safely, and read.
+    pub url: Url,
+    pub title: String,
+    /// Plain text, paragraphs separated by blank lines; `None`: what stands at the address.
+    pub text: Option<String>,
+    pub published_at: Option<DateTime<Utc>>,
+    /// The program's word on it, 0–1; `None`: as any page of its host.
+    pub credibility: Option<f64>,
+}
+
+/// The gate this provider wants: it guards against a source that hangs, not against asking too often.
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name: NAME,
+        max_wait: Duration::from_secs(10),
+        rpm: 60_000,
+        timeout: Duration::from_secs(15),
+        max_bytes: usize::MAX,
+        max_attempts: 1,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
+/// The provider.
+#[derive(Debug)]
+pub struct GathererProvider {
+    gatherers: Vec<Arc<dyn Gatherer>>,
+    gate: Gate,
+}
+
+pub fn new(gatherers: Vec<Arc<dyn Gatherer>>, gate: Gate) -> GathererProvider {
+    GathererProvider { gatherers, gate }
+}
+
+impl GathererProvider {
+    /// What all of them know. One that fails is an error unless another knows something.
+    async fn search(&self, query: &Query) -> Result<Answer, AskError> {
+        let asked = join_all(self.gatherers.iter().map(|gatherer| async move {
+            let found = gatherer.gather(query).await;
+            (gatherer.name(), found.map_err(|error| AskError::CouldNotAsk { detail: error.to_string() }))
+        }));
+        let (mut answer, mut failure) = (Answer::default(), None);
+        for (name, found) in asked.await {
+            match found {
+                Ok(found) => answer.hits.extend(found.into_iter().filter_map(|one| hit(name, one))),
+                Err(error) => {
+                    answer.lacks(NAME, name, &error);
+                    failure = Some(error);
+                }
+            }
+        }
+        if let (true, Some(failure)) = (answer.hits.is_empty(), failure) {
+            return Err(failure);
+        }
+        let mut places: Vec<String> = Vec::new();
+        answer.hits.retain(|hit| {
+            let is_new = !places.contains(&hit.url);
+            if is_new {
+                places.push(hit.url.clone());
+            }
+            is_new
+        });
+        answer.hits.truncate(query.limit);
+        Ok(answer)
+    }
+}
+
+/// `None` where there is neither a text nor a page to fetch, or the address holds a log-in, which must not be stored.
+fn hit(name: &str, one: Gathered) -> Option<Hit> {
+    let Gathered { url, title, text, published_at, credibility } = one;
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let is_page = matches!(url.scheme(), "http" | "https");
+    if (text.is_none() && !is_page) || !url.username().is_empty() || url.password().is_some() {
+        tracing::debug!(gatherer = name, "what it brings has neither a text nor the address of a page");
+        return None;
+    }
+    Some(Hit {
+        url: url.into(),
+        title: one_line(&title),
+        snippet: text.as_deref().map(|text| clip(text, SNIPPET.0, SNIPPET.1)).unwrap_or_default(),
+        published_at,
+        language: text.as_deref().and_then(|text| detect(text).language),
+        provider: NAME,
+        storage: PROFILE.storage,
+        content: text.map(|text| Content {
+            text,
+            origin: Origin::Api,
+            publisher: Some(name.to_owned()),
+            credibility: credibility.map(|figure| figure.clamp(0.0, 1.0)),
+        }),
+    })
+}
+
+impl Provider for GathererProvider {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    fn cost_usd(&self) -> f64 {
+        0.0
+    }
+
+    /// What is left out of an answer may depend on the document the claim comes from.
+    fn cache_key(&self, query: &Query) -> String {
+        crate::cache::joined([&query.cache_key(NAME), query.source_document.as_deref().unwrap_or_default()])
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(self.gate.run(asker, move || self.search(query)))
+    }
+
+    fn status(&self) -> GateStatus {
+        self.gate.status()
+    }
+}

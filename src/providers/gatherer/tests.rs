@@ -1,0 +1,101 @@
+use std::future::{Ready, ready};
+
+use tokio::time::Instant;
+
+use super::super::contract;
+use super::super::contract_own::{OwnSubject, gate};
+use super::*;
+use crate::outbound::AskMeter;
+
+/// What a source does when it is asked.
+#[derive(Debug, Clone)]
+enum Does {
+    Bring(Vec<Gathered>),
+    Fail,
+    Sleep,
+}
+
+#[derive(Debug)]
+struct Scripted(&'static str, Does);
+
+impl Gatherer for Scripted {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn gather<'a>(&'a self, _query: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>> {
+        Box::pin(async move {
+            match &self.1 {
+                Does::Bring(found) => Ok(found.clone()),
+                Does::Fail => Err("the archive is closed".into()),
+                Does::Sleep => {
+                    tokio::time::sleep(Duration::from_secs(6)).await;
+                    Ok(Vec::new())
+                }
+            }
+        })
+    }
+}
+
+fn told(url: &str, text: Option<&str>) -> Gathered {
+    Gathered {
+        url: Url::parse(url).unwrap(),
+        title: " Harbour\nnews ".to_owned(),
+        text: text.map(str::to_owned),
+        published_at: Some(contract::now()),
+        credibility: Some(7.0),
+    }
+}
+
+fn of(sources: Vec<(&'static str, Does)>) -> GathererProvider {
+    let gatherers = sources.into_iter().map(|(name, does)| Arc::new(Scripted(name, does)) as Arc<dyn Gatherer>);
+    new(gatherers.collect(), gate(gate_settings(Duration::from_mins(10))))
+}
+
+async fn ask(provider: &GathererProvider) -> Result<Answer, AskError> {
+    let asker = Asker { until: Instant::now() + Duration::from_secs(20), meter: &AskMeter::default() };
+    provider.ask(&contract::query(), asker).await
+}
+
+pub(in crate::providers) fn own_subject() -> Ready<Option<OwnSubject>> {
+    let full = vec![
+        told("archive://harbour/1", Some("The seaport is approved.")),
+        told("archive://harbour/2", Some("It will open in June.")),
+        told("archive://harbour/1", Some("Once more.")),
+    ];
+    ready(Some(OwnSubject {
+        kind: ProviderKind::Own,
+        query: contract::query(),
+        full: Box::new(of(vec![("harbour", Does::Bring(full))])),
+        empty: Box::new(of(vec![("harbour", Does::Bring(Vec::new()))])),
+        broken: Box::new(of(vec![("harbour", Does::Fail)])),
+        slow: Box::new(of(vec![("harbour", Does::Sleep)])),
+        content: Some(Origin::Api),
+        clear: Box::pin(async {}),
+    }))
+}
+
+#[tokio::test]
+async fn a_source_that_fails_beside_one_that_knows_leaves_an_answer_that_is_not_whole() {
+    let known = Does::Bring(vec![told("archive://a/1", Some("The port is open."))]);
+    let found = ask(&of(vec![("gone", Does::Fail), ("archive", known)])).await.unwrap();
+    assert_eq!((found.hits.len(), found.failed.as_slice()), (1, ["gone".to_owned()].as_slice()));
+    let nothing = ask(&of(vec![("gone", Does::Fail), ("archive", Does::Bring(Vec::new()))])).await;
+    assert!(matches!(nothing, Err(AskError::CouldNotAsk { .. })), "{nothing:?}");
+}
+
+#[tokio::test]
+async fn a_page_is_to_be_fetched_and_what_is_neither_page_nor_text_is_left_out() {
+    let brought = vec![
+        told("https://news.example/a", None),
+        told("archive://a/1", Some("  ")),
+        told("https://me:secret@news.example/b", None),
+        told("archive://a/2", Some("The port is open.")),
+    ];
+    let hits = ask(&of(vec![("archive", Does::Bring(brought))])).await.unwrap().hits;
+    let places: Vec<&str> = hits.iter().map(|hit| hit.url.as_str()).collect();
+    assert_eq!(places, ["https://news.example/a", "archive://a/2"]);
+    assert_eq!((hits[0].content.as_ref(), hits[0].title.as_str()), (None, "Harbour news"));
+    let content = hits[1].content.as_ref().unwrap();
+    assert_eq!((content.publisher.as_deref(), content.credibility), (Some("archive"), Some(1.0)));
+}
