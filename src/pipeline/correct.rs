@@ -59,7 +59,7 @@ pub(super) async fn ask(
         if holds {
             *slot = answer;
         } else if text.is_some() {
-            metrics::llm_call(Purpose::Correct.as_str(), "unsupported");
+            metrics::llm_discarded(Purpose::Correct.as_str());
             journal.trace("correct: the language model's text was thrown away, for no cited passage bears it out");
         }
     }
@@ -111,7 +111,7 @@ async fn worded_anew(
             Some(texts)
         }
         Err(error) => {
-            language_model::failed(model.name(), "correct", &error, journal);
+            language_model::unworded(model.name(), "correct", &error, journal);
             None
         }
     }

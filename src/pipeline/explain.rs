@@ -2,7 +2,7 @@
 //! switched on for that, and says nothing that the text does not; else fixed sentences do.
 
 use super::decide::Decided;
-use super::language_model::failed;
+use super::language_model::unworded;
 use super::normalise::Normal;
 use super::{Journal, Services, context};
 use crate::domain::Item;
@@ -13,6 +13,7 @@ use crate::judging::grounding;
 use crate::judging::profile::TextProfile;
 use crate::language::statements::silence;
 use crate::language::{dates, detect};
+use crate::telemetry::metrics;
 
 /// A language that is told with less is not held against the one that was wanted.
 const SURE: f64 = 0.5;
@@ -51,12 +52,13 @@ pub(super) async fn explanation(
                 Some(words)
             }
             Some(why) => {
+                metrics::llm_discarded(Purpose::Explain.as_str());
                 journal.trace(format!("explain: what {} said is thrown away: {why}", model.name()));
                 Some(fixed)
             }
         },
         Err(error) => {
-            failed(model.name(), "explain", &error, journal);
+            unworded(model.name(), "explain", &error, journal);
             Some(fixed)
         }
     }

@@ -49,7 +49,7 @@ pub(super) async fn summary(
     let lines = match told {
         Ok(lines) => lines,
         Err(error) => {
-            language_model::failed(model.name(), "summary", &error, journal);
+            language_model::unworded(model.name(), "summary", &error, journal);
             return None;
         }
     };
@@ -57,7 +57,7 @@ pub(super) async fn summary(
     match worded(&claims, &lines, language, is_cut) {
         Ok(summary) => Some(summary),
         Err(reason) => {
-            metrics::llm_call(Purpose::Summary.as_str(), "unsupported");
+            metrics::llm_discarded(Purpose::Summary.as_str());
             journal.trace(format!("summary: the language model's lines were thrown away: {}", reason.label()));
             None
         }

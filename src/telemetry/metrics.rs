@@ -270,6 +270,11 @@ pub fn llm_call(purpose: &str, outcome: &str) {
     count(&c::LLM_CALLS, [("purpose", purpose), ("outcome", outcome)], 1);
 }
 
+/// A claim or text of the language model was thrown away, for nothing bears it out.
+pub fn llm_discarded(purpose: &str) {
+    count(&c::LLM_DISCARDED, [("purpose", purpose)], 1);
+}
+
 /// Tokens of a call to a language model.
 pub fn llm_tokens(purpose: &str, read: u64, written: u64) {
     count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "in")], read);

@@ -61,7 +61,7 @@ pub(super) fn take_over(
             Some(text)
         }
         Err(reason) => {
-            metrics::llm_call(Purpose::Adjudicate.as_str(), "unsupported");
+            metrics::llm_discarded(Purpose::Adjudicate.as_str());
             journal.trace(format!("decide: the language model's words were thrown away: {}", reason.label()));
             None
         }
