@@ -115,6 +115,9 @@ pub(super) async fn try_claim(
     }
     let Some(translator) = &services.translator else { return Ok(None) };
     let from = claim.profile.language.as_deref();
+    if is_too_dear(translator.as_ref(), journal) {
+        return Ok(None);
+    }
     let translated = translator.translate(&claim.text, from, into, journal.ask_until).await;
     count(translator.as_ref(), &translated, journal);
     let Some(text) = translated.outcome? else { return Ok(None) };
@@ -215,7 +218,7 @@ async fn passages(services: &Services, chosen: &[&Unread<'_>], into: &str, journ
 
 async fn passage(services: &Services, own: Arc<TextProfile>, into: &str, journal: &Journal) -> Option<String> {
     let translator = services.translator.as_ref()?;
-    if services.models.stance.reads(&own.text) {
+    if services.models.stance.reads(&own.text) || is_too_dear(translator.as_ref(), journal) {
         return None;
     }
     let wish = Wish { from: own.language.as_deref(), into, until: journal.ask_until };
@@ -275,6 +278,15 @@ fn failed(services: &Services, what: &str, error: &AskError, journal: &Journal) 
         journal.degrade(cause);
     }
     journal.trace(format!("translate: {what} is compared by words: {name} failed: {error}"));
+}
+
+/// Whether the item has used up what it may spend on the language model, and this is one.
+fn is_too_dear(translator: &dyn Translator, journal: &Journal) -> bool {
+    let is_too_dear = translator.is_language_model() && journal.llm.is_used_up();
+    if is_too_dear {
+        journal.trace("translate: this item has used up what it may spend on the language model (llm.usd_per_item)");
+    }
+    is_too_dear
 }
 
 /// Counts the calls to a language model for the item; an answer that was known is none, and neither is one of a translation

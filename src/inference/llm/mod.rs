@@ -238,6 +238,17 @@ impl ItemSpend {
         spent.tokens_written += really.tokens_written;
     }
 
+    /// Money that was spent beside the item's calls, on translations, whose number has a limit of its own.
+    pub fn charge(&self, usd: f64) {
+        self.lock().usd += usd;
+    }
+
+    /// Whether its money is gone; what costs nothing is never too dear.
+    pub fn is_used_up(&self) -> bool {
+        let spent = self.lock();
+        spent.usd > 0.0 && spent.usd >= self.max_usd
+    }
+
     pub fn spent(&self) -> Spent {
         *self.lock()
     }
