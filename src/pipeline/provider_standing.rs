@@ -14,10 +14,11 @@ use crate::store::{ProviderUsage, StoreError};
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderStanding {
     pub name: &'static str,
-    /// `fact_check`, `search`, or `own` for texts that are already held.
+    /// `fact_check`, `search`, `own` for texts that are already held, `language_model` for the operator's.
     pub kind: &'static str,
-    /// `ready`, `failing` (every call of today failed, and it is asked all the same), `open` (failing, tried again by itself), `exhausted` (an allowance is used up: its own, or the day's,
-    /// month's or cap's of this configuration), `disabled` (its key was refused, or it is switched off) or
+    /// `ready`, `failing` (every call of today failed, and it is asked all the same), `open` (failing, tried again by
+    /// itself), `exhausted` (an allowance is used up: its own, or the day's, month's or cap's of this configuration),
+    /// `disabled` (its key was refused, or it is switched off) or
     /// `unconfigured` (without a key or an address). Of all processes.
     pub status: &'static str,
     /// When it is asked again; null while ready, and when only a person can mend it.
@@ -35,11 +36,12 @@ pub struct ProviderStanding {
 }
 
 impl Services {
-    /// Every known provider with its state and figures, in the order they are asked.
+    /// Every known provider with its state and figures, in the order they are asked, and the language model where one is set.
     pub async fn provider_standings(&self) -> Result<Vec<ProviderStanding>, StoreError> {
         let usage = self.store.usage(self.clock.now()).await?;
-        let statuses: Vec<_> =
-            self.providers.configured().map(|provider| (provider.kind().as_str(), provider.status())).collect();
+        let language_model = self.language_model.iter().map(|model| ("language_model", model.status()));
+        let providers = self.providers.configured().map(|provider| (provider.kind().as_str(), provider.status()));
+        let statuses: Vec<_> = providers.chain(language_model).collect();
         Ok(rows(statuses, &self.providers, &usage))
     }
 }

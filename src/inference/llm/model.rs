@@ -16,7 +16,7 @@ use super::reply::{self, Read};
 use super::{Answer, ItemSpend, LlmError, Purpose, Question, SearchAnswer, Spent, Until, Uses, responses};
 use crate::cache::{self, AnswerCache};
 use crate::domain::ids;
-use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, excerpt, header};
+use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateStatus, excerpt, header};
 use crate::telemetry::metrics;
 
 /// The longest wait that a server may name and a question sits out; longer ones end it.
@@ -113,6 +113,11 @@ impl LanguageModel {
     /// The longest one call may take.
     pub fn patience(&self) -> Duration {
         self.gate.timeout()
+    }
+
+    /// How its server stands with us, as every provider's does.
+    pub fn status(&self) -> GateStatus {
+        self.gate.status()
     }
 
     /// Whether a question costs anything, as far as the operator said.
