@@ -179,7 +179,6 @@ fn not_enough<'a>(
     }
     match (supporting, contradicting) {
         (Some(supporting), Some(contradicting)) => Saying::NeitherClear { supporting, contradicting },
-        (Some(sources), None) if groups <= 1 => Saying::SingleSource(sources),
         (Some(sources), None) => Saying::SupportUnclear(sources),
         (None, Some(sources)) => Saying::AgainstUnclear(sources),
         (None, None) if !assessment.searched => Saying::NotSearched,
