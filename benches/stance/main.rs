@@ -2,8 +2,9 @@
 //! finds the passage that matters; what each rule tells; and it fits the weights of the lexical leaning.
 //!
 //! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME
-//! --embedder models/NAME`, `… relevance --embedder models/NAME`, `… relations`, `… fit`. The labelled sets are read from `--data` (`../shared/data`); those that
-//! are not there are named and left out. Nothing here is trained on a set it is measured with.
+//! --embedder models/NAME`, `… relevance --embedder models/NAME`, `… relations`, `… fit`. The labelled sets are read from
+//! `--data` (`../shared/data`); those that are not there are named and left out. Nothing here is trained on a set it is
+//! measured with.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures and progress are this program's output")]
 
 mod figures;

@@ -35,8 +35,8 @@ pub fn router(state: HttpState, health_only: bool) -> Router {
     assemble(&settings, routes)
 }
 
-/// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics become errors, CORS, the rate,
-/// the body's size; then for each route its time and its door.
+/// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics
+/// become errors, CORS, the rate, the body's size; then for each route its time and its door.
 fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route, MethodRouter)>) -> Router {
     let doorman = Arc::new(Doorman::new(settings));
     let mut router = Router::new();

@@ -2,8 +2,8 @@
 //!
 //! What is translated is words of items and pages, and those are written by anyone: the model gets them fenced as data
 //! ([`super::llm::fence`]), and its answer is used when it is one line of the same figures and no longer than a translation,
-//! for a search and as a text to be judged; it judges nothing itself. What it says otherwise is thrown away. What was translated is kept in the process: a retry, and the next
-//! item of the same claim, ask nobody.
+//! for a search and as a text to be judged; it judges nothing itself. What it says otherwise is thrown away. What was
+//! translated is kept in the process: a retry, and the next item of the same claim, ask nobody.
 
 mod deepl;
 mod model;

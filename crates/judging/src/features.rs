@@ -41,7 +41,8 @@ pub(super) fn groups_of<'a>(passages: &[&'a JudgedPassage], stance: Stance) -> B
 }
 
 /// True of a passage whose figure is a newer and larger running total of what the claim counts, or a newer level, larger
-/// or smaller, of what moves (a rate, a price). Nothing else leaves a disagreeing number below the contradiction that refutes (see [`super::numbers::apply`]), so stored rows carry it.
+/// or smaller, of what moves (a rate, a price). Nothing else leaves a disagreeing number below the contradiction that
+/// refutes (see [`super::numbers::apply`]), so stored rows carry it.
 pub fn is_running_total(passage: &JudgedPassage) -> bool {
     passage.num_ok == Some(false)
         && passage.stance() == Stance::Contradicts

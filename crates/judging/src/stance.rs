@@ -4,7 +4,8 @@
 //! These rules know nothing of paraphrase. They are right about near-verbatim reports, plain denials and figures that
 //! differ, which is what a daemon without a model can honestly claim to read.
 //!
-//! Measured on people's labels (the test `measured` prints it; its wrong calls there were read while the guards below were written, so the figures are not blind): of 10,178 pairs of `fm2`,
+//! Measured on people's labels (the test `measured` prints it; its wrong calls there were read while the guards below were
+//! written, so the figures are not blind): of 10,178 pairs of `fm2`,
 //! `scifact_rte`, `healthver`, `climate_fever` and `terra_ru` 244 were called supporting, 73 % rightly (fm2 95 %, scifact 94 %,
 //! terra's hard negatives 68 %; sharing three words of five: 55 %), and 46 contradicting, 83 % rightly; 4 of
 //! 4 figures called differing differ.

@@ -1,9 +1,9 @@
 //! Language: text in, structure out.
 //!
 //! What a text is written in ([`detect`]), where its sentences end ([`sentences`]), its words and stems ([`tokens`]), whom
-//! and what it names ([`entities`], [`transliterate`]), what Russian and Ukrainian words share ([`cognates`]), which quantities and dates it states ([`numbers`], [`dates`]),
-//! whether it denies ([`negation`]), what it is about ([`keywords`]), what it claims ([`statements`]) and which names of code
-//! it holds ([`identifiers`]).
+//! and what it names ([`entities`], [`transliterate`]), what Russian and Ukrainian words share ([`cognates`]), which
+//! quantities and dates it states ([`numbers`], [`dates`]), whether it denies ([`negation`]), what it is about
+//! ([`keywords`]), what it claims ([`statements`]) and which names of code it holds ([`identifiers`]).
 //!
 //! English, Russian and Ukrainian are done with care; any other language gets a sane answer, never a panic.
 //!

@@ -3,9 +3,9 @@
 //! The first line says the format and when the recording began. A line is written whole or, where the machine stops in
 //! the middle of it, torn at the end of the file, which a reader skips. Folder and files are the user's own (0700, 0600).
 //!
-//! What never reaches the disk: request headers; keys in URLs (of pages and feeds too) and bodies; any key of the request in what came back, plain,
-//! percent-encoded or in base64; cookies and what else names the asker; and answers of providers whose terms forbid
-//! storing, unless the user asks for them.
+//! What never reaches the disk: request headers; keys in URLs (of pages and feeds too) and bodies; any key of the request
+//! in what came back, plain, percent-encoded or in base64; cookies and what else names the asker; and answers of providers
+//! whose terms forbid storing, unless the user asks for them.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;

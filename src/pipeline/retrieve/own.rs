@@ -23,7 +23,8 @@ pub(super) struct OwnSite {
 }
 
 impl OwnSite {
-    /// Of an item's address; it links to nothing. On a social platform, among blogs and in a reference work every page has authors of its own.
+    /// Of an item's address; it links to nothing. On a social platform, among blogs and in a reference work every page has
+    /// authors of its own.
     pub(super) fn of(address: Option<&str>, rules: &DomainRules) -> Self {
         let page = address.and_then(|address| Url::parse(address).ok()).map(|url| canonical_url(&url));
         let host = page.as_ref().and_then(Url::host_str).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! How often letters stand in the languages of the Cyrillic alphabets: they name the language of a sentence that has no word of one language alone.
+//! How often letters stand in the languages of the Cyrillic alphabets: they name the language of a sentence that has no
+//! word of one language alone.
 //!
 //! `alphabets.tsv` holds for each language its letters and how often each stands among a thousand, counted in the Universal
 //! Declaration of Human Rights. To add a language: its line there, and its profile in [`super`].

@@ -9,7 +9,8 @@
 use std::sync::LazyLock;
 
 /// Per sound of the longer skeleton: from here on two words are one name. Chosen on the fifth of the names that the table was
-/// not learnt from, where 95.3 % of the pairs and 4.4 of ten thousand strangers reach it, in the middle of where both targets hold; the test
+/// not learnt from, where 95.3 % of the pairs and 4.4 of ten thousand strangers reach it, in the middle of where both
+/// targets hold; the test
 /// `real_pairs_meet_and_strangers_do_not` counts them among names of their own.
 pub(super) const SAME: f64 = 9.6;
 
