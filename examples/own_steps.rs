@@ -10,6 +10,7 @@
 //! source, and the desk's word alone makes no verdict firm.
 
 use std::error::Error;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,7 +137,8 @@ impl Adjudicator for Figures {
                 let entered = figures(Some(passage.text).filter(|text| text.contains(place))?);
                 // Without a figure on both sides nothing is said.
                 let (one, other) = (stated.first()?, entered.first()?);
-                let stance = if one == other { Stance::Supports } else { Stance::Contradicts };
+                let is_same = (one - other).abs() < 0.5;
+                let stance = if is_same { Stance::Supports } else { Stance::Contradicts };
                 Some(Adjudication { stance, elsewhere: false })
             });
             Adjudicated { stances: stances.collect(), ..Adjudicated::default() }
@@ -176,15 +178,15 @@ pub(crate) async fn enriched(
 }
 
 #[tokio::main]
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let result = enriched(folder.path(), &[]).await?;
+    let mut out = std::io::stdout().lock();
     for claim in &result.claims {
         let how = if claim.decisive { "firm" } else { "not firm" };
-        println!("{}\n  {} ({how}), by {}", claim.text, claim.verdict, claim.judge);
+        writeln!(out, "{}\n  {} ({how}), by {}", claim.text, claim.verdict, claim.judge)?;
         for row in &claim.evidence {
-            println!("  {} | {}", row.domain, row.passage);
+            writeln!(out, "  {} | {}", row.domain, row.passage)?;
         }
     }
     Ok(())
