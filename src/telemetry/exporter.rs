@@ -241,7 +241,7 @@ pub(super) mod tests {
         {
             assert!(page.contains(name), "{name} is missing");
         }
-        assert!(page.lines().count() < 450);
+        assert!(page.lines().count() < 500);
         assert!(!page.contains("corroborate_provider_requests_total{"));
     }
 
