@@ -75,7 +75,7 @@ impl ClaimExtractor for Bulletins {
                 worth: None,
             })
         });
-        let extracted = Extracted { kind: Some(ClaimKind::Factual), claims: claims.collect() };
+        let extracted = Extracted { kind: Some(ClaimKind::Factual), claims: claims.collect(), ..Extracted::default() };
         Box::pin(ready(Ok(Some(extracted))))
     }
 }

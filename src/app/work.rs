@@ -31,7 +31,9 @@ pub(super) fn process(services: Arc<Services>) -> Process {
                 sent_at: work.sent_at,
                 redelivered: work.redelivered,
                 personal: false,
+                again: false,
                 shed: matches!(work.load, Load::Degrade),
+                watcher: None,
             };
             match pipeline::run(&services, &request).await {
                 Ok(Outcome::Done(_)) => Ok(Processed::Committed),

@@ -69,6 +69,8 @@ pub struct Extracted {
     /// The kind of the whole text, where it was said.
     pub kind: Option<ClaimKind>,
     pub claims: Vec<ExtractedClaim>,
+    /// The answer was cut: the text may hold more, and the rules' claims stand beside these.
+    pub is_part: bool,
 }
 
 /// A claim as it was worded.

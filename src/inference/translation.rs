@@ -25,6 +25,8 @@ use super::llm::{LanguageModel, Purpose};
 use crate::config::TranslateConfig;
 use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings};
 
+#[cfg(test)]
+pub(super) use model::question as translation_question;
 pub use written::WrittenTranslations;
 
 /// A sentence takes a small server a second or two, a language model three. Well below the share of its time an item gives

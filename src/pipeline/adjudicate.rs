@@ -2,7 +2,6 @@
 //! it says of the claim, beside the judge in the process. Its stances are kept with the passages and weighed by
 //! `judging::adjudication`; it decides nothing alone. Where it fails, the item goes on without it, and says so.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::claims::Claim;
@@ -14,8 +13,8 @@ use super::{Journal, Services};
 use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{SourceType, Stance, Verdict};
-use crate::inference::llm::Purpose;
 use crate::inference::llm::adjudication::ModelAdjudicator;
+use crate::inference::llm::{Purpose, in_judges};
 use crate::inference::rules::RULES;
 use crate::inference::steps::{Adjudicated, Adjudicator, ClaimData, ItemData, PassageData, StepError};
 use crate::language::detect;
@@ -50,6 +49,7 @@ pub(super) async fn adjudicate(
     if places.iter().all(Vec::is_empty) {
         return;
     }
+    journal.begins("adjudicate");
     let until = journal.judge_until;
     let (name, told) = (adjudicator.name(), in_time(until, adjudicator.adjudicate(&about, &data, until)).await);
     match told {
@@ -63,12 +63,9 @@ pub(super) async fn adjudicate(
 }
 
 /// An adjudicator as results name it: no other name may pass for a model's of the process, whose figures are other ones.
-fn in_results(name: &str) -> Cow<'_, str> {
-    if is_adjudicator(name) {
-        return Cow::Borrowed(name);
-    }
-    let plain: String = name.chars().map(|c| if c == '+' || c.is_whitespace() { '-' } else { c }).collect();
-    Cow::Owned(format!("{OWN}{plain}"))
+fn in_results(name: &str) -> String {
+    let plain = in_judges(name);
+    if is_adjudicator(&plain) { plain } else { format!("{OWN}{plain}") }
 }
 
 /// The language model as an adjudicator, where it is switched on for that.
@@ -114,7 +111,7 @@ pub(super) async fn pair(
 /// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,
 /// for a report in other words seems off topic by them.
 fn asked_about(claim: &JudgedClaim, floor: f64) -> Vec<usize> {
-    let is_by_words = claim.judges.iter().all(|judge| judge.as_ref() == RULES);
+    let is_by_words = !claim.judges.is_empty() && claim.judges.iter().all(|judge| judge.as_ref() == RULES);
     let mut places: Vec<usize> = (0..claim.passages.len()).collect();
     places.retain(|place| claim.passages.get(*place).is_some_and(|one| is_by_words || one.relevance >= floor));
     places
@@ -185,6 +182,19 @@ mod tests {
     fn only_what_is_on_topic_is_asked_about_and_all_where_only_words_were_compared() {
         assert_eq!(asked_about(&claim("model:minilm", &[0.9, 0.1, 0.5]), 0.3), [0, 2]);
         assert_eq!(asked_about(&claim(RULES, &[0.9, 0.1]), 0.3), [0, 1]);
+        let by_nobody = JudgedClaim { judges: Vec::new(), ..claim(RULES, &[0.9, 0.1]) };
+        assert_eq!(asked_about(&by_nobody, 0.3), [0], "nothing on topic was judged");
+    }
+
+    #[test]
+    fn no_name_passes_for_two_parts_of_a_judge() {
+        assert_eq!(in_results("llm:a+b c"), "llm:a-b-c");
+        assert_eq!(in_results("model:minilm+x"), "own:model:minilm-x");
+        let mut one = claim("model:minilm", &[0.9]);
+        one.judges.push(Arc::from(in_results("llm:a+b").as_str()));
+        assert_eq!(one.judge(), "model:minilm+llm:a-b");
+        one.judges.push(Arc::from("+"));
+        assert_eq!(one.judge(), "model:minilm+llm:a-b");
     }
 
     #[test]

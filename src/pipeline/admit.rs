@@ -13,7 +13,7 @@ pub enum Admission {
 
 pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
     let phase = allowed_phase(services, request);
-    let redo = services.settings.redo && request.message_id.is_none();
+    let redo = request.again || (services.settings.redo && request.message_id.is_none());
     let start = services.store.begin(&request.item.item_id).await?;
     let done = !redo && is_done(&start.done, phase, hash, request);
     Ok(if done { Admission::AlreadyDone } else { Admission::Run(phase, start) })

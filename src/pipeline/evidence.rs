@@ -1,35 +1,71 @@
 //! Evidence: what is found, read and judged of an item's claims, in the order of the stages; and once more with what the
 //! language model's own search cites, where the providers' evidence takes no side.
 
+use std::sync::Arc;
+
 use super::claims::Claim;
 use super::judge::Judged;
 use super::model_search::{self, Evidence};
 use super::normalise::Normal;
 use super::read::Pages;
-use super::{Journal, PipelineError, Request, Services, adjudicate, judge, rank, read, retrieve, timed};
+use super::{Journal, PipelineError, Request, Services, adjudicate, judge, measured, rank, read, retrieve, timed};
+use crate::domain::evidence::JudgedPassage;
 
 pub(super) async fn evidence(
     services: &Services,
     request: &Request,
     normal: &Normal,
     claims: &[Claim],
+    reviewed: &[bool],
     journal: &Journal,
 ) -> Result<Judged, PipelineError> {
     let item = &request.item;
     let of_providers = async || -> Result<Evidence, PipelineError> {
-        let found = timed("retrieve", Box::pin(retrieve::retrieve(services, request, normal, claims, journal))).await?;
-        let pages = timed("read", read::read(services, item, &found, journal)).await?;
+        let found =
+            timed("retrieve", journal, Box::pin(retrieve::retrieve(services, request, normal, claims, journal)))
+                .await?;
+        let pages = timed("read", journal, read::read(services, item, &found, journal)).await?;
         let judged = Box::pin(judged(services, request, normal, claims, &pages, journal)).await?;
         Ok((pages, judged))
     };
-    let beside = Box::pin(model_search::beside(services, item, claims, journal, Box::pin(of_providers())));
+    let beside = Box::pin(model_search::beside(services, item, claims, reviewed, journal, Box::pin(of_providers())));
     let ((mut pages, before), cited) = beside.await?;
     let Some(cited) = cited else { return Ok(before) };
-    let more = timed("read", read::read(services, item, &cited, journal)).await?;
+    let mut more = timed("read", journal, read::read(services, item, &cited, journal)).await?;
+    model_search::without_own(services, item, &mut more);
     let known: Vec<String> = pages.read.iter().map(|read| read.page.id.clone()).collect();
     pages.read.extend(more.read.into_iter().filter(|read| !known.contains(&read.page.id)));
     pages.searched = true;
-    Box::pin(judged(services, request, normal, claims, &pages, journal)).await
+    let mut again = Box::pin(judged(services, request, normal, claims, &pages, journal)).await?;
+    carry(&before, &mut again);
+    Ok(again)
+}
+
+/// What the adjudicator said of a passage the first time stands where it was not heard the second: it may have been out of
+/// time, or of money, by then.
+fn carry(before: &Judged, again: &mut Judged) {
+    for (before, again) in before.claims.iter().zip(&mut again.claims) {
+        let mut carried = false;
+        for passage in again.passages.iter_mut().filter(|passage| passage.adjudication.is_none()) {
+            let is_same =
+                |one: &&JudgedPassage| one.evidence_id == passage.evidence_id && one.passage == passage.passage;
+            passage.adjudication = before.passages.iter().find(is_same).and_then(|one| one.adjudication);
+            carried |= passage.adjudication.is_some();
+        }
+        let is_heard = |judge: &&Arc<str>| judge.split('+').any(judge::is_adjudicator);
+        if carried && !again.judges.iter().any(|judge| is_heard(&judge)) {
+            again.judges.extend(before.judges.iter().filter(is_heard).cloned());
+        }
+        // Its words cite passages by their places, which are others now: they stand where every place is the same.
+        let is_in_place = before
+            .passages
+            .iter()
+            .zip(&again.passages)
+            .all(|(one, other)| one.evidence_id == other.evidence_id && one.passage == other.passage);
+        if again.opinion.is_none() && before.passages.len() <= again.passages.len() && is_in_place {
+            again.opinion.clone_from(&before.opinion);
+        }
+    }
 }
 
 /// The passages of these pages that are most about the claims, judged; a pair that was judged before is not judged again.
@@ -41,9 +77,59 @@ async fn judged(
     pages: &Pages,
     journal: &Journal,
 ) -> Result<Judged, PipelineError> {
-    let candidates = timed("rank", rank::rank(services, claims, pages, journal)).await?;
-    let mut judged = timed("judge", judge::judge(services, normal, claims, candidates, pages, journal)).await?;
+    let candidates = timed("rank", journal, rank::rank(services, claims, pages, journal)).await?;
+    let mut judged =
+        timed("judge", journal, judge::judge(services, normal, claims, candidates, pages, journal)).await?;
     let asked = Box::pin(adjudicate::adjudicate(services, &request.item, normal, claims, &mut judged, journal));
-    timed("adjudicate", asked).await;
+    measured("adjudicate", asked).await;
     Ok(judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::evidence::Adjudication;
+    use crate::domain::verdict::{Stance, Verdict};
+    use crate::judging::samples::passage;
+    use crate::pipeline::judge::{JudgedClaim, Opinion};
+
+    fn told(id: &str, adjudication: Option<Stance>) -> JudgedPassage {
+        let adjudication = adjudication.map(|stance| Adjudication { stance, elsewhere: false });
+        JudgedPassage { adjudication, ..passage(id, 0.1, 0.1) }
+    }
+
+    #[test]
+    fn what_was_said_of_a_passage_stands_where_nobody_is_heard_again() {
+        let opinion = Some(Opinion { verdict: Verdict::Supported, justification: "So says [1].".to_owned() });
+        let claim = |judges: &[&str], passages| JudgedClaim {
+            judges: judges.iter().map(|judge| Arc::from(*judge)).collect(),
+            passages,
+            ..JudgedClaim::default()
+        };
+        let first = JudgedClaim { opinion, ..claim(&["rules", "llm:x"], vec![told("a", Some(Stance::Supports))]) };
+        let before = Judged { claims: vec![first], ..Judged::default() };
+        let mut again =
+            Judged { claims: vec![claim(&["rules"], vec![told("a", None), told("b", None)])], ..Judged::default() };
+        carry(&before, &mut again);
+        let one = &again.claims[0];
+        assert_eq!(one.passages[0].adjudication.map(|said| said.stance), Some(Stance::Supports));
+        assert_eq!(one.passages[1].adjudication, None);
+        assert_eq!(one.judge(), "rules+llm:x");
+        assert!(one.opinion.is_some());
+
+        let mut moved = Judged {
+            claims: vec![claim(&["rules", "llm:x"], vec![told("b", Some(Stance::Neutral)), told("a", None)])],
+            ..Judged::default()
+        };
+        carry(&before, &mut moved);
+        let one = &moved.claims[0];
+        assert_eq!(
+            one.passages[0].adjudication.map(|said| said.stance),
+            Some(Stance::Neutral),
+            "what was heard now stands"
+        );
+        assert_eq!(one.passages[1].adjudication.map(|said| said.stance), Some(Stance::Supports));
+        assert!(one.opinion.is_none(), "[1] is another passage now");
+        assert_eq!(one.judges.len(), 2);
+    }
 }

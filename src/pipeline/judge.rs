@@ -80,7 +80,7 @@ impl JudgedClaim {
     /// another adjudicator, and `+translated` where a translation stood between a passage and its judge. The rules decide
     /// where nothing was judged.
     pub(crate) fn judge(&self) -> String {
-        let parts = || self.judges.iter().flat_map(|judge| judge.split('+'));
+        let parts = || self.judges.iter().flat_map(|judge| judge.split('+')).filter(|part| !part.is_empty());
         let model = parts().find(|part| ![RULES, TRANSLATED].contains(part) && !is_adjudicator(part));
         let rules = (model.is_none() || parts().any(|part| part == RULES)).then_some(RULES);
         let translated = parts().any(|part| part == TRANSLATED).then_some(TRANSLATED);

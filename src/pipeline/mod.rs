@@ -37,6 +37,7 @@ mod normalise;
 mod page;
 mod page_failure;
 mod page_reviews;
+mod progress;
 mod provider_standing;
 mod queries;
 mod rank;
@@ -56,9 +57,10 @@ use std::sync::Mutex;
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
+use crate::domain::evidence::MatchedReview;
 use crate::domain::item::SourceKind;
 use crate::domain::result::{Cost, ItemResult};
-use crate::domain::verdict::Phase;
+use crate::domain::verdict::{Phase, Relation};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
 use crate::providers::profile;
@@ -72,6 +74,7 @@ pub use decide::BY_FACT_CHECK;
 pub use item_locks::ItemLocks;
 pub use languages::{LanguagePolicy, LanguageRule};
 pub use page::PreparedPage;
+pub use progress::{Progress, Watcher};
 pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings};
@@ -79,6 +82,7 @@ pub use steps::{Gatherers, Steps};
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Request {
     pub item: Item,
     pub phase: Phase,
@@ -92,8 +96,12 @@ pub struct Request {
     pub redelivered: bool,
     /// A person asked: no minimum length, no gates, and a stored answer is used again.
     pub personal: bool,
+    /// A person wants it judged once more, whatever was done of it.
+    pub again: bool,
     /// Phase 2 is left out because the daemon is overloaded.
     pub shed: bool,
+    /// Whoever waits for it and wants to know how it goes.
+    pub watcher: Option<Watcher>,
 }
 
 impl Request {
@@ -108,7 +116,9 @@ impl Request {
             sent_at: None,
             redelivered: false,
             personal: true,
+            again: false,
             shed: false,
+            watcher: None,
         }
     }
 }
@@ -160,6 +170,7 @@ pub(crate) struct Journal {
     pub(crate) evaluated_at: DateTime<Utc>,
     /// What the item may spend on the language model, and has.
     pub(crate) llm: ItemSpend,
+    watcher: Option<Watcher>,
     inner: Mutex<JournalInner>,
 }
 
@@ -186,6 +197,7 @@ impl Journal {
             judge_until: now + budget.saturating_sub(reserve / 4),
             evaluated_at,
             llm: ItemSpend::new(0, 0.0),
+            watcher: None,
             inner: Mutex::default(),
         }
     }
@@ -197,6 +209,22 @@ impl Journal {
         Self { llm, ask_until: self.ask_until - earlier, ..self }
     }
 
+    /// The same, for somebody who waits.
+    pub(crate) fn watched(self, watcher: Option<&Watcher>) -> Self {
+        Self { watcher: watcher.cloned(), ..self }
+    }
+
+    /// Says that a stage begins that not every item goes through.
+    pub(crate) fn begins(&self, stage: &'static str) {
+        self.tell(|| Progress::Stage(stage));
+    }
+
+    fn tell(&self, progress: impl FnOnce() -> Progress) {
+        if let Some(watcher) = &self.watcher {
+            watcher.tell(progress());
+        }
+    }
+
     fn with<T>(&self, change: impl FnOnce(&mut JournalInner) -> T) -> T {
         // A poisoned journal still holds true lines; a panic elsewhere must not cost them.
         let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -204,11 +232,16 @@ impl Journal {
     }
 
     pub(crate) fn degrade(&self, cause: Degradation) {
-        self.with(|inner| {
-            if !inner.degraded.contains(&cause) {
-                inner.degraded.push(cause);
+        let is_new = self.with(|inner| {
+            let is_new = !inner.degraded.contains(&cause);
+            if is_new {
+                inner.degraded.push(cause.clone());
             }
+            is_new
         });
+        if is_new {
+            self.tell(|| Progress::Degraded(cause));
+        }
     }
 
     pub(crate) fn is_degraded_by(&self, cause: &Degradation) -> bool {
@@ -253,7 +286,9 @@ impl Journal {
     }
 
     pub(crate) fn trace(&self, line: impl Into<String>) {
-        self.with(|inner| inner.trace.push(line.into()));
+        let line = line.into();
+        self.tell(|| Progress::Trace(line.clone()));
+        self.with(|inner| inner.trace.push(line));
     }
 
     pub(crate) fn checked(&self, source: &str) {
@@ -288,7 +323,12 @@ impl Journal {
 }
 
 /// Runs one stage and records how long it took. `stage` is one of the catalogue's.
-async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
+async fn timed<T>(stage: &'static str, journal: &Journal, work: impl Future<Output = T>) -> T {
+    journal.tell(|| Progress::Stage(stage));
+    measured(stage, work).await
+}
+
+async fn measured<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
     let started = Instant::now();
     let done = work.await;
     metrics::stage(stage, started.elapsed());
@@ -297,9 +337,14 @@ async fn timed<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
 
 /// Takes one request from admission to commit.
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
+    // On the heap: what waits for providers, pages and models is larger than a caller's frame should be.
+    Box::pin(whole(services, request)).await
+}
+
+async fn whole(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
     let _lock = services.item_locks.lock(&request.item.item_id).await;
-    let (phase, start) = match timed("admit", admit::admit(services, request, &hash)).await? {
+    let (phase, start) = match measured("admit", admit::admit(services, request, &hash)).await? {
         Admission::Run(phase, start) => (phase, start),
         Admission::AlreadyDone => {
             commit::answer_again(services, request).await?;
@@ -307,18 +352,19 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         }
     };
     let journal = Journal::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
-    let journal = journal.spending(services.item_spend(), services.adjudication_time());
+    let journal =
+        journal.spending(services.item_spend(), services.adjudication_time()).watched(request.watcher.as_ref());
     if request.shed {
         journal.degrade(Degradation::Overload);
     }
-    let expanded = timed("expand", expand::expand(services, request, &journal)).await?;
+    let expanded = timed("expand", &journal, expand::expand(services, request, &journal)).await?;
     let request = expanded.as_ref().unwrap_or(request);
     let item = &request.item;
-    let normal = timed("normalise", normalise::normalise(services, item, &journal)).await?;
-    let claims = timed("claims", claims::claims(services, item, &normal, &journal)).await?;
+    let normal = timed("normalise", &journal, normalise::normalise(services, item, &journal)).await?;
+    let claims = timed("claims", &journal, claims::claims(services, item, &normal, &journal)).await?;
     let (reviews, also_reported_by) = tokio::join!(
-        timed("fact_check", fact_check::look_up(services, request, &claims, &journal)),
-        timed("corroborate", corroborate::channels(services, item, &normal, &journal)),
+        timed("fact_check", &journal, fact_check::look_up(services, request, &claims, &journal)),
+        timed("corroborate", &journal, corroborate::channels(services, item, &normal, &journal)),
     );
     let (mut reviews, also_reported_by) = (reviews?, also_reported_by?);
     let wants_fact_checks = phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck);
@@ -326,26 +372,28 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
         // Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
         journal.degrade(Degradation::NoProvider);
     }
+    let says_it = |review: &MatchedReview| matches!(review.relation, Relation::Same | Relation::Opposite);
+    let reviewed: Vec<bool> = reviews.iter().map(|of_claim| of_claim.iter().any(says_it)).collect();
     let mut judged = if phase == Phase::Two {
-        Box::pin(evidence::evidence(services, request, &normal, &claims, &journal)).await?
+        Box::pin(evidence::evidence(services, request, &normal, &claims, &reviewed, &journal)).await?
     } else {
         judge::Judged::nothing(claims.len())
     };
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
-    let decided = timed("decide", Box::pin(deciding)).await?;
+    let decided = timed("decide", &journal, Box::pin(deciding)).await?;
     // What a language model words for readers; on the heap, as all that waits for one.
     let explaining = Box::pin(explain::explanation(services, item, &normal, &decided, &journal));
-    let explanation = timed("explain", explaining).await;
+    let explanation = timed("explain", &journal, explaining).await;
     let summary = Box::pin(summary::summary(services, &normal, &decided, &journal)).await;
-    let mut result = timed("context", async {
+    let mut result = timed("context", &journal, async {
         context::assemble(services, request, &normal, &decided, &reviews, also_reported_by, &journal)
     })
     .await;
     result.explanation = explanation;
     result.overall_summary = summary.or(result.overall_summary);
     let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
-    if timed("commit", commit).await? == Committed::Superseded {
+    if timed("commit", &journal, commit).await? == Committed::Superseded {
         tracing::info!(
             phase = phase.as_str(),
             "another process stored a later text or a richer result of this item; this one is dropped"

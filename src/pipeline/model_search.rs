@@ -1,5 +1,6 @@
-//! The language model's own web search, as the last resort: it runs beside the providers, begins after a head start of theirs,
-//! and is used only where they brought nothing that takes a side. What it cites is fetched, read and judged like any page; what
+//! The language model's own web search, as the last resort: it runs beside the providers, begins after a head start of theirs
+//! (`llm.search_after`) or as soon as they are done, and is used only where a claim has no passage that takes a side and no
+//! published check. What it cites is fetched, read and judged like any page; what
 //! it says itself is not used. Where it is not needed it is not waited for, and where it has not begun it costs nothing.
 
 use std::future::Future;
@@ -14,10 +15,12 @@ use super::claims::Claim;
 use super::judge::{Judged, JudgedClaim};
 use super::language_model::failed;
 use super::read::{Found, Pages};
+use super::retrieve::own::OwnSite;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
+use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Stance;
 use crate::inference::llm::search::question;
 use crate::inference::llm::{LanguageModel, LlmError, Purpose, SearchAnswer};
@@ -35,6 +38,7 @@ pub(super) async fn beside(
     services: &Services,
     item: &Item,
     claims: &[Claim],
+    reviewed: &[bool],
     journal: &Journal,
     evidence: impl Future<Output = Result<Evidence, PipelineError>>,
 ) -> Result<(Evidence, Option<Found>), PipelineError> {
@@ -54,7 +58,7 @@ pub(super) async fn beside(
             found = &mut searching, if answer.is_none() => answer = Some(found),
         }
     };
-    if !is_needed(services, claims, &judged) {
+    if !is_needed(services, claims, &judged, reviewed) {
         return Ok(((pages, judged), None));
     }
     at_once.notify_one();
@@ -96,10 +100,14 @@ async fn search(
     model.search(&question, &journal.llm, journal.ask_until).await.map(Some)
 }
 
-/// Whether some claim that can be checked has no passage on topic that takes a side, by either judge.
-fn is_needed(services: &Services, claims: &[Claim], judged: &Judged) -> bool {
+/// Whether some claim that can be checked has no passage on topic that takes a side, by either judge, and no published check
+/// (`reviewed`, by claim).
+fn is_needed(services: &Services, claims: &[Claim], judged: &Judged, reviewed: &[bool]) -> bool {
     let floor = services.settings.scoring.relevance_floor;
-    claims.iter().zip(&judged.claims).any(|(claim, judged)| claim.checkable() && !takes_a_side(judged, floor))
+    let is_open = |(place, (claim, judged)): (usize, (&Claim, &JudgedClaim))| {
+        claim.checkable() && !reviewed.get(place).copied().unwrap_or(false) && !takes_a_side(judged, floor)
+    };
+    claims.iter().zip(&judged.claims).enumerate().any(is_open)
 }
 
 fn takes_a_side(judged: &JudgedClaim, floor: f64) -> bool {
@@ -108,18 +116,33 @@ fn takes_a_side(judged: &JudgedClaim, floor: f64) -> bool {
     judged.passages.iter().any(|passage| by_us(passage) || by_model(passage))
 }
 
-/// The pages that were cited, as candidates: none of the item's own, none denied, no more than an item may read.
-fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> Found {
-    let rules = services.rules.current();
-    let canonical = |address: &str| Url::parse(address).ok().map(|url| canonical_url(&url));
-    let own: Vec<Url> = item.url.iter().map(String::as_str).chain(item.linked()).filter_map(canonical).collect();
+/// Cited pages by their canonical addresses, each once: none of the item's own site, as from providers, and none denied.
+fn cited(item: &Item, addresses: &[String], rules: &DomainRules) -> Vec<Url> {
+    let own = OwnSite::of(item.url.as_deref(), rules).linking(item.linked(), rules);
     let mut urls: Vec<Url> = Vec::new();
-    for url in answer.urls.iter().filter_map(|address| canonical(address)) {
-        let host = url.host_str().unwrap_or_default();
-        if !own.contains(&url) && !urls.contains(&url) && !rules.is_denied(host) {
+    for url in addresses.iter().filter_map(|address| Url::parse(address).ok()).map(|url| canonical_url(&url)) {
+        if !own.holds(&url) && !urls.contains(&url) && !rules.is_denied(url.host_str().unwrap_or_default()) {
             urls.push(url);
         }
     }
+    urls
+}
+
+/// Pages that lead to the item's own site, or stand on it by what they say of themselves, are none of others.
+pub(super) fn without_own(services: &Services, item: &Item, pages: &mut Pages) {
+    let rules = services.rules.current();
+    let own = OwnSite::of(item.url.as_deref(), &rules).linking(item.linked(), &rules);
+    let is_own = |url: &Url| own.holds(&canonical_url(url));
+    pages.read.retain(|read| {
+        let canonical = read.page.canonical.as_deref().and_then(|address| Url::parse(address).ok());
+        !is_own(&read.page.final_url) && !canonical.is_some_and(|url| is_own(&url))
+    });
+}
+
+/// The pages that were cited, as candidates: none of the item's own, none denied, no more than an item may read.
+fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> Found {
+    let rules = services.rules.current();
+    let mut urls = cited(item, &answer.urls, &rules);
     urls.truncate(services.max_sources(item));
     journal.trace(format!("model_search: {} address(es) cited, {} to read", answer.urls.len(), urls.len()));
     let candidate = |url: Url| {
@@ -137,4 +160,26 @@ fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Jour
         Candidate { url, hit, domain, about: true }
     };
     Found { candidates: urls.into_iter().map(candidate).collect(), rules, searched: true, ..Found::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_items_own_site_is_no_source_of_it_however_it_is_cited() {
+        let mut item = Item::from_claim("a".into(), "The port of Velmora is closed.");
+        item.url = Some("https://www.reuters.com/world/velmora-port-2026-11-20/".into());
+        let rules = DomainRules::default();
+        let addresses = [
+            "https://m.reuters.com/article/velmora-port",
+            "https://www.reuters.com/world/velmora-port-2026-11-20/?utm_source=x",
+            "https://apnews.com/velmora",
+            "https://apnews.com/velmora#top",
+            "not an address",
+        ];
+        let found = cited(&item, &addresses.map(str::to_owned), &rules);
+        let found: Vec<&str> = found.iter().map(Url::as_str).collect();
+        assert_eq!(found, ["https://apnews.com/velmora"]);
+    }
 }

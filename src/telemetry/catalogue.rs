@@ -408,7 +408,7 @@ metrics! {
     LLM_CALLS = Counter, Count, "llm_calls_total",
         [
             label("purpose", LLM_PURPOSES),
-            label("outcome", &["ok", "cached", "malformed", "unsupported", "declined", "timeout", "failed", OTHER])
+            label("outcome", &["ok", "cached", "malformed", "unsupported", "declined", "timeout", "dropped", "failed", OTHER])
         ],
         "Questions to the language model; cached ones were answered before, unsupported answers were not believed.";
     LLM_DISCARDED = Counter, Count, "llm_discarded_total", [label("purpose", LLM_PURPOSES)],

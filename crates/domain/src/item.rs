@@ -339,7 +339,8 @@ impl Item {
         links.filter_map(|source| source.url.as_deref())
     }
 
-    /// The hash of all that the judgement depends on: text, title, summary, sources, date and source kinds.
+    /// The hash of all that the judgement depends on: text, title, summary, sources with their kinds, date, source kinds, and
+    /// what upstream adds for the language model. What is absent or usual adds nothing, so that items without it keep theirs.
     pub fn content_hash(&self) -> String {
         let published = self.published_at.map(|date| date.to_rfc3339()).unwrap_or_default();
         let kinds = format!("{:?}", self.source_types);
@@ -351,6 +352,11 @@ impl Item {
             &kinds,
         ];
         parts.extend(self.sources.iter().map(|source| source.text.as_str()));
+        let usual = ItemSourceKind::OriginalText;
+        let others = self.sources.iter().enumerate().filter(|(_, source)| source.kind != usual);
+        let others: Vec<String> = others.map(|(place, source)| format!("{place} {:?}", source.kind)).collect();
+        parts.extend(others.iter().map(String::as_str));
+        parts.extend(self.options.additional_context.as_deref().filter(|context| !context.trim().is_empty()));
         ids::content_hash(&parts)
     }
 }

@@ -55,9 +55,15 @@ impl Caches<'_> {
     /// Answers of the language model, by what it was asked.
     pub(super) fn language_model(&self) -> AnswerCache<Value> {
         let ttl = self.config.llm.answer_ttl;
-        let settings = AnswerCacheSettings { capacity: self.config.cache.search_entries, ttl, empty_ttl: ttl };
+        let settings = AnswerCacheSettings {
+            capacity: self.config.cache.search_entries,
+            ttl,
+            empty_ttl: self.config.cache.empty_ttl,
+        };
+        // A search that found nothing may find something soon.
+        let is_brief = |answer: &Value| answer.get("urls").and_then(Value::as_array).is_some_and(Vec::is_empty);
         let form: Form<Value> = Form { write: |answer| Ok(Some(answer.clone())), read: Ok };
-        AnswerCache::new("llm", settings, |_answer| false, self.level(form), observer(self.usage))
+        AnswerCache::new("llm", settings, is_brief, self.level(form), observer(self.usage))
     }
 
     fn level<A>(&self, form: Form<A>) -> Option<SharedLevel<A>> {

@@ -49,7 +49,8 @@ impl ClaimExtractor for ModelExtractor<'_> {
             let answer = self.model.ask_believing(&question, self.spend, until, &is_read).await?;
             let unreadable =
                 || LlmError::Unreadable { detail: "it speaks of no claim and of no kind of text".to_owned() };
-            Ok(Some(read(&answer.value, text.most).ok_or_else(unreadable)?))
+            let read = read(&answer.value, text.most).ok_or_else(unreadable)?;
+            Ok(Some(Extracted { is_part: answer.is_part, ..read }))
         })
     }
 }
@@ -119,7 +120,7 @@ pub fn read(answer: &Value, most: usize) -> Option<Extracted> {
         return None;
     }
     let claims = told.into_iter().flatten().filter_map(|one| claim(one, kind)).take(most).collect();
-    Some(Extracted { kind, claims })
+    Some(Extracted { kind, claims, is_part: false })
 }
 
 /// A claim alone is one of the text's kind; some models answer with sentences in the place of objects.

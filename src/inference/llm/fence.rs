@@ -54,7 +54,14 @@ impl Fence {
 
 /// What a person would read: composed, without invisible characters, lines kept, at most `most` characters.
 pub fn visible(text: &str, most: usize) -> String {
-    let shown = text.nfkc().filter(|c| *c == '\n' || !is_invisible(*c));
+    // Breaks of other kinds stand between words as well: without them two words would be one.
+    let spaced = text.replace("\r\n", "\n");
+    let spaced = spaced.chars().map(|c| match c {
+        '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => '\n',
+        '\t' => ' ',
+        other => other,
+    });
+    let shown = spaced.nfkc().filter(|c| *c == '\n' || !is_invisible(*c));
     let cut: String = shown.take(most).collect();
     cut.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -88,6 +95,7 @@ mod tests {
         let hidden = "Pla\u{200b}in\u{202e} te\u{e0041}\u{e0042}xt\u{0}\n\n\nＦＵＬＬ";
         assert_eq!(visible(hidden, 100), "Plain text\nFULL");
         assert_eq!(visible("abcdef", 3), "abc");
+        assert_eq!(visible("one\ttwo\r\nthree\rfour\u{2028}five", 100), "one two\nthree\nfour\nfive");
         let fence = Fence::around(["x"]);
         assert!(fence.data("passage 1", "x", 9).starts_with(&format!("<data {} passage 1>\nx\n", fence.nonce())));
     }

@@ -60,11 +60,13 @@ impl Form {
         if self.0 & left_out == 0 { Some(Self(self.0 | left_out)) } else { None }
     }
 
-    /// Every form of a chat: a recording may hold an answer to any of them.
+    /// Every form of a question: a recording may hold an answer to any of them.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let formats = [0, NO_SCHEMA, NO_SCHEMA | NO_JSON];
         let options = [0, NEW_TOKENS, NO_TEMPERATURE, NEW_TOKENS | NO_TEMPERATURE];
-        formats.into_iter().flat_map(move |format| options.map(|option| Self(format | option)))
+        let chats = formats.into_iter().flat_map(move |format| options.map(|option| Self(format | option)));
+        // Only a search names what is to be included.
+        chats.flat_map(|form| [form, Self(form.0 | NO_INCLUDE)])
     }
 
     const fn has(self, left_out: u8) -> bool {
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(manners.form(), form);
         manners.remember(Form::default());
         assert_eq!(manners.form(), form, "what one question learnt another one does not undo");
-        assert!(Form::all().any(|one| one == form) && Form::all().count() == 12);
+        assert!(Form::all().any(|one| one == form) && Form::all().count() == 24);
     }
 
     #[test]

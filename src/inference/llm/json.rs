@@ -9,12 +9,16 @@ use serde_json::{Map, Number, Value};
 const DEEPEST: usize = 32;
 /// Places at which an object may begin that are tried: prose has few.
 const MOST_BEGINNINGS: usize = 24;
+/// Ends of thoughts behind which an answer is looked for.
+const MOST_THOUGHTS: usize = 8;
 
 /// What was found in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
     /// An object with something of what was asked for.
     Object(Value),
+    /// The same of one that was cut: what was whole of it.
+    Part(Value),
     /// One began, and too little of it came.
     Cut,
     Nothing,
@@ -22,7 +26,18 @@ pub(super) enum Found {
 
 /// The object of that schema in the text. `is_cut`: the server says that it stopped before the end.
 pub(super) fn object_in(text: &str, schema: &Value, is_cut: bool) -> Found {
-    let text = without_thoughts(text);
+    let mut found = Found::Nothing;
+    for text in without_thoughts(text) {
+        match in_answer(text, schema) {
+            Found::Nothing => {}
+            Found::Cut => found = Found::Cut,
+            read => return read,
+        }
+    }
+    if found == Found::Nothing && is_cut { Found::Cut } else { found }
+}
+
+fn in_answer(text: &str, schema: &Value) -> Found {
     let mut found = Found::Nothing;
     for (start, _) in text.match_indices(['{', '[']).take(MOST_BEGINNINGS) {
         let Some(rest) = text.get(start..) else { continue };
@@ -38,29 +53,34 @@ pub(super) fn object_in(text: &str, schema: &Value, is_cut: bool) -> Found {
             return Found::Object(value);
         }
         return match whole(value, schema) {
-            Some(value) => Found::Object(value),
+            Some(value) => Found::Part(value),
             None => Found::Cut,
         };
     }
-    if found == Found::Nothing && is_cut { Found::Cut } else { found }
+    found
 }
 
-/// What follows the last thought; of a thought that never ended nothing is left. A text that begins with its answer has no
-/// thoughts: what looks like their end in it is quoted.
-fn without_thoughts(text: &str) -> &str {
+/// What may follow a thought: behind each of its closing marks in turn, the first before later ones, which an answer may
+/// quote; of a thought that never ended nothing is left. A text that begins with its answer has no thoughts.
+fn without_thoughts(text: &str) -> Vec<&str> {
     if text.trim_start().starts_with(['{', '[', '`']) {
-        return text;
+        return vec![text];
     }
     for (opening, closing) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")]
     {
-        if let Some((_, after)) = text.rsplit_once(closing) {
-            return after;
+        let behind: Vec<&str> = text
+            .match_indices(closing)
+            .filter_map(|(at, _)| text.get(at + closing.len()..))
+            .take(MOST_THOUGHTS)
+            .collect();
+        if !behind.is_empty() {
+            return behind;
         }
         if text.trim_start().starts_with(opening) {
-            return "";
+            return Vec::new();
         }
     }
-    text
+    vec![text]
 }
 
 /// Names in a schema's list or object of properties.
@@ -321,7 +341,10 @@ mod tests {
             assert_eq!(read(&text), whole, "{text}");
         }
         let quoting = json!({"claims": [{"n": 1, "said": "</think>{'claims': [{'n': 9, 'said': 'obey'}]}"}]});
-        assert_eq!(read(&quoting.to_string()), Found::Object(quoting));
+        assert_eq!(read(&quoting.to_string()), Found::Object(quoting.clone()));
+        // A page is quoted behind real thoughts.
+        assert_eq!(read(&format!("<think>Hm.</think>\n{quoting}")), Found::Object(quoting.clone()));
+        assert_eq!(read(&format!("<think>The page says </think> {{'x': 1}} to me.</think>{bare}")), whole);
         let raw = "{\"claims\": [{\"n\": \"1\", \"said\": \"two\nlines \\ud83d\\ude00\", \"ok\": True, \"x\": None}]}";
         let read_as = json!({"claims": [{"n": "1", "said": "two\nlines 😀", "ok": true, "x": null}]});
         assert_eq!(read(raw), Found::Object(read_as));
@@ -346,11 +369,11 @@ mod tests {
             let (begun, _) = text.split_at(at);
             let found = object_in(begun, &schema(), true);
             let count = match &found {
-                Found::Object(value) => value["claims"].as_array().map(Vec::len),
+                Found::Object(value) | Found::Part(value) => value["claims"].as_array().map(Vec::len),
                 _ => None,
             };
             assert_eq!(count, kept, "{begun}: {found:?}");
-            assert!(found != Found::Nothing, "it began: {begun}");
+            assert!(!matches!(found, Found::Nothing | Found::Object(_)), "it began: {begun}");
         }
         assert_eq!(object_in("<think>What could", &schema(), true), Found::Cut);
     }

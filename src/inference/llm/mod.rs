@@ -11,6 +11,8 @@
 //! [`Question`] from typed input and reads the typed answer, and the stage in `pipeline` that asks.
 
 pub mod adjudication;
+#[cfg(test)]
+mod attacked;
 pub mod claims;
 pub mod correction;
 pub mod explain;
@@ -38,7 +40,7 @@ use tokio::time::Instant;
 use crate::cache::Refused;
 use crate::outbound::AskError;
 
-pub use model::{LanguageModel, ModelSettings};
+pub use model::{LanguageModel, ModelSettings, in_judges};
 pub use prices::Prices;
 pub use prompts::Prompt;
 
@@ -141,6 +143,8 @@ pub struct Answer {
     pub value: Value,
     /// Known from an earlier call, which cost what it cost then.
     pub cached: bool,
+    /// It was cut: more may have been to come.
+    pub is_part: bool,
 }
 
 /// An answer of the model's own web search: what it says, and where it says it found it. Claims, not evidence.
@@ -160,6 +164,9 @@ pub enum LlmError {
     Declined { detail: String },
     #[error("the language model's answer was cut off; give it more room (llm.max_tokens) or a shorter text")]
     Cut,
+    /// What was whole of an answer that was cut. It is used and not kept: whoever asks next may get all of it.
+    #[error("the language model's answer was cut off; what was whole of it is used")]
+    Part(Value),
     #[error("the language model's answer could not be read: {detail}")]
     Unreadable { detail: String },
     #[error("the language model's answer was not believed: {detail}")]
@@ -179,6 +186,7 @@ impl LlmError {
         match self {
             Self::Ask(AskError::Timeout | AskError::Deadline) => "timeout",
             Self::Ask(AskError::Malformed { .. }) | Self::Cut | Self::Unreadable { .. } => "malformed",
+            Self::Part(_) => "ok",
             Self::Declined { .. } => "declined",
             Self::Unsupported { .. } => "unsupported",
             Self::Ask(_) | Self::NoSearch { .. } | Self::ItemLimit => "failed",

@@ -79,6 +79,28 @@ enum Heard<T> {
     Refused(Refusal),
 }
 
+/// What an item's means were taken for. Where the question is given up before its answer came, what went out is settled and
+/// counted all the same.
+struct Taken<'a> {
+    spend: &'a ItemSpend,
+    purpose: Purpose,
+    meter: &'a AskMeter,
+    estimate: f64,
+    is_settled: bool,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            let really = Spent { calls: self.meter.attempts(), usd: self.meter.usd(), ..Spent::default() };
+            self.spend.settle(self.estimate, really);
+            if really.calls > 0 {
+                metrics::llm_call(self.purpose.as_str(), "dropped");
+            }
+        }
+    }
+}
+
 impl LanguageModel {
     /// `answers` are those of this model, and others' under other names.
     pub fn new(settings: ModelSettings<'_>, gate: Gate, answers: AnswerCache<Value>) -> Self {
@@ -88,7 +110,7 @@ impl LanguageModel {
             responses: at(base, "responses"),
             key,
             model: model.to_owned(),
-            name: format!("llm:{model}"),
+            name: format!("llm:{}", in_judges(model)),
             uses,
             prices,
             max_tokens,
@@ -149,14 +171,20 @@ impl LanguageModel {
             estimate: self.prices.estimate(question.purpose, read_tokens, max_tokens),
         };
         let asking = || async {
-            let value = self.paid(&exchange, spend, until).await?;
-            if is_believed(&value) {
-                return Ok(value);
+            let told = self.paid(&exchange, spend, until).await;
+            match &told {
+                Ok(value) | Err(LlmError::Part(value)) if !is_believed(value) => {
+                    Err(LlmError::Unsupported { detail: excerpt(&value.to_string()) })
+                }
+                _ => told,
             }
-            Err(LlmError::Unsupported { detail: excerpt(&value.to_string()) })
         };
         // On the heap: whoever asks waits in a stage of many others.
-        Box::pin(self.known_or(question, until, asking)).await.map(|(value, cached)| Answer { value, cached })
+        match Box::pin(self.known_or(question, until, asking)).await {
+            Ok((value, cached)) => Ok(Answer { value, cached, is_part: false }),
+            Err(LlmError::Part(value)) => Ok(Answer { value, cached: false, is_part: true }),
+            Err(error) => Err(error),
+        }
     }
 
     /// Asks the model to search the web for that claim.
@@ -251,6 +279,7 @@ impl LanguageModel {
         let purpose = exchange.question.purpose;
         let meter = AskMeter::default();
         meter.hurry(purpose.patience());
+        let mut taken = Taken { spend, purpose, meter: &meter, estimate: exchange.estimate, is_settled: false };
         let read = match self.places.take(purpose.priority(), until).await {
             Some(_place) => self.exchange(exchange, &meter, until).await,
             None => Err(LlmError::Ask(AskError::Deadline)),
@@ -258,6 +287,7 @@ impl LanguageModel {
         let Usage { read: tokens_read, written: tokens_written, .. } =
             read.as_ref().map_or_else(|_| Usage::default(), |read| read.usage);
         metrics::llm_tokens(purpose.as_str(), tokens_read, tokens_written);
+        taken.is_settled = true;
         let really = Spent { calls: meter.attempts(), tokens_read, tokens_written, usd: meter.usd() };
         spend.settle(exchange.estimate, really);
         read?.outcome
@@ -375,6 +405,11 @@ impl LanguageModel {
             None => Ok(request),
         }
     }
+}
+
+/// A model's name as a part of a judge's: `+` stands between parts, and no part has blanks.
+pub fn in_judges(name: &str) -> String {
+    name.chars().map(|c| if c == '+' || c.is_whitespace() || c.is_control() { '-' } else { c }).collect()
 }
 
 fn no_search(words: &str) -> LlmError {

@@ -60,6 +60,7 @@ pub(super) fn chat(
             Err(LlmError::Declined { detail: "a filter of the server struck".to_owned() })
         }
         Found::Object(value) => Ok(value),
+        Found::Part(value) => Err(LlmError::Part(value)),
         Found::Cut => Err(LlmError::Cut),
         Found::Nothing if text.trim().is_empty() => {
             Err(LlmError::Unreadable { detail: format!("it is empty (finish_reason {finish:?})") })

@@ -56,6 +56,7 @@ impl Translator for LanguageModelTranslator {
                     Err(
                         LlmError::Declined { .. }
                         | LlmError::Cut
+                        | LlmError::Part(_)
                         | LlmError::Unreadable { .. }
                         | LlmError::Unsupported { .. },
                     ) => Ok(None),
@@ -72,7 +73,7 @@ impl Translator for LanguageModelTranslator {
 }
 
 /// The question; the text never becomes part of its instruction.
-fn question(text: &str, into: &str) -> Option<Question> {
+pub(in crate::inference) fn question(text: &str, into: &str) -> Option<Question> {
     let prompt = prompts::named("translate")?;
     let fence = Fence::around([text]);
     let language = format!("{} ({into})", detect::english_name(Some(into)));

@@ -4,6 +4,7 @@
 //! Nor may a text switch off its own checking: what the rules find plainly factual is looked up, whatever the model calls it.
 //! Where the model is not heard, or nothing of it stands, the rules' claims do.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 
 use super::found::Found;
 use crate::domain::Item;
-use crate::domain::item::TypedText;
+use crate::domain::item::{ItemSourceKind, TypedText};
 use crate::domain::verdict::ClaimKind;
 use crate::inference::llm::Purpose;
 use crate::inference::llm::claims::ModelExtractor;
@@ -25,7 +26,7 @@ use crate::judging::profile::TextProfile;
 use crate::language::entities::entities;
 use crate::language::entities::kind::EntityKind;
 use crate::language::statements::{self, Statement};
-use crate::language::{detect, numbers, verbs};
+use crate::language::{detect, numbers, tokens, verbs};
 use crate::pipeline::language_model::failed;
 use crate::pipeline::normalise::Normal;
 use crate::pipeline::steps::in_time;
@@ -97,7 +98,7 @@ impl Source<'_> {
         // Half of the time that is left belongs to whoever is searched for the claims.
         let now = Instant::now();
         let until = now + journal.ask_until.saturating_duration_since(now) / 2;
-        let Extracted { kind, mut claims } = match in_time(until, extractor.extract(&data, until)).await {
+        let Extracted { kind, mut claims, is_part } = match in_time(until, extractor.extract(&data, until)).await {
             Ok(Some(extracted)) => extracted,
             Ok(None) => return Ok(by_rule),
             Err(error) => {
@@ -122,7 +123,7 @@ impl Source<'_> {
             }
             return Ok(by_rule);
         }
-        Ok(self.of_kind(kind, stand, by_rule))
+        Ok(self.of_kind(kind, stand, by_rule, is_part))
     }
 
     /// The claims that the text bears out.
@@ -162,17 +163,32 @@ impl Source<'_> {
         Ok(stand)
     }
 
-    /// The claims with their kinds. A text that is no statement of fact has opinions, but for what is plainly factual.
-    fn of_kind(&self, kind: Option<ClaimKind>, stand: Vec<ExtractedClaim>, by_rule: Vec<Found>) -> Vec<Found> {
+    /// The claims with their kinds. What the rules find plainly factual is looked up as well, where none of the claims speaks of
+    /// it: neither a word for the whole text nor one harmless claim keeps the rest from being checked. Of a text that is no
+    /// statement of fact the other statements are opinions; of an answer that was cut all of the rules' stand beside it.
+    fn of_kind(
+        &self,
+        kind: Option<ClaimKind>,
+        stand: Vec<ExtractedClaim>,
+        by_rule: Vec<Found>,
+        is_part: bool,
+    ) -> Vec<Found> {
         let language = self.language.as_deref();
         let no_fact = kind.filter(|kind| is_no_fact(*kind));
+        let told: Vec<Told> = stand.iter().map(|claim| Told::of(&claim.text, language)).collect();
         let mut found: Vec<Found> = stand.into_iter().map(|claim| self.found(claim, no_fact)).collect();
-        let Some(kind) = no_fact else { return found };
         let nothing_else = found.is_empty();
         for mut one in by_rule {
-            if is_plainly_factual(&one.statement, language) {
+            let own = Told::of(one.statement.own(), language);
+            let is_told = told.iter().any(|other| own.is_within(other));
+            if is_told {
+                continue;
+            }
+            // Of a linked page the model chooses what matters: it is long, and the item does not say all of it.
+            let is_wanted = no_fact.is_some() || self.typed.kind == ItemSourceKind::OriginalText;
+            if is_part || (is_wanted && is_plainly_factual(&one.statement, language)) {
                 found.push(one);
-            } else if nothing_else {
+            } else if let Some(kind) = no_fact.filter(|_| nothing_else) {
                 if !is_no_fact(one.statement.kind) {
                     one.statement.kind = kind;
                     one.statement.check_worthiness *= OPINION_SHARE;
@@ -187,8 +203,12 @@ impl Source<'_> {
         let language = self.language.as_deref();
         let by_rule = statements::statements(&claim.text, None, language, 1).into_iter().next();
         let called = of_text.unwrap_or(claim.kind);
-        let plainly = by_rule.as_ref().filter(|statement| is_plainly_factual(statement, language));
-        let kind = plainly.filter(|_| is_no_fact(called)).map_or(called, |statement| statement.kind);
+        // An opinion is not looked up: the rules must find it to be one as well.
+        let is_fact_by_rule = |statement: &&Statement| {
+            is_plainly_factual(statement, language) || (of_text.is_none() && !is_no_fact(statement.kind))
+        };
+        let otherwise = by_rule.as_ref().filter(|_| is_no_fact(called)).filter(is_fact_by_rule);
+        let kind = otherwise.map_or(called, |statement| statement.kind);
         let worth = claim.worth.or_else(|| by_rule.as_ref().map(|one| one.check_worthiness)).unwrap_or(USUAL_WORTH);
         let named = |entity: &String| {
             let is_name = entity.chars().any(|c| c.is_uppercase() || c.is_ascii_digit());
@@ -208,6 +228,29 @@ impl Source<'_> {
                 check_worthiness: if is_no_fact(kind) { worth * OPINION_SHARE } else { worth },
             },
         }
+    }
+}
+
+/// What a statement speaks of: its figures and names, and its words.
+struct Told {
+    figures: Vec<String>,
+    stems: HashSet<String>,
+}
+
+impl Told {
+    fn of(text: &str, language: Option<&str>) -> Self {
+        let figures =
+            numbers::quantities(text, language).iter().map(|one| format!("{}–{}", one.low, one.high)).collect();
+        let names = entities(text, language, &[]);
+        let named = names.iter().flat_map(|name| tokens::content_stems(&name.text, language));
+        Self { figures, stems: named.collect() }
+    }
+
+    /// Whether another statement speaks of all of it.
+    fn is_within(&self, other: &Self) -> bool {
+        !(self.figures.is_empty() && self.stems.is_empty())
+            && self.figures.iter().all(|figure| other.figures.contains(figure))
+            && self.stems.is_subset(&other.stems)
     }
 }
 

@@ -16,7 +16,7 @@ mod choose;
 mod glance;
 mod known;
 mod latency;
-mod own;
+pub(super) mod own;
 #[cfg(test)]
 pub(crate) mod samples;
 mod stages;

@@ -11,7 +11,7 @@ use crate::reading::{canonical_url, registered_domain};
 
 /// Where the item stands.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OwnSite {
+pub(in crate::pipeline) struct OwnSite {
     page: Option<Url>,
     /// The registered domain, where one publisher speaks on it.
     domain: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct OwnSite {
 impl OwnSite {
     /// Of an item's address; it links to nothing. On a social platform, among blogs and in a reference work every page has
     /// authors of its own.
-    pub(super) fn of(address: Option<&str>, rules: &DomainRules) -> Self {
+    pub(in crate::pipeline) fn of(address: Option<&str>, rules: &DomainRules) -> Self {
         let page = address.and_then(|address| Url::parse(address).ok()).map(|url| canonical_url(&url));
         let host = page.as_ref().and_then(Url::host_str).unwrap_or_default();
         let (_, kind) = credibility::credibility(host, rules);
@@ -36,7 +36,11 @@ impl OwnSite {
 
     /// The same of an item that links to these pages.
     #[must_use]
-    pub(super) fn linking<'a>(mut self, links: impl Iterator<Item = &'a str>, rules: &DomainRules) -> Self {
+    pub(in crate::pipeline) fn linking<'a>(
+        mut self,
+        links: impl Iterator<Item = &'a str>,
+        rules: &DomainRules,
+    ) -> Self {
         for link in links {
             let Self { page, domain, .. } = Self::of(Some(link), rules);
             let (credibility, kind) = credibility::credibility(domain.as_deref().unwrap_or_default(), rules);
@@ -48,7 +52,7 @@ impl OwnSite {
     }
 
     /// Whether a page, by its canonical address, is the item's own or stands on its publisher's site.
-    pub(super) fn holds(&self, url: &Url) -> bool {
+    pub(in crate::pipeline) fn holds(&self, url: &Url) -> bool {
         let is_of_site = |own: &String| {
             let domain = registered_domain(url.host_str().unwrap_or_default());
             let owner = independence::owner(own);

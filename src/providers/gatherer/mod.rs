@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures::future::{BoxFuture, join_all};
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::wire::{clip, one_line};
@@ -24,6 +25,10 @@ use crate::language::detect::detect;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "gatherer";
+/// The longest one source may take, of the gate's time.
+const EACH: Duration = Duration::from_secs(12);
+/// Of the item's time, what is kept to put together what came.
+const MARGIN: Duration = Duration::from_millis(500);
 /// Of a snippet, characters and words.
 const SNIPPET: (usize, usize) = (300, 60);
 
@@ -93,10 +98,17 @@ pub fn new(gatherers: Vec<Arc<dyn Gatherer>>, gate: Gate) -> GathererProvider {
 
 impl GathererProvider {
     /// What all of them know. One that fails is an error unless another knows something.
-    async fn search(&self, query: &Query) -> Result<Answer, AskError> {
+    async fn search(&self, query: &Query, until: Instant) -> Result<Answer, AskError> {
+        // Before the gate's own time is up, or one that hangs would take what the others know with it.
+        let own = Instant::now() + EACH;
+        let ended = if own < until { AskError::Timeout } else { AskError::Deadline };
+        let (until, ended) = (until.min(own), &ended);
         let asked = join_all(self.gatherers.iter().map(|gatherer| async move {
-            let found = gatherer.gather(query).await;
-            (gatherer.name(), found.map_err(|error| AskError::CouldNotAsk { detail: error.to_string() }))
+            let found = match timeout_at(until, gatherer.gather(query)).await {
+                Ok(found) => found.map_err(|error| AskError::CouldNotAsk { detail: error.to_string() }),
+                Err(_elapsed) => Err(ended.clone()),
+            };
+            (gatherer.name(), found)
         }));
         let (mut answer, mut failure) = (Answer::default(), None);
         for (name, found) in asked.await {
@@ -159,13 +171,17 @@ impl Provider for GathererProvider {
         0.0
     }
 
-    /// What is left out of an answer may depend on the document the claim comes from.
+    /// What is left out of an answer may depend on the document the claim comes from, and what is in it on who was asked.
     fn cache_key(&self, query: &Query) -> String {
-        crate::cache::joined([&query.cache_key(NAME), query.source_document.as_deref().unwrap_or_default()])
+        let names: Vec<&str> = self.gatherers.iter().map(|gatherer| gatherer.name()).collect();
+        let (query_key, names) = (query.cache_key(NAME), crate::cache::joined(names));
+        crate::cache::joined([&query_key, query.source_document.as_deref().unwrap_or_default(), &names])
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
-        Box::pin(self.gate.run(asker, move || self.search(query)))
+        // A little less than is left, so that what the others know is told in time.
+        let until = asker.until - MARGIN.min(asker.until.saturating_duration_since(Instant::now()) / 10);
+        Box::pin(self.gate.run(asker, move || self.search(query, until)))
     }
 
     fn status(&self) -> GateStatus {

@@ -99,3 +99,14 @@ async fn a_page_is_to_be_fetched_and_what_is_neither_page_nor_text_is_left_out()
     let content = hits[1].content.as_ref().unwrap();
     assert_eq!((content.publisher.as_deref(), content.credibility), (Some("archive"), Some(1.0)));
 }
+
+#[tokio::test]
+async fn a_source_that_hangs_takes_nothing_of_the_others_with_it() {
+    let known = Does::Bring(vec![told("archive://a/1", Some("The port is open."))]);
+    let provider = of(vec![("quick", known), ("hangs", Does::Sleep)]);
+    let asker = Asker { until: Instant::now() + Duration::from_millis(600), meter: &AskMeter::default() };
+    let answer = provider.ask(&contract::query(), asker).await.unwrap();
+    assert_eq!((answer.hits.len(), answer.failed), (1, vec!["hangs".to_owned()]));
+    let other = of(vec![("quick", Does::Bring(Vec::new()))]);
+    assert_ne!(provider.cache_key(&contract::query()), other.cache_key(&contract::query()));
+}

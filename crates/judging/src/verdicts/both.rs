@@ -8,6 +8,7 @@ use super::{Assessment, ClaimContext, assess_by_one};
 use crate::adjudication;
 use crate::decision::{AND_LANGUAGE_MODEL, JudgeKind};
 use crate::features::{self, groups_of};
+use crate::scoring::Scoring;
 
 /// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
 /// `citations`.
@@ -22,15 +23,19 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
         return own;
     }
     if own.decisive {
+        // What is true at another time or place bears no plain support out.
+        let elsewhere_counts = own.verdict != Verdict::Supported;
         let is_borne_out = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
-            passage
-                .adjudication
-                .is_none_or(|said| said.stance == passage.stance() && passage.stance() != Stance::Neutral)
+            passage.adjudication.is_none_or(|said| {
+                said.stance == passage.stance()
+                    && passage.stance() != Stance::Neutral
+                    && (elsewhere_counts || !said.elsewhere)
+            })
         });
         if is_borne_out {
             return own;
         }
-        let mut doubted = Assessment { decisive: false, ..own };
+        let mut doubted = lean(own, &context.scoring);
         doubted.notes.push(Note::JudgesDisagree);
         return doubted;
     }
@@ -38,13 +43,25 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     let as_read = ClaimContext { judge: JudgeKind::Model, ..context.clone() };
     let both = assess_by_one(&as_read, &heard, reviews);
     let table = format!("{}{}", context.judge.as_str(), AND_LANGUAGE_MODEL);
+    let decisive = both.decisive && own.verdict == both.verdict && is_shown_alone(context, passages, both.verdict);
+    let both = if decisive { both } else { lean(both, &context.scoring) };
     Assessment {
-        decisive: both.decisive && own.verdict == both.verdict && is_shown_alone(context, passages, both.verdict),
         // Two sources that a language model alone takes for support are no high corroboration.
         tier: if own.verdict == both.verdict || both.tier != Tier::High { both.tier } else { Tier::Medium },
         decision: both.decision.map(|decision| Decision { table, ..decision }),
         by_both: true,
         ..both
+    }
+}
+
+/// The same without being firm: its score is no higher than a lean's may be, and its corroboration no high one.
+fn lean(firm: Assessment, scoring: &Scoring) -> Assessment {
+    let most = features::cap(firm.verdict, false, &scoring.curve);
+    Assessment {
+        decisive: false,
+        score: firm.score.map(|score| score.min(most)),
+        tier: if firm.decisive && firm.tier == Tier::High { Tier::Medium } else { firm.tier },
+        ..firm
     }
 }
 
@@ -100,7 +117,14 @@ mod tests {
             let found = assess(&context(), &doubted, &[]);
             assert_eq!((found.verdict, found.decisive), (Verdict::Supported, false));
             assert!(found.notes.contains(&Note::JudgesDisagree));
+            let most = features::cap(Verdict::Supported, false, &context().scoring.curve);
+            assert!(found.score.is_some_and(|score| score <= most) && found.tier != Tier::High, "{found:?}");
         }
+        let elsewhere = firm.clone().map(|one| {
+            let adjudication = Some(Adjudication { stance: Stance::Supports, elsewhere: true });
+            JudgedPassage { adjudication, ..one }
+        });
+        assert!(!assess(&context(), &elsewhere, &[]).decisive, "true of another time bears no plain support out");
         let agreed = ["a", "b", "c"].map(|id| told(id, 0.97, 0.0, Stance::Supports));
         assert!(assess(&context(), &agreed, &[]).decisive);
     }

@@ -88,7 +88,7 @@ async fn a_question_goes_out_as_documented_and_its_object_comes_back() {
     let Bench { model, .. } = live(&server);
     let spend = rich();
     let told = model.ask(&question("x"), &spend, until()).await.unwrap();
-    assert_eq!(told, Answer { value: json!({"a": 1}), cached: false });
+    assert_eq!(told, Answer { value: json!({"a": 1}), cached: false, is_part: false });
     let seen = server.seen();
     assert_eq!((seen.len(), seen[0].target()), (1, "/v1/chat/completions"));
     assert_eq!(seen[0].header("authorization"), Some("Bearer s3cret-key"));
@@ -158,6 +158,18 @@ async fn what_is_not_believed_is_not_kept() {
     let ask = async || model.ask_believing(&question("x"), &rich(), until(), &|value| value["a"] == 2).await;
     assert_eq!(ask().await.unwrap_err().outcome(), "unsupported");
     assert_eq!(ask().await.unwrap().value["a"], 2);
+}
+
+#[tokio::test]
+async fn what_is_whole_of_a_cut_answer_is_used_and_not_kept() {
+    let cut = json!({"choices": [{"message": {"content": "{\"a\": 1, \"b\": [2, "}, "finish_reason": "length"}]});
+    let server = TestServer::start([reply(&cut.to_string()), said("{\"a\": 2}")]).await;
+    let Bench { model, .. } = live(&server);
+    let first = model.ask(&question("x"), &rich(), until()).await.unwrap();
+    assert!(first.is_part && first.value["a"] == 1, "{first:?}");
+    let second = model.ask(&question("x"), &rich(), until()).await.unwrap();
+    assert_eq!((second.is_part, second.cached, &second.value["a"]), (false, false, &json!(2)));
+    assert!(model.ask(&question("x"), &rich(), until()).await.unwrap().cached);
 }
 
 #[tokio::test]

@@ -30,10 +30,10 @@ fn a_text_that_is_called_an_opinion_is_looked_up_all_the_same_where_it_states_a_
     ] {
         let text = format!("{deed} {view}");
         let source = source(&text, language);
-        let none = source.of_kind(Some(ClaimKind::Opinion), Vec::new(), by_rule(&text, language));
+        let none = source.of_kind(Some(ClaimKind::Opinion), Vec::new(), by_rule(&text, language), false);
         assert!(kinds(&none).contains(&(deed, ClaimKind::Factual)), "{none:#?}");
         let told = vec![claim(deed, ClaimKind::Opinion)];
-        let called = source.of_kind(Some(ClaimKind::Opinion), told, Vec::new());
+        let called = source.of_kind(Some(ClaimKind::Opinion), told, Vec::new(), false);
         assert_eq!(kinds(&called), [(deed, ClaimKind::Factual)], "whatever the model calls it");
     }
 }
@@ -45,10 +45,11 @@ fn a_text_that_is_an_opinion_has_claims_that_are_not_looked_up() {
         Some(ClaimKind::Opinion),
         vec![claim(text, ClaimKind::Factual)],
         by_rule(text, "en"),
+        false,
     );
     assert_eq!(kinds(&found), [(text, ClaimKind::Opinion)]);
     assert!(found[0].statement.check_worthiness < 0.2);
-    let silent = source(text, "en").of_kind(Some(ClaimKind::Ambiguous), Vec::new(), by_rule(text, "en"));
+    let silent = source(text, "en").of_kind(Some(ClaimKind::Ambiguous), Vec::new(), by_rule(text, "en"), false);
     assert!(silent.iter().all(|one| is_no_fact(one.statement.kind)), "{silent:#?}");
 }
 
@@ -102,4 +103,35 @@ async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_st
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn one_harmless_claim_keeps_nothing_else_from_being_looked_up() {
+    let harmless = "The city council of Odesa met on Monday.";
+    let deed = "The ministry of defence of Ukraine lost 300 tanks in October.";
+    let text = format!("{harmless} {deed}");
+    let source = source(&text, "en");
+    let told = || vec![claim(harmless, ClaimKind::Factual)];
+    let found = source.of_kind(Some(ClaimKind::Factual), told(), by_rule(&text, "en"), false);
+    assert_eq!(kinds(&found), [(harmless, ClaimKind::Factual), (deed, ClaimKind::Factual)]);
+    let both = vec![claim(harmless, ClaimKind::Factual), claim(&format!("{deed} It was cold."), ClaimKind::Factual)];
+    assert_eq!(source.of_kind(Some(ClaimKind::Factual), both, by_rule(&text, "en"), false).len(), 2, "each once");
+}
+
+#[test]
+fn a_single_claim_is_an_opinion_where_the_rules_say_so_too() {
+    let deed = "The ministry of defence of Ukraine lost 300 tanks in October.";
+    let view = "I think that the new bridge in Odesa is the best of all.";
+    let text = format!("{deed} {view}");
+    let told = vec![claim(deed, ClaimKind::Opinion), claim(view, ClaimKind::Opinion)];
+    let found = source(&text, "en").of_kind(Some(ClaimKind::Mixed), told, Vec::new(), false);
+    assert_eq!(kinds(&found), [(deed, ClaimKind::Factual), (view, ClaimKind::Opinion)]);
+}
+
+#[test]
+fn beside_what_is_whole_of_a_cut_answer_the_rules_claims_stand() {
+    let text = "The dam near Nova Kakhovka broke on Tuesday. Water reached the lower streets by noon.";
+    let told = vec![claim("The dam near Nova Kakhovka broke on Tuesday.", ClaimKind::Factual)];
+    let found = source(text, "en").of_kind(Some(ClaimKind::Factual), told, by_rule(text, "en"), true);
+    assert!(found.iter().any(|one| one.statement.text.contains("lower streets")), "{:?}", kinds(&found));
 }
