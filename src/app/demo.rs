@@ -28,10 +28,13 @@ pub struct DemoReport {
     pub took: Duration,
 }
 
-/// Runs every item through queue and pipeline; `progress` hears (done, of) after each.
-pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Result<DemoReport, AppError> {
-    let started = tokio::time::Instant::now();
-    let folder = config::data_dir(config).join("demo");
+/// Where the demo keeps its store.
+fn folder(config: &Config) -> PathBuf {
+    config::data_dir(config).join("demo")
+}
+
+/// Everything the demo runs on: its own store, recorded answers, the clock of the recordings.
+pub async fn open(config: &Config) -> Result<App, AppError> {
     let mut built_in = Config::built_in();
     // The recordings are those of a daemon with a fact-check key and a search server; nothing leaves the machine.
     built_in.providers.google.api_key = Some("recorded".to_owned().into());
@@ -41,11 +44,19 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
         provider.rpm = std::num::NonZeroU32::MAX;
     }
     built_in.providers.feeds.enabled = false;
+    built_in.http = config.http.clone();
     built_in.database.url = None;
     built_in.amqp.url = None;
     let recorded =
-        Recorded { archive: Arc::new(demo_data::archive()), folder: folder.clone(), now: demo_data::evaluated_at() };
-    let app = App::open(Arc::new(built_in), Purpose::Recorded(recorded)).await?;
+        Recorded { archive: Arc::new(demo_data::archive()), folder: folder(config), now: demo_data::evaluated_at() };
+    App::open(Arc::new(built_in), Purpose::Recorded(recorded)).await
+}
+
+/// Runs every item through queue and pipeline; `progress` hears (done, of) after each.
+pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Result<DemoReport, AppError> {
+    let started = tokio::time::Instant::now();
+    let folder = folder(config);
+    let app = open(config).await?;
     let items = demo_data::items();
     let bodies: Vec<Vec<u8>> = items.iter().filter_map(|item| serde_json::to_vec(item).ok()).collect();
     app.queue.publish_items(QueueName::Enrichment, &bodies).await?;

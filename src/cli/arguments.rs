@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
+
+pub(super) use actions::{DeadAction, DomainsAction, ModelsAction, ProvidersAction, TokensAction};
+
+mod actions;
 
 /// Evidence beside the news: looks claims up, reads the sources, and says how far they agree.
 #[derive(Debug, Parser)]
@@ -44,11 +48,27 @@ pub enum Command {
         #[command(flatten)]
         exchanges: ExchangeArguments,
     },
+    /// Open the page of the daemon in a browser; start a daemon for it where none runs.
+    #[command(
+        after_help = "Examples:\n  corroborate ui\n  corroborate ui --demo              the recorded items of `corroborate demo`, offline\n  corroborate ui --no-open           say the address only\n\nThe page checks claims, lists what is stored, and edits domains. Ctrl-C stops a daemon that this command started."
+    )]
+    Ui {
+        /// Show what `corroborate demo` stored, on recorded answers; the demo runs first where it has not.
+        #[arg(long)]
+        demo: bool,
+        /// Open no browser.
+        #[arg(long)]
+        no_open: bool,
+    },
     /// The main job on real items, offline, without keys or servers.
     #[command(
-        after_help = "Example:\n  corroborate demo\n\nAnswers come from recordings that ship with the program; the store is an embedded one of its own. A second run\nuses what the first one stored."
+        after_help = "Examples:\n  corroborate demo\n  corroborate demo --full            every item with its passages\n\nAnswers come from recordings that ship with the program; the store is an embedded one of its own. A second run\nuses what the first one stored."
     )]
-    Demo,
+    Demo {
+        /// Every item with all that was found, not one of each kind.
+        #[arg(long)]
+        full: bool,
+    },
     /// Check one claim and print what was found.
     #[command(
         after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --record runs/ \"The Eiffel Tower is 330 metres tall\"\n  corroborate check --replay runs/ \"The Eiffel Tower is 330 metres tall\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\""
@@ -62,6 +82,9 @@ pub enum Command {
         /// ISO 639-1 code; detected when absent.
         #[arg(long)]
         language: Option<String>,
+        /// All passages and figures, not the strongest alone.
+        #[arg(long)]
+        full: bool,
         #[command(flatten)]
         exchanges: ExchangeArguments,
     },
@@ -118,6 +141,14 @@ pub enum Command {
     Providers {
         #[command(subcommand)]
         action: Option<ProvidersAction>,
+    },
+    /// Give out, list and revoke tokens for people and programs that shall not have the server's own.
+    #[command(
+        after_help = "Examples:\n  corroborate tokens add \"night desk\" --scope check --rate 60\n  corroborate tokens list\n  corroborate tokens revoke \"night desk\"\n\nThey count where ADMIN_TOKEN is set. A token is shown once; only its digest is kept."
+    )]
+    Tokens {
+        #[command(subcommand)]
+        action: TokensAction,
     },
     /// Show which models judge and where they come from; check them; fetch others.
     #[command(
@@ -233,141 +264,6 @@ pub struct ExchangeArguments {
     /// recorded is named and degrades the result.
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
-}
-
-/// What to do with the lists.
-#[derive(Debug, Subcommand)]
-pub enum DomainsAction {
-    /// List the rules.
-    List,
-    /// Add or change a rule; every process takes it over within seconds.
-    #[command(
-        group(ArgGroup::new("list").required(true).args(["allow", "deny"])),
-        after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run\n\nWhere the domain stays on its list, what is not given stays as it is."
-    )]
-    Add {
-        /// example.org covers every host below it; *.gov only what is below gov.
-        domain: String,
-        /// Trusted: searched first, credibility at least 0.7.
-        #[arg(long)]
-        allow: bool,
-        /// Never fetched, never evidence.
-        #[arg(long)]
-        deny: bool,
-        /// How far it is believed, 0 to 1; an allowed domain has at least 0.7.
-        #[arg(long)]
-        credibility: Option<f64>,
-        /// `news`, `fact_checker`, `government`, `academic`, `reference`, `social`, `satire`, `blog` or `link_farm`.
-        #[arg(long)]
-        source_type: Option<String>,
-        /// The reason, for the record of changes.
-        #[arg(long)]
-        why: Option<String>,
-        /// Say what would change, and change nothing.
-        #[arg(long)]
-        dry_run: bool,
-    },
-    /// Remove a rule; every process takes it over within seconds.
-    #[command(
-        after_help = "Examples:\n  corroborate domains remove spam.example --dry-run\n  corroborate domains remove spam.example --why \"it was sold\""
-    )]
-    Remove {
-        /// As `domains list` shows it.
-        domain: String,
-        /// The reason, for the record of changes.
-        #[arg(long)]
-        why: Option<String>,
-        /// Say what would change, and change nothing.
-        #[arg(long)]
-        dry_run: bool,
-    },
-}
-
-/// What to do with the providers.
-#[derive(Debug, Subcommand)]
-pub enum ProvidersAction {
-    /// List them (as without a word).
-    List,
-    /// Ask a paused provider again, in every process.
-    #[command(
-        after_help = "Example:\n  corroborate providers reset brave\n\nLimits of the configuration stay: a daily limit ends with the day."
-    )]
-    Reset {
-        /// As `providers` shows it.
-        name: String,
-    },
-}
-
-/// What to do with the models.
-#[derive(Debug, Subcommand)]
-pub enum ModelsAction {
-    /// List those that ship, those in `MODELS_DIR` and those on servers, and say which are in use (as without a word).
-    List,
-    /// Check that files are there and unchanged, that models load, and that they answer.
-    #[command(
-        after_help = "Examples:\n  corroborate models verify\n  corroborate models verify multilingual-e5-small\n\nEnds with 1 when one of them cannot be used."
-    )]
-    Verify {
-        /// Names as `models list` shows them; all when absent.
-        names: Vec<String>,
-    },
-    /// Fetch a named set of models from a hub into `MODELS_DIR`.
-    #[command(
-        after_help = "Examples:\n  corroborate models pull                          the sets there are\n  corroborate models pull multilingual\n  corroborate models pull multilingual --hub https://mirror.example.org\n\nA download that was cut off goes on where it stopped when the command is run again. Checksums are held against what\ncame, and written to model.toml, where `models verify` and the daemon's start look at them."
-    )]
-    Pull {
-        /// Which set; without one they are listed.
-        set: Option<String>,
-        /// The hub's address; a mirror has the same paths.
-        #[arg(long, value_name = "URL", default_value = crate::outbound::hub::DEFAULT_HUB)]
-        hub: url::Url,
-        /// A branch, tag or commit of the repositories instead of the one that was tried. The hub is believed for the
-        /// checksums then.
-        #[arg(long)]
-        revision: Option<String>,
-    },
-}
-
-/// What to do with dead letters.
-#[derive(Debug, Subcommand)]
-pub enum DeadAction {
-    /// List them, oldest first.
-    #[command(after_help = "Example:\n  corroborate dead list --limit 200")]
-    List {
-        /// How many at most.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
-    },
-    /// Show one with its message.
-    #[command(after_help = "Example:\n  corroborate dead show ID        ids are listed by `corroborate dead list`")]
-    Show {
-        /// As `dead list` shows it.
-        id: String,
-    },
-    /// Send messages back to the queue they came from.
-    #[command(
-        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
-        after_help = "Examples:\n  corroborate dead requeue ID ID\n  corroborate dead requeue --all\n\nIds are listed by `corroborate dead list`."
-    )]
-    Requeue {
-        /// Which ones.
-        ids: Vec<String>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
-    },
-    /// Throw messages away.
-    #[command(
-        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
-        after_help = "Examples:\n  corroborate dead drop ID\n  corroborate dead drop --all\n\nIds are listed by `corroborate dead list`."
-    )]
-    Drop {
-        /// Which ones.
-        ids: Vec<String>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
-    },
 }
 
 /// Who judges labelled rows.

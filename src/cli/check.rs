@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::arguments::ExchangeArguments;
+use super::card::card;
 use super::exchanges;
 use super::failure::Failure;
 use super::output::Output;
@@ -15,6 +16,7 @@ use crate::config::Config;
 use crate::domain::ItemResult;
 use crate::http::check_item;
 use crate::judging::labels::{self, ReaderLanguage};
+use crate::judging::plain::plain;
 use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::outbound::Method;
 use crate::pipeline::{self, Outcome, Request};
@@ -27,6 +29,8 @@ pub(super) struct Wanted<'a> {
     pub(super) claim: &'a str,
     pub(super) vocabulary: Vocabulary,
     pub(super) language: Option<&'a str>,
+    /// All passages, not the strongest alone.
+    pub(super) full: bool,
 }
 
 pub(super) async fn run(
@@ -35,7 +39,7 @@ pub(super) async fn run(
     exchanges: &ExchangeArguments,
     output: Output,
 ) -> Result<(), Failure> {
-    let Wanted { claim, vocabulary, language } = wanted;
+    let Wanted { claim, vocabulary, language, full } = wanted;
     let claim = checkable(claim)?;
     let exchanges = exchanges::open(exchanges, output)?;
     let result = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
@@ -53,7 +57,7 @@ pub(super) async fn run(
                 .map_err(|error| Failure::failed(format!("the daemon's answer cannot be read: {error}")))?
         }
     };
-    show(&result, vocabulary, output)?;
+    show(&result, claim, (vocabulary, full), output)?;
     unasked(&result).map_or(Ok(()), Err)
 }
 
@@ -107,9 +111,22 @@ async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Res
     }
 }
 
-fn show(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> Result<(), Failure> {
-    if !output.json {
+fn show(
+    result: &ItemResult,
+    asked: &str,
+    (vocabulary, full): (Vocabulary, bool),
+    output: Output,
+) -> Result<(), Failure> {
+    if !output.json && full {
         return output.text(&render::result(result, vocabulary, output));
+    }
+    if !output.json {
+        output.text(&card(result, Some(asked), vocabulary, output))?;
+        output.hint(&format!(
+            "--full shows every passage, --json everything; `corroborate why {}` the figures behind it",
+            plain(&result.item_id)
+        ));
+        return Ok(());
     }
     let mut value = serde_json::to_value(result)?;
     // The stored value is always ours; another vocabulary is only how it is said.

@@ -109,7 +109,7 @@ fn list(letters: &[Value], output: Output) -> Result<(), Failure> {
             part("id").unwrap_or("?"),
             part("failed_at").unwrap_or("-"),
             part("label").unwrap_or("delivery_limit").replace('_', " "),
-            super::plain::plain(reason),
+            crate::judging::plain::plain(reason),
         );
     }
     output.text(&text)

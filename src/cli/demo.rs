@@ -3,17 +3,23 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::card;
 use super::failure::Failure;
 use super::output::{Colour, Output};
 use super::render;
 use crate::app::demo::{self, DemoItem, DemoReport};
 use crate::app::demo_data;
 use crate::config::Config;
-use crate::domain::{Tier, Verdict};
+use crate::domain::verdict::ClaimKind;
+use crate::domain::{ItemResult, Tier, Verdict};
 use crate::judging::labels::{self, ReaderLanguage};
 use crate::judging::vocabularies::Vocabulary;
 
-pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
+/// Characters of a line of others' words.
+const LINE_CHARS: usize = 100;
+
+/// One of each kind of answer, or with `full` every item.
+pub(super) async fn run(config: &Config, full: bool, output: Output) -> Result<(), Failure> {
     output
         .hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
     let bar = output.progress(0);
@@ -29,6 +35,13 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
         let results: Vec<_> = report.items.iter().map(|one| &one.result).collect();
         return output.value(&results);
     }
+    let mut text = if full { whole(&report, output) } else { kinds(&report, output) };
+    text.push_str(&summary(&report, output));
+    output.text(&text)
+}
+
+/// Every item with all that was found.
+fn whole(report: &DemoReport, output: Output) -> String {
     let mut text = String::new();
     let made: BTreeMap<String, String> =
         demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), said(&row))).collect();
@@ -41,8 +54,80 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
                 writeln!(text, "   {}", output.paint(&format!("Where this item comes from: {made}"), Colour::Dim));
         }
     }
-    text.push_str(&summary(&report, output));
-    output.text(&text)
+    text
+}
+
+/// Whether an item's answer is of a kind.
+type IsOfKind = fn(&ItemResult) -> bool;
+
+/// The kinds of answers, each with what it means to an editor.
+const KINDS: [(&str, &str, IsOfKind); 10] = [
+    (
+        "A finding for the claim",
+        "Independent sources, or a fact-checker, say so. Open one before you print it.",
+        |of| is(of, Verdict::Supported, true),
+    ),
+    ("A lean for the claim", "Some source says so, and too little to act on. Use it to know where to look.", |of| {
+        is(of, Verdict::Supported, false) && !of.contradiction
+    }),
+    (
+        "A finding against the claim",
+        "Sources or a fact-checker say the opposite. Read them, then do not repeat the claim.",
+        |of| is(of, Verdict::Refuted, true),
+    ),
+    ("A lean against the claim", "A source says otherwise. Ask for a second one before you correct anybody.", |of| {
+        is(of, Verdict::Refuted, false)
+    }),
+    (
+        "Misleading",
+        "True in part, or of another time or place. What is missing matters more than what is said.",
+        |of| is(of, Verdict::Misleading, true) || is(of, Verdict::Misleading, false),
+    ),
+    ("Sources differ", "Both sides are told. Name both, or wait.", |of| is(of, Verdict::Contested, false)),
+    ("Not enough evidence", "Something was found and takes no clear side. It is not \"false\".", |of| {
+        is(of, Verdict::NotEnoughEvidence, false) && has_passages(of) && of.degraded.is_empty()
+    }),
+    ("Nothing found", "Everybody was asked and nobody reports it, as far as we can see.", |of| {
+        is(of, Verdict::NotEnoughEvidence, false) && !has_passages(of) && of.degraded.is_empty() && is_plain(of)
+    }),
+    (
+        "Not everything could be asked",
+        "A source was away. That does not mean that nobody reports it: ask again.",
+        |of| !of.degraded.is_empty(),
+    ),
+    ("Nothing to check", "An opinion, a question, a forecast: there is no fact in it to look up.", |of| {
+        is(of, Verdict::NotVerifiable, false)
+    }),
+];
+
+fn is(of: &ItemResult, verdict: Verdict, decisive: bool) -> bool {
+    of.main_claim().is_some_and(|claim| claim.verdict == verdict && claim.decisive == decisive)
+}
+
+fn is_plain(of: &ItemResult) -> bool {
+    of.main_claim().is_some_and(|claim| claim.kind == ClaimKind::Factual)
+}
+
+fn has_passages(of: &ItemResult) -> bool {
+    of.claims.iter().any(|claim| !claim.evidence.is_empty())
+}
+
+/// One answer of each kind, in three lines: what was claimed, what was found, what that means.
+fn kinds(report: &DemoReport, output: Output) -> String {
+    let mut text = String::new();
+    for (kind, means, is_of_kind) in KINDS {
+        let Some(found) = report.items.iter().find(|one| is_of_kind(&one.result)) else { continue };
+        let _infallible = writeln!(text, "\n{}  {means}", output.paint(&format!("{kind}."), Colour::Bold));
+        let reader = ReaderLanguage::of(found.result.language.as_deref());
+        let Some(claim) = found.result.main_claim() else { continue };
+        let _infallible = writeln!(text, "  {}", card::headline(claim, Vocabulary::Ours, reader, output));
+        let _infallible = writeln!(text, "  {}", card::line(&claim.text, LINE_CHARS));
+        if !claim.justification.is_empty() {
+            let _infallible =
+                writeln!(text, "  {}", output.paint(&card::line(&claim.justification, LINE_CHARS), Colour::Dim));
+        }
+    }
+    text
 }
 
 /// Where an item's text comes from, and what was done to it.
@@ -89,6 +174,8 @@ fn summary(report: &DemoReport, output: Output) -> String {
     let _infallible = write!(
         text,
         "How to go on (the program is target/release/corroborate; `cargo install --path .` puts it on your PATH):\n  \
+         corroborate demo --full         every item with its passages\n  \
+         corroborate ui --demo           the same on a page\n  \
          corroborate check \"<claim>\"     look one claim up (GDELT needs no key; set others by environment)\n  \
          corroborate serve               the daemon; upstream puts items on its queue\n  \
          corroborate doctor              what is configured and what is missing\n  \

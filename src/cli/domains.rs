@@ -129,7 +129,7 @@ fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
     for rule in rules {
         let credibility = rule.credibility.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let kind = rule.source_type.map_or("-", SourceType::as_str);
-        let why = super::plain::plain(rule.why.as_deref().unwrap_or_default());
+        let why = crate::judging::plain::plain(rule.why.as_deref().unwrap_or_default());
         // In its own letters where these are safe; `domains add` and `remove` take either form.
         let domain = labels::domain(&rule.domain, ReaderLanguage::English);
         let _infallible = writeln!(text, "{:<6} {domain:<32} {credibility:>5}  {kind:<13} {why}", rule.list);

@@ -5,6 +5,7 @@
 //! give it a variant in `arguments.rs`, a file here and an example in its help.
 
 mod arguments;
+mod card;
 mod check;
 mod cleanup;
 mod config;
@@ -23,13 +24,14 @@ mod migrate;
 mod models;
 mod moment;
 mod output;
-mod plain;
 mod providers;
 mod reach;
 mod render;
 mod rescore;
 mod schema;
 mod serve;
+mod tokens;
+mod ui;
 mod why;
 
 use std::process::ExitCode;
@@ -108,7 +110,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         return Box::pin(doctor::run(loaded, doctor::Reach::of(offline, paid), output)).await;
     }
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
-    let daemon = matches!(cli.command, Command::Serve { .. });
+    let daemon = matches!(cli.command, Command::Serve { .. } | Command::Ui { .. });
     let audience = if daemon { Audience::Operator } else { Audience::Person };
     crate::telemetry::logging::install(&loaded.config.log, audience);
     crate::telemetry::exporter::install();
@@ -121,9 +123,11 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
             let exchanges = exchanges::open(&exchanges, output)?;
             serve::run(config, !no_worker, !no_http, exchanges, output).await
         }
-        Command::Demo => Box::pin(demo::run(&config, output)).await,
-        Command::Check { claim, vocabulary, language, exchanges } => {
-            let wanted = check::Wanted { claim: &claim, vocabulary: vocabulary.into(), language: language.as_deref() };
+        Command::Ui { demo, no_open } => Box::pin(ui::run(config, demo, !no_open, output)).await,
+        Command::Demo { full } => Box::pin(demo::run(&config, full, output)).await,
+        Command::Check { claim, vocabulary, language, full, exchanges } => {
+            let (vocabulary, language) = (vocabulary.into(), language.as_deref());
+            let wanted = check::Wanted { claim: &claim, vocabulary, language, full };
             check::run(config, wanted, &exchanges, output).await
         }
         Command::Enrich { file, out, exchanges } => {
@@ -145,6 +149,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         Command::Rescore { since, dry_run } => rescore::run(&config, since, dry_run, output).await,
         Command::Domains { action } => domains::run(config, action, output).await,
         Command::Providers { action } => providers::run(config, action, output).await,
+        Command::Tokens { action } => tokens::run(config, action, output).await,
         Command::Models { action } => models::run(&config, action, output).await,
         Command::Dead { action } => dead::run(config, action, output).await,
         Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,

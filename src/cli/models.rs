@@ -12,12 +12,12 @@ use serde::Serialize;
 use super::arguments::ModelsAction;
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::plain::plain;
 use crate::config::Config;
 use crate::domain::{Clock, SystemClock};
 use crate::inference::choice::{self, choose};
 use crate::inference::remote::{self, Patience, RemoteModels};
 use crate::inference::{Embedder as _, ModelFolder, Reranker as _, StanceModel as _, Task, scan};
+use crate::judging::plain::plain;
 use crate::outbound::HttpClient;
 
 pub(super) async fn run(config: &Config, action: Option<ModelsAction>, output: Output) -> Result<(), Failure> {

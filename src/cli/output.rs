@@ -6,9 +6,9 @@ use chrono::SecondsFormat;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::plain::plain;
 use crate::config::LogFormat;
 use crate::domain::{Clock as _, SystemClock};
+use crate::judging::plain::plain;
 
 /// How to print.
 #[derive(Debug, Clone, Copy)]

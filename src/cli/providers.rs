@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::arguments::ProvidersAction;
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::plain::plain;
 use super::reach::{self, Reach, segment};
 use crate::app::Purpose;
 use crate::config::Config;
+use crate::judging::plain::plain;
 use crate::outbound::Method;
 use crate::providers::NAMES;
 

@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 
 use super::output::{Colour, Output};
-use super::plain::plain;
 use crate::domain::result::{ClaimResult, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{Relation, Stance, Verdict};
 use crate::judging::labels::{self, Phrase, ReaderLanguage};
+use crate::judging::plain::plain;
 use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::pipeline::{BY_FACT_CHECK, channels_shown, digest_evidence};
 

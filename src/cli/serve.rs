@@ -1,5 +1,6 @@
 //! `serve`: the daemon, until it is told to stop.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,24 @@ pub(super) async fn run(
     // Before the store, which takes a moment to open: a port that is taken is said at once.
     let address = HttpAddress::reserve(&config)?;
     let app = App::open_with(config, Purpose::Daemon { worker }, exchanges.clone()).await?;
+    let done = until_stopped(app, ServeOptions { worker, http }, address, |address| {
+        let store = if embedded { "embedded store" } else { "Postgres" };
+        let queue = if table { "queue in the store" } else { "RabbitMQ" };
+        tracing::info!(%address, store, queue, worker, "ready");
+        output.hint(&format!("corroborate is ready on http://{address} ({store}, {queue}); Ctrl-C stops it"));
+    });
+    done.await?;
+    exchanges::close(&exchanges, output);
+    Ok(())
+}
+
+/// Serves until a signal.
+pub(super) async fn until_stopped(
+    app: App,
+    options: ServeOptions,
+    address: HttpAddress,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), Failure> {
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
     let signals = async move {
@@ -33,18 +52,9 @@ pub(super) async fn run(
         tracing::warn!("told to stop a second time: leaving at once; unfinished items are delivered again");
         std::process::exit(130);
     };
-    let serve = app.serve(ServeOptions { worker, http }, address, shutdown, |address| {
-        let store = if embedded { "embedded store" } else { "Postgres" };
-        let queue = if table { "queue in the store" } else { "RabbitMQ" };
-        tracing::info!(%address, store, queue, worker, "ready");
-        output.hint(&format!("corroborate is ready on http://{address} ({store}, {queue}); Ctrl-C stops it"));
-    });
     // The signals' arm never completes but by leaving the process.
     tokio::select! {
-        done = serve => {
-            exchanges::close(&exchanges, output);
-            Ok(done?)
-        }
+        done = app.serve(options, address, shutdown, on_ready) => Ok(done?),
         () = signals => Ok(()),
     }
 }

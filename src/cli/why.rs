@@ -8,10 +8,10 @@ use serde_json::json;
 use super::evidence::{self, Found};
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::plain::plain;
 use super::reach::{self, Reach};
 use crate::config::Config;
 use crate::domain::result::ClaimResult;
+use crate::judging::plain::plain;
 use crate::store::StoredEvidence;
 
 /// What a claim's id begins with.

@@ -75,8 +75,8 @@ pub enum Kind {
     Name,
     /// An http or https origin with an optional prefix.
     Url,
-    /// A list of http or https origins.
-    Urls,
+    /// A list of origins: of web pages, and of browser extensions.
+    Origins,
     /// A list of http or https addresses of pages, queries included.
     PageUrls,
     /// A short name that goes into addresses and variables: letters, digits, `-` and `_`.
@@ -113,7 +113,7 @@ impl Kind {
                 | Self::Words(_)
                 | Self::Texts
                 | Self::Domains
-                | Self::Urls
+                | Self::Origins
                 | Self::PageUrls
                 | Self::Tables(_)
         )

@@ -105,6 +105,11 @@ pub struct HttpConfig {
     /// Unset: writes and admin reads work on a loopback bind only.
     #[serde(default, deserialize_with = "secret")]
     pub admin_token: Option<SecretString>,
+    /// May look and not change; unset: there is none.
+    #[serde(default, deserialize_with = "secret")]
+    pub read_token: Option<SecretString>,
+    /// Anybody who reaches the server may look at items, evidence, lists and providers.
+    pub open_reading: bool,
     pub cors_origins: Vec<Url>,
     /// Names without port.
     pub allowed_hosts: Vec<String>,

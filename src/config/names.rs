@@ -117,7 +117,9 @@ fn http_and_work_keys() -> Vec<Key> {
     vec![
         Key::named("http.bind", "HTTP_BIND", Kind::Address, "address and port of the HTTP server"),
         Key::named("http.admin_token", "ADMIN_TOKEN", Kind::Secret(SecretKind::Header), "bearer token for writes"),
-        Key::own("http.cors_origins", Kind::Urls, "web origins that may call the API"),
+        Key::own("http.read_token", Kind::Secret(SecretKind::Header), "bearer token for looking only"),
+        Key::own("http.open_reading", Kind::Flag, "anybody may look at what is stored"),
+        Key::own("http.cors_origins", Kind::Origins, "web origins that may call the API"),
         Key::own("http.allowed_hosts", Kind::Texts, "further names in the Host header"),
         Key::own("http.max_body", Kind::Bytes { min: KIB, max: 1024 * MIB }, "largest request body"),
         Key::own("http.requests_per_minute", RPM, "requests a minute from one client"),

@@ -53,7 +53,7 @@ impl Kind {
             | Self::Words(_)
             | Self::Texts
             | Self::Domains
-            | Self::Urls
+            | Self::Origins
             | Self::PageUrls
             | Self::Tables(_) => self.read_list(&[Value::from(text)]),
         }
@@ -68,7 +68,7 @@ impl Kind {
                     return fault("a list of plain values is expected", "unnest it");
                 }
                 (Self::Words(words), _) => Value::from(word(&scalar_text(element), words)?),
-                (Self::Urls, _) => Value::from(base_url(&scalar_text(element))?),
+                (Self::Origins, _) => Value::from(origin(&scalar_text(element))?),
                 (Self::PageUrls, _) => Value::from(page_url(&scalar_text(element))?),
                 (Self::Durations { max }, _) => {
                     Value::from(duration(&scalar_text(element), Duration::from_millis(1), max, None)?)
@@ -273,6 +273,15 @@ fn base_url(text: &str) -> Result<String, Fault> {
         return fault("holds a query or fragment", mend);
     }
     Ok(url.to_string())
+}
+
+/// Of a web page, or of a browser extension, whose origins have schemes of their own.
+fn origin(text: &str) -> Result<String, Fault> {
+    let is_extension = |url: &Url| matches!(url.scheme(), "chrome-extension" | "moz-extension") && url.has_host();
+    match Url::parse(text) {
+        Ok(url) if is_extension(&url) => Ok(url.to_string()),
+        _ => base_url(text),
+    }
 }
 
 fn page_url(text: &str) -> Result<String, Fault> {

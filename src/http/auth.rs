@@ -5,7 +5,6 @@
 //! shows in `Origin`), and can point a host name of its own at 127.0.0.1 to be of the same origin (that shows in `Host`).
 //! And a reverse proxy on this machine passes the requests of strangers on (that shows in the headers that it adds).
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -15,10 +14,23 @@ use axum::response::{IntoResponse as _, Response};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
-use url::{Host, Url};
 
 use super::HttpSettings;
+use super::authority::{host_of, is_loopback_name, is_same_origin, plain_origin, split_port};
+use super::keyring::{Keyring, Named};
 use super::problem::Problem;
+use super::scope::Scope;
+use super::session::{self, COOKIE, Session, SessionKey, cookie};
+use crate::domain::Clock;
+
+/// Names of visitors without a token of their own.
+const NOBODY: &str = "nobody known";
+const THIS_MACHINE: &str = "this machine";
+const ADMIN_TOKEN: &str = "ADMIN_TOKEN";
+const READ_TOKEN: &str = "http.read_token";
+
+/// Where a script says that it belongs to a page of ours.
+const CSRF_HEADER: &str = "x-csrf-token";
 
 /// What a route asks of its visitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +39,62 @@ pub(crate) enum Access {
     Health,
     /// Anybody who can reach the server, but no foreign web page.
     Public,
-    /// Writes, admin reads, and whatever costs money. With a token it is asked for; without one, this machine alone.
+    /// Looking at what is stored. With a token it is asked for, unless reading is open to all; without one, this machine
+    /// alone.
+    Read,
+    /// What costs money. With a token it is asked for; without one, this machine alone.
+    Check,
+    /// Writes and admin reads, likewise.
     Admin,
+}
+
+impl Access {
+    /// The scope it needs; `None` where anybody may come in.
+    const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Health | Self::Public => None,
+            Self::Read => Some(Scope::Read),
+            Self::Check => Some(Scope::Check),
+            Self::Admin => Some(Scope::Admin),
+        }
+    }
+
+    /// Whether a token is asked for, where the server has one.
+    pub(crate) const fn is_guarded(self) -> bool {
+        self.scope().is_some()
+    }
+}
+
+/// Who came in. Handlers find it among the request's extensions.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
+    /// `None`: nobody known.
+    pub(crate) scope: Option<Scope>,
+    /// What its forms hold; empty where no cookie says who it is.
+    pub(crate) csrf: String,
+    /// For the record: `ADMIN_TOKEN`, `token <name>`, `this machine`.
+    pub(crate) name: Arc<str>,
+    /// Signed in at the pages.
+    pub(crate) session: Option<Session>,
+    /// The cookie's next value, where it is time.
+    rotated: Option<String>,
+}
+
+impl Default for Visitor {
+    /// Somebody of whom nothing is known.
+    fn default() -> Self {
+        Self { scope: None, csrf: String::new(), name: NOBODY.into(), session: None, rotated: None }
+    }
+}
+
+impl Visitor {
+    fn named(name: &str, scope: Scope) -> Self {
+        Self { scope: Some(scope), name: name.into(), ..Self::default() }
+    }
+
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        self.scope.is_some_and(|own| own >= scope)
+    }
 }
 
 /// What the door and the CORS layer know. Built once per router.
@@ -36,6 +102,14 @@ pub(crate) enum Access {
 pub(crate) struct Doorman {
     /// Digest of the token: comparing digests hides its length as well.
     token: Option<[u8; 32]>,
+    /// Of the one that may only read.
+    read_token: Option<[u8; 32]>,
+    /// Whether anybody may read.
+    open_reading: bool,
+    sessions: Option<SessionKey>,
+    /// Tokens that an admin gave out; `None` where no store is behind the router.
+    keyring: Option<Keyring>,
+    clock: Arc<dyn Clock>,
     loopback: bool,
     /// In the form browsers send: `https://example.org`, without a final slash.
     origins: Vec<String>,
@@ -44,26 +118,131 @@ pub(crate) struct Doorman {
 }
 
 impl Doorman {
-    pub(crate) fn new(settings: &HttpSettings) -> Self {
+    pub(crate) fn new(settings: &HttpSettings, clock: Arc<dyn Clock>, keyring: Option<Keyring>) -> Self {
+        let token = settings.admin_token.as_ref().map(digest_of_secret);
+        let read_token = settings.read_token.as_ref().map(digest_of_secret);
         Self {
-            token: settings.admin_token.as_ref().map(digest_of_secret),
+            sessions: SessionKey::of(&[token, read_token]),
+            token,
+            read_token,
+            open_reading: settings.open_reading,
+            keyring,
+            clock,
             loopback: settings.loopback,
             origins: settings.allowed_origins.iter().map(|origin| plain_origin(origin)).collect(),
             hosts: settings.allowed_hosts.iter().map(|host| host.to_lowercase()).collect(),
         }
     }
 
-    /// Whether a request may reach a route of that class.
-    pub(crate) fn admit(&self, access: Access, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    /// Who asks, where a request may reach a route of that class.
+    pub(crate) fn admit(
+        &self,
+        access: Access,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        named: Option<&Named>,
+    ) -> Result<Visitor, Problem> {
         if access == Access::Health {
-            return Ok(());
+            return Ok(Visitor::default());
         }
         self.check_forwarded(headers)?;
         self.check_host(uri, headers)?;
         self.check_origin(uri, headers)?;
-        match access {
-            Access::Admin => self.check_token(headers),
-            Access::Public | Access::Health => Ok(()),
+        let known = self.visitor(headers, named);
+        let Some(needed) = access.scope() else { return Ok(known.unwrap_or_default()) };
+        let visitor = match known {
+            // A token that nobody knows is worth saying, whatever would be open without one.
+            Err(problem) if headers.contains_key(header::AUTHORIZATION) => return Err(problem),
+            Err(_) if needed == Scope::Read && self.open_reading => return Ok(Visitor::default()),
+            known => known?,
+        };
+        let is_open = needed == Scope::Read && self.open_reading;
+        if !(is_open || visitor.may(needed)) {
+            return Err(Problem::forbidden(format!(
+                "this token may not do that: it is for {}, and this needs {}; ask an admin for another one",
+                visitor.scope.map_or("nothing", Scope::as_str),
+                needed.as_str()
+            )));
+        }
+        self.check_csrf(&visitor, method, uri, headers)?;
+        Ok(visitor)
+    }
+
+    /// A script that calls the API by a cookie says, in a header, what another page cannot know. Forms say it themselves.
+    fn check_csrf(&self, visitor: &Visitor, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        let (Some(session), Some(key)) = (&visitor.session, &self.sessions) else { return Ok(()) };
+        if method.is_safe() || !uri.path().starts_with("/api/") {
+            return Ok(());
+        }
+        let given = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if key.is_own(session, given) {
+            return Ok(());
+        }
+        Err(Problem::forbidden(
+            "a request by cookie needs the header X-CSRF-Token with the page's own token; reload the page",
+        ))
+    }
+
+    /// Whether a form was sent by the page that a visitor has.
+    pub(crate) fn is_own_form(&self, visitor: &Visitor, csrf: &str) -> bool {
+        match (&visitor.session, &self.sessions) {
+            (Some(session), Some(key)) => key.is_own(session, csrf),
+            // Nobody's cookie stands behind it: there is nothing to forge.
+            _ => true,
+        }
+    }
+
+    /// Signs a visitor in who knows a token: the cookie's value. `None` of a token that nobody knows.
+    pub(crate) async fn sign_in(&self, token: &str) -> Result<Option<String>, Problem> {
+        let Some(key) = &self.sessions else { return Ok(None) };
+        let token = token.trim();
+        let (scope, of) = match (self.own(token), &self.keyring) {
+            (Some((scope, _)), _) => (scope, None),
+            (None, Some(keyring)) if !token.is_empty() => match keyring.of_digest(digest(token)).await? {
+                Some(named) => (named.scope, Some(named.id)),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(key.begin(scope, of, self.clock.now(), rand::random())))
+    }
+
+    /// The token that an admin gave out and that a request brings, by itself or by a session that began with it. Asked of the
+    /// store, and only where the server's own tokens do not answer.
+    pub(crate) async fn named(&self, access: Access, headers: &HeaderMap) -> Result<Option<Named>, Problem> {
+        let Some(keyring) = self.keyring.as_ref().filter(|_| access.is_guarded() && self.token.is_some()) else {
+            return Ok(None);
+        };
+        let found = match presented(headers) {
+            Some(given) if self.own(given).is_some() => None,
+            Some(given) => keyring.of_digest(digest(given)).await?,
+            None => match self.session(headers).and_then(|session| session.token) {
+                Some(id) => keyring.of_id(id).await?,
+                None => None,
+            },
+        };
+        if let Some(named) = &found {
+            keyring.take(named)?;
+        }
+        Ok(found)
+    }
+
+    /// Whether people sign in here at all.
+    pub(crate) const fn has_sessions(&self) -> bool {
+        self.sessions.is_some()
+    }
+
+    /// What one of the server's own tokens allows, and its name.
+    fn own(&self, token: &str) -> Option<(Scope, &'static str)> {
+        let given = digest(token);
+        let is = |known: Option<[u8; 32]>| known.is_some_and(|known| known.ct_eq(&given).into());
+        if token.is_empty() {
+            None
+        } else if is(self.token) {
+            Some((Scope::Admin, ADMIN_TOKEN))
+        } else {
+            is(self.read_token).then_some((Scope::Read, READ_TOKEN))
         }
     }
 
@@ -114,31 +293,65 @@ impl Doorman {
         }
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let Some(expected) = &self.token else {
+    /// Who asks, by token or cookie; without a token, whoever sits at this machine.
+    fn visitor(&self, headers: &HeaderMap, named: Option<&Named>) -> Result<Visitor, Problem> {
+        if self.token.is_none() {
             return if self.loopback {
-                Ok(())
+                Ok(Visitor::named(THIS_MACHINE, Scope::Admin))
             } else {
                 Err(Problem::forbidden(
                     "without a token this works only when the server listens on 127.0.0.1; set ADMIN_TOKEN and restart it",
                 ))
             };
-        };
-        let mut values = headers.get_all(header::AUTHORIZATION).iter();
-        let given = values.next().filter(|_| values.next().is_none()).and_then(bearer);
-        match given {
-            Some(given) if bool::from(expected.ct_eq(&digest(given))) => Ok(()),
-            Some(_) => {
-                Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", "the token is not the server's ADMIN_TOKEN")
-                    .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\""))
-            }
+        }
+        if !headers.contains_key(header::AUTHORIZATION)
+            && let Some(visitor) = self.signed_in(headers, named)
+        {
+            return Ok(visitor);
+        }
+        match presented(headers).map(|given| self.own(given)) {
+            Some(Some((scope, name))) => Ok(Visitor::named(name, scope)),
+            Some(None) => named.map(|token| Visitor::named(&format!("token {}", token.name), token.scope)).ok_or_else(|| {
+                Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", "this server does not know the token, or it was revoked")
+                    .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\"")
+            }),
             None => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "no-token",
-                "this needs the server's ADMIN_TOKEN; send it as Authorization: Bearer <token>",
+                "this needs the server's ADMIN_TOKEN, or a token that an admin gave out; send it as Authorization: Bearer \
+                 <token>, or sign in at /sign-in",
             )
             .challenge("Bearer realm=\"corroborate\"")),
         }
+    }
+
+    /// The session of a request's cookie.
+    fn session(&self, headers: &HeaderMap) -> Option<Session> {
+        let key = self.sessions.as_ref()?;
+        let now = self.clock.now();
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        cookies.filter_map(|line| cookie(line, COOKIE)).find_map(|value| key.read(value, now))
+    }
+
+    /// By the cookie of the pages.
+    fn signed_in(&self, headers: &HeaderMap, named: Option<&Named>) -> Option<Visitor> {
+        let session = self.session(headers)?;
+        let key = self.sessions.as_ref()?;
+        let now = self.clock.now();
+        let name: Arc<str> = match (session.token, named) {
+            (None, _) if session.scope == Scope::Admin => ADMIN_TOKEN.into(),
+            (None, _) => READ_TOKEN.into(),
+            (Some(id), Some(token)) if token.id == id => format!("token {}", token.name).into(),
+            // Revoked since, or over.
+            (Some(_), _) => return None,
+        };
+        Some(Visitor {
+            scope: Some(session.scope),
+            csrf: key.csrf(&session),
+            name,
+            rotated: key.rotated(&session, now, rand::random()),
+            session: Some(session),
+        })
     }
 
     /// Whether an origin is one of those that were listed.
@@ -179,20 +392,41 @@ pub(crate) async fn cors(State(doorman): State<Arc<Doorman>>, request: Request, 
 fn preflight_answer() -> Response {
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, x-csrf-token"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// The door as a layer of one route.
+/// The door as a layer of one route. Who came in stands in the request's extensions, and a session that is used goes on.
 pub(crate) async fn door(
     State((doorman, access)): State<(Arc<Doorman>, Access)>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    doorman.admit(access, request.uri(), request.headers())?;
-    Ok(next.run(request).await)
+    let named = doorman.named(access, request.headers()).await?;
+    let admitted = doorman.admit(access, request.method(), request.uri(), request.headers(), named.as_ref());
+    let mut visitor = match admitted {
+        Ok(visitor) => visitor,
+        Err(problem) => {
+            // Whoever is known and may not do this is still known: a page that says so lets them sign out.
+            let known = doorman.visitor(request.headers(), named.as_ref()).ok();
+            let mut response = problem.into_response();
+            if let Some(visitor) = known {
+                response.extensions_mut().insert(visitor);
+            }
+            return Ok(response);
+        }
+    };
+    let rotated = visitor.rotated.take();
+    request.extensions_mut().insert(visitor);
+    request.extensions_mut().insert(Arc::clone(&doorman));
+    let mut response = next.run(request).await;
+    if let Some(value) = rotated.and_then(|value| HeaderValue::from_str(&session::set(&value)).ok()) {
+        // What the page itself sets, as it does at signing out, stands.
+        response.headers_mut().entry(header::SET_COOKIE).or_insert(value);
+    }
+    Ok(response)
 }
 
 fn digest(text: &str) -> [u8; 32] {
@@ -211,6 +445,12 @@ fn is_of_a_proxy(name: &HeaderName) -> bool {
         || name.as_str().starts_with("x-forwarded-")
 }
 
+/// The token of the only `Authorization`.
+fn presented(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    values.next().filter(|_| values.next().is_none()).and_then(bearer)
+}
+
 /// The token of `Bearer <token>`; never an empty one.
 fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -218,246 +458,5 @@ fn bearer(value: &HeaderValue) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The authority the client asked: of an absolute request line, else of the only `Host`.
-fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
-    if let Some(authority) = uri.authority() {
-        return Some(authority.as_str());
-    }
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host = hosts.next()?.to_str().ok()?;
-    hosts.next().is_none().then_some(host)
-}
-
-/// `name:port`, `name`, `[::1]:port` or `[::1]`; the brackets stay.
-fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
-    let end = match authority.rfind(']') {
-        Some(bracket) => bracket + 1,
-        None => authority.find(':').unwrap_or(authority.len()),
-    };
-    let (name, rest) = authority.split_at_checked(end)?;
-    let port = match rest.strip_prefix(':') {
-        Some(port) => Some(port.parse().ok()?),
-        None if rest.is_empty() => None,
-        None => return None,
-    };
-    (!name.is_empty()).then_some((name, port))
-}
-
-/// `localhost` and the literals of the loopback network. No other name: whatever it resolves to, somebody else says so.
-fn is_loopback_name(name: &str) -> bool {
-    let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
-    name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// Whether a page of that origin was served under the authority that is asked now. The scheme is left out: behind a proxy
-/// that ends TLS the page's is https and ours is not; the port tells them apart.
-fn is_same_origin(origin: &str, authority: Option<&str>) -> bool {
-    let same = || {
-        let page = Url::parse(origin).ok()?;
-        let default = page.port_or_known_default()?;
-        let (name, port) = split_port(authority?)?;
-        let asked = Host::parse(name).ok()?;
-        Some(page.host()?.to_owned() == asked && port.unwrap_or(default) == default)
-    };
-    same().unwrap_or(false)
-}
-
-/// As a browser writes an origin: no path, no default port, lower case.
-fn plain_origin(configured: &str) -> String {
-    Url::parse(configured)
-        .ok()
-        .map(|url| url.origin().ascii_serialization())
-        .filter(|origin| origin != "null")
-        .unwrap_or_else(|| configured.trim_end_matches('/').to_lowercase())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]) -> Doorman {
-        Doorman::new(&HttpSettings {
-            admin_token: token.map(SecretString::from),
-            loopback,
-            allowed_origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
-            allowed_hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-            ..HttpSettings::default()
-        })
-    }
-
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in pairs {
-            map.append(*name, HeaderValue::from_str(value).unwrap());
-        }
-        map
-    }
-
-    fn status(doorman: &Doorman, access: Access, pairs: &[(&'static str, &str)]) -> u16 {
-        match doorman.admit(access, &Uri::from_static("/api/items"), &headers(pairs)) {
-            Ok(()) => 200,
-            Err(problem) => problem.into_response().status().as_u16(),
-        }
-    }
-
-    #[test]
-    fn the_table_of_tokens() {
-        use Access::{Admin, Health, Public};
-        const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
-        // (token, loopback bind, Authorization, class) → status
-        let rows = [
-            (None, true, None, Admin, 200),
-            (None, false, None, Admin, 403),
-            (None, false, Some("Bearer x"), Admin, 403),
-            (None, false, None, Public, 200),
-            (None, false, None, Health, 200),
-            (Some("secret"), true, None, Admin, 401),
-            (Some("secret"), false, None, Admin, 401),
-            (Some("secret"), false, Some("Bearer secret"), Admin, 200),
-            (Some("secret"), true, Some("bearer secret"), Admin, 200),
-            (Some("secret"), false, Some("Bearer  secret "), Admin, 200),
-            (Some("secret"), false, Some("Bearer secre"), Admin, 401),
-            (Some("secret"), false, Some("Bearer secrets"), Admin, 401),
-            (Some("secret"), false, Some("Bearer Secret"), Admin, 401),
-            (Some("secret"), false, Some("Bearer "), Admin, 401),
-            (Some("secret"), false, Some("Basic secret"), Admin, 401),
-            (Some("secret"), false, Some("secret"), Admin, 401),
-            (Some(""), false, Some("Bearer "), Admin, 401),
-            (Some("secret"), false, None, Public, 200),
-            (Some("secret"), false, None, Health, 200),
-        ];
-        for (token, loopback, given, access, expected) in rows {
-            let mut pairs = vec![HOST];
-            pairs.extend(given.map(|given| ("authorization", given)));
-            let found = status(&doorman(token, loopback, &[], &[]), access, &pairs);
-            assert_eq!(found, expected, "token {token:?}, loopback {loopback}, {given:?}, {access:?}");
-        }
-    }
-
-    #[test]
-    fn without_a_token_what_a_proxy_passed_on_is_refused() {
-        const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
-        let added = [
-            ("forwarded", "for=192.0.2.1"),
-            ("x-forwarded-for", "192.0.2.1"),
-            ("x-forwarded-host", "facts.example"),
-            ("x-forwarded-proto", "https"),
-            ("x-real-ip", "192.0.2.1"),
-            ("via", "1.1 proxy"),
-        ];
-        for header in added {
-            let asked = |token, loopback, access| {
-                let given = [HOST, header, ("authorization", "Bearer secret")];
-                status(&doorman(token, loopback, &[], &[]), access, &given)
-            };
-            for access in [Access::Admin, Access::Public] {
-                assert_eq!(asked(None, true, access), 403, "{header:?} {access:?}");
-                assert_eq!(asked(Some("secret"), true, access), 200, "{header:?}: the token says who it is");
-            }
-            assert_eq!(asked(None, true, Access::Health), 200, "{header:?}: probes");
-            assert_eq!(
-                asked(None, false, Access::Public),
-                200,
-                "{header:?}: a server for a network trusts nobody anyway"
-            );
-        }
-        assert_eq!(status(&doorman(None, true, &[], &[]), Access::Admin, &[HOST, ("x-forward", "1")]), 200);
-    }
-
-    #[test]
-    fn two_tokens_are_no_token() {
-        let pairs = [("authorization", "Bearer wrong"), ("authorization", "Bearer secret")];
-        assert_eq!(status(&doorman(Some("secret"), false, &[], &[]), Access::Admin, &pairs), 401);
-    }
-
-    #[test]
-    fn the_table_of_hosts_on_a_loopback_bind() {
-        let doorman = doorman(None, true, &[], &["facts.internal"]);
-        let rows = [
-            ("127.0.0.1", 200),
-            ("127.0.0.1:8080", 200),
-            ("127.8.9.1:1", 200),
-            ("localhost", 200),
-            ("LocalHost:9", 200),
-            ("[::1]", 200),
-            ("[::1]:8080", 200),
-            ("facts.internal", 200),
-            ("Facts.Internal:8080", 200),
-            ("evil.example", 403),
-            ("evil.example:8080", 403),
-            ("127.0.0.1.evil.example", 403),
-            ("localhost.evil.example", 403),
-            ("10.0.0.1:8080", 403),
-            ("[::2]:8080", 403),
-            ("0.0.0.0:8080", 403),
-            ("127.0.0.1@evil.example", 403),
-            ("evil.example@127.0.0.1", 403),
-            ("[::1]evil.example", 400),
-            ("127.0.0.1:port", 400),
-            ("127.0.0.1:80:80", 400),
-            (":8080", 400),
-            ("", 400),
-        ];
-        for (host, expected) in rows {
-            for access in [Access::Admin, Access::Public] {
-                assert_eq!(status(&doorman, access, &[("host", host)]), expected, "{host:?} {access:?}");
-            }
-            assert_eq!(status(&doorman, Access::Health, &[("host", host)]), 200, "probes use any name: {host:?}");
-        }
-        assert_eq!(status(&doorman, Access::Admin, &[]), 400, "no Host at all");
-        let twice = [("host", "127.0.0.1"), ("host", "evil.example")];
-        assert_eq!(status(&doorman, Access::Admin, &twice), 400);
-    }
-
-    #[test]
-    fn an_absolute_request_line_names_the_host() {
-        let doorman = doorman(None, true, &[], &[]);
-        let uri = Uri::from_static("http://evil.example/api/items");
-        assert!(doorman.admit(Access::Admin, &uri, &headers(&[("host", "127.0.0.1")])).is_err());
-    }
-
-    #[test]
-    fn a_token_on_a_network_bind_frees_the_host() {
-        let doorman = doorman(Some("secret"), false, &[], &[]);
-        let pairs =
-            [("host", "facts.example.org"), ("authorization", "Bearer secret"), ("origin", "https://a.example")];
-        assert_eq!(status(&doorman, Access::Admin, &pairs), 200);
-    }
-
-    #[test]
-    fn the_table_of_origins_on_a_loopback_bind() {
-        let doorman = doorman(None, true, &["https://Desk.example.org/"], &[]);
-        let rows = [
-            ("http://127.0.0.1:8080", 200),
-            ("https://127.0.0.1:8080", 200),
-            ("https://desk.example.org", 200),
-            ("http://desk.example.org", 403),
-            ("https://desk.example.org:8443", 403),
-            ("https://desk.example.org.evil.example", 403),
-            ("http://127.0.0.1:3000", 403),
-            ("http://127.0.0.1", 403),
-            ("http://localhost:8080", 403),
-            ("http://evil.example", 403),
-            ("null", 403),
-            ("", 403),
-            ("chrome-extension://abcdefgh", 403),
-        ];
-        for (origin, expected) in rows {
-            let pairs = [("host", "127.0.0.1:8080"), ("origin", origin)];
-            for access in [Access::Admin, Access::Public] {
-                assert_eq!(status(&doorman, access, &pairs), expected, "{origin:?} {access:?}");
-            }
-        }
-        let two = [("host", "127.0.0.1:8080"), ("origin", "http://127.0.0.1:8080"), ("origin", "http://evil.example")];
-        assert_eq!(status(&doorman, Access::Admin, &two), 403);
-        let default_port = [("host", "localhost"), ("origin", "http://localhost")];
-        assert_eq!(status(&doorman, Access::Admin, &default_port), 200);
-    }
-
-    #[test]
-    fn a_listed_extension_is_let_in() {
-        let doorman = doorman(None, true, &["chrome-extension://abcdefgh"], &[]);
-        let pairs = [("host", "127.0.0.1:8080"), ("origin", "chrome-extension://abcdefgh")];
-        assert_eq!(status(&doorman, Access::Public, &pairs), 200);
-    }
-}
+mod tests;

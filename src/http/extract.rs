@@ -7,7 +7,8 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use serde::de::DeserializeOwned;
+use serde::Deserialize as _;
+use serde::de::{DeserializeOwned, Error as _};
 
 use super::problem::Problem;
 
@@ -122,6 +123,34 @@ impl<S: Send + Sync> FromRequestParts<S> for ApiPath {
         // No identifier holds it, and no database compares with it.
         if text.contains('\0') { Err(Problem::not_found("nothing has that name")) } else { Ok(Self(text)) }
     }
+}
+
+/// A whole number, also one that is written with a point (`12.0` is an integer to JSON Schema).
+pub(crate) fn whole<'de, D, N>(deserializer: D) -> Result<N, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    N: TryFrom<i64>,
+{
+    whole_of(&serde_json::Number::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("expected a whole number"))
+}
+
+/// The same, or nothing.
+pub(crate) fn maybe_whole<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    N: TryFrom<i64>,
+{
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    whole_of(&number).map(Some).ok_or_else(|| D::Error::custom("expected a whole number"))
+}
+
+fn whole_of<N: TryFrom<i64>>(number: &serde_json::Number) -> Option<N> {
+    let text = number.to_string();
+    let digits = text
+        .split_once('.')
+        .filter(|(_, rest)| rest.chars().all(|c| c == '0'))
+        .map_or(text.as_str(), |(whole, _)| whole);
+    N::try_from(digits.parse().ok()?).ok()
 }
 
 /// Text of a query parameter: trimmed, `None` when blank, refused when no database could compare with it.

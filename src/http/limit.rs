@@ -28,8 +28,8 @@ const SMALLEST_BURST: u32 = 10;
 /// the number of clients of the last minute.
 const FORGET_EVERY: u32 = 1024;
 
-/// Paths below this one are counted; probes are not.
-const COUNTED: &str = "/api/";
+/// Paths that begin so are counted: what asks the store or costs money, and guesses at tokens. Probes are not.
+const COUNTED: [&str; 3] = ["/api/", "/check", "/sign-in"];
 
 /// The runtime's clock, counted from the start of the server.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +69,7 @@ impl<C: Clock<Instant = Nanos> + Clone> PeerLimit<C> {
     }
 
     /// Takes one request of that client, or says how long it should wait.
-    fn take(&self, peer: IpAddr) -> Result<(), Duration> {
+    pub(super) fn take(&self, peer: IpAddr) -> Result<(), Duration> {
         if self.seen.fetch_add(1, Ordering::Relaxed) % FORGET_EVERY == FORGET_EVERY - 1 {
             self.limiter.retain_recent();
             self.limiter.shrink_to_fit();
@@ -100,7 +100,7 @@ pub(crate) fn peer(request: &Request) -> IpAddr {
 
 /// The layer that refuses a client in a hurry.
 pub(crate) async fn rate(State(limit): State<Arc<PeerLimit>>, request: Request, next: Next) -> Response {
-    if request.uri().path().starts_with(COUNTED)
+    if COUNTED.iter().any(|counted| request.uri().path().starts_with(counted))
         && let Err(wait) = limit.take(peer(&request))
     {
         return Problem::new(

@@ -1,6 +1,6 @@
 //! The HTTP interface: what operators, admins and other programs ask the daemon.
 //!
-//! [`routes`] holds one file per resource; [`router`] puts the layers around them, [`auth`] decides who may come in,
+//! [`routes`] holds one file per resource, [`ui`] the pages; [`router`] puts the layers around them, [`auth`] decides who may come in,
 //! [`problem`] makes every error `application/problem+json`, [`openapi`] describes the whole from the same table the
 //! router is built from.
 //!
@@ -11,7 +11,11 @@
 //! the guard, the timeout and `/openapi.json` follow from the line.
 
 mod auth;
+mod authority;
+mod checking;
+mod events;
 mod extract;
+mod keyring;
 mod limit;
 mod listener;
 mod measure;
@@ -20,6 +24,10 @@ mod problem;
 mod recent;
 mod router;
 mod routes;
+mod scope;
+mod session;
+mod ui;
+mod who;
 
 use std::fmt;
 use std::ops::Deref;
@@ -33,11 +41,16 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::Queue;
 use crate::pipeline::Services;
 
+use recent::Recent;
 use routes::health::Looks;
+use routes::overview::{self, Overview};
 
+pub use authority::origin_of;
+pub use checking::check_item;
 pub use openapi::document as openapi_document;
 pub use router::router;
-pub use routes::verify::{VerifyAnswer, answer as verify_answer, check_item};
+pub use routes::tokens::{MadeToken, TokenError, TokenRequest, make as make_token};
+pub use routes::verify::{VerifyAnswer, answer as verify_answer};
 
 /// How long answers that are being written may take after the stop.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
@@ -70,13 +83,21 @@ pub(crate) struct App {
     state: HttpState,
     pub(crate) checks: Arc<Semaphore>,
     pub(crate) looks: Arc<Looks>,
+    /// The last day's figures.
+    pub(crate) overview: Arc<Recent<Overview>>,
     /// The document of `/openapi.json`.
     pub(crate) openapi: Arc<str>,
 }
 
 impl App {
     fn new(state: HttpState, openapi: Arc<str>) -> Self {
-        Self { state, checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)), looks: Arc::default(), openapi }
+        Self {
+            state,
+            checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
+            looks: Arc::default(),
+            overview: Arc::new(Recent::new(overview::FRESH)),
+            openapi,
+        }
     }
 }
 
@@ -90,9 +111,14 @@ impl Deref for App {
 
 /// How the server is set up. `Debug` shows the token as redacted.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct HttpSettings {
     /// Needed for writes and admin reads when set; without it they work on a loopback bind only.
     pub admin_token: Option<SecretString>,
+    /// May look at what is stored, and no more; counts only beside an admin's.
+    pub read_token: Option<SecretString>,
+    /// Anybody may look at what is stored.
+    pub open_reading: bool,
     /// The address listened on is of this machine only.
     pub loopback: bool,
     /// Web origins that may call the API, like `https://desk.example.org`; empty: CORS is off.
@@ -108,6 +134,8 @@ pub struct HttpSettings {
     pub version: &'static str,
     /// How long a request may take that has to wait for a check; longer than the pipeline's own limit.
     pub request_timeout: Duration,
+    /// What all providers together may cost in a month, US dollars; `None` where nothing limits them.
+    pub monthly_cap_usd: Option<f64>,
     /// This process takes items from the queue.
     pub worker: bool,
 }
@@ -116,6 +144,8 @@ impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             admin_token: None,
+            read_token: None,
+            open_reading: false,
             loopback: true,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
@@ -124,6 +154,7 @@ impl Default for HttpSettings {
             embedded: true,
             version: env!("CARGO_PKG_VERSION"),
             request_timeout: Duration::from_secs(90),
+            monthly_cap_usd: None,
             worker: true,
         }
     }

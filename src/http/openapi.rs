@@ -4,7 +4,6 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::auth::Access;
 use super::problem::PROBLEM_JSON;
 use super::routes::{self, Parameter, Place, Route};
 
@@ -19,6 +18,9 @@ pub fn document(version: &str) -> Value {
     for route in routes::all() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.verb.as_str()] = operation(route, &mut generator);
+    }
+    for (path, operation, summary) in PAGES {
+        paths.insert((*path).to_owned(), json!({ "get": page(operation, summary) }));
     }
     let mut schemas = generator.take_definitions(true);
     schemas.insert("Problem".to_owned(), problem());
@@ -44,12 +46,34 @@ pub fn document(version: &str) -> Value {
             "securitySchemes": {
                 "admin": {
                     "type": "http", "scheme": "bearer",
-                    "description": "The server's ADMIN_TOKEN. A server without one answers requests from its own machine only."
+                    "description": "The server's ADMIN_TOKEN, or a token that an admin gave out with the scope that is needed \
+                                    (read, check, admin). A server without ADMIN_TOKEN answers requests from its own \
+                                    machine only."
                 }
             }
         }
     })
 }
+
+/// Pages that programs may want to lead people to. Where a visitor has to sign in they lead there.
+const PAGES: &[(&str, &str, &str)] =
+    &[("/", "home", "The page on which people check claims"), ("/docs", "docs", "This description for people")];
+
+fn page(operation: &str, summary: &str) -> Value {
+    json!({
+        "operationId": operation,
+        "summary": summary,
+        "tags": ["pages"],
+        "responses": {
+            "200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}},
+            "303": {"description": "To signing in"},
+            "default": {"$ref": "#/components/responses/Problem"}
+        }
+    })
+}
+
+/// Operations that answer 201 where they made something, and 200 where they changed it.
+const MAKES_OR_CHANGES: [&str; 1] = ["putDomain"];
 
 fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let answer = &route.answer;
@@ -65,6 +89,9 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
             "default": {"$ref": "#/components/responses/Problem"}
         }
     });
+    if MAKES_OR_CHANGES.contains(&route.operation) {
+        operation["responses"]["201"] = operation["responses"]["200"].clone();
+    }
     if !route.parameters.is_empty() {
         operation["parameters"] = route.parameters.iter().map(parameter).collect();
     }
@@ -72,7 +99,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         operation["requestBody"] =
             json!({"required": true, "content": {body.media: {"schema": (body.schema)(generator)}}});
     }
-    if route.access == Access::Admin {
+    if route.access.is_guarded() {
         // The second, empty alternative is the server without a token, or the check asked on the server's own machine.
         operation["security"] = json!([{"admin": []}, {}]);
     }
@@ -141,7 +168,8 @@ mod tests {
     fn every_route_is_described_and_nothing_else() {
         let routed: BTreeSet<_> =
             routes::all().map(|route| (route.path.to_owned(), route.verb.as_str().to_owned())).collect();
-        assert_eq!(described(), routed);
+        let pages = PAGES.iter().map(|(path, ..)| ((*path).to_owned(), "get".to_owned()));
+        assert_eq!(described(), pages.chain(routed.iter().cloned()).collect());
         assert_eq!(routes::all().count(), routed.len(), "a route is in the table twice");
     }
 
@@ -172,6 +200,21 @@ mod tests {
             ("post", "/api/dead/requeue"),
             ("post", "/api/dead/drop"),
             ("post", "/api/cleanup"),
+            ("get", "/docs"),
+            ("get", "/api/items/{id}/history"),
+            ("post", "/api/items/{id}/again"),
+            ("get", "/api/domains/history"),
+            ("post", "/api/domains/undo"),
+            ("get", "/api/domains/export"),
+            ("post", "/api/domains/import"),
+            ("get", "/api/domains/unreadable"),
+            ("get", "/api/providers/hours"),
+            ("get", "/api/overview"),
+            ("get", "/api/queue"),
+            ("get", "/api/tokens"),
+            ("post", "/api/tokens"),
+            ("delete", "/api/tokens/{name}"),
+            ("get", "/api/audit"),
         ];
         for (verb, path) in contract {
             assert!(described.contains(&(path.to_owned(), verb.to_owned())), "{verb} {path} is missing");
@@ -218,7 +261,7 @@ mod tests {
         let document = document("1.2.3");
         for route in routes::all() {
             let security = &document["paths"][route.path][route.verb.as_str()]["security"];
-            assert_eq!(security.is_array(), route.access == Access::Admin, "{}", route.path);
+            assert_eq!(security.is_array(), route.access.is_guarded(), "{}", route.path);
         }
         assert_eq!(document["info"]["version"], "1.2.3");
     }

@@ -87,6 +87,16 @@ impl Problem {
         self
     }
 
+    /// What is wrong and what to do.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// As an event of a stream, which has no status.
+    pub(crate) fn shown(&self) -> Value {
+        self.document(None)
+    }
+
     fn document(&self, instance: Option<&str>) -> Value {
         let mut document = Map::new();
         document.insert("type".into(), json!(format!("urn:corroborate:problem:{}", self.label)));
@@ -235,7 +245,14 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     response
 }
 
+/// Marks an error that is a page already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AsShown;
+
 fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
+    if response.extensions().get::<AsShown>().is_some() {
+        return response;
+    }
     let known = response.extensions_mut().remove::<Problem>();
     let problem = known.unwrap_or_else(|| Problem::of_status(response.status()));
     let (mut parts, _body) = response.into_parts();

@@ -33,6 +33,19 @@ impl<T: Clone> Recent<T> {
         *found = Some((Instant::now(), fresh.clone()));
         fresh
     }
+
+    /// The same of a look that can fail: a failure is told and not kept.
+    pub(crate) async fn try_get<E>(&self, look: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let mut found = self.found.lock().await;
+        if let Some((at, known)) = found.as_ref()
+            && at.elapsed() < self.keep
+        {
+            return Ok(known.clone());
+        }
+        let fresh = look.await?;
+        *found = Some((Instant::now(), fresh.clone()));
+        Ok(fresh)
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +70,14 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(520)).await;
         assert_eq!(ask().await, 2);
         assert_eq!(looks.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_not_kept() {
+        let recent = Recent::new(Duration::from_secs(30));
+        assert_eq!(recent.try_get(async { Err::<u32, _>("away") }).await, Err("away"));
+        assert_eq!(recent.try_get(async { Ok::<_, &str>(7) }).await, Ok(7));
+        assert_eq!(recent.try_get(async { Err("away again") }).await, Ok(7));
     }
 
     #[tokio::test]

@@ -12,11 +12,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use super::auth::{self, Access, Doorman};
+use super::keyring::Keyring;
 use super::limit::{self, PeerLimit};
 use super::measure;
 use super::problem::{self, Problem};
 use super::routes::{Patience, Route};
-use super::{App, HttpSettings, HttpState, openapi, routes};
+use super::{App, HttpSettings, HttpState, openapi, routes, ui};
 
 /// The longest an ordinary request may take.
 const SHORT: Duration = Duration::from_secs(30);
@@ -31,19 +32,48 @@ pub fn router(state: HttpState, health_only: bool) -> Router {
     let app = App::new(state, openapi);
     let routes = routes::all()
         .filter(|route| !health_only || route.access == Access::Health)
-        .map(|route| (route, (route.mount)(route.verb.filter()).with_state(app.clone())));
-    assemble(&settings, routes)
+        .map(|route| (Door::of(route), (route.mount)(route.verb.filter()).with_state(app.clone())));
+    let pages = ui::ROUTES
+        .iter()
+        .filter(|_| !health_only)
+        .map(|page| (Door::of_page(page), (page.mount)().with_state(app.clone())));
+    let clock = Arc::clone(&app.services.clock);
+    let keyring = Keyring::new(app.services.store.clone(), Arc::clone(&clock));
+    assemble(&settings, Doorman::new(&settings, clock, Some(keyring)), routes.chain(pages))
+}
+
+/// What stands before a handler.
+struct Door {
+    path: &'static str,
+    access: Access,
+    patience: Patience,
+    /// Refusals are pages, too.
+    is_page: bool,
+}
+
+impl Door {
+    const fn of(route: &Route) -> Self {
+        Self { path: route.path, access: route.access, patience: route.patience, is_page: false }
+    }
+
+    const fn of_page(page: &ui::PageRoute) -> Self {
+        Self { path: page.path, access: page.access, patience: page.patience, is_page: true }
+    }
 }
 
 /// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics
 /// become errors, CORS, the rate, the body's size; then for each route its time and its door.
-fn assemble<'a>(settings: &HttpSettings, routes: impl Iterator<Item = (&'a Route, MethodRouter)>) -> Router {
-    let doorman = Arc::new(Doorman::new(settings));
+fn assemble(settings: &HttpSettings, doorman: Doorman, routes: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
+    let doorman = Arc::new(doorman);
     let mut router = Router::new();
     for (route, handler) in routes {
         let door = from_fn_with_state((Arc::clone(&doorman), route.access), auth::door);
         let patience = from_fn_with_state(longest(route.patience, settings), limit::patience);
-        router = router.route(route.path, handler.route_layer(patience).route_layer(door));
+        let mut handler = handler.route_layer(patience).route_layer(door);
+        if route.is_page {
+            handler = handler.route_layer(from_fn_with_state(Arc::clone(&doorman), ui::as_page));
+        }
+        router = router.route(route.path, handler);
     }
     let mut router = router
         .fallback(unknown)

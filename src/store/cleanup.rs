@@ -34,6 +34,9 @@ impl Cleaned {
 /// Items removed per transaction: small enough never to hold a worker up.
 const BATCH: i64 = 500;
 
+/// Calls by hour are drawn for a day; a month tells how a bad one began.
+const HOURS_AGE: &str = "30 days";
+
 /// A wanted feed is read, and a wanted site looked at, far more often; not so while nobody runs.
 const FEED_AGE: &str = "30 days";
 const QUOTA_AGE: &str = "62 days";
@@ -43,7 +46,7 @@ const HOST_AGE: &str = "2 days";
 
 /// Rows of feeds and of providers' state that are of no use any more: each table with its condition, in which `$1` is now.
 /// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
-fn stale() -> [(bool, &'static str, String); 7] {
+fn stale() -> [(bool, &'static str, String); 8] {
     [
         (true, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
         (true, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
@@ -57,6 +60,7 @@ fn stale() -> [(bool, &'static str, String); 7] {
         ),
         (false, "page_hosts", format!("greatest(next_at, rests_until) < $1 - interval '{HOST_AGE}'")),
         (false, "page_robots", format!("greatest(expires_at, asked_until) < $1 - interval '{HOST_AGE}'")),
+        (false, "provider_hours", format!("hour < $1 - interval '{HOURS_AGE}'")),
         (false, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
         (
             false,

@@ -114,6 +114,9 @@ impl Store {
         super::sources::write(&mut transaction, &commit.sources).await?;
         super::knowledge::write_uses(&mut transaction, &commit.item.item_id, &commit.uses, commit.result.enriched_at)
             .await?;
+        if commit.start.seen.is_some() {
+            super::history::keep(&mut transaction, &commit.item.item_id).await?;
+        }
         write_claims(&mut transaction, commit).await?;
         write_evidence(&mut transaction, commit).await?;
         super::sentences::write(&mut transaction, commit, dedup_similarity).await?;
@@ -135,8 +138,27 @@ pub(super) fn rows<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
     Ok(without_nul(text))
 }
 
+/// Escapes are read as such: the letters `\\u0000` after an escaped backslash are a text's own.
 pub(super) fn without_nul(text: String) -> String {
-    if text.contains("\\u0000") { text.replace("\\u0000", "") } else { text }
+    if !text.contains("\\u0000") {
+        return text;
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, escaped)) = rest.split_once('\\') {
+        kept.push_str(before);
+        if let Some(after) = escaped.strip_prefix("u0000") {
+            rest = after;
+            continue;
+        }
+        kept.push('\\');
+        // The letter of an escape, which may be a backslash itself.
+        let mut letters = escaped.chars();
+        kept.extend(letters.next());
+        rest = letters.as_str();
+    }
+    kept.push_str(rest);
+    kept
 }
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
@@ -178,9 +200,9 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
              INSERT INTO items (item_id, channel, title, text, url, language, published_at, importance, cluster_id,
                  cluster_members, content_hash, embedding, status, degraded, fact_check_score, fact_check_tier,
                  fact_check_notes, result, evaluated_at, enriched_at, expires_at, embedder, phase, began_at,
-                 sent_at)
+                 sent_at, request)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::vector, $13, $14, $15, $16::fact_check_tier,
-                 $17, $18::jsonb, $19, $19, $20, $24, $21, $25, $27)
+                 $17, $18::jsonb, $19, $19, $20, $24, $21, $25, $27, $28::jsonb)
              ON CONFLICT (item_id) DO UPDATE SET channel = excluded.channel, title = excluded.title,
                  text = excluded.text, url = excluded.url, language = excluded.language,
                  published_at = excluded.published_at, importance = excluded.importance,
@@ -190,7 +212,7 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
                  fact_check_tier = excluded.fact_check_tier, fact_check_notes = excluded.fact_check_notes,
                  result = excluded.result, evaluated_at = excluded.evaluated_at, enriched_at = excluded.enriched_at,
                  expires_at = excluded.expires_at, embedder = excluded.embedder, phase = excluded.phase,
-                 began_at = excluded.began_at,
+                 began_at = excluded.began_at, request = excluded.request,
                  -- An earlier message with the same text takes nothing from the later one.
                  sent_at = CASE WHEN items.content_hash = excluded.content_hash
                      THEN greatest(items.sent_at, excluded.sent_at) ELSE excluded.sent_at END
@@ -229,6 +251,7 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
     .bind(commit.start.began_at)
     .bind(commit.start.seen)
     .bind(commit.sent_at)
+    .bind(super::history::request(item, commit.text)?)
     .execute(&mut **transaction)
     .await?;
     Ok(written.rows_affected() > 0)

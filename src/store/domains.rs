@@ -1,6 +1,7 @@
 //! The live domain lists and the record of who changed them.
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::postgres::PgListener;
 use sqlx::{PgConnection, Postgres, Row as _, Transaction};
@@ -31,6 +32,34 @@ pub struct RuleChange {
     pub after: Option<DomainRule>,
     /// The fields whose values differ; empty unless a rule was changed.
     pub changed: Vec<&'static str>,
+}
+
+/// An edit as it was written down.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RuleRecord {
+    /// Grows with every edit; names it to be undone.
+    pub id: i64,
+    pub domain: String,
+    /// `add`, `change` or `remove`.
+    pub action: String,
+    pub before: Option<DomainRule>,
+    pub after: Option<DomainRule>,
+    pub who: String,
+    pub why: Option<String>,
+    pub changed_at: DateTime<Utc>,
+}
+
+/// A domain most of whose pages could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnreadableDomain {
+    pub domain: String,
+    /// Pages that could not be read.
+    pub failed: i64,
+    /// Pages that could.
+    pub read: i64,
+    /// Why not, the last time.
+    pub reason: Option<String>,
+    pub last_tried: Option<DateTime<Utc>>,
 }
 
 /// Hears of edits by other processes.
@@ -141,18 +170,7 @@ impl Store {
         if dry_run {
             transaction.rollback().await?;
         } else {
-            sqlx::query("DELETE FROM domain_rules WHERE domain = $1").bind(domain).execute(&mut *transaction).await?;
-            sqlx::query(
-                "INSERT INTO domain_rule_changes (domain, action, before, who, why, changed_at)
-                 VALUES ($1, 'remove', $2, $3, $4, $5)",
-            )
-            .bind(domain)
-            .bind(super::commit::json(&before)?)
-            .bind(who)
-            .bind(why)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+            remove(&mut transaction, &before, who, why, now).await?;
             self.tell(&mut transaction).await?;
             transaction.commit().await?;
             self.wake_rules.notify_waiters();
@@ -163,6 +181,94 @@ impl Store {
             after: None,
             changed: Vec::new(),
         }))
+    }
+
+    /// Edits of the lists, the latest first.
+    pub async fn domain_rule_changes(&self, limit: i64) -> Result<Vec<RuleRecord>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes
+             WHERE action <> 'install' ORDER BY id DESC LIMIT $1",
+        )
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(record).collect()
+    }
+
+    /// Takes an edit back: the domain's rule is again what it was before, whatever was done since. `None` where there is no
+    /// such edit.
+    pub async fn undo_domain_rule_change(
+        &self,
+        id: i64,
+        who: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<RuleChange>, StoreError> {
+        let mut transaction = self.begin_edit().await?;
+        let row = sqlx::query(
+            "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes WHERE id = $1",
+        )
+        .bind(id)
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let Some(undone) = row.as_ref().map(record).transpose()? else { return Ok(None) };
+        let before = one(&mut transaction, &undone.domain).await?;
+        let after = undone.before;
+        let action = match (&before, &after) {
+            (before, after) if before == after => RuleChangeAction::Unchanged,
+            (None, Some(_)) => RuleChangeAction::Add,
+            (Some(_), Some(_)) => RuleChangeAction::Change,
+            (_, None) => RuleChangeAction::Remove,
+        };
+        let why = format!("undoes edit {id}");
+        match (&before, &after) {
+            _ if action == RuleChangeAction::Unchanged => {}
+            (_, Some(rule)) => {
+                let edit = Edit { before: before.as_ref(), after: rule, why: Some(&why) };
+                put(&mut transaction, &edit, action, who, now).await?;
+            }
+            (Some(gone), None) => remove(&mut transaction, gone, who, Some(&why), now).await?,
+            (None, None) => {}
+        }
+        self.tell(&mut transaction).await?;
+        transaction.commit().await?;
+        self.wake_rules.notify_waiters();
+        let changed = match (&before, &after) {
+            (Some(before), Some(after)) => differences(before, after),
+            _ => Vec::new(),
+        };
+        Ok(Some(RuleChange { action, before, after, changed }))
+    }
+
+    /// Domains whose pages could not be read since then, those with the most first: `most` at most.
+    pub async fn unreadable_domains(
+        &self,
+        since: DateTime<Utc>,
+        most: i64,
+    ) -> Result<Vec<UnreadableDomain>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT domain, count(*) FILTER (WHERE extraction_failed) AS failed,
+                 count(*) FILTER (WHERE NOT extraction_failed) AS read,
+                 (array_agg(failure ORDER BY fetched_at DESC) FILTER (WHERE failure IS NOT NULL))[1] AS reason,
+                 max(fetched_at) FILTER (WHERE extraction_failed) AS last_tried
+             FROM evidence_sources WHERE fetched_at >= $1 GROUP BY domain
+             HAVING count(*) FILTER (WHERE extraction_failed) > count(*) FILTER (WHERE NOT extraction_failed)
+             ORDER BY failed DESC, domain LIMIT $2",
+        )
+        .bind(since)
+        .bind(most)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            found.push(UnreadableDomain {
+                domain: row.try_get("domain")?,
+                failed: row.try_get("failed")?,
+                read: row.try_get("read")?,
+                reason: row.try_get("reason")?,
+                last_tried: row.try_get("last_tried")?,
+            });
+        }
+        Ok(found)
     }
 
     /// How many stored pages stand under a domain: what an edit would touch.
@@ -282,6 +388,45 @@ async fn put(
     .execute(connection)
     .await?;
     Ok(())
+}
+
+async fn remove(
+    connection: &mut PgConnection,
+    gone: &DomainRule,
+    who: &str,
+    why: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM domain_rules WHERE domain = $1").bind(&gone.domain).execute(&mut *connection).await?;
+    sqlx::query(
+        "INSERT INTO domain_rule_changes (domain, action, before, who, why, changed_at)
+         VALUES ($1, 'remove', $2, $3, $4, $5)",
+    )
+    .bind(&gone.domain)
+    .bind(super::commit::json(gone)?)
+    .bind(who)
+    .bind(why)
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn record(row: &sqlx::postgres::PgRow) -> Result<RuleRecord, StoreError> {
+    let rule = |name: &str| {
+        let value: Option<serde_json::Value> = row.try_get(name)?;
+        value.map(serde_json::from_value).transpose().map_err(|error| StoreError::Corrupt { detail: error.to_string() })
+    };
+    Ok(RuleRecord {
+        id: row.try_get("id")?,
+        domain: row.try_get("domain")?,
+        action: row.try_get("action")?,
+        before: rule("before")?,
+        after: rule("after")?,
+        who: row.try_get("who")?,
+        why: row.try_get("why")?,
+        changed_at: row.try_get("changed_at")?,
+    })
 }
 
 fn rule(row: &sqlx::postgres::PgRow) -> Result<DomainRule, StoreError> {

@@ -6,7 +6,7 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 use crate::domain::result::ItemResult;
-use crate::domain::verdict::{Phase, Tier};
+use crate::domain::verdict::{Phase, Tier, Verdict};
 
 /// A finished phase of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct RunStart {
 #[derive(Debug, Clone)]
 pub struct StoredItem {
     pub item_id: String,
+    pub title: Option<String>,
+    pub text: String,
     pub cluster_members: serde_json::Value,
     pub cluster_id: Option<String>,
     pub channel: Option<String>,
@@ -63,6 +65,19 @@ pub struct ItemSummary {
 pub struct ItemFilter {
     pub status: Option<String>,
     pub tier: Option<Tier>,
+    /// Of the claim whose figures the item carries.
+    pub verdict: Option<Verdict>,
+    /// Whether that verdict is decisive, of items with one that takes a side.
+    pub decisive: Option<bool>,
+    pub channel: Option<String>,
+    /// ISO 639-1.
+    pub language: Option<String>,
+    /// Whether something could not be asked or finished.
+    pub degraded: Option<bool>,
+    /// Whether a passage contradicts one of its claims.
+    pub contradiction: Option<bool>,
+    /// Done then or later.
+    pub since: Option<DateTime<Utc>>,
     /// Words that must occur in the text or title.
     pub q: Option<String>,
     /// `next` of the page before.
@@ -133,15 +148,18 @@ impl Store {
 
     /// One item with its result.
     pub async fn item(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
-        let row =
-            sqlx::query("SELECT item_id, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1")
-                .bind(item_id)
-                .fetch_optional(&self.pool)
-                .await?;
+        let row = sqlx::query(
+            "SELECT item_id, title, text, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1",
+        )
+        .bind(item_id)
+        .fetch_optional(&self.pool)
+        .await?;
         let Some(row) = row else { return Ok(None) };
         let result: serde_json::Value = row.try_get("result")?;
         Ok(Some(StoredItem {
             item_id: row.try_get("item_id")?,
+            title: row.try_get("title")?,
+            text: row.try_get("text")?,
             cluster_members: row.try_get("cluster_members")?,
             cluster_id: row.try_get("cluster_id")?,
             channel: row.try_get("channel")?,
@@ -180,6 +198,14 @@ impl Store {
              WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
                  AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
                  AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
+                 AND ($7::text IS NULL OR main.verdict = $7)
+                 AND ($8::boolean IS NULL OR (main.decisive = $8
+                     AND main.verdict NOT IN ('not_enough_evidence', 'not_verifiable')))
+                 AND ($9::text IS NULL OR channel = $9) AND ($10::text IS NULL OR language = $10)
+                 AND ($11::boolean IS NULL OR (cardinality(degraded) > 0) = $11)
+                 AND ($12::boolean IS NULL OR $12 = EXISTS
+                     (SELECT FROM claims WHERE claims.item_id = items.item_id AND claims.contradiction))
+                 AND ($13::timestamptz IS NULL OR enriched_at >= $13)
              ORDER BY enriched_at DESC, item_id DESC LIMIT $6",
         )
         .bind(&filter.status)
@@ -188,6 +214,13 @@ impl Store {
         .bind(after_at)
         .bind(after_id)
         .bind(limit + 1)
+        .bind(filter.verdict.map(Verdict::as_str))
+        .bind(filter.decisive)
+        .bind(&filter.channel)
+        .bind(&filter.language)
+        .bind(filter.degraded)
+        .bind(filter.contradiction)
+        .bind(filter.since)
         .fetch_all(&self.pool)
         .await?;
         let mut items = Vec::with_capacity(rows.len());

@@ -6,6 +6,7 @@
 
 mod again;
 mod answers;
+mod audit;
 mod cleanup;
 mod commit;
 mod domains;
@@ -16,11 +17,13 @@ mod evidence;
 mod external;
 mod feeds;
 mod fleet;
+mod history;
 mod hosts;
 mod items;
 mod knowledge;
 mod lock;
 mod outbox;
+mod overview;
 mod queue;
 mod rescore;
 mod schema;
@@ -28,6 +31,7 @@ mod sentences;
 mod shedding;
 mod sources;
 mod throw_away;
+mod tokens;
 mod usage;
 
 use std::sync::Arc;
@@ -40,9 +44,10 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
+pub use audit::AuditEntry;
 pub use cleanup::Cleaned;
 pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
-pub use domains::{RuleChange, RuleChangeAction, RuleListener};
+pub use domains::{RuleChange, RuleChangeAction, RuleListener, RuleRecord, UnreadableDomain};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
@@ -53,15 +58,18 @@ pub use fleet::{
     BreakerKind, FleetConnection, FleetListener, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
     Returned, SharedBreaker,
 };
+pub use history::EarlierVerdict;
 pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLook};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
 pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
+pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
 pub use rescore::{Judgements, Rejudged, StoredClaim, StoredJudgement, StoredPassage};
 pub use schema::MigrationReport;
 pub use sources::SourceRow;
+pub use tokens::{NewToken, StoredToken};
 pub use usage::{ProviderUsage, UsageDelta};
 
 /// Vectors in the schema have this many dimensions.

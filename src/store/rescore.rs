@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row as _};
 
 use super::commit::{json, rows, without_nul};
 use super::{Store, StoreError};
@@ -69,6 +69,19 @@ fn known<T>(parsed: Option<T>, what: &str, word: &str) -> Result<T, StoreError> 
     parsed.ok_or_else(|| StoreError::Corrupt { detail: format!("{what} {word:?}") })
 }
 
+/// Whether the new answers differ from the stored ones in what a reader acts on.
+async fn turns(connection: &mut PgConnection, item_id: &str, claims: &[Rejudged<'_>]) -> Result<bool, StoreError> {
+    let stored: Vec<(String, String, bool)> =
+        sqlx::query_as("SELECT claim_id, verdict, decisive FROM claims WHERE item_id = $1")
+            .bind(item_id)
+            .fetch_all(connection)
+            .await?;
+    Ok(stored.iter().any(|(id, verdict, decisive)| {
+        let new = claims.iter().find(|one| one.claim.claim_id == *id);
+        new.is_some_and(|one| one.claim.verdict.as_str() != verdict || one.claim.decisive != *decisive)
+    }))
+}
+
 impl Store {
     /// How many items were judged since then.
     pub async fn judged_count(&self, since: Option<DateTime<Utc>>) -> Result<i64, StoreError> {
@@ -94,9 +107,31 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;
+        self.judgements_of(&items).await
+    }
+
+    /// The latest items that rest on pages under a domain.
+    pub async fn judgements_under(&self, domain: &str, limit: i64) -> Result<Judgements, StoreError> {
+        let items = sqlx::query(
+            "SELECT item_id, result, evaluated_at FROM items WHERE item_id IN (
+                 SELECT e.item_id FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id,
+                     LATERAL (VALUES (s.url), (s.final_url)) AS at(address),
+                     LATERAL (SELECT split_part(split_part(at.address, '/', 3), ':', 1)) AS of(host)
+                 WHERE of.host = $1 OR of.host LIKE '%.' || $1)
+             ORDER BY enriched_at DESC, item_id LIMIT $2",
+        )
+        .bind(domain.trim_start_matches("*."))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        self.judgements_of(&items).await
+    }
+
+    /// The judgements behind rows of items.
+    async fn judgements_of(&self, items: &[PgRow]) -> Result<Judgements, StoreError> {
         let mut page = Judgements::default();
         let mut ids: Vec<String> = Vec::with_capacity(items.len());
-        for row in &items {
+        for row in items {
             let id: String = row.try_get("item_id")?;
             match serde_json::from_value::<ItemResult>(row.try_get("result")?) {
                 Ok(result) => {
@@ -206,6 +241,9 @@ impl Store {
         .await?;
         if written.rows_affected() == 0 {
             return Ok(false);
+        }
+        if !dry_run && turns(&mut transaction, &result.item_id, claims).await? {
+            super::history::keep(&mut transaction, &result.item_id).await?;
         }
         for Rejudged { claim, passages } in claims {
             sqlx::query(

@@ -32,7 +32,15 @@ impl Store {
             return Ok(());
         }
         sqlx::query(
-            "INSERT INTO provider_usage AS stored (provider, day, requests, errors, usd)
+            "WITH hourly AS (
+                 INSERT INTO provider_hours AS stored (provider, hour, requests, errors, usd)
+                 SELECT provider, date_trunc('hour', $3::timestamptz), requests, errors, usd
+                 FROM jsonb_to_recordset($1::jsonb) AS row(provider text, requests bigint, errors bigint,
+                     usd double precision)
+                 ORDER BY provider
+                 ON CONFLICT (provider, hour) DO UPDATE SET requests = stored.requests + excluded.requests,
+                     errors = stored.errors + excluded.errors, usd = stored.usd + excluded.usd)
+             INSERT INTO provider_usage AS stored (provider, day, requests, errors, usd)
              SELECT provider, $2, requests, errors, usd
              FROM jsonb_to_recordset($1::jsonb) AS row(provider text, requests bigint, errors bigint, usd double precision)
              ORDER BY provider
@@ -41,6 +49,7 @@ impl Store {
         )
         .bind(super::commit::rows(deltas)?)
         .bind(now.date_naive())
+        .bind(now)
         .execute(&self.pool)
         .await?;
         Ok(())

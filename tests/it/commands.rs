@@ -18,7 +18,7 @@ async fn check_answers_a_person_and_a_machine() {
     assert_eq!(schema::faults(&schema, &result), Vec::<String>::new());
     let calls = app.calls();
     let text = app.run(&["check", TOLD]).await;
-    assert!(text.ok().contains("supported") && text.ok().contains("http://127.0.0."), "{}", text.stdout);
+    assert!(text.ok().contains("✓ Supported") && text.ok().contains("http://127.0.0."), "{}", text.stdout);
     assert!(!text.stdout.contains('\u{1b}'), "no colour where there is no terminal");
     assert_eq!(app.calls(), calls, "asked again, it is answered from the store");
     // A person's own question has no minimum length.

@@ -21,7 +21,7 @@ async fn embedded_demo_shows_the_main_job_whatever_the_environment_says_and_reus
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .to_vec();
-    let first = finish(&environment, &["demo"], "").await;
+    let first = finish(&environment, &["demo", "--full"], "").await;
     let text = first.ok();
     let shown = text.lines().filter(|line| line.starts_with("── ")).count();
     assert!(shown >= 24, "{shown} items:\n{text}");
@@ -47,5 +47,17 @@ async fn embedded_demo_shows_the_main_job_whatever_the_environment_says_and_reus
     }
 
     let second = finish(&environment, &["demo"], "").await;
-    assert!(second.ok().contains(&format!(": 0 judged now, {shown} stored by an earlier run")), "{}", second.stdout);
+    let text = second.ok();
+    assert!(text.lines().count() <= 80, "two screens:\n{text}");
+    let kinds = [
+        "A finding for the claim",
+        "A lean against the claim",
+        "Misleading",
+        "Not enough evidence",
+        "Nothing to check",
+    ];
+    for part in kinds.into_iter().chain(["Nothing found", "Not everything could be asked", "corroborate ui --demo"]) {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+    assert!(text.contains(&format!(": 0 judged now, {shown} stored by an earlier run")), "{}", second.stdout);
 }

@@ -4,6 +4,7 @@
 //!
 //! Names of ours (`provider_open:gdelt`, `no_corroboration`) belong into JSON and the trace, never into what is read here.
 
+pub mod firmness;
 mod places;
 
 pub use places::{domain, place};

@@ -34,6 +34,7 @@ pub mod labels;
 pub mod names;
 pub mod numbers;
 pub mod out_of_context;
+pub mod plain;
 pub mod profile;
 pub mod quality;
 pub mod ratings;

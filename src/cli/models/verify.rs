@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::super::failure::Failure;
 use super::super::output::{Colour, Output};
-use super::super::plain::plain;
 use super::{Stock, probe, stock};
 use crate::config::Config;
 use crate::inference::{ModelFolder, Task};
+use crate::judging::plain::plain;
 
 /// How one model stands.
 #[derive(Debug, Serialize)]

@@ -82,7 +82,7 @@ fn samples(kind: Kind) -> Vec<String> {
         Kind::Text | Kind::Header | Kind::Name | Kind::Slug | Kind::Lines => &["another"],
         Kind::PageUrls => &["https://example.org/rss?a=b"],
         Kind::Tables(shape) => return vec![table_sample(shape)],
-        Kind::Url | Kind::Urls => &["https://example.org/prefix"],
+        Kind::Url | Kind::Origins => &["https://example.org/prefix"],
         Kind::Address => &["127.0.0.2:9999"],
         Kind::Path => &["/elsewhere"],
         Kind::LogFilter => &["debug,corroborate=trace"],

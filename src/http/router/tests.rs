@@ -9,15 +9,21 @@ use tower::ServiceExt as _;
 
 use super::super::routes::Verb;
 use super::*;
+use crate::domain::SystemClock;
 
 fn settings() -> HttpSettings {
     HttpSettings { max_body_bytes: 100, requests_per_minute: 0, ..HttpSettings::default() }
 }
 
+fn assembled(settings: &HttpSettings, handlers: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
+    assemble(settings, Doorman::new(settings, Arc::new(SystemClock), None), handlers)
+}
+
 /// Every route of the table with a handler that reads its body and says yes.
 fn stubs(settings: &HttpSettings) -> Router {
-    let handlers = routes::all().map(|route| (route, on(route.verb.filter(), |_body: Bytes| async { "yes" })));
-    assemble(settings, handlers)
+    let handlers =
+        routes::all().map(|route| (Door::of(route), on(route.verb.filter(), |_body: Bytes| async { "yes" })));
+    assembled(settings, handlers)
 }
 
 struct Answer {
@@ -85,7 +91,7 @@ async fn every_admin_route_needs_the_token_and_no_other_does() {
         let right = send(&router, verb, &path, &[("authorization", "Bearer secret")], "").await;
         let without = send(&closed, verb, &path, &[("authorization", "Bearer secret")], "").await;
         assert_eq!(right.status, StatusCode::OK, "{path}");
-        if route.access == Access::Admin {
+        if route.access.is_guarded() {
             assert_eq!((none.status, wrong.status), (StatusCode::UNAUTHORIZED, StatusCode::UNAUTHORIZED), "{path}");
             assert_eq!(none.headers[header::WWW_AUTHENTICATE], "Bearer realm=\"corroborate\"");
             assert!(wrong.headers[header::WWW_AUTHENTICATE].to_str().unwrap().contains("invalid_token"));
@@ -100,8 +106,8 @@ async fn every_admin_route_needs_the_token_and_no_other_does() {
     }
     let of = |access| routes::all().filter(move |route| route.access == access).map(|route| route.path);
     let open: Vec<_> = of(Access::Health).chain(of(Access::Public)).collect();
-    assert_eq!(open, ["/healthz", "/readyz", "/metrics", "/", "/openapi.json", "/api/health"]);
-    assert!(of(Access::Admin).any(|path| path == "/api/verify"), "a check costs money: it needs the token that is set");
+    assert_eq!(open, ["/healthz", "/readyz", "/metrics", "/openapi.json", "/api/health"]);
+    assert!(of(Access::Check).any(|path| path == "/api/verify"), "a check costs money: it needs the token that is set");
 }
 
 #[tokio::test]
@@ -195,9 +201,9 @@ async fn a_panic_is_a_500_and_keeps_its_words_to_itself() {
             let nothing: Option<&'static str> = std::hint::black_box(None);
             nothing.expect("the secret of the house")
         });
-        (route, burst)
+        (Door::of(route), burst)
     });
-    let router = assemble(&settings(), handlers);
+    let router = assembled(&settings(), handlers);
     let answer = send(&router, "GET", "/api/health", &[], "").await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(!answer.problem().to_string().contains("secret"));
@@ -205,8 +211,9 @@ async fn a_panic_is_a_500_and_keeps_its_words_to_itself() {
 
 #[tokio::test]
 async fn a_handler_that_hangs_is_given_up() {
-    let handlers = routes::all().map(|route| (route, on(route.verb.filter(), std::future::pending::<&'static str>)));
-    let router = assemble(&HttpSettings { request_timeout: Duration::from_millis(20), ..settings() }, handlers);
+    let handlers =
+        routes::all().map(|route| (Door::of(route), on(route.verb.filter(), std::future::pending::<&'static str>)));
+    let router = assembled(&HttpSettings { request_timeout: Duration::from_millis(20), ..settings() }, handlers);
     let answer = send(&router, "POST", "/api/verify", &[], "").await;
     assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
     answer.problem();
@@ -222,7 +229,7 @@ async fn a_hasty_client_is_told_when_to_come_back_and_probes_are_not_counted() {
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(refused.headers[header::RETRY_AFTER], "2");
     refused.problem();
-    for path in ["/healthz", "/readyz", "/metrics", "/"] {
+    for path in ["/healthz", "/readyz", "/metrics"] {
         assert_eq!(send(&router, "GET", path, &[], "").await.status, StatusCode::OK, "{path}");
     }
 }

@@ -11,6 +11,7 @@ use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiJson;
 use crate::http::problem::Problem;
+use crate::http::who::Who;
 use crate::store::Cleaned;
 use crate::telemetry::metrics;
 
@@ -62,6 +63,7 @@ fn schema(_generator: &mut SchemaGenerator) -> Schema {
 
 async fn clean_up(
     State(app): State<App>,
+    who: Who,
     ApiJson(request): ApiJson<CleanupRequest>,
 ) -> Result<Json<CleanupAnswer>, Problem> {
     let services = &app.services;
@@ -71,6 +73,7 @@ async fn clean_up(
     } else {
         let removed = services.store.cleanup(now).await?;
         metrics::evidence_rows_deleted(u64::try_from(removed.total()).unwrap_or(0));
+        who.did(&app, "cleanup", "expired rows", Some(serde_json::json!({ "rows": removed.total() }))).await;
         removed
     };
     Ok(Json(CleanupAnswer { dry_run: request.dry_run, rows }))

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::routing::on;
 use chrono::{DateTime, Utc};
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
@@ -13,8 +13,24 @@ use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery};
 use crate::http::problem::Problem;
+use crate::http::who::Who;
 
-const SELECTION: Option<Content> = Some(Content::json(SchemaGenerator::subschema_for::<Selection>));
+const SELECTION: Option<Content> = Some(Content::json(selection));
+
+/// One of the three ways to name letters.
+fn selection(_generator: &mut SchemaGenerator) -> Schema {
+    let way = |name: &str, value: Schema| {
+        schemars::json_schema!({
+            "type": "object", "required": [name], "additionalProperties": false, "properties": {name: value}
+        })
+    };
+    let ids = schemars::json_schema!({"type": "array", "minItems": 1, "items": {"type": "string"}});
+    let all = schemars::json_schema!({"const": true});
+    let reason = schemars::json_schema!({
+        "type": "string", "description": "their label; delivery_limit for those that the broker gave up"
+    });
+    schemars::json_schema!({"oneOf": [way("ids", ids), way("all", all), way("reason", reason)]})
+}
 
 pub(crate) const ROUTES: &[Route] = &[
     Route {
@@ -118,15 +134,31 @@ pub(crate) struct ListQuery {
     limit: Option<usize>,
 }
 
-/// Which letters: some by their ids, or `all`.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Which letters: some by their ids, those of a `reason`, or `all`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Selection {
     #[serde(default)]
     ids: Vec<String>,
     #[serde(default)]
     all: bool,
+    /// The label of the letters that are meant; `delivery_limit` for those that the broker gave up.
+    #[serde(default)]
+    reason: Option<String>,
 }
+
+/// What is done with letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Move {
+    Requeue,
+    Drop,
+}
+
+/// The label of letters that the broker gave up by itself.
+pub(crate) const GIVEN_UP: &str = "delivery_limit";
+
+/// Letters looked through for a reason: the broker holds each back meanwhile.
+const MOST_OF_A_REASON: usize = 10_000;
 
 /// How many letters were moved.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -161,12 +193,21 @@ impl From<&DeadLetter> for OpenLetter {
 }
 
 impl Selection {
-    /// One of the two ways, never both and never neither: "nothing" must not turn into "everything".
-    fn check(&self) -> Result<DeadSelection<'_>, Problem> {
-        match (self.all, self.ids.is_empty()) {
-            (true, true) => Ok(DeadSelection::All),
-            (false, false) => Ok(DeadSelection::Ids(&self.ids)),
-            _ => Err(Problem::invalid("name the letters, {\"ids\": [\"…\"]}, or say {\"all\": true}")),
+    pub(crate) const fn of_ids(ids: Vec<String>) -> Self {
+        Self { ids, all: false, reason: None }
+    }
+
+    pub(crate) const fn of_reason(reason: String) -> Self {
+        Self { ids: Vec::new(), all: false, reason: Some(reason) }
+    }
+
+    /// One of the ways, never two and never none: "nothing" must not turn into "everything".
+    fn check(&self) -> Result<(), Problem> {
+        match (self.all, self.ids.is_empty(), self.reason.is_none()) {
+            (true, true, true) | (false, false, true) | (false, true, false) => Ok(()),
+            _ => Err(Problem::invalid(
+                "name the letters, {\"ids\": [\"…\"]}, or their reason, {\"reason\": \"…\"}, or say {\"all\": true}",
+            )),
         }
     }
 
@@ -179,10 +220,46 @@ impl Selection {
         }
         Ok(moved)
     }
+
+    fn subject(&self) -> String {
+        match &self.reason {
+            _ if self.all => "all".to_owned(),
+            Some(reason) => format!("all of {reason}"),
+            None => self.ids.join(", ").chars().take(200).collect(),
+        }
+    }
+}
+
+/// Moves letters and writes it down.
+pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move) -> Result<usize, Problem> {
+    selection.check()?;
+    let queue = app.queue.as_ref();
+    let of_reason: Vec<String>;
+    let which = match &selection.reason {
+        _ if selection.all => DeadSelection::All,
+        Some(reason) => {
+            let letters = queue.dead_list(MOST_OF_A_REASON).await?;
+            let is_meant = |letter: &&DeadLetter| letter.label.as_deref().unwrap_or(GIVEN_UP) == reason;
+            of_reason = letters.iter().filter(is_meant).map(|letter| letter.id.clone()).collect();
+            DeadSelection::Ids(&of_reason)
+        }
+        None => DeadSelection::Ids(&selection.ids),
+    };
+    let (count, action) = match how {
+        Move::Requeue => (queue.dead_requeue(which).await?, "dead.requeue"),
+        Move::Drop => (queue.dead_drop(which).await?, "dead.drop"),
+    };
+    if count > 0 {
+        who.did(app, action, &selection.subject(), Some(serde_json::json!({ "letters": count }))).await;
+    }
+    selection.answer(count)
 }
 
 async fn letters(queue: &dyn Queue, limit: Option<usize>) -> Result<List<Letter>, Problem> {
-    let limit = limit.unwrap_or(LIMIT).clamp(1, MOST);
+    let limit = limit.unwrap_or(LIMIT);
+    if !(1..=MOST).contains(&limit) {
+        return Err(Problem::bad_request("limit is between 1 and 200"));
+    }
     Ok(List::whole(queue.dead_list(limit).await?.iter().map(Letter::from).collect()))
 }
 
@@ -202,14 +279,20 @@ async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<OpenLe
     letter(app.queue.as_ref(), &id).await.map(Json)
 }
 
-async fn requeue(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Moved>, Problem> {
-    let moved = app.queue.dead_requeue(selection.check()?).await?;
-    Ok(Json(Moved { count: selection.answer(moved)? }))
+async fn requeue(
+    State(app): State<App>,
+    who: Who,
+    ApiJson(selection): ApiJson<Selection>,
+) -> Result<Json<Moved>, Problem> {
+    Ok(Json(Moved { count: moved(&app, &who, &selection, Move::Requeue).await? }))
 }
 
-async fn throw_away(State(app): State<App>, ApiJson(selection): ApiJson<Selection>) -> Result<Json<Moved>, Problem> {
-    let moved = app.queue.dead_drop(selection.check()?).await?;
-    Ok(Json(Moved { count: selection.answer(moved)? }))
+async fn throw_away(
+    State(app): State<App>,
+    who: Who,
+    ApiJson(selection): ApiJson<Selection>,
+) -> Result<Json<Moved>, Problem> {
+    Ok(Json(Moved { count: moved(&app, &who, &selection, Move::Drop).await? }))
 }
 
 #[cfg(test)]
@@ -260,8 +343,10 @@ mod tests {
         assert!(read(json!({})).check().is_err());
         assert!(read(json!({"ids": []})).check().is_err());
         assert!(read(json!({"ids": ["a"], "all": true})).check().is_err());
-        assert!(matches!(read(json!({"all": true})).check(), Ok(DeadSelection::All)));
-        assert!(matches!(read(json!({"ids": ["a"]})).check(), Ok(DeadSelection::Ids(ids)) if ids == ["a"]));
+        assert!(read(json!({"ids": ["a"], "reason": "not_json"})).check().is_err());
+        for one in [json!({"all": true}), json!({"ids": ["a"]}), json!({"reason": "not_json"})] {
+            assert!(read(one).check().is_ok());
+        }
         assert!(read(json!({"ids": ["a"]})).answer(0).is_err());
         assert!(read(json!({"all": true})).answer(0).is_ok(), "an empty pile is no error");
         assert!(serde_json::from_value::<Selection>(json!({"id": "a"})).is_err(), "a slip of the pen is told");

@@ -1,29 +1,34 @@
 //! The live domain lists. An edit reaches every process within seconds and is recorded with who made it and why.
 
-use std::net::IpAddr;
+mod effect;
+mod record;
+mod table;
 
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
 use axum::http::StatusCode;
 use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, Parameter, Patience, Place, Route, Verb, text};
-use crate::domain::rules::{DomainList, DomainRule, check_credibility, normalize_domain};
+use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count, text};
+use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
-use crate::http::limit::peer;
 use crate::http::problem::Problem;
-use crate::store::{RuleChange, RuleChangeAction};
+use crate::http::who::Who;
+use crate::store::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
+pub(crate) use effect::{Effect, Stood, Turned, of as effect_of};
+pub(crate) use record::{undone, unreadable_domains};
+pub(crate) use table::imported;
 
 pub(crate) const ROUTES: &[Route] = &[
     Route {
         verb: Verb::Get,
         path: "/api/domains",
-        access: Access::Admin,
+        access: Access::Read,
         patience: Patience::Short,
         operation: "listDomains",
         summary: "Every rule of the allow and deny lists",
@@ -40,7 +45,7 @@ pub(crate) const ROUTES: &[Route] = &[
         operation: "putDomain",
         summary: "Add a rule, or change the one the domain has (201 when it is new); on the same list, fields left out keep their values",
         parameters: &[],
-        body: Some(Content::json(SchemaGenerator::subschema_for::<RuleRequest>)),
+        body: Some(Content::json(rule_schema)),
         answer: Answer::json("What was done", change_schema),
         mount: |method| on(method, put),
     },
@@ -72,11 +77,80 @@ pub(crate) const ROUTES: &[Route] = &[
         operation: "previewDomain",
         summary: "What an edit would change; nothing is kept",
         parameters: &[],
-        body: Some(Content::json(SchemaGenerator::subschema_for::<PreviewRequest>)),
-        answer: Answer::json("What would be done", change_schema),
+        body: Some(Content::json(planned_schema)),
+        answer: Answer::json("What would be done", preview_schema),
         mount: |method| on(method, preview),
     },
+    Route {
+        verb: Verb::Get,
+        path: "/api/domains/history",
+        access: Access::Read,
+        patience: Patience::Short,
+        operation: "listDomainEdits",
+        summary: "Edits of the lists, the latest first",
+        parameters: &[Parameter {
+            name: "limit",
+            place: Place::Query,
+            about: "how many; 50 when absent",
+            schema: count,
+        }],
+        body: None,
+        answer: Answer::json("The edits", SchemaGenerator::subschema_for::<List<RuleRecord>>),
+        mount: |method| on(method, record::list),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/domains/undo",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "undoDomainEdit",
+        summary: "Take an edit back: the domain's rule is again what it was before that edit",
+        parameters: &[],
+        body: Some(Content::json(SchemaGenerator::subschema_for::<record::UndoRequest>)),
+        answer: Answer::json("What was done", change_schema),
+        mount: |method| on(method, record::undo),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/domains/export",
+        access: Access::Read,
+        patience: Patience::Short,
+        operation: "exportDomains",
+        summary: "Every rule as CSV, as import takes it",
+        parameters: &[],
+        body: None,
+        answer: Answer { status: 200, about: "The table", content: Content { media: "text/csv", schema: csv } },
+        mount: |method| on(method, table::export),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/domains/import",
+        access: Access::Admin,
+        patience: Patience::Long,
+        operation: "importDomains",
+        summary: "Add or change rules from CSV; lines that cannot be read are named, and the others are done",
+        parameters: &[],
+        body: Some(Content::json(SchemaGenerator::subschema_for::<table::ImportRequest>)),
+        answer: Answer::json("What was done", SchemaGenerator::subschema_for::<table::Imported>),
+        mount: |method| on(method, table::import),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/domains/unreadable",
+        access: Access::Read,
+        patience: Patience::Short,
+        operation: "listUnreadableDomains",
+        summary: "Domains most of whose pages could not be read in the last 30 days, to be looked at",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The domains", SchemaGenerator::subschema_for::<List<UnreadableDomain>>),
+        mount: |method| on(method, record::unreadable),
+    },
 ];
+
+fn csv(_generator: &mut SchemaGenerator) -> Schema {
+    text()
+}
 
 /// Longest reason, characters.
 const MOST_WHY: usize = 1000;
@@ -98,20 +172,22 @@ struct Rules {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleRequest {
     /// `example.org` covers every host below it too; `*.gov` covers only those below. A URL is cut down to its host.
-    domain: String,
-    list: DomainList,
+    #[schemars(extend("pattern" = DOMAIN))]
+    pub(crate) domain: String,
+    pub(crate) list: DomainList,
     /// 0–1; an allowed domain has at least 0.7.
     #[serde(default)]
-    credibility: Option<f64>,
+    pub(crate) credibility: Option<f64>,
     #[serde(default)]
-    source_type: Option<SourceType>,
+    pub(crate) source_type: Option<SourceType>,
     /// The reason, for the record.
     #[serde(default)]
-    why: Option<String>,
+    #[schemars(length(max = 1_000))]
+    pub(crate) why: Option<String>,
 }
 
 /// The edit to look at: a rule, or with `remove` the end of one.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PreviewRequest {
     domain: String,
@@ -129,7 +205,7 @@ pub(crate) struct PreviewRequest {
 
 /// What an edit did, or would do.
 #[derive(Debug, Serialize)]
-struct Edited {
+pub(crate) struct Edited {
     /// In the form it is kept.
     domain: String,
     #[serde(flatten)]
@@ -143,6 +219,48 @@ struct Edited {
 pub(crate) struct RemoveQuery {
     why: Option<String>,
 }
+
+/// An edit that was not made, with the answers that it would turn.
+#[derive(Debug, Serialize)]
+struct Previewed {
+    #[serde(flatten)]
+    edit: Edited,
+    effect: Effect,
+}
+
+fn preview_schema(generator: &mut SchemaGenerator) -> Schema {
+    let effect = generator.subschema_for::<Effect>();
+    let mut schema = change_schema(generator);
+    if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+        properties.insert("effect".to_owned(), effect.to_value());
+    }
+    schema
+}
+
+/// A rule; an allowed domain is never doubted.
+fn rule_schema(generator: &mut SchemaGenerator) -> Schema {
+    let rule = generator.subschema_for::<RuleRequest>();
+    let of = |list: &str, least: f64| {
+        schemars::json_schema!({"properties": {
+            "list": {"const": list},
+            "credibility": {"type": ["number", "null"], "minimum": least, "maximum": 1}
+        }})
+    };
+    schemars::json_schema!({"allOf": [rule, {"anyOf": [of("allow", ALLOW_MIN_CREDIBILITY), of("deny", 0.0)]}]})
+}
+
+/// A rule, or the end of one.
+fn planned_schema(generator: &mut SchemaGenerator) -> Schema {
+    let rule = rule_schema(generator);
+    let end = schemars::json_schema!({
+        "type": "object", "required": ["domain", "remove"], "additionalProperties": false,
+        "properties": {"domain": {"type": "string", "pattern": DOMAIN}, "remove": {"const": true}}
+    });
+    schemars::json_schema!({"anyOf": [rule, end]})
+}
+
+/// What a domain looks like, for machines: people may paste addresses as well.
+const DOMAIN: &str = r"^(\*\.)?([a-z0-9]{1,20}\.){1,3}[a-z]{2,10}$";
 
 fn change_schema(generator: &mut SchemaGenerator) -> Schema {
     let rule = generator.subschema_for::<Option<DomainRule>>();
@@ -167,7 +285,7 @@ fn change_schema(generator: &mut SchemaGenerator) -> Schema {
 
 impl RuleRequest {
     /// The rule as it is kept.
-    fn check(self) -> Result<DomainRule, Problem> {
+    pub(crate) fn check(self) -> Result<DomainRule, Problem> {
         let domain = domain_of(&self.domain)?;
         check_credibility(self.list, self.credibility).map_err(|error| Problem::invalid(error.to_string()))?;
         let why = query_text("why", self.why, MOST_WHY)?;
@@ -175,31 +293,23 @@ impl RuleRequest {
     }
 }
 
-fn domain_of(given: &str) -> Result<String, Problem> {
+/// A domain in the form it is kept.
+pub(crate) fn domain_of(given: &str) -> Result<String, Problem> {
     normalize_domain(given).map_err(|error| Problem::invalid(error.to_string()))
-}
-
-/// Who made an edit: an admin, known by the address only.
-#[derive(Debug)]
-pub(crate) struct Editor(String);
-
-impl Editor {
-    fn at(address: IpAddr) -> Self {
-        Self(format!("http {address}"))
-    }
 }
 
 /// A JSON body together with who sent it.
 #[derive(Debug)]
-pub(crate) struct Edit<T>(Editor, T);
+pub(crate) struct Edit<T>(Who, T);
 
 impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Edit<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let editor = Editor::at(peer(&request));
-        let ApiJson(body) = ApiJson::from_request(request, state).await?;
-        Ok(Self(editor, body))
+        let (mut parts, body) = request.into_parts();
+        let who = Who::from_request_parts(&mut parts, state).await?;
+        let ApiJson(body) = ApiJson::from_request(Request::from_parts(parts, body), state).await?;
+        Ok(Self(who, body))
     }
 }
 
@@ -228,11 +338,10 @@ async fn remove(
     State(app): State<App>,
     ApiPath(domain): ApiPath,
     ApiQuery(query): ApiQuery<RemoveQuery>,
-    request: Request,
+    editor: Who,
 ) -> Result<Json<Edited>, Problem> {
     let domain = domain_of(&domain)?;
     let why = query_text("why", query.why, MOST_WHY)?;
-    let editor = Editor::at(peer(&request));
     let services = &app.services;
     let now = services.clock.now();
     let change = services.store.remove_domain_rule(&domain, &editor.0, why.as_deref(), now, false).await?;
@@ -242,7 +351,10 @@ async fn remove(
     Ok(Json(Edited { domain, change, stored_pages }))
 }
 
-async fn preview(State(app): State<App>, Edit(editor, request): Edit<PreviewRequest>) -> Result<Json<Edited>, Problem> {
+async fn preview(
+    State(app): State<App>,
+    Edit(editor, request): Edit<PreviewRequest>,
+) -> Result<Json<Previewed>, Problem> {
     let (store, now) = (&app.services.store, app.services.clock.now());
     let (domain, change) = match planned(request)? {
         Planned::Put(rule) => {
@@ -256,7 +368,8 @@ async fn preview(State(app): State<App>, Edit(editor, request): Edit<PreviewRequ
         }
     };
     let stored_pages = store.sources_under(&domain).await?;
-    Ok(Json(Edited { domain, change, stored_pages }))
+    let effect = effect::of(&app, &domain, change.after.as_ref()).await?;
+    Ok(Json(Previewed { edit: Edited { domain, change, stored_pages }, effect }))
 }
 
 fn no_rule(domain: &str) -> Problem {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -19,18 +19,6 @@ use crate::http::recent::Recent;
 use crate::outbound::GateState;
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/",
-        access: Access::Public,
-        patience: Patience::Short,
-        operation: "home",
-        summary: "A short page that says what this is",
-        parameters: &[],
-        body: None,
-        answer: Answer { status: 200, about: "The page", content: Content { media: "text/html", schema: plain } },
-        mount: |method| on(method, home),
-    },
     Route {
         verb: Verb::Get,
         path: "/healthz",
@@ -106,8 +94,6 @@ const FRESH_PING: Duration = Duration::from_secs(1);
 /// How old the size of the knowledge base may be.
 const FRESH_SIZE: Duration = Duration::from_secs(30);
 
-const HOME: &str = include_str!("home.html");
-
 #[derive(Debug, Serialize, JsonSchema)]
 struct Alive {
     /// `ok`.
@@ -169,14 +155,6 @@ fn plain(_generator: &mut SchemaGenerator) -> Schema {
 
 fn object(_generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"type": "object"})
-}
-
-async fn home() -> impl IntoResponse {
-    let headers: [(HeaderName, &str); 2] = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
-    ];
-    (headers, HOME)
 }
 
 async fn alive(State(app): State<App>) -> Json<Alive> {

@@ -1,12 +1,15 @@
 //! What can be asked, one file per resource. Each file holds its handlers and a table of its routes; the router and
 //! `/openapi.json` are both built from these tables, so neither can know a route the other does not.
 
+pub(crate) mod audit;
 pub(crate) mod cleanup;
 pub(crate) mod dead;
 pub(crate) mod domains;
 pub(crate) mod health;
 pub(crate) mod items;
+pub(crate) mod overview;
 pub(crate) mod providers;
+pub(crate) mod tokens;
 pub(crate) mod verify;
 
 use axum::routing::{MethodFilter, MethodRouter};
@@ -133,6 +136,11 @@ impl<T> List<T> {
     }
 }
 
+/// A parameter that is true or false.
+pub(crate) fn flag() -> Schema {
+    schemars::json_schema!({"type": "boolean"})
+}
+
 /// A parameter of free text.
 pub(crate) fn text() -> Schema {
     schemars::json_schema!({"type": "string"})
@@ -145,7 +153,18 @@ pub(crate) fn count() -> Schema {
 
 /// Every route there is.
 pub(crate) fn all() -> impl Iterator<Item = &'static Route> {
-    [health::ROUTES, verify::ROUTES, items::ROUTES, domains::ROUTES, providers::ROUTES, dead::ROUTES, cleanup::ROUTES]
-        .into_iter()
-        .flatten()
+    [
+        health::ROUTES,
+        verify::ROUTES,
+        items::ROUTES,
+        domains::ROUTES,
+        providers::ROUTES,
+        overview::ROUTES,
+        dead::ROUTES,
+        cleanup::ROUTES,
+        tokens::ROUTES,
+        audit::ROUTES,
+    ]
+    .into_iter()
+    .flatten()
 }

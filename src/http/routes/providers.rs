@@ -1,7 +1,7 @@
 //! Providers: who can be asked, how often, and what it has cost.
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::routing::on;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -10,15 +10,15 @@ use super::{Answer, Parameter, Patience, Place, Route, Verb, text};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiPath;
-use crate::http::limit::peer;
 use crate::http::problem::Problem;
+use crate::http::who::Who;
 use crate::pipeline::ProviderStanding;
 
 pub(crate) const ROUTES: &[Route] = &[
     Route {
         verb: Verb::Get,
         path: "/api/providers",
-        access: Access::Admin,
+        access: Access::Read,
         patience: Patience::Short,
         operation: "listProviders",
         summary: "Every known provider with its state and today's figures",
@@ -61,12 +61,23 @@ async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderStanding>>, Pro
     Ok(Json(app.services.provider_standings().await?))
 }
 
-async fn reset(State(app): State<App>, ApiPath(name): ApiPath, request: Request) -> Result<Json<Reset>, Problem> {
+/// A provider by its name.
+pub(crate) fn known(name: &str) -> Result<&'static str, Problem> {
     // The language model's breaker is one of them, though it is no provider.
-    let known = crate::providers::NAMES.iter().chain(&["llm"]).find(|known| **known == name);
-    let provider = known
-        .ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))?;
+    let known = crate::providers::NAMES.iter().chain(&["llm"]).find(|known| **known == name).copied();
+    known.ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))
+}
+
+/// Lets every process ask a provider again.
+pub(crate) async fn ask_again(app: &App, who: &Who, name: &str) -> Result<u64, Problem> {
+    let provider = known(name)?;
     let closed = app.services.store.reset_breakers(provider).await?;
-    tracing::info!(provider, closed, editor = %peer(&request), "a provider was reset");
+    who.did(app, "provider.reset", provider, Some(serde_json::json!({ "closed": closed }))).await;
+    Ok(closed)
+}
+
+async fn reset(State(app): State<App>, who: Who, ApiPath(name): ApiPath) -> Result<Json<Reset>, Problem> {
+    let provider = known(&name)?;
+    let closed = ask_again(&app, &who, provider).await?;
     Ok(Json(Reset { provider, closed }))
 }

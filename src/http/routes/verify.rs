@@ -2,28 +2,34 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::on;
+use futures::StreamExt as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{Answer, Content, Parameter, Patience, Place, Route, Verb};
+use crate::domain::ItemResult;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{ClaimKind, Relation, Verdict};
-use crate::domain::{Item, ItemResult, ids};
 use crate::http::App;
 use crate::http::auth::Access;
+use crate::http::checking::{self, Asked, Told};
+use crate::http::events::{named, streamed};
 use crate::http::extract::{ApiJson, ApiQuery};
 use crate::http::problem::Problem;
 use crate::judging::vocabularies::{Vocabulary, word};
-use crate::pipeline::{self, Outcome, Request};
 
 pub(crate) const ROUTES: &[Route] = &[Route {
     verb: Verb::Post,
     path: "/api/verify",
-    access: Access::Admin,
+    access: Access::Check,
     patience: Patience::Check,
     operation: "verify",
-    summary: "Check one claim now; a claim that was checked before is answered from the store",
+    summary: "Check one claim now; a claim that was checked before is answered from the store. With Accept: \
+              text/event-stream the events stage, trace, degraded come as it runs, and answer or problem at the end",
     parameters: &[Parameter {
         name: "vocabulary",
         place: Place::Query,
@@ -34,9 +40,6 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     answer: Answer::json("What was found", SchemaGenerator::subschema_for::<VerifyAnswer>),
     mount: |method| on(method, verify),
 }];
-
-/// Longest claim, characters. Longer texts are items.
-const MOST_CHARS: usize = 5_000;
 
 fn vocabularies() -> Schema {
     schemars::json_schema!({"type": "string", "enum": names()})
@@ -50,12 +53,15 @@ fn names() -> Vec<&'static str> {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct VerifyRequest {
     /// The statement to be checked, up to 5,000 characters.
+    #[schemars(length(min = 1, max = 5_000), extend("pattern" = r"\S"))]
     claim: String,
     /// ISO 639-1; found out from the claim when absent.
     #[serde(default)]
+    #[schemars(extend("pattern" = "^[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*$"))]
     language: Option<String>,
     /// Whose words the verdict is given in: ours, module, loop, pipeline or rag.
     #[serde(default)]
+    #[schemars(extend("pattern" = "^(ours|module|loop|pipeline|rag)$"))]
     vocabulary: Option<String>,
 }
 
@@ -101,76 +107,37 @@ pub struct VerifyEvidence {
     pub origin: &'static str,
 }
 
-/// The item a person's claim is checked as. The same claim in the same language is the same item, however often and
-/// wherever it is asked, so that a second question is answered from the store.
-pub fn check_item(claim: &str, language: Option<&str>) -> Item {
-    let claim = claim.trim();
-    let hash = match language {
-        Some(language) => ids::content_hash(&[claim, language]),
-        None => ids::content_hash(&[claim]),
-    };
-    let mut item = Item::from_claim(format!("check:{hash}"), claim);
-    item.language = language.map(str::to_owned);
-    item
-}
-
 async fn verify(
     State(app): State<App>,
+    headers: HeaderMap,
     ApiQuery(query): ApiQuery<VerifyQuery>,
     ApiJson(request): ApiJson<VerifyRequest>,
-) -> Result<Json<VerifyAnswer>, Problem> {
-    let vocabulary = vocabulary_of(request.vocabulary.as_deref().or(query.vocabulary.as_deref()))?;
-    let item = item_of(&request)?;
-    // Never closed; and without a place the check would merely go uncounted.
-    let _place = app.checks.acquire().await;
-    let result = check(&app, item).await?;
-    Ok(Json(answer(result, &request.claim, vocabulary, session_id(rand::random()))))
+) -> Result<Response, Problem> {
+    let asked_beside = vocabulary_of(query.vocabulary.as_deref())?;
+    let vocabulary = request.vocabulary.as_deref().map_or(Ok(asked_beside), |word| vocabulary_of(Some(word)))?;
+    let asked = Asked::new(&request.claim, request.language.as_deref())?;
+    if !wants_events(&headers) {
+        let result = checking::check(&app, asked, None).await?;
+        return Ok(Json(answer(result, &request.claim, vocabulary, session_id(rand::random()))).into_response());
+    }
+    Ok(streamed(checking::told(app, asked).map(move |told| match told {
+        Told::Stage(stage) => named("stage", &json!({ "stage": stage })),
+        Told::Trace(line) => named("trace", &json!({ "line": line })),
+        Told::Degraded(cause) => named("degraded", &json!({ "cause": cause })),
+        Told::Done(result) => named("answer", &answer(*result, &request.claim, vocabulary, session_id(rand::random()))),
+        Told::Failed(problem) => named("problem", &problem.shown()),
+    })))
 }
 
-async fn check(app: &App, item: Item) -> Result<ItemResult, Problem> {
-    let request = Request::personal(item);
-    // Twice at most: a stored answer can be cleaned away between being found and being read.
-    for _ in 0..2 {
-        match pipeline::run(&app.services, &request).await? {
-            Outcome::Done(result) => return Ok(*result),
-            Outcome::AlreadyDone => {
-                if let Some(stored) = app.services.store.item(&request.item.item_id).await? {
-                    return Ok(stored.result);
-                }
-            }
-        }
-    }
-    Err(Problem::unavailable("store-away", "the stored answer vanished while it was read; ask again"))
+/// Whether a stream of events is what the client names first.
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.split(',').next().is_some_and(|first| first.trim().starts_with("text/event-stream"))
 }
 
 fn vocabulary_of(given: Option<&str>) -> Result<Vocabulary, Problem> {
     let Some(given) = given else { return Ok(Vocabulary::Rag) };
     Vocabulary::parse(given).ok_or_else(|| Problem::invalid(format!("vocabulary is one of {}", names().join(", "))))
-}
-
-fn item_of(request: &VerifyRequest) -> Result<Item, Problem> {
-    let claim = request.claim.trim();
-    if claim.is_empty() {
-        return Err(Problem::invalid("the claim is empty; send the statement that is to be checked"));
-    }
-    if claim.chars().nth(MOST_CHARS).is_some() {
-        return Err(Problem::invalid("the claim is longer than 5000 characters; send a text like that to /api/items"));
-    }
-    if claim.contains('\0') {
-        return Err(Problem::invalid("the claim holds the NUL character; send plain text"));
-    }
-    let language = request.language.as_deref().map(language_of).transpose()?;
-    Ok(check_item(claim, language.as_deref()))
-}
-
-/// `pt-BR` and `PT` are `pt`.
-fn language_of(given: &str) -> Result<String, Problem> {
-    let code = given.trim().split(['-', '_']).next().unwrap_or_default().to_lowercase();
-    if matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        Ok(code)
-    } else {
-        Err(Problem::invalid("language is a code of two letters, like en or ru; leave it out to have it found out"))
-    }
 }
 
 /// A result in the fifth seed's shape.
@@ -239,6 +206,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::http::check_item;
 
     fn result() -> ItemResult {
         let claim = |id: &str, score: u32, verdict: &str, decisive: bool| {
@@ -346,12 +314,13 @@ mod tests {
         ];
         for (body, words) in rows {
             let request: VerifyRequest = serde_json::from_value(body.clone()).unwrap();
-            let error = format!("{:?}", item_of(&request).unwrap_err());
+            let error = format!("{:?}", Asked::new(&request.claim, request.language.as_deref()).unwrap_err());
             assert!(error.contains(words), "{body}: {error}");
         }
         let request: VerifyRequest =
             serde_json::from_value(json!({"claim": "a", "language": "pt_BR", "session": 1})).unwrap();
-        assert_eq!(item_of(&request).unwrap().language.as_deref(), Some("pt"));
+        let asked = Asked::new(&request.claim, request.language.as_deref()).unwrap();
+        assert_eq!(asked.item().language.as_deref(), Some("pt"));
         assert!(serde_json::from_value::<VerifyRequest>(Value::Null).is_err());
     }
 

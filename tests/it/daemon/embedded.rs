@@ -9,14 +9,14 @@ use crate::support::simulator::{Fault, Simulator, Target};
 use crate::support::stories::{self, ONCE, TOLD, item};
 
 /// A folder, a world, and what the program is told of both.
-struct Home {
-    simulator: Simulator,
-    environment: Vec<(String, String)>,
+pub(super) struct Home {
+    pub(super) simulator: Simulator,
+    pub(super) environment: Vec<(String, String)>,
     folder: tempfile::TempDir,
 }
 
 impl Home {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let simulator = Simulator::start_on_hosts(stories::world(), 4).await;
         let folder = tempfile::tempdir().unwrap();
         let mut environment = environment(&simulator);
@@ -24,7 +24,11 @@ impl Home {
         Self { simulator, environment, folder }
     }
 
-    async fn start(&self) -> Daemon {
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    pub(super) async fn start(&self) -> Daemon {
         Daemon::spawn(&self.environment, &[]).ready().await
     }
 }
@@ -34,7 +38,7 @@ async fn ended_with_log(mut daemon: Daemon) -> (std::process::ExitStatus, String
     (status, daemon.log())
 }
 
-async fn stored(daemon: &Daemon, id: &str) -> serde_json::Value {
+pub(super) async fn stored(daemon: &Daemon, id: &str) -> serde_json::Value {
     until(id, async || daemon.get(&format!("/api/items/{id}")).await.status == 200).await;
     daemon.get(&format!("/api/items/{id}")).await.json()
 }

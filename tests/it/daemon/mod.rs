@@ -22,4 +22,6 @@ mod pages;
 mod providers;
 mod refused;
 mod remembered;
+#[cfg(feature = "embedded")]
+mod surface;
 mod work;

@@ -102,7 +102,7 @@ fn files(folder: &str, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
             let path = entry.expect("a folder of the repository can be listed").path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             // In a second working tree `.git` is a file.
-            if matches!(name, "target" | ".git") {
+            if matches!(name, "target" | ".git" | "node_modules") {
                 continue;
             }
             if path.is_dir() {

@@ -1,5 +1,6 @@
 //! Items: sending them in, and reading what came of them.
 
+pub(crate) mod again;
 pub(crate) mod intake;
 mod reported;
 mod schemas;
@@ -8,22 +9,23 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::on;
-use chrono::DateTime;
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count, text};
+use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count, flag, text};
 use crate::broker::{Queue, QueueName};
-use crate::domain::verdict::{Status, Tier};
+use crate::domain::verdict::{Status, Tier, Verdict};
 use crate::domain::{Item, ItemResult};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiPath, ApiQuery, RawBody, query_text};
 use crate::http::problem::Problem;
 use crate::pipeline::digest_also_reported;
-use crate::store::{ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
+use crate::store::{EarlierVerdict, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 use intake::Intake;
+pub(crate) use reported::channels as reported_channels;
 
 const ID: Parameter =
     Parameter { name: "id", place: Place::Path, about: "the item_id, percent-encoded: a slash is %2F", schema: text };
@@ -52,15 +54,22 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         verb: Verb::Get,
         path: "/api/items",
-        access: Access::Admin,
+        access: Access::Read,
         patience: Patience::Short,
         operation: "listItems",
         summary: "Items, the newest first",
         parameters: &[
             query("status", "only items that ended like this", schemas::status),
             query("tier", "only items of this tier", schemas::tier),
+            query("verdict", "only items whose main claim has this verdict", schemas::verdict),
+            query("firmness", "only items whose main verdict is firm, or a lean", schemas::firmness),
+            query("channel", "only items of this channel", text),
+            query("language", "only items in this language, like ru", text),
+            query("degraded", "only items for which not everything could be asked; with false, only the others", flag),
+            query("contradiction", "only items that some passage contradicts; with false, only the others", flag),
+            query("since", "only items done since that day (2026-11-24) or moment (RFC 3339)", schemas::since),
             query("q", "words that occur in the text or title", text),
-            query("cursor", "next of the page before", text),
+            query("cursor", "next of the page before", schemas::cursor),
             query("limit", "how many; 50 when absent", count),
         ],
         body: None,
@@ -70,7 +79,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         verb: Verb::Get,
         path: "/api/items/{id}",
-        access: Access::Admin,
+        access: Access::Read,
         patience: Patience::Short,
         operation: "getItem",
         summary: "An item's result",
@@ -82,7 +91,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         verb: Verb::Get,
         path: "/api/items/{id}/evidence",
-        access: Access::Admin,
+        access: Access::Read,
         patience: Patience::Short,
         operation: "getEvidence",
         summary: "Every passage that was judged for an item, shown in its result or not",
@@ -94,7 +103,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         verb: Verb::Get,
         path: "/api/items/{id}/context",
-        access: Access::Admin,
+        access: Access::Read,
         patience: Patience::Short,
         operation: "getContext",
         summary: "Lines for digests and prompts; who else reported it is found when this is read",
@@ -102,6 +111,33 @@ pub(crate) const ROUTES: &[Route] = &[
         body: None,
         answer: Answer::json("The lines", SchemaGenerator::subschema_for::<ItemContext>),
         mount: |method| on(method, context),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/items/{id}/history",
+        access: Access::Read,
+        patience: Patience::Short,
+        operation: "getHistory",
+        summary: "What an item's answers were before it was judged again",
+        parameters: &[ID],
+        body: None,
+        answer: Answer::json(
+            "Earlier answers, the latest first",
+            SchemaGenerator::subschema_for::<List<EarlierVerdict>>,
+        ),
+        mount: |method| on(method, again::history),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/items/{id}/again",
+        access: Access::Check,
+        patience: Patience::Check,
+        operation: "judgeAgain",
+        summary: "Judge a stored item again now; what providers said lately is used again",
+        parameters: &[ID],
+        body: None,
+        answer: Answer::json("The new result", SchemaGenerator::subschema_for::<ItemResult>),
+        mount: |method| on(method, again::again),
     },
 ];
 
@@ -113,8 +149,16 @@ const MOST_WORDS: usize = 200;
 
 /// An item or an array of items.
 fn items_schema(generator: &mut SchemaGenerator) -> Schema {
-    let one = generator.subschema_for::<Item>();
-    schemars::json_schema!({"oneOf": [one.clone(), {"type": "array", "items": one}]})
+    // A text, or a source with one; the item's own schema cannot say so where it is published alone.
+    let words = schemars::json_schema!({"type": "string", "pattern": "\\S"});
+    let source =
+        schemars::json_schema!({"type": "object", "required": ["text"], "properties": {"text": words.clone()}});
+    let has_text = schemars::json_schema!({"anyOf": [
+        {"required": ["text"], "properties": {"text": words}},
+        {"required": ["sources"], "properties": {"sources": {"type": "array", "minItems": 1, "items": source}}}
+    ]});
+    let one = schemars::json_schema!({"allOf": [generator.subschema_for::<Item>(), has_text]});
+    schemars::json_schema!({"oneOf": [one.clone(), {"type": "array", "minItems": 1, "items": one}]})
 }
 
 #[derive(Debug, Deserialize)]
@@ -134,14 +178,23 @@ pub(crate) struct Taken {
     rejected_count: usize,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// What a list is narrowed to, as it was asked.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuery {
-    status: Option<String>,
-    tier: Option<String>,
-    q: Option<String>,
-    cursor: Option<String>,
-    limit: Option<i64>,
+    pub(crate) status: Option<String>,
+    pub(crate) tier: Option<String>,
+    pub(crate) verdict: Option<String>,
+    /// `firm` or `lean`.
+    pub(crate) firmness: Option<String>,
+    pub(crate) channel: Option<String>,
+    pub(crate) language: Option<String>,
+    pub(crate) degraded: Option<bool>,
+    pub(crate) contradiction: Option<bool>,
+    pub(crate) since: Option<String>,
+    pub(crate) q: Option<String>,
+    pub(crate) cursor: Option<String>,
+    pub(crate) limit: Option<i64>,
 }
 
 /// What a digest or a prompt takes over.
@@ -202,21 +255,22 @@ async fn list(
     Ok(Json(List { items, next }))
 }
 
-fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
+/// The store's filter of a query.
+pub(crate) fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
     let status = query_text("status", query.status, 20)?;
     if status.as_deref().is_some_and(|word| Status::parse(word).is_none()) {
-        return Err(Problem::bad_request(format!(
-            "status is one of {}",
-            words(Status::ALL.iter().map(|one| one.as_str()))
-        )));
+        return Err(one_of("status", Status::ALL.iter().map(|one| one.as_str())));
     }
     let tier = query_text("tier", query.tier, 20)?
-        .map(|word| {
-            Tier::parse(&word).ok_or_else(|| {
-                Problem::bad_request(format!("tier is one of {}", words(Tier::ALL.iter().map(|one| one.as_str()))))
-            })
-        })
-        .transpose()?;
+        .map(|word| Tier::parse(&word).ok_or_else(|| one_of("tier", Tier::ALL.iter().map(|one| one.as_str()))));
+    let verdict = query_text("verdict", query.verdict, 30)?.map(|word| {
+        Verdict::parse(&word).ok_or_else(|| one_of("verdict", Verdict::ALL.iter().map(|one| one.as_str())))
+    });
+    let decisive = query_text("firmness", query.firmness, 10)?.map(|word| match word.as_str() {
+        "firm" => Ok(true),
+        "lean" => Ok(false),
+        _ => Err(one_of("firmness", ["firm", "lean"].into_iter())),
+    });
     let cursor = query_text("cursor", query.cursor, 600)?;
     if cursor.as_deref().is_some_and(|cursor| !looks_like_cursor(cursor)) {
         return Err(Problem::bad_request(
@@ -227,11 +281,34 @@ fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
     if !(1..=200).contains(&limit) {
         return Err(Problem::bad_request("limit is between 1 and 200"));
     }
-    Ok(ItemFilter { status, tier, q: query_text("q", query.q, MOST_WORDS)?, cursor, limit })
+    Ok(ItemFilter {
+        status,
+        tier: tier.transpose()?,
+        verdict: verdict.transpose()?,
+        decisive: decisive.transpose()?,
+        channel: query_text("channel", query.channel, MOST_WORDS)?,
+        language: query_text("language", query.language, 20)?,
+        degraded: query.degraded,
+        contradiction: query.contradiction,
+        since: query_text("since", query.since, 40)?.map(|text| moment(&text)).transpose()?,
+        q: query_text("q", query.q, MOST_WORDS)?,
+        cursor,
+        limit,
+    })
 }
 
-fn words(all: impl Iterator<Item = &'static str>) -> String {
-    all.collect::<Vec<_>>().join(", ")
+fn one_of(name: &str, all: impl Iterator<Item = &'static str>) -> Problem {
+    Problem::bad_request(format!("{name} is one of {}", all.collect::<Vec<_>>().join(", ")))
+}
+
+/// A day begins at midnight UTC.
+fn moment(text: &str) -> Result<DateTime<Utc>, Problem> {
+    let day = || Some(text.parse::<NaiveDate>().ok()?.and_time(NaiveTime::MIN).and_utc());
+    DateTime::parse_from_rfc3339(text)
+        .map(|moment| moment.to_utc())
+        .ok()
+        .or_else(day)
+        .ok_or_else(|| Problem::bad_request("since is a day like 2026-11-24, or a moment like 2026-11-24T08:00:00Z"))
 }
 
 /// The store's cursors begin with a moment in microseconds.

@@ -10,7 +10,7 @@ const MOST: usize = 3;
 
 /// The channels upstream named, then those the daemon found, then those whose items joined the cluster since. Each once
 /// (`@Name` and `name` are one channel), never the item's own.
-pub(super) fn channels(item: &StoredItem, cluster: Vec<String>) -> Vec<String> {
+pub(crate) fn channels(item: &StoredItem, cluster: Vec<String>) -> Vec<String> {
     // Rows of an older shape have nobody to name.
     let members: Vec<ClusterMember> = serde_json::from_value(item.cluster_members.clone()).unwrap_or_default();
     let mut seen: HashSet<String> = item.channel.as_deref().map(key).into_iter().collect();

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::broker::QueueName;
-use crate::domain::verdict::{Status, Tier};
+use crate::domain::verdict::{Status, Tier, Verdict};
 
 fn one_of(words: impl Iterator<Item = &'static str>) -> Schema {
     json_schema!({"type": "string", "enum": words.collect::<Vec<_>>()})
@@ -20,6 +20,24 @@ pub(super) fn status() -> Schema {
 
 pub(super) fn tier() -> Schema {
     one_of(Tier::ALL.iter().map(|tier| tier.as_str()))
+}
+
+pub(super) fn verdict() -> Schema {
+    one_of(Verdict::ALL.iter().map(|verdict| verdict.as_str()))
+}
+
+/// As a page before gave it.
+pub(super) fn cursor() -> Schema {
+    json_schema!({"type": "string", "pattern": "^([1-9][0-9]{0,14}[.].*)?$"})
+}
+
+/// A day, or a moment.
+pub(super) fn since() -> Schema {
+    json_schema!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}, {"const": ""}]})
+}
+
+pub(super) fn firmness() -> Schema {
+    one_of(["firm", "lean"].into_iter())
 }
 
 /// `{"items": […], "next": …}` of rows that are described by a name and a type each; a name with `?` may be null.

@@ -119,9 +119,9 @@ fn a_filter_takes_only_what_the_store_can_answer() {
     let query = |status: Option<&str>, tier: Option<&str>, cursor: Option<&str>, limit| ListQuery {
         status: status.map(str::to_owned),
         tier: tier.map(str::to_owned),
-        q: None,
         cursor: cursor.map(str::to_owned),
         limit,
+        ..ListQuery::default()
     };
     let good = filter_of(query(Some("degraded"), Some("high"), Some("1700000000000000.tg:a.b:1"), None)).unwrap();
     assert_eq!((good.status.as_deref(), good.tier, good.limit), (Some("degraded"), Some(Tier::High), LIMIT));
@@ -134,9 +134,17 @@ fn a_filter_takes_only_what_the_store_can_answer() {
         query(None, None, Some("9223372036854775807.x"), None),
         query(None, None, None, Some(0)),
         query(None, None, None, Some(201)),
+        ListQuery { verdict: Some("true".into()), ..ListQuery::default() },
+        ListQuery { firmness: Some("sure".into()), ..ListQuery::default() },
+        ListQuery { since: Some("yesterday".into()), ..ListQuery::default() },
     ] {
         assert!(filter_of(bad).is_err());
     }
+    let since = |text: &str| filter_of(ListQuery { since: Some(text.into()), ..ListQuery::default() }).unwrap().since;
+    assert_eq!(since("2026-11-24"), since("2026-11-24T02:00:00+02:00"), "a day begins at midnight UTC");
+    let lean = ListQuery { verdict: Some("refuted".into()), firmness: Some("lean".into()), ..ListQuery::default() };
+    let lean = filter_of(lean).unwrap();
+    assert_eq!((lean.verdict, lean.decisive), (Some(Verdict::Refuted), Some(false)));
 }
 
 fn stored(channel: Option<&str>, members: Value, found: &[&str]) -> StoredItem {
@@ -150,6 +158,8 @@ fn stored(channel: Option<&str>, members: Value, found: &[&str]) -> StoredItem {
     });
     StoredItem {
         item_id: "a".into(),
+        title: None,
+        text: "t".into(),
         cluster_members: members,
         cluster_id: Some("c".into()),
         channel: channel.map(str::to_owned),

@@ -1,10 +1,10 @@
-//! Other people's text, made safe for a terminal.
+//! Other people's text, made safe to be shown in a line of ours: in a terminal, on a page, in a message.
 
 use std::borrow::Cow;
 
 /// Other people's text in one line: breaks become spaces, characters that change the direction of writing are left out,
 /// and of other control characters a mark is left.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+pub fn plain(text: &str) -> Cow<'_, str> {
     let is_break = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let turns =
         |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,0 +1,31 @@
+//! Answers that come piece by piece, as server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use futures::stream::{Stream, StreamExt as _};
+use serde::Serialize;
+
+use super::problem::Problem;
+
+/// Between two signs of life: proxies end a connection that says nothing.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// An event with its data in one line of JSON.
+pub(crate) fn named(name: &str, data: &impl Serialize) -> Event {
+    match serde_json::to_string(data) {
+        Ok(line) => Event::default().event(name).data(line),
+        Err(error) => {
+            tracing::error!(%error, event = name, "an event could not be written");
+            Event::default().event("problem").data(Problem::internal().shown().to_string())
+        }
+    }
+}
+
+/// A stream of events as an answer.
+pub(crate) fn streamed(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    let events = events.map(Ok::<Event, Infallible>).boxed();
+    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+}

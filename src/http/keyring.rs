@@ -1,0 +1,114 @@
+//! Tokens that an admin gave out: looked up in the store, and remembered for some seconds, so that a revoked one ends soon and
+//! a busy one costs no query for each request.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use moka::future::Cache;
+
+use super::limit::PeerLimit;
+use super::problem::Problem;
+use super::scope::Scope;
+use crate::domain::Clock;
+use crate::store::{Store, StoreError, StoredToken};
+
+/// How long what the store said is believed: a revoked token ends within it.
+const BELIEVED: Duration = Duration::from_secs(5);
+/// What is remembered: more than tokens there are; the rest are guesses.
+const MOST_KNOWN: u64 = 1_000;
+
+/// A valid token that an admin gave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) id: i64,
+    pub(crate) name: Arc<str>,
+    pub(crate) scope: Scope,
+    per_minute: Option<u32>,
+}
+
+/// By what a token is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Digest([u8; 32]),
+    Id(i64),
+}
+
+/// The tokens of the store.
+#[derive(Debug)]
+pub(crate) struct Keyring {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    known: Cache<Key, Option<Named>>,
+    /// Of each token that has a rate of its own.
+    limits: Mutex<HashMap<i64, (u32, Arc<PeerLimit>)>>,
+}
+
+impl Keyring {
+    pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        let known = Cache::builder().max_capacity(MOST_KNOWN).time_to_live(BELIEVED).build();
+        Self { store, clock, known, limits: Mutex::default() }
+    }
+
+    /// The valid token of that digest.
+    pub(crate) async fn of_digest(&self, digest: [u8; 32]) -> Result<Option<Named>, Problem> {
+        self.look(Key::Digest(digest)).await
+    }
+
+    /// The token that a session was begun with, while it is valid.
+    pub(crate) async fn of_id(&self, id: i64) -> Result<Option<Named>, Problem> {
+        self.look(Key::Id(id)).await
+    }
+
+    async fn look(&self, key: Key) -> Result<Option<Named>, Problem> {
+        let now = self.clock.now();
+        let found = self.known.try_get_with(key, async {
+            let stored = match key {
+                Key::Digest(digest) => self.store.token_of(digest, now).await?,
+                Key::Id(id) => self.store.token_by_id(id, now).await?,
+            };
+            Ok::<_, StoreError>(stored.as_ref().and_then(named))
+        });
+        // The error is shared with whoever looked at the same time, and cannot be taken apart.
+        found.await.map_err(|error| {
+            tracing::warn!(%error, "a token could not be looked up");
+            Problem::unavailable(
+                "store-away",
+                "the store that knows the tokens cannot be reached at the moment; try again",
+            )
+        })
+    }
+
+    /// Takes one request of a token with a rate of its own.
+    pub(crate) fn take(&self, token: &Named) -> Result<(), Problem> {
+        let Some(per_minute) = token.per_minute else { return Ok(()) };
+        let limit = {
+            let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+            let known =
+                limits.get(&token.id).filter(|(rate, _)| *rate == per_minute).map(|(_, limit)| Arc::clone(limit));
+            match known.or_else(|| PeerLimit::new(per_minute).map(Arc::new)) {
+                Some(limit) => {
+                    limits.insert(token.id, (per_minute, Arc::clone(&limit)));
+                    limit
+                }
+                None => return Ok(()),
+            }
+        };
+        // All who have the token are one client.
+        limit.take(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).map_err(|wait| {
+            Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-requests",
+                format!("this token may ask {per_minute} times a minute; wait as long as Retry-After says"),
+            )
+            .retry_after(wait)
+        })
+    }
+}
+
+fn named(stored: &StoredToken) -> Option<Named> {
+    let scope = Scope::parse(&stored.scope)?;
+    Some(Named { id: stored.id, name: stored.name.as_str().into(), scope, per_minute: stored.requests_per_minute })
+}

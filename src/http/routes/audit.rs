@@ -1,0 +1,44 @@
+//! Who changed what: domain rules, tokens, providers, dead letters, clean-up.
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::on;
+use schemars::SchemaGenerator;
+use serde::Deserialize;
+
+use super::{Answer, List, Parameter, Patience, Place, Route, Verb, count};
+use crate::http::App;
+use crate::http::auth::Access;
+use crate::http::extract::ApiQuery;
+use crate::http::problem::Problem;
+use crate::store::AuditEntry;
+
+pub(crate) const ROUTES: &[Route] = &[Route {
+    verb: Verb::Get,
+    path: "/api/audit",
+    access: Access::Admin,
+    patience: Patience::Short,
+    operation: "listAudit",
+    summary: "Who changed what, the latest first",
+    parameters: &[Parameter { name: "limit", place: Place::Query, about: "how many; 50 when absent", schema: count }],
+    body: None,
+    answer: Answer::json("What was done", SchemaGenerator::subschema_for::<List<AuditEntry>>),
+    mount: |method| on(method, list),
+}];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AuditQuery {
+    limit: Option<i64>,
+}
+
+async fn list(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<AuditQuery>,
+) -> Result<Json<List<AuditEntry>>, Problem> {
+    let limit = query.limit.unwrap_or(50);
+    if !(1..=200).contains(&limit) {
+        return Err(Problem::bad_request("limit is between 1 and 200"));
+    }
+    Ok(Json(List::whole(app.services.store.audit(limit).await?)))
+}

@@ -1,0 +1,75 @@
+//! What was done to the lists, taking it back, and domains to be looked at.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Edit, Edited};
+use crate::http::App;
+use crate::http::extract::{ApiQuery, whole};
+use crate::http::problem::Problem;
+use crate::http::routes::List;
+use crate::http::who::Who;
+use crate::store::{RuleRecord, UnreadableDomain};
+
+/// How far back pages that could not be read count.
+const UNREADABLE_SINCE: TimeDelta = TimeDelta::days(30);
+/// Domains that are named.
+const MOST_UNREADABLE: i64 = 100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HistoryQuery {
+    limit: Option<i64>,
+}
+
+/// The edit to be taken back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UndoRequest {
+    /// Its `id` in the history.
+    #[serde(deserialize_with = "whole")]
+    pub(crate) id: i64,
+}
+
+pub(super) async fn list(
+    State(app): State<App>,
+    ApiQuery(query): ApiQuery<HistoryQuery>,
+) -> Result<Json<List<RuleRecord>>, Problem> {
+    let limit = query.limit.unwrap_or(50);
+    if !(1..=200).contains(&limit) {
+        return Err(Problem::bad_request("limit is between 1 and 200"));
+    }
+    Ok(Json(List::whole(app.services.store.domain_rule_changes(limit).await?)))
+}
+
+pub(super) async fn undo(
+    State(app): State<App>,
+    Edit(who, request): Edit<UndoRequest>,
+) -> Result<Json<Edited>, Problem> {
+    undone(&app, &who, request.id).await.map(Json)
+}
+
+/// Takes an edit back.
+pub(crate) async fn undone(app: &App, who: &Who, id: i64) -> Result<Edited, Problem> {
+    let services = &app.services;
+    let change = services.store.undo_domain_rule_change(id, &who.0, services.clock.now()).await?;
+    let change =
+        change.ok_or_else(|| Problem::not_found("there is no such edit; GET /api/domains/history lists them"))?;
+    let domain = change.before.as_ref().or(change.after.as_ref()).map(|rule| rule.domain.clone()).unwrap_or_default();
+    tracing::info!(domain, edit = id, who = who.0, "an edit of the domain lists was taken back");
+    let stored_pages = if domain.is_empty() { 0 } else { services.store.sources_under(&domain).await? };
+    Ok(Edited { domain, change, stored_pages })
+}
+
+/// Domains most of whose pages could not be read lately.
+pub(crate) async fn unreadable_domains(app: &App) -> Result<Vec<UnreadableDomain>, Problem> {
+    let since = app.services.clock.now() - UNREADABLE_SINCE;
+    Ok(app.services.store.unreadable_domains(since, MOST_UNREADABLE).await?)
+}
+
+pub(super) async fn unreadable(State(app): State<App>) -> Result<Json<List<UnreadableDomain>>, Problem> {
+    unreadable_domains(&app).await.map(List::whole).map(Json)
+}

@@ -1,0 +1,36 @@
+//! Judging a stored item again, and what its answers were before.
+
+use axum::Json;
+use axum::extract::State;
+
+use crate::domain::ItemResult;
+use crate::http::App;
+use crate::http::checking;
+use crate::http::extract::ApiPath;
+use crate::http::problem::Problem;
+use crate::http::routes::List;
+use crate::http::who::Who;
+use crate::store::EarlierVerdict;
+
+/// Judges an item again, whatever was done of it.
+pub(crate) async fn judged(app: &App, who: &Who, id: &str) -> Result<ItemResult, Problem> {
+    let item = app.services.store.item_as_sent(id).await?.ok_or_else(super::unknown_item)?;
+    who.did(app, "item.again", id, None).await;
+    checking::again(app, item).await
+}
+
+pub(super) async fn again(State(app): State<App>, who: Who, ApiPath(id): ApiPath) -> Result<Json<ItemResult>, Problem> {
+    judged(&app, &who, &id).await.map(Json)
+}
+
+pub(super) async fn history(
+    State(app): State<App>,
+    ApiPath(id): ApiPath,
+) -> Result<Json<List<EarlierVerdict>>, Problem> {
+    let earlier = app.services.store.verdict_history(&id).await?;
+    if earlier.is_empty() {
+        // One answer so far is an answer, an unknown item is none.
+        super::stored(&app, &id).await?;
+    }
+    Ok(Json(List::whole(earlier)))
+}

@@ -1,0 +1,203 @@
+//! The last day at a glance: answers by hour, what was lacking, what providers were asked, what waits, and who judges.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::on;
+use chrono::{DateTime, TimeDelta, Utc};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+
+use super::{Answer, Patience, Route, Verb};
+use crate::http::App;
+use crate::http::auth::Access;
+use crate::http::problem::Problem;
+use crate::pipeline::Services;
+use crate::store::{CauseCount, HourlyVerdicts, OutboxState, ProviderHour};
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Get,
+        path: "/api/overview",
+        access: Access::Read,
+        patience: Patience::Short,
+        operation: "overview",
+        summary: "Answers of the last 24 hours by hour, causes of gaps, and the models at work; up to a minute old",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The figures", SchemaGenerator::subschema_for::<Overview>),
+        mount: |method| on(method, overview),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/providers/hours",
+        access: Access::Read,
+        patience: Patience::Short,
+        operation: "listProviderHours",
+        summary: "What each provider was asked in the last 24 hours, by hour",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The hours", SchemaGenerator::subschema_for::<super::List<ProviderHour>>),
+        mount: |method| on(method, hours),
+    },
+    Route {
+        verb: Verb::Get,
+        path: "/api/queue",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "queue",
+        summary: "What waits, what is in work, and how far behind this process is",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The queue", SchemaGenerator::subschema_for::<Waiting>),
+        mount: |method| on(method, queue),
+    },
+];
+
+/// How old the figures may be: counting a day of many items takes the store a while.
+pub(crate) const FRESH: Duration = Duration::from_mins(1);
+
+/// Languages of the items this is built for.
+const LANGUAGES: [(&str, &str); 3] = [
+    ("en", "The government said on Monday that the bridge will be closed for repairs."),
+    ("ru", "Правительство сообщило в понедельник, что мост будет закрыт на ремонт."),
+    ("uk", "Уряд повідомив у понеділок, що міст буде закрито на ремонт."),
+];
+
+/// The last day.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Overview {
+    /// The first moment counted.
+    pub(crate) since: DateTime<Utc>,
+    pub(crate) answers: Vec<HourlyVerdicts>,
+    pub(crate) gaps: Vec<CauseCount>,
+    pub(crate) models: AtWork,
+}
+
+/// Who judges in this process.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct AtWork {
+    pub(crate) embedder: String,
+    pub(crate) stance: String,
+    pub(crate) reranker: String,
+    pub(crate) translator: Option<String>,
+    pub(crate) language_model: Option<String>,
+    /// How each language of the items is read.
+    pub(crate) languages: Vec<Reading>,
+}
+
+/// How a language is read.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Reading {
+    /// ISO 639-1.
+    pub(crate) language: &'static str,
+    /// `model`, `translated` (into a language that the model reads) or `words` (compared by words alone).
+    pub(crate) by: &'static str,
+}
+
+/// What waits.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Waiting {
+    pub(crate) enrichment: u64,
+    pub(crate) factcheck: u64,
+    /// Dead letters.
+    pub(crate) dead: u64,
+    /// Since when the oldest message waits; null where nothing waits, or the broker cannot tell.
+    pub(crate) oldest: Option<DateTime<Utc>>,
+    /// In work in this process; null where its metrics are off.
+    pub(crate) in_work: Option<u64>,
+    /// How long messages waited before this process took them, seconds.
+    pub(crate) lag_seconds: Option<f64>,
+    /// Results that the broker has not confirmed yet.
+    pub(crate) results_pending: u64,
+    /// Results that were refused for half a day.
+    pub(crate) results_parked: u64,
+}
+
+/// The figures, a minute old at most.
+pub(crate) async fn recent(app: &App) -> Result<Overview, Problem> {
+    Ok(app.overview.try_get(gathered(app)).await?)
+}
+
+async fn gathered(app: &App) -> Result<Overview, crate::store::StoreError> {
+    let services = &app.services;
+    let since = day_before(services);
+    Ok(Overview {
+        since,
+        answers: services.store.hourly_verdicts(since).await?,
+        gaps: services.store.degraded_causes(since).await?,
+        models: at_work(services),
+    })
+}
+
+pub(crate) fn day_before(services: &Services) -> DateTime<Utc> {
+    services.clock.now() - TimeDelta::hours(24)
+}
+
+fn at_work(services: &Services) -> AtWork {
+    let models = &services.models;
+    let by = |text: &str| {
+        if models.stance.reads(text) {
+            "model"
+        } else if services.translator.is_some() && models.stance.pivot().is_some() {
+            "translated"
+        } else {
+            "words"
+        }
+    };
+    AtWork {
+        embedder: models.embedder.name().to_owned(),
+        stance: models.stance.name().to_owned(),
+        reranker: models.reranker.name().to_owned(),
+        translator: services.translator.as_ref().map(|translator| translator.name().to_owned()),
+        language_model: services.language_model.as_ref().map(|model| model.name().to_owned()),
+        languages: LANGUAGES.iter().map(|(language, text)| Reading { language, by: by(text) }).collect(),
+    }
+}
+
+/// What waits at the broker and in the outbox.
+pub(crate) async fn waiting(app: &App) -> Result<Waiting, Problem> {
+    let depth = app.queue.depth().await?;
+    let OutboxState { pending, parked, .. } = app.services.store.outbox_state().await?;
+    let metrics = (app.render_metrics)();
+    Ok(Waiting {
+        enrichment: depth.enrichment,
+        factcheck: depth.factcheck,
+        dead: depth.dead,
+        oldest: depth.oldest,
+        in_work: gauge(&metrics, "corroborate_items_in_flight").and_then(|value| format!("{value:.0}").parse().ok()),
+        lag_seconds: gauge(&metrics, "corroborate_queue_lag_seconds"),
+        results_pending: pending,
+        results_parked: parked,
+    })
+}
+
+/// A figure without labels of the metrics' page: it is measured once, for everybody.
+fn gauge(page: &str, name: &str) -> Option<f64> {
+    page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+async fn overview(State(app): State<App>) -> Result<Json<Overview>, Problem> {
+    recent(&app).await.map(Json)
+}
+
+async fn hours(State(app): State<App>) -> Result<Json<super::List<ProviderHour>>, Problem> {
+    Ok(Json(super::List::whole(app.services.store.provider_hours(day_before(&app.services)).await?)))
+}
+
+async fn queue(State(app): State<App>) -> Result<Json<Waiting>, Problem> {
+    waiting(&app).await.map(Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gauge;
+
+    #[test]
+    fn a_figure_is_read_by_its_whole_name() {
+        let page = "# HELP x\ncorroborate_items_in_flight_max 9\ncorroborate_items_in_flight 3\n";
+        assert_eq!(gauge(page, "corroborate_items_in_flight"), Some(3.0));
+        assert_eq!(gauge(page, "corroborate_queue_lag_seconds"), None);
+    }
+}

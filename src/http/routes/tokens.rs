@@ -1,0 +1,192 @@
+//! Tokens with names and scopes: given out, listed and revoked by an admin. A token is shown once, when it is made.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::on;
+use chrono::{DateTime, TimeDelta, Utc};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, text};
+use crate::http::App;
+use crate::http::auth::Access;
+use crate::http::extract::{ApiJson, ApiPath, maybe_whole};
+use crate::http::problem::Problem;
+use crate::http::scope::Scope;
+use crate::http::who::Who;
+use crate::judging::plain::plain;
+use crate::store::{NewToken, Store, StoredToken};
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        verb: Verb::Get,
+        path: "/api/tokens",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "listTokens",
+        summary: "Tokens that were given out, the valid ones first; never the tokens themselves",
+        parameters: &[],
+        body: None,
+        answer: Answer::json("The tokens", SchemaGenerator::subschema_for::<List<StoredToken>>),
+        mount: |method| on(method, list),
+    },
+    Route {
+        verb: Verb::Post,
+        path: "/api/tokens",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "addToken",
+        summary: "Make a token; it is shown in this answer and never again",
+        parameters: &[],
+        body: Some(Content::json(SchemaGenerator::subschema_for::<TokenRequest>)),
+        answer: Answer {
+            status: 201,
+            about: "The token",
+            content: Content::json(SchemaGenerator::subschema_for::<MadeToken>),
+        },
+        mount: |method| on(method, add),
+    },
+    Route {
+        verb: Verb::Delete,
+        path: "/api/tokens/{name}",
+        access: Access::Admin,
+        patience: Patience::Short,
+        operation: "revokeToken",
+        summary: "End a token, and every session that began with it, within seconds",
+        parameters: &[Parameter { name: "name", place: Place::Path, about: "the token's name", schema: text }],
+        body: None,
+        answer: Answer::json("The token that ended", SchemaGenerator::subschema_for::<StoredToken>),
+        mount: |method| on(method, revoke),
+    },
+];
+
+/// Before the random part, so that a token is known for one where it leaked.
+const PREFIX: &str = "cor_";
+/// Longest name, characters.
+const MOST_NAME: usize = 80;
+/// Longest life, days.
+const MOST_DAYS: u32 = 3_650;
+/// Requests a minute.
+const MOST_RATE: u32 = 100_000;
+
+/// A token that is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRequest {
+    /// Who or what it is for.
+    #[schemars(length(min = 1, max = 80), extend("pattern" = r"\S"))]
+    pub name: String,
+    /// `read`: look at what is stored; `check`: have claims checked, too; `admin`: everything.
+    #[schemars(extend("enum" = ["read", "check", "admin"]))]
+    pub scope: String,
+    /// Requests a minute, of all who have it; as often as any client when absent.
+    #[serde(default, deserialize_with = "maybe_whole")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub requests_per_minute: Option<u32>,
+    /// After which it ends by itself; never when absent.
+    #[serde(default, deserialize_with = "maybe_whole")]
+    #[schemars(range(min = 1, max = 3_650))]
+    pub days: Option<u32>,
+}
+
+/// A token that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MadeToken {
+    /// Shown this once.
+    pub token: String,
+    #[serde(flatten)]
+    pub stored: StoredToken,
+}
+
+/// Makes and keeps a token: by the API, a page, or the command line.
+pub async fn make(
+    store: &Store,
+    request: &TokenRequest,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<MadeToken, TokenError> {
+    let name = plain(&request.name);
+    let name = name.trim();
+    if request.name.trim().is_empty() || name.is_empty() || name.chars().count() > MOST_NAME {
+        return Err(TokenError::Name);
+    }
+    let scope = Scope::parse(&request.scope).ok_or(TokenError::Scope)?;
+    let is_rate = |rate: u32| (1..=MOST_RATE).contains(&rate);
+    if !request.requests_per_minute.is_none_or(is_rate)
+        || request.days.is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
+    {
+        return Err(TokenError::Limits);
+    }
+    let token = format!("{PREFIX}{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
+    let new = NewToken {
+        name,
+        digest: Sha256::digest(token.as_bytes()).into(),
+        scope: scope.as_str(),
+        requests_per_minute: request.requests_per_minute,
+        created_by: by,
+        created_at: now,
+        expires_at: request.days.map(|days| now + TimeDelta::days(i64::from(days))),
+    };
+    let stored = store.add_token(&new).await.map_err(TokenError::Store)?;
+    stored.map(|stored| MadeToken { token, stored }).ok_or(TokenError::Taken)
+}
+
+/// Why no token was made.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error("a name has 1 to {MOST_NAME} characters")]
+    Name,
+    #[error("the scope is read, check or admin")]
+    Scope,
+    #[error("requests_per_minute is 1 to {MOST_RATE}, days 1 to {MOST_DAYS}")]
+    Limits,
+    #[error("a valid token has that name; revoke it first, or take another name")]
+    Taken,
+    #[error(transparent)]
+    Store(crate::store::StoreError),
+}
+
+impl From<TokenError> for Problem {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Store(error) => error.into(),
+            TokenError::Taken => Self::new(StatusCode::CONFLICT, "taken", error.to_string()),
+            _ => Self::invalid(error.to_string()),
+        }
+    }
+}
+
+/// Ends a token.
+pub(crate) async fn end(app: &App, who: &Who, name: &str) -> Result<StoredToken, Problem> {
+    let ended = app.services.store.revoke_token(name, app.services.clock.now()).await?;
+    let ended = ended.ok_or_else(|| Problem::not_found("no valid token has that name; GET /api/tokens lists them"))?;
+    who.did(app, "token.revoke", name, None).await;
+    Ok(ended)
+}
+
+/// Makes a token for a person, and writes it down.
+pub(crate) async fn give(app: &App, who: &Who, request: &TokenRequest) -> Result<MadeToken, Problem> {
+    let made = make(&app.services.store, request, &who.0, app.services.clock.now()).await?;
+    let detail = json!({"scope": made.stored.scope, "expires_at": made.stored.expires_at});
+    who.did(app, "token.add", &made.stored.name, Some(detail)).await;
+    Ok(made)
+}
+
+async fn list(State(app): State<App>) -> Result<Json<List<StoredToken>>, Problem> {
+    Ok(Json(List::whole(app.services.store.tokens().await?)))
+}
+
+async fn add(
+    State(app): State<App>,
+    who: Who,
+    ApiJson(request): ApiJson<TokenRequest>,
+) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    Ok((StatusCode::CREATED, Json(give(&app, &who, &request).await?)))
+}
+
+async fn revoke(State(app): State<App>, who: Who, ApiPath(name): ApiPath) -> Result<Json<StoredToken>, Problem> {
+    end(&app, &who, &name).await.map(Json)
+}

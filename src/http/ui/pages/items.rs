@@ -1,0 +1,204 @@
+//! Items: a list to be narrowed, older ones page by page, and what it shows as a file.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+
+use super::super::answer::path_of;
+use super::super::card::look;
+use super::super::chrome::Page;
+use super::super::shown;
+use crate::domain::verdict::{Tier, Verdict};
+use crate::http::App;
+use crate::http::extract::ApiQuery;
+use crate::http::problem::Problem;
+use crate::http::routes::items::{ListQuery, filter_of};
+use crate::judging::labels;
+use crate::judging::plain::plain;
+use crate::store::{ItemFilter, ItemSummary};
+
+/// Items of one file: more are several.
+const MOST_EXPORTED: usize = 2_000;
+
+#[derive(Debug, Template)]
+#[template(path = "items.html")]
+struct Items {
+    page: Page,
+    problem: Option<String>,
+    q: String,
+    channel: String,
+    since: String,
+    degraded: bool,
+    contradiction: bool,
+    choices: Vec<Choice>,
+    rows: Vec<Row>,
+    next: Option<String>,
+    export: String,
+}
+
+#[derive(Debug)]
+struct Choice {
+    label: &'static str,
+    name: &'static str,
+    options: Vec<Opt>,
+}
+
+#[derive(Debug)]
+struct Opt {
+    value: &'static str,
+    label: String,
+    here: bool,
+}
+
+#[derive(Debug)]
+struct Row {
+    href: String,
+    text: String,
+    colour: &'static str,
+    verdict: &'static str,
+    firmness: &'static str,
+    tier: &'static str,
+    channel: String,
+    day: String,
+    gaps: Vec<String>,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    page: Page,
+    RawQuery(raw): RawQuery,
+    ApiQuery(query): ApiQuery<ListQuery>,
+) -> Result<Response, Problem> {
+    let choices = choices(&query, &page);
+    let (filter, problem) = match filter_of(without_blanks(query.clone())) {
+        Ok(filter) => (filter, None),
+        // What cannot be understood narrows nothing, and is said.
+        Err(problem) => (ItemFilter { limit: 50, ..ItemFilter::default() }, Some(problem.detail().to_owned())),
+    };
+    let found = app.services.store.items(&filter).await?;
+    let address = |path: &str, cursor: Option<&str>| address(path, raw.as_deref().unwrap_or_default(), cursor);
+    shown(&Items {
+        problem,
+        q: query.q.unwrap_or_default(),
+        channel: query.channel.unwrap_or_default(),
+        since: query.since.unwrap_or_default(),
+        degraded: query.degraded == Some(true),
+        contradiction: query.contradiction == Some(true),
+        choices,
+        rows: found.items.iter().map(|item| row(item, &page)).collect(),
+        next: found.next.map(|next| address("/items", Some(&next))),
+        export: address("/items/export", None),
+        page,
+    })
+}
+
+/// The same items as NDJSON, whole results, the newest first.
+pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Response, Problem> {
+    let mut filter = ItemFilter { limit: 200, ..filter_of(without_blanks(query))? };
+    let mut lines = String::new();
+    let mut count = 0;
+    while count < MOST_EXPORTED {
+        let found = app.services.store.items(&filter).await?;
+        for item in &found.items {
+            // One that was cleaned away meanwhile is not there.
+            if let Some(stored) = app.services.store.item(&item.item_id).await? {
+                let line = serde_json::to_string(&stored.result).map_err(|error| {
+                    tracing::error!(%error, "a result could not be written");
+                    Problem::internal()
+                })?;
+                lines.push_str(&line);
+                lines.push('\n');
+                count += 1;
+            }
+        }
+        filter.cursor = found.next;
+        if filter.cursor.is_none() {
+            break;
+        }
+    }
+    let headers = [
+        (header::CONTENT_TYPE, "application/x-ndjson"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"items.ndjson\""),
+    ];
+    Ok((headers, lines).into_response())
+}
+
+/// A form sends every field; an empty one asks for nothing.
+fn without_blanks(query: ListQuery) -> ListQuery {
+    let said = |field: Option<String>| field.filter(|text| !text.trim().is_empty());
+    ListQuery {
+        status: said(query.status),
+        tier: said(query.tier),
+        verdict: said(query.verdict),
+        firmness: said(query.firmness),
+        channel: said(query.channel),
+        language: said(query.language),
+        since: said(query.since),
+        q: said(query.q),
+        cursor: said(query.cursor),
+        ..query
+    }
+}
+
+/// The same list elsewhere: further back, or as a file.
+fn address(path: &str, query: &str, cursor: Option<&str>) -> String {
+    let kept =
+        url::form_urlencoded::parse(query.as_bytes()).filter(|(name, value)| name != "cursor" && !value.is_empty());
+    let mut text = url::form_urlencoded::Serializer::new(String::new());
+    text.extend_pairs(kept);
+    if let Some(cursor) = cursor {
+        text.append_pair("cursor", cursor);
+    }
+    let text = text.finish();
+    if text.is_empty() { path.to_owned() } else { format!("{path}?{text}") }
+}
+
+fn choices(query: &ListQuery, page: &Page) -> Vec<Choice> {
+    let reader = page.reader;
+    let option = |chosen: &Option<String>, value: &'static str, label: &str| Opt {
+        value,
+        label: label.to_owned(),
+        here: chosen.as_deref() == Some(value),
+    };
+    let verdicts =
+        Verdict::ALL.iter().map(|one| option(&query.verdict, one.as_str(), labels::verdict(*one).of(reader)));
+    let tiers = Tier::ALL.iter().map(|one| option(&query.tier, one.as_str(), labels::tier(*one).of(reader)));
+    let languages = [("en", "English"), ("ru", "Русский"), ("uk", "Українська")];
+    vec![
+        Choice { label: page.t("items.verdict"), name: "verdict", options: verdicts.collect() },
+        Choice { label: page.t("items.tier"), name: "tier", options: tiers.collect() },
+        Choice {
+            label: page.t("items.firmness"),
+            name: "firmness",
+            options: vec![
+                option(&query.firmness, "firm", page.t("items.firm")),
+                option(&query.firmness, "lean", page.t("items.lean")),
+            ],
+        },
+        Choice {
+            label: page.t("items.language"),
+            name: "language",
+            options: languages.iter().map(|(code, name)| option(&query.language, code, name)).collect(),
+        },
+    ]
+}
+
+fn row(item: &ItemSummary, page: &Page) -> Row {
+    let reader = page.reader;
+    let verdict = item.verdict.as_deref().and_then(Verdict::parse).unwrap_or(Verdict::NotVerifiable);
+    let text = item.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(&item.text);
+    let firmness = labels::decisive(verdict, item.decisive == Some(true)).map(|words| words.of(reader));
+    let tier = item.tier.as_deref().and_then(Tier::parse).filter(|_| verdict == Verdict::Supported);
+    Row {
+        href: path_of(&item.item_id),
+        text: plain(text).into_owned(),
+        colour: look(verdict).0,
+        verdict: labels::verdict(verdict).of(reader),
+        firmness: firmness.unwrap_or_default(),
+        tier: tier.map(|tier| labels::tier(tier).of(reader)).unwrap_or_default(),
+        channel: item.channel.as_deref().map(|channel| plain(channel).into_owned()).unwrap_or_default(),
+        day: item.enriched_at.format("%Y-%m-%d %H:%M").to_string(),
+        gaps: item.degraded.iter().map(|cause| labels::cause(cause, reader)).collect(),
+    }
+}

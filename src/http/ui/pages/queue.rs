@@ -1,0 +1,125 @@
+//! The queue's dead letters: messages that were given up, with their reasons; each can be sent again or dropped.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use serde::Deserialize;
+
+use super::super::chrome::{OwnForm, Page};
+use super::super::shown;
+use super::providers::Nothing;
+use crate::broker::DeadLetter;
+use crate::http::App;
+use crate::http::problem::Problem;
+use crate::http::routes::dead::{GIVEN_UP, Move, Selection, moved};
+use crate::http::routes::overview::{Waiting, waiting};
+use crate::http::who::Who;
+use crate::judging::plain::plain;
+
+/// Letters of the page; the broker holds each back while it is looked at.
+const SHOWN: usize = 50;
+/// Characters of a message.
+const PAYLOAD_CHARS: usize = 4_000;
+
+#[derive(Debug, Template)]
+#[template(path = "queue.html")]
+struct QueuePage {
+    page: Page,
+    waiting: Vec<(&'static str, String)>,
+    /// Reasons with how many of the shown letters have them.
+    reasons: Vec<(String, usize)>,
+    rows: Vec<Row>,
+}
+
+/// Letters of one reason.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ReasonForm {
+    reason: String,
+}
+
+#[derive(Debug)]
+struct Row {
+    id: String,
+    reason: String,
+    detail: String,
+    queue: &'static str,
+    at: String,
+    attempts: u32,
+    payload: String,
+}
+
+pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response, Problem> {
+    let letters = app.queue.dead_list(SHOWN).await?;
+    let waiting = waiting(&app).await?;
+    let rows: Vec<Row> = letters.iter().map(row).collect();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for row in &rows {
+        *reasons.entry(row.reason.clone()).or_default() += 1;
+    }
+    let reasons = reasons.into_iter().filter(|(_, count)| *count > 1).collect();
+    shown(&QueuePage { waiting: figures(&waiting, &page), reasons, rows, page })
+}
+
+fn figures(waiting: &Waiting, page: &Page) -> Vec<(&'static str, String)> {
+    let oldest = waiting.oldest.map(|oldest| oldest.format("%Y-%m-%d %H:%M:%S").to_string());
+    let figures = [
+        ("queue.waiting", Some((waiting.enrichment + waiting.factcheck).to_string())),
+        ("queue.in_work", waiting.in_work.map(|count| count.to_string())),
+        ("queue.lag", waiting.lag_seconds.map(|lag| format!("{lag:.1}"))),
+        ("queue.oldest", oldest),
+        ("queue.results", Some((waiting.results_pending + waiting.results_parked).to_string())),
+        ("queue.dead", Some(waiting.dead.to_string())),
+    ];
+    figures.into_iter().filter_map(|(key, figure)| Some((page.t(key), figure?))).collect()
+}
+
+fn row(dead: &DeadLetter) -> Row {
+    let body = String::from_utf8_lossy(&dead.body);
+    let payload: String = body.chars().take(PAYLOAD_CHARS).map(|c| if c == '\n' { c } else { visible(c) }).collect();
+    Row {
+        id: dead.id.clone(),
+        reason: dead.label.clone().unwrap_or_else(|| GIVEN_UP.to_owned()),
+        detail: dead.error.as_deref().map(|error| plain(error).into_owned()).unwrap_or_default(),
+        queue: dead.origin.map(crate::broker::QueueName::as_str).unwrap_or_default(),
+        at: dead.failed_at.map(|at| at.format("%Y-%m-%d %H:%M").to_string()).unwrap_or_default(),
+        attempts: dead.attempts.unwrap_or_default(),
+        payload,
+    }
+}
+
+/// Directions and controls of a message are shown as what they are: nothing.
+fn visible(c: char) -> char {
+    let mut one = [0; 4];
+    plain(c.encode_utf8(&mut one)).chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+pub(crate) async fn act(
+    State(app): State<App>,
+    who: Who,
+    Path((id, action)): Path<(String, String)>,
+    OwnForm(Nothing {}): OwnForm<Nothing>,
+) -> Result<Response, Problem> {
+    moved(&app, &who, &Selection::of_ids(vec![id]), how(&action)?).await?;
+    Ok(Redirect::to("/queue").into_response())
+}
+
+/// All letters of a reason.
+pub(crate) async fn act_on_reason(
+    State(app): State<App>,
+    who: Who,
+    Path(action): Path<String>,
+    OwnForm(form): OwnForm<ReasonForm>,
+) -> Result<Response, Problem> {
+    moved(&app, &who, &Selection::of_reason(form.reason), how(&action)?).await?;
+    Ok(Redirect::to("/queue").into_response())
+}
+
+fn how(action: &str) -> Result<Move, Problem> {
+    match action {
+        "requeue" => Ok(Move::Requeue),
+        "drop" => Ok(Move::Drop),
+        _ => Err(Problem::not_found("a dead letter is sent again or dropped")),
+    }
+}

@@ -1,0 +1,60 @@
+//! What a visitor sees where a page cannot be had: who is not known is led to sign in, and every other problem is a page that
+//! says what to do.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::chrome::Page;
+use super::shown;
+use crate::http::auth::{Doorman, Visitor};
+use crate::http::problem::{AsShown, Problem};
+
+#[derive(Debug, Template)]
+#[template(path = "error.html")]
+struct Refused {
+    page: Page,
+    detail: String,
+    back: String,
+}
+
+/// The layer of every page. A script that asked for a stream gets the problem as it is.
+pub(crate) async fn as_page(State(doorman): State<Arc<Doorman>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(doorman);
+    let is_navigation = parts
+        .headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .is_none_or(|accepted| accepted.contains("text/html"));
+    let mut asked = parts.clone();
+    let method = parts.method.clone();
+    let response = next.run(Request::from_parts(parts, body)).await;
+    let status = response.status();
+    let Some(problem) = response.extensions().get::<Problem>().filter(|_| is_navigation) else { return response };
+    if let Some(visitor) = response.extensions().get::<Visitor>() {
+        asked.extensions.insert(visitor.clone());
+    }
+    let page = Page::of(&asked);
+    if status == StatusCode::UNAUTHORIZED && page.path != "/sign-in" {
+        let back = if method == Method::GET { page.path.as_str() } else { "/" };
+        return Redirect::to(&format!("/sign-in?back={}", utf8_percent_encode(back, NON_ALPHANUMERIC))).into_response();
+    }
+    let may_not = status == StatusCode::FORBIDDEN && page.signed_in();
+    let detail = if may_not { page.t("signin.may_not").to_owned() } else { problem.detail().to_owned() };
+    let retry = response.headers().get(header::RETRY_AFTER).cloned();
+    match shown(&Refused { page, detail, back: "/".to_owned() }) {
+        Ok(mut response) => {
+            *response.status_mut() = status;
+            response.headers_mut().extend(retry.map(|value| (header::RETRY_AFTER, value)));
+            response.extensions_mut().insert(AsShown);
+            response
+        }
+        Err(problem) => problem.into_response(),
+    }
+}

@@ -1,0 +1,40 @@
+//! How often answers that were stated as surely were right: measured on labelled claims that nothing was tuned on, and shipped as
+//! a table with where it comes from. What is measured on such claims need not hold for an editor's own.
+
+const TABLE: &str = include_str!("reliability.tsv");
+
+/// A line of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stated {
+    /// How sure answers were stated to be, from and to, percent.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) answers: u32,
+    /// Percent.
+    pub(super) mean: u32,
+    pub(super) right: u32,
+}
+
+/// The table, from little to much.
+pub(super) fn stated() -> Vec<Stated> {
+    let line = |line: &str| {
+        let mut fields = line.split('\t').map(|field| field.parse::<u32>().ok());
+        let mut next = || fields.next().flatten();
+        Some(Stated { from: next()?, to: next()?, answers: next()?, mean: next()?, right: next()? })
+    };
+    TABLE.lines().filter(|text| !text.starts_with('#')).filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole() {
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
+        let stated = stated();
+        assert_eq!(stated.len(), lines);
+        assert!(lines > 2);
+        assert!(stated.iter().all(|one| one.from < one.to && one.to <= 100 && one.right <= 100 && one.answers > 0));
+    }
+}

@@ -1,0 +1,45 @@
+//! Who does something, for the record of who changed what.
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use serde_json::Value;
+
+use super::App;
+use super::auth::Visitor;
+use super::listener::Peer;
+use super::problem::Problem;
+use crate::store::AuditEntry;
+
+/// Like `token desk at 10.0.0.7`.
+#[derive(Debug, Clone)]
+pub(crate) struct Who(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Who {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let visitor = parts.extensions.get::<Visitor>().map_or("nobody known", |visitor| visitor.name.as_ref());
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>();
+        Ok(Self(match peer {
+            Some(ConnectInfo(Peer(address))) => format!("{visitor} at {}", address.ip()),
+            None => visitor.to_owned(),
+        }))
+    }
+}
+
+impl Who {
+    /// Writes down what was done. It is done already: where this fails, the log holds it.
+    pub(crate) async fn did(&self, app: &App, action: &str, subject: &str, detail: Option<Value>) {
+        tracing::info!(who = self.0, action, subject, "done by a person");
+        let entry = AuditEntry {
+            at: app.services.clock.now(),
+            who: self.0.clone(),
+            action: action.to_owned(),
+            subject: subject.to_owned(),
+            detail,
+        };
+        if let Err(error) = app.services.store.note_audit(&entry).await {
+            tracing::error!(%error, who = self.0, action, subject, "what was done could not be written down");
+        }
+    }
+}

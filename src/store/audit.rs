@@ -1,0 +1,62 @@
+//! Who changed what.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::Row as _;
+
+use super::{Store, StoreError};
+
+/// Something that a person did.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AuditEntry {
+    pub at: DateTime<Utc>,
+    /// `ADMIN_TOKEN`, `token <name>`, `this machine` or `command line`, with the address where there is one.
+    pub who: String,
+    /// What was done: `domain.add`, `provider.reset`, `dead.requeue`, `token.add`, …
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    pub detail: Option<serde_json::Value>,
+}
+
+impl Store {
+    /// Writes it down.
+    pub async fn note_audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
+        sqlx::query("INSERT INTO audit_log (at, who, action, subject, detail) VALUES ($1, $2, $3, $4, $5)")
+            .bind(entry.at)
+            .bind(super::storable(&entry.who).as_ref())
+            .bind(&entry.action)
+            .bind(super::storable(&entry.subject).as_ref())
+            .bind(&entry.detail)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// What was done, edits of the domain lists among it, the latest first.
+    pub async fn audit(&self, limit: i64) -> Result<Vec<AuditEntry>, StoreError> {
+        let rows = sqlx::query(
+            "(SELECT at, who, action, subject, detail, id FROM audit_log ORDER BY id DESC LIMIT $1)
+             UNION ALL
+             (SELECT changed_at, who, 'domain.' || action, domain,
+                  jsonb_strip_nulls(jsonb_build_object('before', before, 'after', after, 'why', why)), id
+              FROM domain_rule_changes WHERE action <> 'install' ORDER BY id DESC LIMIT $1)
+             ORDER BY at DESC, id DESC LIMIT $1",
+        )
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in rows {
+            entries.push(AuditEntry {
+                at: row.try_get("at")?,
+                who: row.try_get("who")?,
+                action: row.try_get("action")?,
+                subject: row.try_get("subject")?,
+                detail: row.try_get("detail")?,
+            });
+        }
+        Ok(entries)
+    }
+}

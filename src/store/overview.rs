@@ -1,0 +1,101 @@
+//! Figures of the last hours, for people who look after the daemon.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::Row as _;
+
+use super::{Store, StoreError};
+
+/// How many items of an hour got that answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HourlyVerdicts {
+    /// Its beginning.
+    pub hour: DateTime<Utc>,
+    /// Of the claim whose figures the item carries; null where nothing could be checked.
+    pub verdict: Option<String>,
+    /// Whether it is decisive.
+    pub decisive: bool,
+    /// `high`, `medium` or `low`.
+    pub tier: Option<String>,
+    pub items: i64,
+}
+
+/// How many items lack something for that reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CauseCount {
+    pub cause: String,
+    pub items: i64,
+}
+
+/// What a provider was asked in an hour, by all processes.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProviderHour {
+    pub provider: String,
+    /// Its beginning.
+    pub hour: DateTime<Utc>,
+    pub requests: i64,
+    pub errors: i64,
+    pub usd: f64,
+}
+
+impl Store {
+    /// Answers by hour since then, the earliest first.
+    pub async fn hourly_verdicts(&self, since: DateTime<Utc>) -> Result<Vec<HourlyVerdicts>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT date_trunc('hour', enriched_at) AS hour, main.verdict, coalesce(main.decisive, false) AS decisive,
+                 fact_check_tier::text AS tier, count(*) AS items
+             FROM items LEFT JOIN LATERAL (
+                 SELECT verdict, decisive FROM claims WHERE claims.item_id = items.item_id
+                 ORDER BY (claim_id = items.result->>'main_claim') DESC NULLS LAST, position LIMIT 1) AS main ON true
+             WHERE enriched_at >= $1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+        )
+        .bind(since)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            found.push(HourlyVerdicts {
+                hour: row.try_get("hour")?,
+                verdict: row.try_get("verdict")?,
+                decisive: row.try_get("decisive")?,
+                tier: row.try_get("tier")?,
+                items: row.try_get("items")?,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Why items done since then lack something, the most frequent cause first.
+    pub async fn degraded_causes(&self, since: DateTime<Utc>) -> Result<Vec<CauseCount>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT cause, count(*) AS items FROM items, unnest(degraded) AS cause
+             WHERE enriched_at >= $1 GROUP BY cause ORDER BY items DESC, cause",
+        )
+        .bind(since)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(|row| Ok(CauseCount { cause: row.try_get("cause")?, items: row.try_get("items")? })).collect()
+    }
+
+    /// What providers were asked since then, by hour.
+    pub async fn provider_hours(&self, since: DateTime<Utc>) -> Result<Vec<ProviderHour>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT provider, hour, requests, errors, usd FROM provider_hours WHERE hour >= $1 ORDER BY provider, hour",
+        )
+        .bind(since)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut hours = Vec::with_capacity(rows.len());
+        for row in rows {
+            hours.push(ProviderHour {
+                provider: row.try_get("provider")?,
+                hour: row.try_get("hour")?,
+                requests: row.try_get("requests")?,
+                errors: row.try_get("errors")?,
+                usd: row.try_get("usd")?,
+            });
+        }
+        Ok(hours)
+    }
+}

@@ -1,0 +1,152 @@
+//! Tokens with names. Only their digests are kept.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::Row as _;
+
+use super::{Store, StoreError};
+
+/// A token as it is listed; never the token itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StoredToken {
+    /// Never used again.
+    pub id: i64,
+    /// Of no other token that is valid.
+    pub name: String,
+    /// `read`, `check` or `admin`.
+    pub scope: String,
+    /// Null: as often as any client of the server.
+    pub requests_per_minute: Option<u32>,
+    pub created_by: String,
+    pub created_at: DateTime<Utc>,
+    pub expires_at: Option<DateTime<Utc>>,
+    pub revoked_at: Option<DateTime<Utc>>,
+    /// To the minute; null until it is used.
+    pub used_at: Option<DateTime<Utc>>,
+}
+
+/// A token that is to be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct NewToken<'a> {
+    pub name: &'a str,
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+    pub scope: &'a str,
+    pub requests_per_minute: Option<u32>,
+    pub created_by: &'a str,
+    pub created_at: DateTime<Utc>,
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+macro_rules! columns {
+    () => {
+        "id, name, scope, requests_per_minute, created_by, created_at, expires_at, revoked_at, used_at"
+    };
+}
+
+impl Store {
+    /// Keeps a token; `None` where a valid one has that name.
+    pub async fn add_token(&self, new: &NewToken<'_>) -> Result<Option<StoredToken>, StoreError> {
+        // One that expired holds its name no longer.
+        sqlx::query(
+            "UPDATE access_tokens SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL AND expires_at <= $2",
+        )
+        .bind(new.name)
+        .bind(new.created_at)
+        .execute(&self.pool)
+        .await?;
+        let row = sqlx::query(concat!(
+            "INSERT INTO access_tokens (name, digest, scope, requests_per_minute, created_by, created_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ",
+            columns!()
+        ))
+        .bind(new.name)
+        .bind(new.digest.as_slice())
+        .bind(new.scope)
+        .bind(new.requests_per_minute.map(|n| i32::try_from(n).unwrap_or(i32::MAX)))
+        .bind(new.created_by)
+        .bind(new.created_at)
+        .bind(new.expires_at)
+        .fetch_optional(&self.pool)
+        .await?;
+        row.as_ref().map(token).transpose()
+    }
+
+    /// Every token, the valid ones first.
+    pub async fn tokens(&self) -> Result<Vec<StoredToken>, StoreError> {
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM access_tokens ORDER BY revoked_at IS NOT NULL, name, id"
+        ))
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(token).collect()
+    }
+
+    /// The valid token of that digest, and notes that it was used.
+    pub async fn token_of(&self, digest: [u8; 32], now: DateTime<Utc>) -> Result<Option<StoredToken>, StoreError> {
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM access_tokens
+             WHERE digest = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
+        ))
+        .bind(digest.as_slice())
+        .bind(now)
+        .fetch_optional(&self.pool)
+        .await?;
+        let Some(found) = row.as_ref().map(token).transpose()? else { return Ok(None) };
+        // Once a minute is enough to see that a token is in use.
+        sqlx::query("UPDATE access_tokens SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2 - interval '1 minute')")
+            .bind(found.id)
+            .bind(now)
+            .execute(&self.pool)
+            .await?;
+        Ok(Some(found))
+    }
+
+    /// The valid token of that id.
+    pub async fn token_by_id(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredToken>, StoreError> {
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM access_tokens
+             WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
+        ))
+        .bind(id)
+        .bind(now)
+        .fetch_optional(&self.pool)
+        .await?;
+        row.as_ref().map(token).transpose()
+    }
+
+    /// Ends a token; `None` where no valid one has that name.
+    pub async fn revoke_token(&self, name: &str, now: DateTime<Utc>) -> Result<Option<StoredToken>, StoreError> {
+        let row = sqlx::query(concat!(
+            "UPDATE access_tokens SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL RETURNING ",
+            columns!()
+        ))
+        .bind(name)
+        .bind(now)
+        .fetch_optional(&self.pool)
+        .await?;
+        row.as_ref().map(token).transpose()
+    }
+}
+
+fn token(row: &sqlx::postgres::PgRow) -> Result<StoredToken, StoreError> {
+    let rate: Option<i32> = row.try_get("requests_per_minute")?;
+    Ok(StoredToken {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        scope: row.try_get("scope")?,
+        requests_per_minute: rate.and_then(|rate| u32::try_from(rate).ok()),
+        created_by: row.try_get("created_by")?,
+        created_at: row.try_get("created_at")?,
+        expires_at: row.try_get("expires_at")?,
+        revoked_at: row.try_get("revoked_at")?,
+        used_at: row.try_get("used_at")?,
+    })
+}
