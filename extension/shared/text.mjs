@@ -1,0 +1,48 @@
+// The card as text, for the clipboard: everything that a reader needs to judge it away from here, gaps among it.
+
+/** The lines of a card. */
+export function textOf(card, words) {
+  const lines = [
+    [card.word, card.firmness, card.confidence?.figure, card.tier].filter(Boolean).join(" · "),
+    ...(card.confidence ? [card.confidence.means] : []),
+    ...(card.gaps ? [`${card.gaps.title}: ${card.gaps.causes.join("; ")}. ${card.gaps.means}`] : []),
+    ...(card.notes.length ? [`${card.notesTitle ? `${card.notesTitle}: ` : ""}${card.notes.join("; ")}`] : []),
+    "",
+    ...(card.differs ? [`${words.say("ui_you_selected")}: ${card.selected}`] : []),
+    `${words.say(card.differs ? "ui_checked_as" : "ui_claim")}: ${card.claim}`,
+    joined(card.justification),
+    ...(card.explanation ? [card.explanation] : []),
+    ...(card.correction ? [`${card.correction.heading}: ${card.correction.corrected.map((part) => part.text).join(" ")}`] : []),
+    ...card.reviews.flatMap(review),
+    ...section(words.say("ui_for"), card.evidence.for),
+    ...section(words.say("ui_against"), card.evidence.against),
+    ...section(words.say("ui_neutral"), card.evidence.neutral),
+    "",
+    words.say("ui_signal"),
+    ...(card.page ? [card.page] : []),
+  ];
+  return lines.filter((line, at) => line !== "" || lines[at - 1] !== "").join("\n");
+}
+
+const joined = (parts) => parts.map((part) => part.text ?? `[${part.cite}]`).join("");
+
+function section(title, stories) {
+  return stories.length ? ["", `${title}:`, ...stories.flatMap(story)] : [];
+}
+
+function story(row) {
+  return [
+    `${row.n === null ? "" : `[${row.n}] `}${[row.outlet, row.day, row.stance].filter(Boolean).join(" · ")}`,
+    `    “${row.passage}”`,
+    `    ${row.href ?? row.place}`,
+    ...(row.sameStory ? [`    ${row.sameStory}: ${row.others.map((other) => other.outlet).join(", ")}`] : []),
+  ];
+}
+
+function review(check) {
+  return [
+    `${check.heading}: ${[check.publisher, check.day].filter(Boolean).join(", ")}: “${check.rating}”`,
+    `    “${check.claim}”`,
+    `    ${check.href ?? check.place}`,
+  ];
+}
