@@ -30,7 +30,9 @@ pub(super) async fn adjudicate(
     let by_model = by_model(services, journal);
     let Some(adjudicator) = adjudicator(services, by_model.as_ref()) else { return };
     let floor = services.settings.scoring.relevance_floor;
-    let places: Vec<Vec<usize>> = judged.claims.iter().map(|claim| asked_about(claim, floor)).collect();
+    let reads = |claim: &Claim| services.models.stance.reads(&claim.text);
+    let places: Vec<Vec<usize>> =
+        claims.iter().zip(&judged.claims).map(|(claim, judged)| asked_about(judged, floor, reads(claim))).collect();
     let data: Vec<ClaimData<'_>> = claims
         .iter()
         .zip(&judged.claims)
@@ -109,9 +111,11 @@ pub(super) async fn pair(
 }
 
 /// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,
-/// for a report in other words seems off topic by them.
-fn asked_about(claim: &JudgedClaim, floor: f64) -> Vec<usize> {
-    let is_by_words = !claim.judges.is_empty() && claim.judges.iter().all(|judge| judge.as_ref() == RULES);
+/// for a report in other words seems off topic by them. `reads`: whether the judge in the process reads the claim; it tells
+/// where nothing was on topic, so that nobody judged.
+fn asked_about(claim: &JudgedClaim, floor: f64, reads: bool) -> Vec<usize> {
+    let is_by_words =
+        if claim.judges.is_empty() { !reads } else { claim.judges.iter().all(|judge| judge.as_ref() == RULES) };
     let mut places: Vec<usize> = (0..claim.passages.len()).collect();
     places.retain(|place| claim.passages.get(*place).is_some_and(|one| is_by_words || one.relevance >= floor));
     places
@@ -180,10 +184,11 @@ mod tests {
 
     #[test]
     fn only_what_is_on_topic_is_asked_about_and_all_where_only_words_were_compared() {
-        assert_eq!(asked_about(&claim("model:minilm", &[0.9, 0.1, 0.5]), 0.3), [0, 2]);
-        assert_eq!(asked_about(&claim(RULES, &[0.9, 0.1]), 0.3), [0, 1]);
+        assert_eq!(asked_about(&claim("model:minilm", &[0.9, 0.1, 0.5]), 0.3, true), [0, 2]);
+        assert_eq!(asked_about(&claim(RULES, &[0.9, 0.1]), 0.3, true), [0, 1]);
         let by_nobody = JudgedClaim { judges: Vec::new(), ..claim(RULES, &[0.9, 0.1]) };
-        assert_eq!(asked_about(&by_nobody, 0.3), [0], "nothing on topic was judged");
+        assert_eq!(asked_about(&by_nobody, 0.3, true), [0], "what is off topic to a reader is off topic");
+        assert_eq!(asked_about(&by_nobody, 0.3, false), [0, 1]);
     }
 
     #[test]
