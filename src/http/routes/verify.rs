@@ -57,7 +57,7 @@ pub(crate) struct VerifyRequest {
     claim: String,
     /// ISO 639-1; found out from the claim when absent.
     #[serde(default)]
-    #[schemars(extend("pattern" = "^[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*$"))]
+    #[schemars(extend("pattern" = "^[A-Za-z]{2,3}([-_].*)?$"))]
     language: Option<String>,
     /// Whose words the verdict is given in: ours, module, loop, pipeline or rag.
     #[serde(default)]

@@ -28,7 +28,7 @@ pub(super) fn verdict() -> Schema {
 
 /// As a page before gave it.
 pub(super) fn cursor() -> Schema {
-    json_schema!({"type": "string", "pattern": "^([1-9][0-9]{0,14}[.].*)?$"})
+    json_schema!({"type": "string", "pattern": "^([0-9]{1,15}[.].*)?$"})
 }
 
 /// A day, or a moment.
