@@ -10,6 +10,7 @@ import { Fault, problemOf } from "../shared/problems.mjs";
 import { settings } from "../shared/settings.mjs";
 import { textOf } from "../shared/text.mjs";
 import { wordsIn } from "../shared/words.mjs";
+import { rulesOf } from "./rules.mjs";
 import { ask, MOST_CHARACTERS } from "./server.mjs";
 
 /** The name of the port that a check goes over. */
@@ -55,7 +56,7 @@ async function check(claim, signal, post) {
     const text = claimOf(claim);
     const onEvent = (event) => tell(event, words, post);
     const answer = await ask(server, { claim: text, language: set.claimLanguage }, { signal, onEvent });
-    const card = cardOf(answer, { asked: text, words, server: server.base });
+    const card = cardOf(answer, { asked: text, words, server: server.base, rules: await rulesOf(server, signal) });
     post({ kind: "answer", card, text: textOf(card, words) });
   } catch (error) {
     if (signal.aborted) return;

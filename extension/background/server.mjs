@@ -12,6 +12,10 @@ const FIRST_WORD_MS = 200_000;
 // A stream sends a comment every 10 s. Three in a row do not get lost: the connection is dead.
 const SILENCE_MS = 35_000;
 const MOST_BYTES = 8 * 1024 * 1024;
+// An answer is worth more than the reason why an outlet is believed: it does not wait longer for it.
+const RULES_MS = 3000;
+// The token is for this server. Whoever it would send us on to is another.
+const PRIVATELY = { redirect: "manual", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
 
 /**
  * Asks for one check and resolves to the answer. `server` is `{base, token}`, `question` `{claim, language}`; `onEvent` gets
@@ -53,22 +57,35 @@ export async function probe(server) {
   throw response.ok ? new Fault("not_ours") : faultOf(response.status, problem, response.headers.get("retry-after"));
 }
 
+/** The server's domain lists, which say why an outlet is believed so far; `null` where they cannot be had in time. */
+export async function domainRules({ base, token }, signal) {
+  try {
+    const response = await fetch(`${base}/api/domains`, {
+      ...PRIVATELY,
+      headers: { accept: "application/json", ...bearer(token) },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(RULES_MS)]),
+    });
+    const { items } = response.ok ? (parsed(await textOf(response)) ?? {}) : {};
+    return Array.isArray(items) ? items.filter((rule) => rule !== null && typeof rule === "object") : null;
+  } catch {
+    return null;
+  }
+}
+
+const bearer = (token) => (token ? { authorization: `Bearer ${token}` } : {});
+
 function send({ base, token }, { claim, language }, signal) {
   const body = { claim, vocabulary: "ours", ...(language ? { language } : {}) };
   return fetch(`${base}/api/verify`, {
+    ...PRIVATELY,
     method: "POST",
     headers: {
       "content-type": "application/json",
       accept: "text/event-stream, application/json",
-      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...bearer(token),
     },
     body: JSON.stringify(body),
     signal,
-    // The token is for this server. Whoever it would send us on to is another.
-    redirect: "manual",
-    credentials: "omit",
-    cache: "no-store",
-    referrerPolicy: "no-referrer",
   });
 }
 

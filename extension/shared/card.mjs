@@ -3,7 +3,7 @@
 
 import { correctionOf } from "./correction.mjs";
 import { evidenceOf, reviewsOf } from "./evidence.mjs";
-import { askedName, byReview, causeOf, firmness, knownVerdict, notesOf, restsOnPassages, showsTier } from "./labels.mjs";
+import { askedName, causeOf, firmerOf, firmness, knownVerdict, notesOf, restsOnPassages, rightInTen, showsTier } from "./labels.mjs";
 import { plain } from "./plain.mjs";
 
 const TRACE_LINES = 200;
@@ -11,21 +11,24 @@ const TRACE_LINES = 200;
 /** Whether this is an answer to /api/verify: without a result there is nothing to show, however well it parses. */
 export const isAnswer = (value) => Boolean(value?.result) && typeof value.result === "object" && Array.isArray(value.result.claims);
 
-/** The card of an answer. `asked` is what the person selected, `server` the base address. */
-export function cardOf(answer, { asked, words, server }) {
+/**
+ * The card of an answer. `asked` is what the person selected, `server` the base address, `rules` the server's domain lists,
+ * or `null` where they are not known.
+ */
+export function cardOf(answer, { asked, words, server, rules = null }) {
   const { result } = answer;
   const claims = result.claims.filter((claim) => claim !== null && typeof claim === "object");
   const main = claims.find((claim) => claim.claim_id === result.main_claim) ?? claims[0];
   const gaps = gapsOf(result, words);
   const selected = plain(asked, 600);
-  const shown = main ? shownClaim(main, result, gaps, words) : emptyClaim(answer, words);
+  const shown = main ? shownClaim(main, result, { gaps, words, rules }) : emptyClaim(answer, words);
   return {
     ...shown,
     selected,
     // The input stands beside the claim only where they differ.
     differs: squeezed(shown.claim) !== squeezed(asked),
     gaps,
-    others: claims.filter((claim) => claim !== main).map((claim) => shownClaim(claim, result, gaps, words)),
+    others: claims.filter((claim) => claim !== main).map((claim) => shownClaim(claim, result, { gaps, words, rules })),
     alsoReportedBy: alsoReported(result, words),
     explanation: explanationOf(result, shown),
     trace: list(result.trace).slice(0, TRACE_LINES).map((line) => plain(line, 500)),
@@ -34,10 +37,9 @@ export function cardOf(answer, { asked, words, server }) {
   };
 }
 
-function shownClaim(claim, result, gaps, words) {
+function shownClaim(claim, result, { gaps, words, rules }) {
   const verdict = knownVerdict(claim.verdict);
   const firm = firmness(verdict, claim.decisive);
-  const notes = notesOf({ ...claim, verdict }, words);
   return {
     claim: plain(claim.text, 2000),
     kind: words.say(`kind_${["factual", "opinion", "mixed"].includes(claim.kind) ? claim.kind : "ambiguous"}`),
@@ -46,16 +48,15 @@ function shownClaim(claim, result, gaps, words) {
     firmness: firm && words.say(firm),
     firm: firm === "decisive",
     lean: firm === "lean",
-    // A lean always says why it is one.
-    notes: firm === "lean" && !notes.length ? [words.say("not_firm_weak")] : notes,
-    notesTitle: firm === "lean" ? words.say("not_firm") : null,
+    notes: notesOf({ ...claim, verdict }, words),
+    firmer: firmerOf({ ...claim, verdict }, words),
     incomplete: gaps ? gaps.title : null,
     confidence: firm === "decisive" ? confidenceOf(claim, words) : null,
     tier: showsTier(verdict) && words.has(`tier_${claim.tier}`) ? words.say(`tier_${claim.tier}`) : null,
     support: restsOnPassages(claim) && Number.isFinite(claim.score) ? `${words.say("support")}: ${claim.score} ${words.say("out_of_100")}` : null,
     justification: cited(plain(claim.justification)),
     correction: correctionOf(claim.correction, words),
-    evidence: evidenceOf(claim, words),
+    evidence: evidenceOf(claim, words, rules),
     reviews: reviewsOf(result, claim, words),
   };
 }
@@ -71,7 +72,7 @@ function emptyClaim(answer, words) {
     firm: false,
     lean: false,
     notes: list(answer.result.notes).filter((note) => words.has(`note_${note}`)).map((note) => words.say(`note_${note}`)),
-    notesTitle: null,
+    firmer: null,
     incomplete: null,
     confidence: null,
     tier: null,
@@ -79,18 +80,15 @@ function emptyClaim(answer, words) {
     justification: cited(plain(answer.reasoning)),
     correction: null,
     evidence: { for: [], against: [], neutral: [] },
-    reviews: [],
+    reviews: { for: [], against: [], other: [] },
   };
 }
 
-/** A confidence with what it means. It is never told as certain, and a fact-check's is no share of right answers. */
+/** A confidence with what it means. It is never told as certain. */
 function confidenceOf(claim, words) {
   const value = Number(claim.confidence);
   if (!Number.isFinite(value)) return null;
-  const figure = `${words.say("confidence")} ${words.figure(value)}`;
-  if (byReview(claim)) return { figure, means: words.say("confidence_means_review") };
-  const inTen = Math.floor(value * 10);
-  return { figure, means: inTen >= 9 ? words.say("confidence_means_most") : words.say("confidence_means", inTen) };
+  return { figure: `${words.say("confidence")} ${words.figure(value)}`, means: words.say("confidence_means", rightInTen(value)) };
 }
 
 function gapsOf(result, words) {

@@ -42,6 +42,32 @@ function decoded(path) {
   }
 }
 
+/**
+ * Why a host is believed so far: the rule of the server's lists that covers it, or that none does. An operator's own reason
+ * is told with it.
+ */
+export function believedOf(host, rules, words) {
+  const rule = ruleFor(host, rules);
+  if (!rule) return words.say("believed_none");
+  const parts = [words.say(rule.list === "allow" ? "believed_allow" : "believed_deny")];
+  if (words.has(`site_${rule.source_type}`)) parts.push(words.say(`site_${rule.source_type}`));
+  const why = plain(rule.why, 200);
+  return why && why !== FROM_CONFIGURATION ? `${parts.join(", ")} (${why})` : parts.join(", ");
+}
+
+// What the server writes where nobody gave a reason.
+const FROM_CONFIGURATION = "from the configuration";
+
+/** The rule of the longest domain that covers the host; `*.gov` covers only what is below `gov`. */
+function ruleFor(host, rules) {
+  const name = host.toLowerCase().replace(/\.$/, "");
+  for (let rest = name; rest !== ""; rest = rest.includes(".") ? rest.slice(rest.indexOf(".") + 1) : "") {
+    const own = rules.find((rule) => rule?.domain === rest) ?? (rest === name ? null : rules.find((rule) => rule?.domain === `*.${rest}`));
+    if (own) return own;
+  }
+  return null;
+}
+
 /** A host in its letters where these cannot pass for another name; as it is stored otherwise. */
 export function inItsLetters(host) {
   if (!/(^|\.)xn--/i.test(host)) return host;

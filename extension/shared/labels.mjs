@@ -20,10 +20,38 @@ export function firmness(verdict, decisive) {
 export const showsTier = (verdict) => verdict === "supported" || verdict === "not_enough_evidence";
 
 /** Whether a published fact-check decided. */
-export const byReview = (claim) => String(claim.judge ?? "").split("+").includes("fact_check");
+const byReview = (claim) => String(claim.judge ?? "").split("+").includes("fact_check");
 
 /** Whether the support that was found in passages speaks for or against the verdict. */
 export const restsOnPassages = (claim) => ["supported", "refuted", "contested"].includes(claim.verdict) && !byReview(claim);
+
+/**
+ * What would make an answer firm, by what keeps it from being so; `null` where it is firm, or cannot be. The same choice as
+ * crates/judging/src/labels/firmness.rs makes.
+ */
+export function firmerOf(claim, words) {
+  if (claim.decisive === true || claim.verdict === "not_verifiable") return null;
+  const notes = Array.isArray(claim.notes) ? claim.notes : [];
+  const isAlone = ["single_source", "no_corroboration", "social_only", "no_sources"].some((note) => notes.includes(note));
+  const lacking = [isAlone ? "firmer_sources" : "firmer_reading"];
+  if (notes.includes("words_only")) lacking.push("firmer_model");
+  if (notes.includes("degraded")) lacking.push("firmer_again");
+  return `${lacking.map((key) => words.say(key)).join("; ")}.`;
+}
+
+// Of the answers stated most surely about a quarter was wrong when it was measured (docs/quality.md): nothing above this is
+// promised, as on the server's own page.
+const MOST_IN_TEN = 8;
+
+/** How many of ten answers that were stated with this confidence were right. */
+export const rightInTen = (confidence) => Math.min(MOST_IN_TEN, Math.max(0, Math.round(confidence * 10)));
+
+/** The side that a published fact-check takes on our claim; `null` where it takes none. */
+export function reviewSide(check) {
+  const says = { true: 1, mostly_true: 1, false: -1 }[check.rating_class] ?? 0;
+  const of = { same: 1, opposite: -1 }[check.relation] ?? 0;
+  return { 1: "for", [-1]: "against" }[says * of] ?? null;
+}
 
 /** The notes that add something to the verdict: none that would contradict it or say it twice. */
 export function notesOf(claim, words) {

@@ -16,7 +16,7 @@ export class Fault extends Error {
 // Asked for where a server names no time: as long as it forgets a burst, and about as long as a restart takes.
 const USUAL_WAIT = { too_many: 60, unavailable: 5 };
 /** Faults that are mended in the options. */
-const IN_OPTIONS = ["no_server", "no_permission", "no_token", "wrong_token", "origin", "not_ours", "moved", "away"];
+const IN_OPTIONS = ["no_server", "no_permission", "no_token", "wrong_token", "may_not", "origin", "not_ours", "moved", "away"];
 /** Faults that the same text would meet again. */
 const OF_THE_TEXT = ["unfit", "too_long", "empty"];
 
@@ -31,7 +31,9 @@ export function faultOf(status, problem, retryAfter) {
 
 function nameOf(status, label, said) {
   if (status === 401) return label === "wrong-token" ? "wrong_token" : "no_token";
-  if (status === 403) return said.includes("cors_origins") ? "origin" : "refused";
+  // The server calls all of these "forbidden"; what is to be done differs.
+  if (status === 403 && said.includes("cors_origins")) return "origin";
+  if (status === 403) return said.startsWith("this token may not") ? "may_not" : "refused";
   if (status === 429) return "too_many";
   if (status === 503) return "unavailable";
   if (status === 504 || status === 408) return "gave_up";
@@ -54,7 +56,7 @@ export function problemOf(fault, { words, server, origin }) {
     advice: words.say(`advice_${name}`, server, seconds),
     line: name === "origin" ? originLine(origin) : null,
     // Our own words already say what these mean.
-    said: ["no_token", "wrong_token", "origin"].includes(name) ? "" : (fault?.said ?? ""),
+    said: ["no_token", "wrong_token", "may_not", "origin"].includes(name) ? "" : (fault?.said ?? ""),
     options: IN_OPTIONS.includes(name),
     again: !OF_THE_TEXT.includes(name),
   };

@@ -6,17 +6,18 @@ export function textOf(card, words) {
     [card.word, card.firmness, card.confidence?.figure, card.tier].filter(Boolean).join(" · "),
     ...(card.confidence ? [card.confidence.means] : []),
     ...(card.gaps ? [`${card.gaps.title}: ${card.gaps.causes.join("; ")}. ${card.gaps.means}`] : []),
-    ...(card.notes.length ? [`${card.notesTitle ? `${card.notesTitle}: ` : ""}${card.notes.join("; ")}`] : []),
+    ...(card.notes.length ? [card.notes.join("; ")] : []),
+    ...(card.firmer ? [`${words.say("ui_firmer")}: ${card.firmer}`] : []),
     "",
     ...(card.differs ? [`${words.say("ui_you_selected")}: ${card.selected}`] : []),
     `${words.say(card.differs ? "ui_checked_as" : "ui_claim")}: ${card.claim}`,
     joined(card.justification),
     ...(card.explanation ? [card.explanation] : []),
     ...(card.correction ? [`${card.correction.heading}: ${card.correction.corrected.map((part) => part.text).join(" ")}`] : []),
-    ...card.reviews.flatMap(review),
-    ...section(words.say("ui_for"), card.evidence.for),
-    ...section(words.say("ui_against"), card.evidence.against),
-    ...section(words.say("ui_neutral"), card.evidence.neutral),
+    ...section(words.say("ui_for"), card.reviews.for, card.evidence.for),
+    ...section(words.say("ui_against"), card.reviews.against, card.evidence.against),
+    ...section(words.say("ui_neutral"), [], card.evidence.neutral),
+    ...section(words.say("ui_other_reviews"), card.reviews.other, []),
     "",
     words.say("ui_signal"),
     ...(card.page ? [card.page] : []),
@@ -26,14 +27,15 @@ export function textOf(card, words) {
 
 const joined = (parts) => parts.map((part) => part.text ?? `[${part.cite}]`).join("");
 
-function section(title, stories) {
-  return stories.length ? ["", `${title}:`, ...stories.flatMap(story)] : [];
+function section(title, reviews, stories) {
+  return reviews.length || stories.length ? ["", `${title}:`, ...reviews.flatMap(review), ...stories.flatMap(story)] : [];
 }
 
 function story(row) {
   return [
     `${row.n === null ? "" : `[${row.n}] `}${[row.outlet, row.day, row.stance].filter(Boolean).join(" · ")}`,
     `    “${row.passage}”`,
+    ...(row.credibility ? [`    ${[row.credibility.said, row.credibility.reason].filter(Boolean).join(": ")}`] : []),
     `    ${row.href ?? row.place}`,
     ...(row.sameStory ? [`    ${row.sameStory}: ${row.others.map((other) => other.outlet).join(", ")}`] : []),
   ];

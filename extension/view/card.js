@@ -14,23 +14,23 @@ globalThis.corroborateView ??= {};
       ...[
         verdict(card, "h2"),
         gaps(card.gaps),
-        notes(card),
-        make("p", { class: "signal" }, words.signal),
         claim(card, words),
         justification(card, words, element),
+        notes(card),
+        firmer(card, words),
         card.explanation ? theirs("p", { class: "explanation" }, card.explanation) : null,
         correction(card.correction, words),
-        view.reviews(card.reviews, words),
-        hasPassages(card) || card.verdict !== "not_verifiable" ? view.evidence(card.evidence, words, Boolean(card.gaps)) : null,
+        hasEvidence(card) || card.verdict !== "not_verifiable" ? view.evidence(card, words, Boolean(card.gaps)) : null,
         card.alsoReportedBy ? theirs("p", { class: "also" }, card.alsoReportedBy) : null,
         others(card, words),
         how(card, words),
+        make("p", { class: "signal" }, words.signal),
       ].filter(Boolean),
     );
     return element;
   };
 
-  const hasPassages = (card) => Object.values(card.evidence).some((list) => list.length);
+  const hasEvidence = (card) => [card.evidence, card.reviews].some((sides) => Object.values(sides).some((list) => list.length));
 
   function verdict(card, heading) {
     const tone = `verdict ${card.verdict}${card.lean ? " lean" : ""}${card.incomplete ? " incomplete" : ""}`;
@@ -67,12 +67,11 @@ globalThis.corroborateView ??= {};
 
   function notes(card) {
     if (!card.notes.length) return null;
-    return make(
-      "div",
-      { class: "notes" },
-      card.notesTitle ? make("h3", null, card.notesTitle) : null,
-      make("ul", null, card.notes.map((note) => make("li", null, note))),
-    );
+    return make("ul", { class: "notes" }, card.notes.map((note) => make("li", null, note)));
+  }
+
+  function firmer(card, words) {
+    return card.firmer ? make("p", { class: "firmer" }, make("b", null, `${words.firmer}:`), ` ${card.firmer}`) : null;
   }
 
   function claim(card, words) {
@@ -130,10 +129,11 @@ globalThis.corroborateView ??= {};
           ...[
             theirs("p", { class: "text" }, one.claim),
             verdict(one, "h3"),
-            notes(one),
             justification(one, words, article),
-            view.reviews(one.reviews, words),
-            view.evidence(one.evidence, words, Boolean(card.gaps)),
+            notes(one),
+            firmer(one, words),
+            correction(one.correction, words),
+            view.evidence(one, words, Boolean(card.gaps)),
           ].filter(Boolean),
         );
         return article;

@@ -7,26 +7,28 @@ globalThis.corroborateView ??= {};
   if (view.evidence) return;
   const { make, theirs, link, fold } = view;
 
-  /** The sides with their passages. `gaps` says whether somebody could not be asked. */
-  view.evidence = (evidence, words, gaps) =>
-    make(
+  /** The sides, each with its fact-checks and passages. `gaps` says whether somebody could not be asked. */
+  view.evidence = ({ evidence, reviews }, words, gaps) => {
+    const side = (name, none) => {
+      const count = reviews[name].length + evidence[name].length;
+      return make(
+        "section",
+        { class: `side ${name}` },
+        make("h3", null, `${words[name]} `, make("span", { class: "count" }, String(count))),
+        count ? null : make("p", { class: "none" }, gaps ? `${none} ${words.among_asked}` : none),
+        reviews[name].length ? checks(reviews[name], name, words) : null,
+        evidence[name].length ? stories(evidence[name], words) : null,
+      );
+    };
+    return make(
       "div",
       { class: "sides" },
-      side("for", words.for, evidence.for, words.none_for, words, gaps),
-      side("against", words.against, evidence.against, words.none_against, words, gaps),
-      evidence.neutral.length
-        ? fold(`${words.neutral} (${evidence.neutral.length})`, { class: "neutral" }, stories(evidence.neutral, words))
-        : null,
+      side("for", words.none_for),
+      side("against", words.none_against),
+      reviews.other.length ? fold(`${words.other_reviews} (${reviews.other.length})`, { class: "apart" }, checks(reviews.other, "", words)) : null,
+      evidence.neutral.length ? fold(`${words.neutral} (${evidence.neutral.length})`, { class: "apart" }, stories(evidence.neutral, words)) : null,
     );
-
-  function side(name, title, list, none, words, gaps) {
-    return make(
-      "section",
-      { class: `side ${name}` },
-      make("h3", null, `${title} `, make("span", { class: "count" }, String(list.length))),
-      list.length ? stories(list, words) : make("p", { class: "none" }, gaps ? `${none} ${words.among_asked}` : none),
-    );
-  }
+  };
 
   const stories = (list, words) => make("ol", { class: "stories" }, list.map((story) => make("li", null, row(story, words), same(story, words))));
 
@@ -48,6 +50,8 @@ globalThis.corroborateView ??= {};
         make("span", { class: "day" }, one.day),
         make("span", { class: "stance" }, one.stance),
       ),
+      credibility(one.credibility),
+      one.secondReading ? make("p", { class: "reading" }, one.secondReading) : null,
       one.title ? theirs("p", { class: "title" }, one.title) : null,
       theirs("blockquote", null, one.passage),
       one.whole ? fold(words.whole_passage, { class: "whole" }, theirs("blockquote", null, one.whole)) : null,
@@ -57,31 +61,43 @@ globalThis.corroborateView ??= {};
     );
   }
 
-  /** Published fact-checks, each under what it was held against. */
-  view.reviews = (reviews, words) => {
-    if (!reviews.length) return null;
+  function credibility(of) {
+    if (!of) return null;
     return make(
-      "section",
-      { class: "reviews" },
-      make("h3", null, words.reviews),
-      reviews.map((check) =>
+      "p",
+      { class: "credibility" },
+      make("span", { class: "stars", "aria-hidden": "true" }, of.stars),
+      ` ${of.said}`,
+      of.reason ? [": ", theirs("bdi", null, of.reason)] : null,
+    );
+  }
+
+  /** Published fact-checks, each with what it was held against. */
+  const checks = (list, side, words) =>
+    make(
+      "ul",
+      { class: "stories" },
+      list.map((check) =>
         make(
-          "article",
-          { class: "row review" },
-          make("p", { class: "head" }, make("span", { class: "stance" }, check.heading)),
+          "li",
+          null,
           make(
-            "p",
-            { class: "head" },
-            check.href
-              ? link(check.href, { class: "outlet", dir: "auto" }, check.publisher || check.href)
-              : theirs("bdi", { class: "outlet" }, check.publisher),
-            check.day ? make("span", { class: "day" }, check.day) : null,
+            "article",
+            { class: `row review ${side}` },
+            make("p", { class: "head" }, make("span", { class: "stance" }, check.heading)),
+            make(
+              "p",
+              { class: "head" },
+              check.href
+                ? link(check.href, { class: "outlet", dir: "auto" }, check.publisher || check.href)
+                : theirs("bdi", { class: "outlet" }, check.publisher),
+              check.day ? make("span", { class: "day" }, check.day) : null,
+            ),
+            make("p", { class: "rating" }, `${words.rating}: `, theirs("bdi", null, `“${check.rating}”`)),
+            theirs("blockquote", null, check.claim),
+            check.place ? theirs("p", { class: "place" }, check.place) : null,
           ),
-          make("p", { class: "rating" }, `${words.rating}: `, theirs("bdi", null, `“${check.rating}”`)),
-          theirs("blockquote", null, check.claim),
-          check.place ? theirs("p", { class: "place" }, check.place) : null,
         ),
       ),
     );
-  };
 })();
