@@ -7,6 +7,9 @@ import { askedName, causeOf, firmerOf, firmness, knownVerdict, notesOf, restsOnP
 import { plain } from "./plain.mjs";
 
 const TRACE_LINES = 200;
+// A paragraph or two. The server's page has the rest.
+const CLAIM_CHARACTERS = 600;
+const WHY_CHARACTERS = 2000;
 
 /** Whether this is an answer to /api/verify: without a result there is nothing to show, however well it parses. */
 export const isAnswer = (value) => Boolean(value?.result) && typeof value.result === "object" && Array.isArray(value.result.claims);
@@ -20,7 +23,7 @@ export function cardOf(answer, { asked, words, server, rules = null }) {
   const claims = result.claims.filter((claim) => claim !== null && typeof claim === "object");
   const main = claims.find((claim) => claim.claim_id === result.main_claim) ?? claims[0];
   const gaps = gapsOf(result, words);
-  const selected = plain(asked, 600);
+  const selected = plain(asked, CLAIM_CHARACTERS);
   const shown = main ? shownClaim(main, result, { gaps, words, rules }) : emptyClaim(answer, words);
   return {
     ...shown,
@@ -41,20 +44,21 @@ function shownClaim(claim, result, { gaps, words, rules }) {
   const verdict = knownVerdict(claim.verdict);
   const firm = firmness(verdict, claim.decisive);
   return {
-    claim: plain(claim.text, 2000),
+    claim: plain(claim.text, CLAIM_CHARACTERS),
     kind: words.say(`kind_${["factual", "opinion", "mixed"].includes(claim.kind) ? claim.kind : "ambiguous"}`),
     verdict,
     word: words.say(`verdict_${verdict}`),
     firmness: firm && words.say(firm),
     firm: firm === "decisive",
     lean: firm === "lean",
-    notes: notesOf({ ...claim, verdict }, words),
+    // That not everybody could be asked stands in the gaps already.
+    notes: notesOf({ ...claim, verdict }, words).filter((note) => !gaps || note !== words.say("note_degraded")),
     firmer: firmerOf({ ...claim, verdict }, words),
     incomplete: gaps ? gaps.title : null,
     confidence: firm === "decisive" ? confidenceOf(claim, words) : null,
     tier: showsTier(verdict) && words.has(`tier_${claim.tier}`) ? words.say(`tier_${claim.tier}`) : null,
     support: restsOnPassages(claim) && Number.isFinite(claim.score) ? `${words.say("support")}: ${claim.score} ${words.say("out_of_100")}` : null,
-    justification: cited(plain(claim.justification)),
+    justification: cited(plain(claim.justification, WHY_CHARACTERS)),
     correction: correctionOf(claim.correction, words),
     evidence: evidenceOf(claim, words, rules),
     reviews: reviewsOf(result, claim, words),
@@ -64,7 +68,7 @@ function shownClaim(claim, result, { gaps, words, rules }) {
 /** A text in which nothing could be checked. */
 function emptyClaim(answer, words) {
   return {
-    claim: plain(answer.claim, 2000),
+    claim: plain(answer.claim, CLAIM_CHARACTERS),
     kind: null,
     verdict: "not_verifiable",
     word: words.say("verdict_not_verifiable"),
@@ -77,7 +81,7 @@ function emptyClaim(answer, words) {
     confidence: null,
     tier: null,
     support: null,
-    justification: cited(plain(answer.reasoning)),
+    justification: cited(plain(answer.reasoning, WHY_CHARACTERS)),
     correction: null,
     evidence: { for: [], against: [], neutral: [] },
     reviews: { for: [], against: [], other: [] },

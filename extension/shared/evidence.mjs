@@ -48,6 +48,8 @@ function shownRow(row, words, rules) {
     secondReading: secondReading(row, words),
     credibility: credibilityOf(row, href, words, rules),
     side: sideOf(row),
+    // For a voice that reads it aloud.
+    language: /^[a-z]{2,3}$/.test(row.language ?? "") ? row.language : null,
     passage: shown,
     whole: shown === passage ? null : passage,
     href,

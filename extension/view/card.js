@@ -49,7 +49,7 @@ globalThis.corroborateView ??= {};
           card.tier ? make("span", { class: "facet" }, card.tier) : null,
           card.incomplete ? make("span", { class: "facet gap" }, card.incomplete) : null,
         ),
-        card.confidence ? make("p", { class: "confidence" }, make("b", null, card.confidence.figure), `: ${card.confidence.means}`) : null,
+        card.confidence ? make("p", { class: "confidence" }, make("b", null, `${card.confidence.figure}.`), ` ${card.confidence.means}`) : null,
       ),
     );
   }
@@ -80,8 +80,8 @@ globalThis.corroborateView ??= {};
     return make(
       "section",
       { class: "claim beside" },
-      make("div", null, make("h3", null, words.you_selected), theirs("p", { class: "input" }, card.selected)),
-      make("div", null, make("h3", null, words.checked_as), theirs("p", null, card.claim), kind),
+      make("div", null, make("h3", null, words.you_asked), theirs("p", { class: "input" }, card.selected)),
+      make("div", null, make("h3", null, words.checked), theirs("p", null, card.claim), kind),
     );
   }
 

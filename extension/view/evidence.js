@@ -53,8 +53,8 @@ globalThis.corroborateView ??= {};
       credibility(one.credibility),
       one.secondReading ? make("p", { class: "reading" }, one.secondReading) : null,
       one.title ? theirs("p", { class: "title" }, one.title) : null,
-      theirs("blockquote", null, one.passage),
-      one.whole ? fold(words.whole_passage, { class: "whole" }, theirs("blockquote", null, one.whole)) : null,
+      theirs("blockquote", { lang: one.language }, one.passage),
+      one.whole ? fold(words.whole_passage, { class: "whole" }, theirs("blockquote", { lang: one.language }, one.whole)) : null,
       one.href
         ? link(one.href, { class: "open", "aria-label": `${words.open_passage}: ${one.outlet}` }, words.open_passage)
         : theirs("p", { class: "place" }, one.place),
@@ -93,7 +93,7 @@ globalThis.corroborateView ??= {};
                 : theirs("bdi", { class: "outlet" }, check.publisher),
               check.day ? make("span", { class: "day" }, check.day) : null,
             ),
-            make("p", { class: "rating" }, `${words.rating}: `, theirs("bdi", null, `“${check.rating}”`)),
+            make("p", { class: "rating" }, `${words.rating}: `, theirs("q", null, check.rating)),
             theirs("blockquote", null, check.claim),
             check.place ? theirs("p", { class: "place" }, check.place) : null,
           ),

@@ -60,7 +60,7 @@ const RULES = [
 
 // What a page of news holds beside the statement: none of it may be sent anywhere.
 const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>The secret title</title>
-<style>* { color: red !important; font: 30px cursive !important; display: inline-block; } div { visibility: hidden; }</style>
+<style>body * , div { color: red !important; font: 20px/3 cursive !important; } div { visibility: hidden !important; transform: scale(0.1); }</style>
 <h1>The secret headline</h1>
 <p id="claim">Yesterday they said: the Riverside bridge opened in 1990.</p>
 <p id="secret">The rest of the page is private: account 4711.</p>

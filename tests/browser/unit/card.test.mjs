@@ -169,8 +169,8 @@ test("the text for the clipboard holds the verdict, the evidence, its addresses 
   const text = textOf(card(answers.firm(), en, "They said it opened in 1990."), en);
   const parts = [
     "Refuted · decisive · confidence in this verdict 0.88",
-    "You selected: They said it opened in 1990.",
-    "Checked as: The Riverside bridge opened in 1990.",
+    "You asked: They said it opened in 1990.",
+    "What was checked: The Riverside bridge opened in 1990.",
     "For the claim:",
     "Against the claim:",
     "credibility 0.80",

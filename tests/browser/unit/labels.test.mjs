@@ -45,7 +45,7 @@ test("what the server's own page says is said in the same words", async () => {
   const rows = (await readFile(new URL("src/http/ui/words.tsv", ROOT), "utf8")).split("\n").map((line) => line.split("\t"));
   const page = new Map(rows.map(([key, ...words]) => [key, words.map((text) => text.toLowerCase())]));
   const pairs = {
-    ui_for: "card.for", ui_against: "card.against", ui_neutral: "card.beside", ui_none_for: "card.none_for",
+    ui_you_asked: "card.asked", ui_checked: "card.checked", ui_for: "card.for", ui_against: "card.against", ui_neutral: "card.beside", ui_none_for: "card.none_for",
     ui_none_against: "card.none_against", ui_said: "card.was", ui_corrected: "card.is", ui_how: "card.trace",
     ui_open_passage: "card.open", ui_kind: "card.kind", ui_copy: "share.text", ui_check: "check.go", ui_cancel: "check.cancel",
     ui_again: "check.again", ui_signal: "foot.promise", credibility: "card.credibility", believed_allow: "believed.allowed",
