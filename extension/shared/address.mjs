@@ -6,6 +6,8 @@
  */
 export function readAddress(typed) {
   const text = typed.trim();
+  // Chromium takes a space for a part of the host.
+  if (/\s/.test(text)) return { error: "address_unreadable" };
   let url;
   try {
     url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : withScheme(text));

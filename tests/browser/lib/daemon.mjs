@@ -1,13 +1,16 @@
 // The program itself, on the demo's recorded items and answers; in a folder of its own, on a free port.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PROGRAM = process.env.CORROBORATE ?? join(import.meta.dirname, "../../../target/debug/corroborate");
 const PATIENCE_MS = 240_000;
+
+/** Whether the program is there. */
+export const isBuilt = () => existsSync(PROGRAM);
 
 export const freePort = () =>
   new Promise((resolve, reject) => {

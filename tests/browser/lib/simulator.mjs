@@ -59,7 +59,7 @@ const RULES = [
 ];
 
 // What a page of news holds beside the statement: none of it may be sent anywhere.
-const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>The secret title</title>
+const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>The secret title</title><link rel="icon" href="data:,">
 <style>body * , div { color: red !important; font: 20px/3 cursive !important; } div { visibility: hidden !important; transform: scale(0.1); }</style>
 <h1>The secret headline</h1>
 <p id="claim">Yesterday they said: the Riverside bridge opened in 1990.</p>
@@ -76,7 +76,7 @@ function shown(pathname, response) {
     return response.end(JSON.stringify({ items: RULES, next: null, version: 1, allowlist_only: false }));
   }
   response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
-  return response.end(pathname.startsWith("/page") ? PAGE : "<!doctype html><title>The whole answer</title>");
+  return response.end(pathname.startsWith("/page") ? PAGE : '<!doctype html><html lang="en"><title>The whole answer</title><link rel="icon" href="data:,">');
 }
 
 const send = (response, name, data) => response.write(`event: ${name}\ndata: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
