@@ -100,12 +100,24 @@ async function save() {
   }
 }
 
+/** The access that a stored server needs. */
+function accessTo(server) {
+  const address = server ? readAddress(server) : null;
+  return address?.origin ? [permissionFor(address.origin, knowsPorts())] : [];
+}
+
 /** Access to a server that was left is given back. */
 async function giveBack(server, stillWanted) {
-  const left = server ? readAddress(server) : null;
-  if (!left?.origin) return;
-  const origins = [permissionFor(left.origin, knowsPorts())].filter((pattern) => !stillWanted.includes(pattern));
+  const origins = accessTo(server).filter((pattern) => !stillWanted.includes(pattern));
   if (origins.length) await api.permissions.remove({ origins }).catch(() => false);
+}
+
+/** Access to all sites is given back. */
+async function giveBackAllSites() {
+  await api.permissions.remove(ALL_SITES).catch(() => false);
+  // Chromium takes the access to the server with it, and gives that back without asking, since it was given before.
+  const origins = accessTo((await settings()).server);
+  if (origins.length && !(await api.permissions.contains({ origins }))) await api.permissions.request({ origins }).catch(() => false);
 }
 
 function say(tone, ...lines) {
@@ -124,7 +136,7 @@ async function switchButton() {
     return;
   }
   await keep({ button: box.checked });
-  if (!box.checked) await api.permissions.remove(ALL_SITES).catch(() => false);
+  if (!box.checked) await giveBackAllSites();
 }
 
 part("form").addEventListener("submit", (event) => {
