@@ -6,13 +6,13 @@
   // Shorter selections are words that were marked to be copied or looked up.
   const LEAST_CHARACTERS = 12;
   const GAP = 8;
-  // Dark and light at once: `Canvas` and the like follow the person's scheme.
+  // Its own colours: it has to be seen on any page.
   const LOOKS = `
     div { all: initial; display: flex; font: 600 13px/1 system-ui, sans-serif; border-radius: 999px; overflow: hidden;
-      background: #14463a; color: #fff; border: 1px solid #ffffffb0; box-shadow: 0 2px 10px #0006; }
+      background: #1f4f8f; color: #fff; border: 1px solid #ffffffb0; box-shadow: 0 2px 10px #0006; }
     button { all: unset; box-sizing: border-box; cursor: pointer; padding: 8px 12px; min-height: 32px; color: #fff; }
     button + button { padding: 8px 10px; border-inline-start: 1px solid #ffffff50; font-weight: 400; }
-    button:hover { background: #1d6251; }
+    button:hover { background: #2b63ad; }
     button:focus-visible { outline: 2px solid #fff; outline-offset: -4px; border-radius: 999px; }`;
 
   let shown = null;
