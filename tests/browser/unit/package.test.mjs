@@ -53,7 +53,7 @@ test("what is not whole is not packed, and said", () => {
     "names popup/popup.css, which is not there": (copy) => unlinkSync(join(copy, "popup/popup.css")),
     "names background/main.mjs, which is not there": (copy) => unlinkSync(join(copy, "background/main.mjs")),
     "names shared/sse.mjs, which is not there": (copy) => unlinkSync(join(copy, "shared/sse.mjs")),
-    "ui_check is not in both en and uk": (copy) => change(copy, "_locales/uk/messages.json", '"ui_check"', '"ui_chek"'),
+    "ui_check is not in both en and uk": (copy) => change(copy, "_locales/uk/messages.json", '"ui_check"', '"ui_another"'),
     "seconds has other places for values in ru": (copy) => change(copy, "_locales/ru/messages.json", '"seconds": { "message": "$1', '"seconds": { "message": "'),
     "the message menu_of_none, which is not there": (copy) => change(copy, "manifest.json", "__MSG_command_check__", "__MSG_menu_of_none__"),
     "view/dom.js makes code or markup of text": (copy) => change(copy, "view/dom.js", "element.append(", "element.innerHTML = ''; element.append("),
@@ -67,7 +67,7 @@ test("what is not whole is not packed, and said", () => {
     assert.equal(status, 1, said);
     assert.ok(stderr.includes(said), `${said}\n${stderr}`);
   }
-  assert.equal(pack(SOURCE, "--chek").status, 2);
+  assert.equal(pack(SOURCE, "--checked").status, 2);
 });
 
 function change(copy, name, from, to) {
