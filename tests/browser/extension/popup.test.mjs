@@ -192,8 +192,9 @@ test("the popup takes over what is selected on the page, and sends nothing befor
     await page.evaluate(() => getSelection().selectAllChildren(document.getElementById("claim")));
     server.seen.length = 0;
     const popup = await openPopup(fresh, page);
-    const taken = async () => (await popup.evaluate('document.getElementById("claim").value')) !== "";
-    for (let tries = 0; tries < 50 && !(await taken()); tries++) await page.waitForTimeout(50);
+    // It loads, takes the selection over, and grows to its size.
+    const isReady = () => popup.evaluate('(document.getElementById("claim")?.value ?? "") !== "" && innerWidth >= 360');
+    for (let tries = 0; tries < 100 && !(await isReady()); tries++) await page.waitForTimeout(50);
     const seen = await popup.evaluate('({ claim: document.getElementById("claim").value, focused: document.activeElement.id, width: innerWidth, wide: document.documentElement.scrollWidth })');
     assert.deepEqual([seen.claim, seen.focused], ["Yesterday they said: the Riverside bridge opened in 1990.", "claim"]);
     assert.ok(seen.width >= 360 && seen.wide <= seen.width, JSON.stringify(seen));

@@ -135,8 +135,10 @@ async function find(session, selector) {
   };
   walk(root);
   for (const shadow of roots) {
-    const { nodeId } = await session.send("DOM.querySelector", { nodeId: shadow.nodeId, selector });
-    if (nodeId) return (await session.send("DOM.resolveNode", { nodeId })).object.objectId;
+    // What was there a moment ago may have gone: then it is not there.
+    const { nodeId } = await session.send("DOM.querySelector", { nodeId: shadow.nodeId, selector }).catch(() => ({ nodeId: 0 }));
+    const node = nodeId ? await session.send("DOM.resolveNode", { nodeId }).catch(() => null) : null;
+    if (node) return node.object.objectId;
   }
   return null;
 }
