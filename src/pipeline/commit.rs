@@ -11,9 +11,9 @@ use super::judge::Judged;
 use super::normalise::Normal;
 use super::page::PreparedPage;
 use super::{PipelineError, Request, Services};
-use crate::domain::ids;
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
+use crate::domain::{Item, ids};
 use crate::providers::knowledge;
 use crate::store::{ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart};
 
@@ -24,6 +24,7 @@ const SENTENCES_PER_PAGE: usize = 3;
 pub(super) async fn commit(
     services: &Services,
     request: &Request,
+    sent: &Item,
     phase: Phase,
     start: &RunStart,
     hash: &str,
@@ -53,6 +54,7 @@ pub(super) async fn commit(
     let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
     let commit = Commit {
         item: &request.item,
+        sent,
         text: normal.main_text(),
         phase,
         content_hash: hash,

@@ -358,6 +358,8 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         journal.degrade(Degradation::Overload);
     }
     let expanded = timed("expand", &journal, expand::expand(services, request, &journal)).await?;
+    // What is kept of the item is what was sent: judged again, it reads its links anew.
+    let sent = &request.item;
     let request = expanded.as_ref().unwrap_or(request);
     let item = &request.item;
     let normal = timed("normalise", &journal, normalise::normalise(services, item, &journal)).await?;
@@ -392,7 +394,8 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
     .await;
     result.explanation = explanation;
     result.overall_summary = summary.or(result.overall_summary);
-    let commit = commit::commit(services, request, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
+    let commit =
+        commit::commit(services, request, sent, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
     if timed("commit", &journal, commit).await? == Committed::Superseded {
         tracing::info!(
             phase = phase.as_str(),

@@ -15,6 +15,8 @@ use crate::domain::{Item, ids};
 #[derive(Debug)]
 pub struct Commit<'a> {
     pub item: &'a Item,
+    /// The item before the pages of its links were added to it: what judging it again begins from.
+    pub sent: &'a Item,
     pub text: &'a str,
     pub phase: Phase,
     pub content_hash: &'a str,
@@ -251,7 +253,7 @@ async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit
     .bind(commit.start.began_at)
     .bind(commit.start.seen)
     .bind(commit.sent_at)
-    .bind(super::history::request(item, commit.text)?)
+    .bind(super::history::request(commit.sent, commit.text)?)
     .execute(&mut **transaction)
     .await?;
     Ok(written.rows_affected() > 0)

@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
+use corroborate::app::OpenStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -48,7 +49,7 @@ struct Bench {
     simulator: Simulator,
     model: Arc<Model>,
     environment: Vec<(String, String)>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Bench {
@@ -71,7 +72,7 @@ impl Bench {
         ];
         environment.extend(more.map(|(name, value)| (name.to_owned(), value)));
         environment.extend(uses.iter().map(|name| ((*name).to_owned(), "true".to_owned())));
-        Self { simulator, model, environment, _folder: folder }
+        Self { simulator, model, environment, folder }
     }
 
     async fn enriched(&self, item: &Value) -> Value {
@@ -252,6 +253,11 @@ async fn what_a_linked_page_claims_is_looked_up_and_the_page_is_no_evidence_for_
         }
         let evidence = evidence(&result);
         assert!(!evidence.is_empty() && !evidence.contains(&link.as_str()), "{evidence:?}");
+        // Judged again, the item reads its link anew: what is kept of it is what was sent.
+        let opened = OpenStore::embedded(bench.folder.path()).await.unwrap();
+        let sent = opened.store.item_as_sent("l").await.unwrap().unwrap();
+        opened.close().await.unwrap();
+        assert!(sent.sources.is_empty(), "the page is not part of what was sent: {sent:?}");
     }
 }
 

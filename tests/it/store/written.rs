@@ -176,6 +176,7 @@ pub(super) async fn commit(
     result.degraded = run.degraded.iter().map(|&cause| cause.to_owned()).collect();
     let commit = Commit {
         item: &item,
+        sent: &item,
         text: run.text,
         phase: run.phase,
         content_hash: &item.content_hash(),
