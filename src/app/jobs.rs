@@ -14,12 +14,12 @@ use crate::domain::rules::DomainRules;
 use crate::outbound::Follower;
 use crate::pipeline::RulesHandle;
 use crate::providers::Provider;
-use crate::store::{FleetListener, OutboxBatch, RuleListener, Store};
+use crate::store::{FleetListener, OutboxBatch, RuleListener, Store, WebhookState};
 use crate::telemetry::metrics;
 
 /// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
-const CONFIRM_TRIES: u32 = 50;
-const CONFIRM_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const CONFIRM_TRIES: u32 = 50;
+pub(super) const CONFIRM_PAUSE: Duration = Duration::from_millis(500);
 
 /// What may be spent, US dollars: the day's budget warns, the month's cap stops.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +29,10 @@ pub(super) struct SpendLimits {
 }
 
 /// How long the end of a process waits for what the outbox still holds. The rest goes out after the next start.
-const LAST_ROUND_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const LAST_ROUND_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a job waits after a failure before it tries again.
-const PAUSE: Duration = Duration::from_secs(2);
+pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
 /// True when cancelled meanwhile.
 async fn pause(stop: &CancellationToken, span: Duration) -> bool {
@@ -339,6 +339,12 @@ pub(super) async fn account(
         if let Ok(outbox) = store.outbox_state().await {
             let age = outbox.oldest.map(|since| (now - since).to_std().unwrap_or_default());
             metrics::outbox(outbox.pending, age, outbox.parked);
+        }
+        if let Ok(webhooks) = store.webhook_states().await {
+            let age = webhooks.iter().filter_map(|webhook| webhook.oldest).min();
+            let age = age.map(|since| (now - since).to_std().unwrap_or_default());
+            let sum = |count: fn(&WebhookState) -> i64| webhooks.iter().map(count).sum();
+            metrics::webhooks(sum(|webhook| webhook.pending), age, sum(|webhook| webhook.dead));
         }
         metrics::broker_connected(queue.ready().is_ok());
         let (idle, used, max) = store.pool_state();

@@ -14,9 +14,11 @@ use tokio_util::task::TaskTracker;
 use super::observers::QueueObserver;
 use super::opening::folder_in_use;
 use super::shedding::FleetAllowance;
+use super::webhooks::{Webhook, receivers};
 use super::{App, AppError, jobs, reembed, work};
 use crate::config::{Config, Overload};
 use crate::http::{self, HttpSettings, HttpState};
+use crate::outbound::webhook::WebhookReceiver;
 use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings};
 
 /// Connections that wait to be accepted, as in the standard library.
@@ -72,8 +74,10 @@ impl App {
         shutdown: CancellationToken,
         on_ready: impl FnOnce(SocketAddr),
     ) -> Result<(), AppError> {
-        let (listener, address) = match self.listen(options, reserved) {
-            Ok(listening) => listening,
+        let started = receivers(&self.config.webhooks, &self.config.fetch.user_agent)
+            .and_then(|receivers| Ok((self.listen(options, reserved)?, receivers)));
+        let ((listener, address), receivers) = match started {
+            Ok(started) => started,
             Err(error) => {
                 if let Err(closing) = self.close().await {
                     tracing::warn!(error = %closing, "the store did not close cleanly");
@@ -84,7 +88,7 @@ impl App {
         // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
         let later = CancellationToken::new();
         let mut background = JoinSet::new();
-        self.start_jobs(&mut background, &later);
+        self.start_jobs(receivers, &mut background, &later);
         let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
         background.spawn(named("the HTTP server", {
             let stop = later.clone();
@@ -189,7 +193,12 @@ impl App {
         }
     }
 
-    fn start_jobs(&self, tasks: &mut JoinSet<Result<(), AppError>>, stop: &CancellationToken) {
+    fn start_jobs(
+        &self,
+        receivers: Vec<(String, WebhookReceiver)>,
+        tasks: &mut JoinSet<Result<(), AppError>>,
+        stop: &CancellationToken,
+    ) {
         let jobs = &self.config.jobs;
         let (store, services) = (&self.store, &self.services);
         if services.settings.results_exchange.is_some() {
@@ -201,6 +210,11 @@ impl App {
                 stop.clone(),
             );
             tasks.spawn(named("the outbox relay", endless(relay)));
+        }
+        for receiver in receivers {
+            let clock = Arc::clone(&services.clock);
+            let webhook = Webhook::new(receiver, &self.config.webhooks, store.clone(), clock);
+            tasks.spawn(named("a webhook", endless(webhook.run(jobs.outbox_interval, stop.clone()))));
         }
         tasks.spawn(named(
             "the follower of domain lists",

@@ -15,6 +15,7 @@ mod observers;
 mod opening;
 mod reembed;
 mod shedding;
+mod webhooks;
 mod work;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::inference::translation::Translator;
 use crate::outbound::Follower;
+use crate::outbound::webhook::WebhookError;
 use crate::pipeline::rescore::Terms;
 use crate::pipeline::{Services, Steps};
 use crate::store::Store;
@@ -58,6 +60,7 @@ pub async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppE
 
 /// Reads the files that the configuration names, so that a check of it refuses what a start would.
 pub fn check_files(config: &Config) -> Result<(), AppError> {
+    config.webhooks.endpoints.iter().try_for_each(|endpoint| webhooks::keys(endpoint).map(drop))?;
     config.scoring.calibration.as_deref().map_or(Ok(()), |path| build::curves::read(path).map(drop))
 }
 
@@ -65,6 +68,11 @@ pub fn check_files(config: &Config) -> Result<(), AppError> {
 /// that is to adjudicate.
 pub async fn judging(config: &Config, translator: Option<Arc<dyn Translator>>) -> Result<Arc<Services>, AppError> {
     build::judging(config, translator).await
+}
+
+/// Posts a message of the type `ping` to a webhook now, past the store. The inner error is the receiver's.
+pub async fn try_webhook(config: &Config, name: &str) -> Result<Result<(), WebhookError>, AppError> {
+    webhooks::ping(config, name).await
 }
 
 impl App {

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
 
-pub(super) use actions::{DeadAction, DomainsAction, ModelsAction, ProvidersAction, TokensAction};
+pub(super) use actions::{DeadAction, DomainsAction, ModelsAction, ProvidersAction, TokensAction, WebhooksAction};
 
 mod actions;
 
@@ -165,6 +165,14 @@ pub enum Command {
     Dead {
         #[command(subcommand)]
         action: DeadAction,
+    },
+    /// Web servers that are told of results: what waits, what was given up, a try by hand.
+    #[command(
+        after_help = "Examples:\n  corroborate webhooks list\n  corroborate webhooks secret            a new key to sign with\n  corroborate webhooks test newsroom     post a signed message of the type ping now\n  corroborate webhooks retry --all"
+    )]
+    Webhooks {
+        #[command(subcommand)]
+        action: WebhooksAction,
     },
     /// Judge a labelled file as the daemon judges, and say how often that is right.
     #[command(

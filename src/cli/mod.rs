@@ -32,6 +32,7 @@ mod schema;
 mod serve;
 mod tokens;
 mod ui;
+mod webhooks;
 mod why;
 
 use std::process::ExitCode;
@@ -152,6 +153,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         Command::Tokens { action } => tokens::run(config, action, output).await,
         Command::Models { action } => models::run(&config, action, output).await,
         Command::Dead { action } => dead::run(config, action, output).await,
+        Command::Webhooks { action } => webhooks::run(config, action, output).await,
         Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,
         Command::Migrate => migrate::run(&config, output).await,
         Command::Config { .. } | Command::Doctor { .. } | Command::Schema { .. } | Command::Completions { .. } => {

@@ -28,6 +28,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod value;
+mod webhooks;
 
 use std::path::PathBuf;
 
@@ -52,6 +53,7 @@ pub use problem::{ConfigError, Problem};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;
+pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 
 /// The exit code of a configuration that cannot be used.
 pub const EXIT_CODE: u8 = 64;

@@ -14,6 +14,7 @@ use super::language_model::LlmConfig;
 use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::scoring::ScoringConfig;
+use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, words};
 
@@ -31,6 +32,7 @@ pub struct Config {
     pub http: HttpConfig,
     pub worker: WorkerConfig,
     pub jobs: JobsConfig,
+    pub webhooks: WebhooksConfig,
     pub log: LogConfig,
     pub fact_check: FactCheckConfig,
     pub enrichment: EnrichmentConfig,

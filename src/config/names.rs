@@ -75,6 +75,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::with_capacity(220);
     keys.extend(service_keys());
     keys.extend(http_and_work_keys());
+    keys.extend(super::webhooks::keys());
     keys.extend(fact_check_keys());
     keys.extend(enrichment_keys());
     keys.extend(enrichment_detail_keys());

@@ -153,6 +153,13 @@ fn whole_of<N: TryFrom<i64>>(number: &serde_json::Number) -> Option<N> {
     N::try_from(digits.parse().ok()?).ok()
 }
 
+/// Rows of one page: `given`, or 50.
+pub(crate) fn page_limit<N: TryFrom<i64>>(given: Option<i64>) -> Result<N, Problem> {
+    let limit = given.unwrap_or(50);
+    let is_one = (1..=200).contains(&limit);
+    is_one.then(|| N::try_from(limit).ok()).flatten().ok_or_else(|| Problem::bad_request("limit is between 1 and 200"))
+}
+
 /// Text of a query parameter: trimmed, `None` when blank, refused when no database could compare with it.
 pub(crate) fn query_text(name: &str, given: Option<String>, most_chars: usize) -> Result<Option<String>, Problem> {
     let Some(text) = given.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else { return Ok(None) };

@@ -50,6 +50,7 @@ pub mod ssrf_guard;
 mod terms;
 #[cfg(test)]
 pub(crate) mod test_server;
+pub mod webhook;
 
 pub use backoff_delays::Delays;
 pub use client::{BuildError, HttpClient};

@@ -10,12 +10,15 @@ use super::fact_check::Reviews;
 use super::judge::Judged;
 use super::normalise::Normal;
 use super::page::PreparedPage;
+use super::services::WebhookTarget;
 use super::{PipelineError, Request, Services};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
-use crate::domain::{Item, ids};
+use crate::domain::{Event, Item, ids};
 use crate::providers::knowledge;
-use crate::store::{ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart};
+use crate::store::{
+    ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
+};
 
 /// Sentences of a page kept for finding it again: the ones nearest to what was asked.
 const SENTENCES_PER_PAGE: usize = 3;
@@ -52,6 +55,7 @@ pub(super) async fn commit(
     let fresh: Vec<&std::sync::Arc<PreparedPage>> =
         judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
     let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
+    let told = Told::all(result)?;
     let commit = Commit {
         item: &request.item,
         sent,
@@ -68,7 +72,8 @@ pub(super) async fn commit(
         evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
         uses: uses(services.settings.scoring.relevance_floor, decided, judged),
         embedder: &normal.embedder,
-        outbox: messages(services, request, result)?,
+        outbox: messages(services, request, result, &told),
+        webhooks: hooks(services, result, &told),
         expires_at: result.enriched_at + ttl,
     };
     let committed = services.store.commit(&commit, services.settings.dedup_similarity).await?;
@@ -157,50 +162,85 @@ fn uses(floor: f64, decided: &[Decided], judged: &Judged) -> Vec<EvidenceUse> {
         .collect()
 }
 
-/// The result and one signal per claim, to the exchange; the result again to `reply_to`.
-fn messages(services: &Services, request: &Request, result: &ItemResult) -> Result<Vec<OutboxDraft>, PipelineError> {
-    let Some(exchange) = &services.settings.results_exchange else { return Ok(Vec::new()) };
-    let body = |value: serde_json::Value| value.to_string();
-    let whole = serde_json::to_string(result)
-        .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
-    // Unique per run, stable per message: a redelivered publish can be recognised downstream.
-    let id = |suffix: &str| format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros());
-    let draft = |exchange: Option<&str>, key: &str, body: String, suffix: &str| OutboxDraft {
-        exchange: exchange.map(str::to_owned),
-        routing_key: key.to_owned(),
-        body,
-        correlation_id: request.correlation_id.clone(),
-        message_id: id(suffix),
-    };
-    let mut drafts = Vec::with_capacity(2 + result.claims.len());
-    if let Some(reply_to) = &request.reply_to {
-        drafts.push(draft(None, reply_to, whole.clone(), "reply"));
-    }
-    drafts.push(draft(Some(exchange), "item.enriched", whole, "result"));
-    for claim in &result.claims {
-        drafts.push(draft(Some(exchange), signal_routing_key(claim), body(signal(result, claim)), &claim.claim_id));
-        if let Some(correction) = &claim.correction {
-            let signal = json!({
-                "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,
-                "confidence": claim.confidence, "correction": correction,
-            });
-            let suffix = format!("{}:correction", claim.claim_id);
-            drafts.push(draft(Some(exchange), "correction.generated", body(signal), &suffix));
-        }
-    }
-    Ok(drafts)
+/// What is told of a result: the result itself, a signal per claim, and the corrections.
+struct Told {
+    event: Event,
+    /// JSON text.
+    body: String,
+    /// Unique among those of the result.
+    suffix: String,
 }
 
-/// Where a claim's signal goes.
-pub fn signal_routing_key(claim: &ClaimResult) -> &'static str {
-    match claim.verdict {
-        Verdict::Supported if claim.decisive => "claim.verified",
-        Verdict::Refuted if claim.decisive => "claim.contradicted",
-        Verdict::Outdated if claim.decisive => "claim.outdated",
-        Verdict::Outdated | Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => {
-            "claim.contested"
+impl Told {
+    /// Unique per run, stable per message: a copy can be recognised downstream.
+    fn id(result: &ItemResult, suffix: &str) -> String {
+        format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros())
+    }
+
+    /// The result comes first.
+    fn all(result: &ItemResult) -> Result<Vec<Self>, PipelineError> {
+        let whole = serde_json::to_string(result)
+            .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
+        let mut all = vec![Self { event: Event::ItemEnriched, body: whole, suffix: "result".to_owned() }];
+        for claim in &result.claims {
+            let body = signal(result, claim).to_string();
+            all.push(Self { event: signal_event(claim), body, suffix: claim.claim_id.clone() });
+            if let Some(correction) = &claim.correction {
+                let body = json!({
+                    "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,
+                    "confidence": claim.confidence, "correction": correction,
+                });
+                let suffix = format!("{}:correction", claim.claim_id);
+                all.push(Self { event: Event::CorrectionGenerated, body: body.to_string(), suffix });
+            }
         }
-        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => "claim.unverifiable",
+        Ok(all)
+    }
+}
+
+/// To the exchange; the result again to `reply_to`.
+fn messages(services: &Services, request: &Request, result: &ItemResult, told: &[Told]) -> Vec<OutboxDraft> {
+    let Some(exchange) = &services.settings.results_exchange else { return Vec::new() };
+    let draft = |exchange: Option<&str>, key: &str, told: &Told, suffix: &str| OutboxDraft {
+        exchange: exchange.map(str::to_owned),
+        routing_key: key.to_owned(),
+        body: told.body.clone(),
+        correlation_id: request.correlation_id.clone(),
+        message_id: Told::id(result, suffix),
+    };
+    let reply = request.reply_to.as_deref().zip(told.first()).map(|(to, result)| draft(None, to, result, "reply"));
+    let published = told.iter().map(|told| draft(Some(exchange), told.event.as_str(), told, &told.suffix));
+    reply.into_iter().chain(published).collect()
+}
+
+/// To each webhook that wants to hear of it.
+fn hooks(services: &Services, result: &ItemResult, told: &[Told]) -> Vec<WebhookDraft> {
+    let at = result.enriched_at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+    let draft = |webhook: &WebhookTarget, told: &Told| WebhookDraft {
+        webhook: webhook.name.clone(),
+        event: told.event,
+        // All three are JSON without quotes to escape, or JSON already.
+        body: format!(r#"{{"type":"{}","timestamp":"{at}","data":{}}}"#, told.event, told.body),
+        message_id: Told::id(result, &told.suffix),
+    };
+    let wanted = services
+        .settings
+        .webhooks
+        .iter()
+        .flat_map(|webhook| told.iter().filter(|told| webhook.wants(told.event)).map(move |told| (webhook, told)));
+    wanted.map(|(webhook, told)| draft(webhook, told)).collect()
+}
+
+/// What a claim's signal is.
+pub fn signal_event(claim: &ClaimResult) -> Event {
+    match claim.verdict {
+        Verdict::Supported if claim.decisive => Event::ClaimVerified,
+        Verdict::Refuted if claim.decisive => Event::ClaimContradicted,
+        Verdict::Outdated if claim.decisive => Event::ClaimOutdated,
+        Verdict::Outdated | Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => {
+            Event::ClaimContested
+        }
+        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => Event::ClaimUnverifiable,
     }
 }
 

@@ -68,7 +68,7 @@ use crate::store::{Committed, StoreError};
 use crate::telemetry::metrics;
 
 pub use admit::Admission;
-pub use commit::signal_routing_key;
+pub use commit::signal_event;
 pub use context::{DigestEvidence, channels_shown, digest_also_reported, digest_evidence};
 pub use decide::BY_FACT_CHECK;
 pub use item_locks::ItemLocks;
@@ -77,7 +77,7 @@ pub use page::PreparedPage;
 pub use progress::{Progress, Watcher};
 pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
-pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings};
+pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
 pub use steps::{Gatherers, Steps};
 
 /// One unit of work, however it arrived.

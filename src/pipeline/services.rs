@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cache::{FactCheckCache, PageCache, SearchCache};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Note;
-use crate::domain::{Clock, Item, ItemResult, Stance, Tier};
+use crate::domain::{Clock, Event, Item, ItemResult, Stance, Tier};
 use crate::inference::llm::{ItemSpend, LanguageModel, Purpose};
 use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
@@ -60,6 +60,8 @@ pub struct Settings {
     pub sufficient_age: Duration,
     /// Where results go; `None` without a broker: nobody would collect them.
     pub results_exchange: Option<String>,
+    /// Who else is told of results.
+    pub webhooks: Vec<WebhookTarget>,
     pub search_results: usize,
     /// What a message id does not name is done again, though it was done before: a recording must hold all of it.
     pub redo: bool,
@@ -70,6 +72,20 @@ pub struct Settings {
     pub llm_search_after: Duration,
     /// How pages that an item links to are read; `None` where they are not.
     pub links: Option<LinkSettings>,
+}
+
+/// A web server that is told of results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookTarget {
+    pub name: String,
+    /// What it is told of.
+    pub events: Vec<Event>,
+}
+
+impl WebhookTarget {
+    pub fn wants(&self, event: Event) -> bool {
+        self.events.contains(&event)
+    }
 }
 
 /// How pages that an item links to become texts of it.

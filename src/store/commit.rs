@@ -37,6 +37,7 @@ pub struct Commit<'a> {
     /// Who made `embedding` and those of `evidence_claims`.
     pub embedder: &'a str,
     pub outbox: Vec<super::OutboxDraft>,
+    pub webhooks: Vec<super::WebhookDraft>,
     pub expires_at: DateTime<Utc>,
 }
 
@@ -125,10 +126,16 @@ impl Store {
         if !commit.outbox.is_empty() {
             super::outbox::write(&mut transaction, &commit.outbox, commit.result.enriched_at).await?;
         }
+        if !commit.webhooks.is_empty() {
+            super::webhooks::write(&mut transaction, &commit.webhooks, commit.result.enriched_at).await?;
+        }
         transaction.commit().await?;
         crate::telemetry::metrics::db_commit(started.elapsed());
         if !commit.outbox.is_empty() {
             self.wake_outbox.notify_one();
+        }
+        if !commit.webhooks.is_empty() {
+            self.wake_webhooks.notify_waiters();
         }
         Ok(Committed::Written)
     }

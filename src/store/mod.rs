@@ -33,6 +33,7 @@ mod sources;
 mod throw_away;
 mod tokens;
 mod usage;
+mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,6 +72,9 @@ pub use schema::MigrationReport;
 pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};
 pub use usage::{ProviderUsage, UsageDelta};
+pub use webhooks::{
+    DeadWebhookMessage, DeadWebhooks, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome, WebhookState,
+};
 
 /// Vectors in the schema have this many dimensions.
 pub const EMBEDDING_DIMENSION: usize = 384;
@@ -96,6 +100,8 @@ pub struct Store {
     /// Woken when rows enter the table queue or the outbox from this process.
     pub(crate) wake_queue: Arc<Notify>,
     pub(crate) wake_outbox: Arc<Notify>,
+    /// Woken when messages for webhooks are written through this process; each webhook waits for it.
+    pub(crate) wake_webhooks: Arc<Notify>,
     /// Woken when domain rules change through this process.
     pub(crate) wake_rules: Arc<Notify>,
     /// Woken when a provider's breaker changes through this process.
@@ -174,6 +180,7 @@ impl Store {
             embedded,
             wake_queue: Arc::new(Notify::new()),
             wake_outbox: Arc::new(Notify::new()),
+            wake_webhooks: Arc::new(Notify::new()),
             wake_rules: Arc::new(Notify::new()),
             wake_fleet: Arc::new(Notify::new()),
         }
@@ -245,6 +252,10 @@ impl Store {
     }
 
     /// Woken when this process wrote outbox rows.
+    pub fn webhooks_written(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake_webhooks)
+    }
+
     pub fn outbox_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_outbox)
     }

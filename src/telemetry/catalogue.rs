@@ -277,7 +277,8 @@ pub const STAGES: &[&str] = &[
 ];
 
 /// What background work there is.
-pub const JOBS: &[&str] = &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", OTHER];
+pub const JOBS: &[&str] =
+    &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", "webhooks", OTHER];
 
 /// What the language model is asked for.
 pub const LLM_PURPOSES: &[&str] =
@@ -358,6 +359,12 @@ metrics! {
     OUTBOX_AGE = Gauge, Seconds, "outbox_oldest_seconds", [], "Age of the oldest result not yet confirmed; 0 without one.";
     OUTBOX_REFUSED = Counter, Count, "outbox_refused_total", [], "Results that the broker refused; each is tried again later.";
     OUTBOX_PARKED = Gauge, Count, "outbox_parked", [], "Results refused for half a day, which are tried once a day.";
+
+    WEBHOOK_DELIVERIES = Counter, Count, "webhook_deliveries_total", [label("outcome", &["delivered", "failed", "gave_up"])],
+        "Messages sent to webhooks, by outcome; a failed one is tried again, one that was given up waits for a person.";
+    WEBHOOKS_PENDING = Gauge, Count, "webhooks_pending", [], "Messages that wait for webhooks.";
+    WEBHOOKS_AGE = Gauge, Seconds, "webhooks_oldest_seconds", [], "Age of the oldest message that waits for a webhook; 0 without one.";
+    WEBHOOKS_DEAD = Gauge, Count, "webhooks_dead", [], "Messages for webhooks that were given up and wait for a person now.";
 
     PROVIDER_REQUESTS = Counter, Count, "provider_requests_total",
         [PROVIDER, label("outcome", PROVIDER_OUTCOMES)], "Calls to providers and servers, by outcome.";

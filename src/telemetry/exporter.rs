@@ -162,6 +162,10 @@ pub(super) mod tests {
         record::broker_connected(true);
         record::outbox(3, Some(took), 2);
         record::outbox_refused(1);
+        record::webhooks(2, Some(took), 1);
+        record::webhook_delivered(3);
+        record::webhook_failed(2);
+        record::webhook_gave_up(1);
         record::provider_request("gdelt", "ok", took);
         record::provider_not_asked("gdelt", "open");
         record::provider_rate_limit_wait("gdelt", took);

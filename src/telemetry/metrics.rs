@@ -137,6 +137,34 @@ pub fn outbox_refused(messages: usize) {
     count(&c::OUTBOX_REFUSED, [], u64::try_from(messages).unwrap_or(u64::MAX));
 }
 
+/// Messages that wait for webhooks, the age of the oldest, and those that were given up.
+pub fn webhooks(pending: i64, oldest: Option<Duration>, dead: i64) {
+    set(&c::WEBHOOKS_PENDING, [], pending as f64);
+    set(&c::WEBHOOKS_AGE, [], oldest.unwrap_or_default().as_secs_f64());
+    set(&c::WEBHOOKS_DEAD, [], dead as f64);
+}
+
+/// Webhooks took messages.
+pub fn webhook_delivered(messages: usize) {
+    webhook("delivered", messages);
+}
+
+/// Webhooks did not take messages, which are tried again.
+pub fn webhook_failed(messages: usize) {
+    webhook("failed", messages);
+}
+
+/// Messages for webhooks were given up.
+pub fn webhook_gave_up(messages: usize) {
+    webhook("gave_up", messages);
+}
+
+fn webhook(outcome: &str, messages: usize) {
+    if messages > 0 {
+        count(&c::WEBHOOK_DELIVERIES, [("outcome", outcome)], u64::try_from(messages).unwrap_or(u64::MAX));
+    }
+}
+
 /// A call ended. `provider` is one of [`c::PROVIDERS`], `outcome` one of [`c::PROVIDER_OUTCOMES`].
 pub fn provider_request(provider: &str, outcome: &str, took: Duration) {
     count(&c::PROVIDER_REQUESTS, [("provider", provider), ("outcome", outcome)], 1);

@@ -61,3 +61,6 @@ mod tidy;
 #[cfg(all(feature = "models", feature = "embedded"))]
 #[cfg(test)]
 mod translation;
+#[cfg(feature = "embedded")]
+#[cfg(test)]
+mod webhooks;

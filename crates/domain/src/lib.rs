@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod degradation;
+pub mod event;
 pub mod evidence;
 pub mod ids;
 pub mod item;
@@ -15,6 +16,7 @@ pub mod verdict;
 
 pub use clock::{Clock, SystemClock};
 pub use degradation::Degradation;
+pub use event::Event;
 pub use item::{Item, Reject};
 pub use result::ItemResult;
 pub use verdict::{ClaimKind, RatingClass, Stance, Status, Tier, Verdict};

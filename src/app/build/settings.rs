@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::{AppError, curves};
-use crate::config::{Config, EnrichmentConfig, LinksConfig, ScoringConfig};
+use crate::config::{Config, EnrichmentConfig, LinksConfig, ScoringConfig, WebhookEndpoint};
 use crate::judging::decision::DecisionTables;
 use crate::judging::scoring::{
     FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, SufficiencyLimits, VerdictLimits,
 };
 use crate::outbound::pages::PageSettings;
-use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Pilot, Settings};
+use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Pilot, Settings, WebhookTarget};
 
 pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
     let enrichment = &config.enrichment;
@@ -40,6 +40,7 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         sufficient_relevance: enrichment.sufficient_relevance,
         sufficient_age: enrichment.sufficient_age,
         results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
+        webhooks: config.webhooks.endpoints.iter().map(webhook).collect(),
         search_results: enrichment.candidate_pages,
         redo: false,
         llm_calls_per_item: config.llm.calls_per_item,
@@ -47,6 +48,10 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         llm_search_after: config.llm.search_after,
         links: links(&enrichment.links),
     })
+}
+
+fn webhook(endpoint: &WebhookEndpoint) -> WebhookTarget {
+    WebhookTarget { name: endpoint.name.clone(), events: endpoint.events() }
 }
 
 fn links(config: &LinksConfig) -> Option<LinkSettings> {

@@ -162,3 +162,51 @@ pub enum DeadAction {
         all: bool,
     },
 }
+
+/// What to do with webhooks.
+#[derive(Debug, Subcommand)]
+pub enum WebhooksAction {
+    /// Every webhook with what waits for it and what was given up.
+    #[command(after_help = "Example:\n  corroborate webhooks list")]
+    List,
+    /// Messages that were given up, oldest first; with `--json`, their bodies, too.
+    #[command(after_help = "Example:\n  corroborate webhooks dead --limit 200")]
+    Dead {
+        /// How many at most.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=200))]
+        limit: i64,
+    },
+    /// Send messages that were given up again.
+    #[command(
+        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
+        after_help = "Examples:\n  corroborate webhooks retry 17 18\n  corroborate webhooks retry --all\n\nIds are listed by `corroborate webhooks dead`."
+    )]
+    Retry {
+        /// Which ones.
+        ids: Vec<String>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Throw messages that were given up away.
+    #[command(
+        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
+        after_help = "Examples:\n  corroborate webhooks drop 17\n  corroborate webhooks drop --all\n\nIds are listed by `corroborate webhooks dead`."
+    )]
+    Drop {
+        /// Which ones.
+        ids: Vec<String>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Post a signed message of the type `ping` now, and say what the receiver answered.
+    #[command(after_help = "Example:\n  corroborate webhooks test newsroom")]
+    Test {
+        /// The webhook's name.
+        name: String,
+    },
+    /// Make a key for messages to be signed with.
+    #[command(after_help = "Example:\n  export CORROBORATE_WEBHOOK_NEWSROOM_SECRET=$(corroborate webhooks secret)")]
+    Secret,
+}

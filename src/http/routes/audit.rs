@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Answer, List, Parameter, Patience, Place, Route, Verb, count};
 use crate::http::App;
 use crate::http::auth::Access;
-use crate::http::extract::ApiQuery;
+use crate::http::extract::{ApiQuery, page_limit};
 use crate::http::problem::Problem;
 use crate::store::AuditEntry;
 
@@ -36,9 +36,5 @@ async fn list(
     State(app): State<App>,
     ApiQuery(query): ApiQuery<AuditQuery>,
 ) -> Result<Json<List<AuditEntry>>, Problem> {
-    let limit = query.limit.unwrap_or(50);
-    if !(1..=200).contains(&limit) {
-        return Err(Problem::bad_request("limit is between 1 and 200"));
-    }
-    Ok(Json(List::whole(app.services.store.audit(limit).await?)))
+    Ok(Json(List::whole(app.services.store.audit(page_limit(query.limit)?).await?)))
 }

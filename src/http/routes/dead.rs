@@ -11,7 +11,7 @@ use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, coun
 use crate::broker::{DeadLetter, DeadSelection, Queue};
 use crate::http::App;
 use crate::http::auth::Access;
-use crate::http::extract::{ApiJson, ApiPath, ApiQuery};
+use crate::http::extract::{ApiJson, ApiPath, ApiQuery, page_limit};
 use crate::http::problem::Problem;
 use crate::http::who::Who;
 
@@ -88,12 +88,6 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// Letters shown when nobody says how many.
-const LIMIT: usize = 50;
-
-/// Most letters in one answer: the broker holds each of them back while it is looked at.
-const MOST: usize = 200;
-
 /// What is said of a letter the daemon did not write itself.
 const NO_REASON: &str = "the broker gave it up: it was delivered again and again and never settled, as when a worker \
                          crashes over it; no reason was recorded";
@@ -131,7 +125,7 @@ pub(crate) struct OpenLetter {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuery {
-    limit: Option<usize>,
+    pub(crate) limit: Option<i64>,
 }
 
 /// Which letters: some by their ids, those of a `reason`, or `all`.
@@ -164,6 +158,12 @@ const MOST_OF_A_REASON: usize = 10_000;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Moved {
     count: usize,
+}
+
+impl Moved {
+    pub(crate) fn of(count: u64) -> Self {
+        Self { count: usize::try_from(count).unwrap_or(usize::MAX) }
+    }
 }
 
 impl From<&DeadLetter> for Letter {
@@ -255,11 +255,9 @@ pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move
     selection.answer(count)
 }
 
-async fn letters(queue: &dyn Queue, limit: Option<usize>) -> Result<List<Letter>, Problem> {
-    let limit = limit.unwrap_or(LIMIT);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Problem::bad_request("limit is between 1 and 200"));
-    }
+async fn letters(queue: &dyn Queue, limit: Option<i64>) -> Result<List<Letter>, Problem> {
+    // The broker holds each of them back while it is looked at.
+    let limit = page_limit(limit)?;
     Ok(List::whole(queue.dead_list(limit).await?.iter().map(Letter::from).collect()))
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod overview;
 pub(crate) mod providers;
 pub(crate) mod tokens;
 pub(crate) mod verify;
+pub(crate) mod webhooks;
 
 use axum::routing::{MethodFilter, MethodRouter};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -163,6 +164,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Route> {
         dead::ROUTES,
         cleanup::ROUTES,
         tokens::ROUTES,
+        webhooks::ROUTES,
         audit::ROUTES,
     ]
     .into_iter()

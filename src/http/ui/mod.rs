@@ -80,6 +80,8 @@ pub(super) const ROUTES: &[PageRoute] = &[
     page("/queue", Access::Admin, || get(pages::queue::show)),
     page("/queue/letter/{id}/{action}", Access::Admin, || post(pages::queue::act)),
     page("/queue/reason/{action}", Access::Admin, || post(pages::queue::act_on_reason)),
+    page("/queue/message/{id}/{action}", Access::Admin, || post(pages::queue::act_on_message)),
+    page("/queue/webhook/{name}/{action}", Access::Admin, || post(pages::queue::act_on_webhook)),
     page("/tokens", Access::Admin, || get(pages::tokens::show).post(pages::tokens::change)),
     page("/audit", Access::Admin, || get(pages::audit::show)),
     page("/sign-in", Access::Public, || get(pages::sign_in::show).post(pages::sign_in::send)),

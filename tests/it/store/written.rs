@@ -198,6 +198,7 @@ pub(super) async fn commit(
         uses: vec![],
         embedder: EMBEDDER,
         evidence_claims: urls.iter().map(|url| sentence(url)).collect(),
+        webhooks: Vec::new(),
         outbox: vec![OutboxDraft {
             exchange: Some("results".to_owned()),
             routing_key: "item.enriched".to_owned(),

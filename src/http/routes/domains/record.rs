@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Edit, Edited};
 use crate::http::App;
-use crate::http::extract::{ApiQuery, whole};
+use crate::http::extract::{ApiQuery, page_limit, whole};
 use crate::http::problem::Problem;
 use crate::http::routes::List;
 use crate::http::who::Who;
@@ -38,11 +38,7 @@ pub(super) async fn list(
     State(app): State<App>,
     ApiQuery(query): ApiQuery<HistoryQuery>,
 ) -> Result<Json<List<RuleRecord>>, Problem> {
-    let limit = query.limit.unwrap_or(50);
-    if !(1..=200).contains(&limit) {
-        return Err(Problem::bad_request("limit is between 1 and 200"));
-    }
-    Ok(Json(List::whole(app.services.store.domain_rule_changes(limit).await?)))
+    Ok(Json(List::whole(app.services.store.domain_rule_changes(page_limit(query.limit)?).await?)))
 }
 
 pub(super) async fn undo(

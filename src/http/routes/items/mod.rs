@@ -20,7 +20,7 @@ use crate::domain::verdict::{Status, Tier, Verdict};
 use crate::domain::{Item, ItemResult};
 use crate::http::App;
 use crate::http::auth::Access;
-use crate::http::extract::{ApiPath, ApiQuery, RawBody, query_text};
+use crate::http::extract::{ApiPath, ApiQuery, RawBody, page_limit, query_text};
 use crate::http::problem::Problem;
 use crate::pipeline::digest_also_reported;
 use crate::store::{EarlierVerdict, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
@@ -140,9 +140,6 @@ pub(crate) const ROUTES: &[Route] = &[
         mount: |method| on(method, again::again),
     },
 ];
-
-/// Items on a page when nobody says how many.
-const LIMIT: i64 = 50;
 
 /// Longest text that is searched for, characters.
 const MOST_WORDS: usize = 200;
@@ -277,10 +274,7 @@ pub(crate) fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
             "the cursor is not one this server gave; leave it out to begin at the first page",
         ));
     }
-    let limit = query.limit.unwrap_or(LIMIT);
-    if !(1..=200).contains(&limit) {
-        return Err(Problem::bad_request("limit is between 1 and 200"));
-    }
+    let limit = page_limit(query.limit)?;
     Ok(ItemFilter {
         status,
         tier: tier.transpose()?,

@@ -124,7 +124,7 @@ fn a_filter_takes_only_what_the_store_can_answer() {
         ..ListQuery::default()
     };
     let good = filter_of(query(Some("degraded"), Some("high"), Some("1700000000000000.tg:a.b:1"), None)).unwrap();
-    assert_eq!((good.status.as_deref(), good.tier, good.limit), (Some("degraded"), Some(Tier::High), LIMIT));
+    assert_eq!((good.status.as_deref(), good.tier, good.limit), (Some("degraded"), Some(Tier::High), 50));
     assert!(filter_of(query(Some(""), Some(" "), None, Some(200))).unwrap().tier.is_none(), "blank is absent");
     for bad in [
         query(Some("done"), None, None, None),

@@ -15,11 +15,15 @@ use crate::http::App;
 use crate::http::problem::Problem;
 use crate::http::routes::dead::{GIVEN_UP, Move, Selection, moved};
 use crate::http::routes::overview::{Waiting, waiting};
+use crate::http::routes::webhooks::{self, Webhook};
 use crate::http::who::Who;
 use crate::judging::plain::plain;
+use crate::store::DeadWebhookMessage;
 
 /// Letters of the page; the broker holds each back while it is looked at.
 const SHOWN: usize = 50;
+/// Messages of webhooks.
+const SHOWN_MESSAGES: i64 = 50;
 /// Characters of a message.
 const PAYLOAD_CHARS: usize = 4_000;
 
@@ -31,6 +35,8 @@ struct QueuePage {
     /// Reasons with how many of the shown letters have them.
     reasons: Vec<(String, usize)>,
     rows: Vec<Row>,
+    webhooks: Vec<Webhook>,
+    dead_messages: Vec<DeadWebhookMessage>,
 }
 
 /// Letters of one reason.
@@ -58,8 +64,11 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
     for row in &rows {
         *reasons.entry(row.reason.clone()).or_default() += 1;
     }
+    let webhooks = webhooks::webhooks(&app).await?;
+    let dead_messages = app.services.store.dead_webhook_messages(SHOWN_MESSAGES).await?;
+    let dead_messages = dead_messages.into_iter().map(shown_message).collect();
     let reasons = reasons.into_iter().filter(|(_, count)| *count > 1).collect();
-    shown(&QueuePage { waiting: figures(&waiting, &page), reasons, rows, page })
+    shown(&QueuePage { waiting: figures(&waiting, &page), reasons, rows, webhooks, dead_messages, page })
 }
 
 fn figures(waiting: &Waiting, page: &Page) -> Vec<(&'static str, String)> {
@@ -77,7 +86,7 @@ fn figures(waiting: &Waiting, page: &Page) -> Vec<(&'static str, String)> {
 
 fn row(dead: &DeadLetter) -> Row {
     let body = String::from_utf8_lossy(&dead.body);
-    let payload: String = body.chars().take(PAYLOAD_CHARS).map(|c| if c == '\n' { c } else { visible(c) }).collect();
+    let payload = payload(&body);
     Row {
         id: dead.id.clone(),
         reason: dead.label.clone().unwrap_or_else(|| GIVEN_UP.to_owned()),
@@ -87,6 +96,15 @@ fn row(dead: &DeadLetter) -> Row {
         attempts: dead.attempts.unwrap_or_default(),
         payload,
     }
+}
+
+fn payload(body: &str) -> String {
+    body.chars().take(PAYLOAD_CHARS).map(|c| if c == '\n' { c } else { visible(c) }).collect()
+}
+
+fn shown_message(message: DeadWebhookMessage) -> DeadWebhookMessage {
+    let error = message.error.as_deref().map(|error| plain(error).into_owned());
+    DeadWebhookMessage { body: payload(&message.body), error, ..message }
 }
 
 /// Directions and controls of a message are shown as what they are: nothing.
@@ -114,6 +132,36 @@ pub(crate) async fn act_on_reason(
 ) -> Result<Response, Problem> {
     moved(&app, &who, &Selection::of_reason(form.reason), how(&action)?).await?;
     Ok(Redirect::to("/queue").into_response())
+}
+
+/// One message of a webhook that was given up.
+pub(crate) async fn act_on_message(
+    State(app): State<App>,
+    who: Who,
+    Path((id, action)): Path<(String, String)>,
+    OwnForm(Nothing {}): OwnForm<Nothing>,
+) -> Result<Response, Problem> {
+    webhooks::moved(&app, &who, &webhooks::Selection::of_id(vec![id]), webhook_move(&action)?).await?;
+    Ok(Redirect::to("/queue").into_response())
+}
+
+/// All that were given up of one webhook.
+pub(crate) async fn act_on_webhook(
+    State(app): State<App>,
+    who: Who,
+    Path((name, action)): Path<(String, String)>,
+    OwnForm(Nothing {}): OwnForm<Nothing>,
+) -> Result<Response, Problem> {
+    webhooks::moved(&app, &who, &webhooks::Selection::of_webhook(name), webhook_move(&action)?).await?;
+    Ok(Redirect::to("/queue").into_response())
+}
+
+fn webhook_move(action: &str) -> Result<webhooks::Move, Problem> {
+    match action {
+        "retry" => Ok(webhooks::Move::Retry),
+        "drop" => Ok(webhooks::Move::Drop),
+        _ => Err(Problem::not_found("a message is sent again or dropped")),
+    }
 }
 
 fn how(action: &str) -> Result<Move, Problem> {
