@@ -11,6 +11,7 @@ use crate::inference::llm::{LlmError, Purpose};
 use crate::judging::explanations::{Unchecked, explain};
 use crate::judging::grounding;
 use crate::judging::profile::TextProfile;
+use crate::language::lexicon::Words;
 use crate::language::statements::silence;
 use crate::language::{dates, detect};
 use crate::reading::text_without_orders;
@@ -92,58 +93,12 @@ fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> 
 
 /// How words begin that say a text is true, false, checked or known, in the languages of the items: of what was not checked
 /// nobody can say any of it. "Cannot be checked" says that it was not.
-const JUDGING: [&str; 42] = [
-    "true",
-    "truth",
-    "truly",
-    "false",
-    "fake",
-    "hoax",
-    "lie",
-    "lies",
-    "confirm",
-    "verified",
-    "proven",
-    "proved",
-    "refut",
-    "debunk",
-    "correct",
-    "accurate",
-    "supported",
-    "reliable",
-    "trustworthy",
-    "правд",
-    "истин",
-    "достоверн",
-    "подтвержд",
-    "подтверд",
-    "доказан",
-    "опроверг",
-    "ложь",
-    "ложн",
-    "фейк",
-    "обман",
-    "неверн",
-    "верно",
-    "надежн",
-    "надёжн",
-    "брехн",
-    "хибн",
-    "підтверд",
-    "спростов",
-    "доведен",
-    "достовірн",
-    "verdadeir",
-    "falso",
-];
+static JUDGING: Words = Words::of("explanations.judging");
 
 /// A word of the answer that judges.
 fn verdict_in(words: &str) -> Option<&str> {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    words.split_whitespace().find(|word| {
-        let word = bare(word);
-        JUDGING.iter().any(|begins| word.starts_with(begins))
-    })
+    words.split_whitespace().find(|word| JUDGING.has(&bare(word)))
 }
 
 /// `www.a.example`, `https://a`, `@channel`, `a.example/b`.
