@@ -2,12 +2,18 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::failure::Failure;
 use super::output::Output;
 use super::serve::until_stopped;
 use crate::app::{App, AppError, HttpAddress, Purpose, ServeOptions, demo};
 use crate::config::Config;
+use crate::outbound::Method;
+use crate::outbound::local::LocalDaemon;
+
+/// How long whoever has the port may take to say who it is.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Arc<Config>, of_demo: bool, open: bool, output: Output) -> Result<(), Failure> {
     let address = match HttpAddress::reserve(&config) {
@@ -15,6 +21,10 @@ pub(super) async fn run(config: Arc<Config>, of_demo: bool, open: bool, output: 
         // Its own daemon has the folder and the port: that is the page that is wanted.
         Err(AppError::DataFolderBusy { http: Some(address), .. }) if !of_demo => {
             return show(address.parse().ok(), open, output);
+        }
+        // On a server's database nobody holds a folder: whoever has the port is asked whether it is one of ours.
+        Err(AppError::Bind { address, .. }) if !of_demo && is_daemon(address).await => {
+            return show(Some(address), open, output);
         }
         Err(error) => return Err(error.into()),
     };
@@ -24,8 +34,27 @@ pub(super) async fn run(config: Arc<Config>, of_demo: bool, open: bool, output: 
         let app = Box::pin(demo::open(&config)).await?;
         return serve(app, false, address, open, output).await;
     }
-    let app = Box::pin(App::open(config, Purpose::Daemon { worker: true })).await?;
+    let app = match Box::pin(App::open(config, Purpose::Daemon { worker: true })).await {
+        Ok(app) => app,
+        // It listens elsewhere than this configuration says.
+        Err(AppError::DataFolderBusy { http: Some(address), .. }) => return show(address.parse().ok(), open, output),
+        Err(error) => return Err(error.into()),
+    };
     serve(app, true, address, open, output).await
+}
+
+/// Whether a daemon of ours answers there.
+async fn is_daemon(address: SocketAddr) -> bool {
+    let Ok(daemon) = LocalDaemon::new(here(address).to_string(), None) else { return false };
+    let asked = daemon.call(Method::GET, "/healthz", None);
+    let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, asked).await else { return false };
+    answer.get("status").is_some_and(|status| status == "ok") && answer.get("version").is_some()
+}
+
+/// An address to reach a server by: one on every address is one of this machine, too.
+fn here(address: SocketAddr) -> SocketAddr {
+    let ip = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
+    SocketAddr::new(ip, address.port())
 }
 
 async fn serve(app: App, worker: bool, address: HttpAddress, open: bool, output: Output) -> Result<(), Failure> {
@@ -42,9 +71,7 @@ async fn serve(app: App, worker: bool, address: HttpAddress, open: bool, output:
 /// Says where the page is and opens it.
 fn show(address: Option<SocketAddr>, open: bool, output: Output) -> Result<(), Failure> {
     let address = address.ok_or_else(|| Failure::failed("the running daemon's address cannot be read"))?;
-    // A server on every address is one of this machine, too.
-    let host = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
-    let url = format!("http://{}/", SocketAddr::new(host, address.port()));
+    let url = format!("http://{}/", here(address));
     if output.json {
         output.value(&serde_json::json!({ "url": url }))?;
     } else {

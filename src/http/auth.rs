@@ -188,7 +188,7 @@ impl Doorman {
     pub(crate) fn is_own_form(&self, visitor: &Visitor, csrf: &str) -> bool {
         match (&visitor.session, &self.sessions) {
             (Some(session), Some(key)) => key.is_own(session, csrf),
-            // Nobody's cookie stands behind it: there is nothing to forge.
+            // The request was not let in by a cookie, so another site's page could not have made a browser send it.
             _ => true,
         }
     }

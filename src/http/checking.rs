@@ -130,7 +130,7 @@ pub(crate) fn told(app: App, asked: Asked) -> impl Stream<Item = Told> + Send + 
 
 async fn next(running: &mut Running) -> Option<Told> {
     let Some(check) = running.check.as_mut() else {
-        // What was told before the end comes before the end.
+        // The check has ended: first the progress that still waits, then the answer.
         return running.progress.try_recv().ok().map(told_of).or_else(|| running.last.take());
     };
     // Either goes on where it was: a message that was received is told, and the check is not lost by being looked at.

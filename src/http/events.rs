@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::http::HeaderName;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::{Stream, StreamExt as _};
@@ -27,5 +28,7 @@ pub(crate) fn named(name: &str, data: &impl Serialize) -> Event {
 /// A stream of events as an answer.
 pub(crate) fn streamed(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     let events = events.map(Ok::<Event, Infallible>).boxed();
-    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
+    // A proxy that gathers an answer before it passes it on (nginx does) would show nothing until the end.
+    ([(HeaderName::from_static("x-accel-buffering"), "no")], sse).into_response()
 }

@@ -41,7 +41,9 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::Queue;
 use crate::pipeline::Services;
 
+use crate::store::UnreadableDomain;
 use recent::Recent;
+use routes::domains;
 use routes::health::Looks;
 use routes::overview::{self, Overview};
 
@@ -85,6 +87,8 @@ pub(crate) struct App {
     pub(crate) looks: Arc<Looks>,
     /// The last day's figures.
     pub(crate) overview: Arc<Recent<Overview>>,
+    /// Domains that could not be read lately.
+    pub(crate) unreadable: Arc<Recent<Vec<UnreadableDomain>>>,
     /// The document of `/openapi.json`.
     pub(crate) openapi: Arc<str>,
 }
@@ -96,6 +100,7 @@ impl App {
             checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
             looks: Arc::default(),
             overview: Arc::new(Recent::new(overview::FRESH)),
+            unreadable: Arc::new(Recent::new(domains::UNREADABLE_FRESH)),
             openapi,
         }
     }

@@ -34,7 +34,7 @@ impl<T: Clone> Recent<T> {
         fresh
     }
 
-    /// The same of a look that can fail: a failure is told and not kept.
+    /// The same of a look that can fail: a failure is handed on, and the next caller looks again.
     pub(crate) async fn try_get<E>(&self, look: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let mut found = self.found.lock().await;
         if let Some((at, known)) = found.as_ref()

@@ -128,7 +128,7 @@ fn cited(item: &Item, addresses: &[String], rules: &DomainRules) -> Vec<Url> {
     urls
 }
 
-/// Pages that lead to the item's own site, or stand on it by what they say of themselves, are none of others.
+/// Takes out pages of the item's own site, and those that redirect to it: they are no second source.
 pub(super) fn without_own(services: &Services, item: &Item, pages: &mut Pages) {
     let rules = services.rules.current();
     let own = OwnSite::of(item.url.as_deref(), &rules).linking(item.linked(), &rules);

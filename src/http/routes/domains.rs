@@ -21,7 +21,7 @@ use crate::http::problem::Problem;
 use crate::http::who::Who;
 use crate::store::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
 pub(crate) use effect::{Effect, Stood, Turned, of as effect_of};
-pub(crate) use record::{undone, unreadable_domains};
+pub(crate) use record::{UNREADABLE_FRESH, undone, unreadable_domains};
 pub(crate) use table::imported;
 
 pub(crate) const ROUTES: &[Route] = &[

@@ -93,6 +93,13 @@ mod tests {
     }
 
     #[test]
+    fn every_stage_of_a_check_has_words() {
+        for stage in crate::telemetry::catalogue::STAGES.iter().filter(|stage| **stage != "other") {
+            assert!(WORDS.contains_key(format!("stage.{stage}").as_str()), "{stage} has no words");
+        }
+    }
+
+    #[test]
     fn a_reader_gets_the_first_of_the_four_that_is_understood() {
         let of = |accepted| reader_of(None, Some(accepted));
         assert_eq!(of("uk-UA,uk;q=0.9,ru;q=0.8,en-US;q=0.7"), ReaderLanguage::Ukrainian);

@@ -1,5 +1,7 @@
 //! What was done to the lists, taking it back, and domains to be looked at.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use chrono::TimeDelta;
@@ -60,10 +62,13 @@ pub(crate) async fn undone(app: &App, who: &Who, id: i64) -> Result<Edited, Prob
     Ok(Edited { domain, change, stored_pages })
 }
 
+/// How long a list of them is shown: it takes a look at every page that was read lately.
+pub(crate) const UNREADABLE_FRESH: Duration = Duration::from_mins(1);
+
 /// Domains most of whose pages could not be read lately.
 pub(crate) async fn unreadable_domains(app: &App) -> Result<Vec<UnreadableDomain>, Problem> {
     let since = app.services.clock.now() - UNREADABLE_SINCE;
-    Ok(app.services.store.unreadable_domains(since, MOST_UNREADABLE).await?)
+    Ok(app.unreadable.try_get(app.services.store.unreadable_domains(since, MOST_UNREADABLE)).await?)
 }
 
 pub(super) async fn unreadable(State(app): State<App>) -> Result<Json<List<UnreadableDomain>>, Problem> {

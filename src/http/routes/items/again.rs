@@ -29,7 +29,7 @@ pub(super) async fn history(
 ) -> Result<Json<List<EarlierVerdict>>, Problem> {
     let earlier = app.services.store.verdict_history(&id).await?;
     if earlier.is_empty() {
-        // One answer so far is an answer, an unknown item is none.
+        // An item that was judged once has an empty history; an unknown item is an error.
         super::stored(&app, &id).await?;
     }
     Ok(Json(List::whole(earlier)))

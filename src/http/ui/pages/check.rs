@@ -22,6 +22,7 @@ use crate::http::events::{named, streamed};
 use crate::http::problem::{AsShown, Problem};
 use crate::judging::labels;
 use crate::judging::vocabularies::Vocabulary;
+use crate::telemetry::catalogue;
 
 /// Languages that a claim is likely to be in.
 const LANGUAGES: [(&str, &str); 4] = [("en", "English"), ("ru", "Русский"), ("uk", "Українська"), ("pt", "Português")];
@@ -36,22 +37,9 @@ const EXAMPLES: [&str; 5] = [
 ];
 
 /// The stages that a running check names, in their order.
-const STAGES: [&str; 14] = [
-    "admit",
-    "normalise",
-    "claims",
-    "fact_check",
-    "corroborate",
-    "queries",
-    "retrieve",
-    "read",
-    "rank",
-    "judge",
-    "adjudicate",
-    "decide",
-    "context",
-    "commit",
-];
+fn stages() -> impl Iterator<Item = &'static str> {
+    catalogue::STAGES.iter().copied().filter(|stage| *stage != catalogue::OTHER)
+}
 
 #[derive(Debug, Template)]
 #[template(path = "check.html")]

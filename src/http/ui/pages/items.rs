@@ -1,9 +1,12 @@
 //! Items: a list to be narrowed, older ones page by page, and what it shows as a file.
 
 use askama::Template;
+use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
+
+use futures::TryStreamExt as _;
 
 use super::super::answer::path_of;
 use super::super::card::look;
@@ -16,10 +19,10 @@ use crate::http::problem::Problem;
 use crate::http::routes::items::{ListQuery, filter_of};
 use crate::judging::labels;
 use crate::judging::plain::plain;
-use crate::store::{ItemFilter, ItemSummary};
+use crate::store::{ItemFilter, ItemSummary, Page as FoundPage, Store, StoreError};
 
-/// Items of one file: more are several.
-const MOST_EXPORTED: usize = 2_000;
+/// Items read at once.
+const EXPORT_PAGE: i64 = 200;
 
 #[derive(Debug, Template)]
 #[template(path = "items.html")]
@@ -93,35 +96,44 @@ pub(crate) async fn show(
     })
 }
 
-/// The same items as NDJSON, whole results, the newest first.
+/// The same items as NDJSON, whole results, the newest first. Sent as they are read, however many there are; a failure on the
+/// way cuts the answer off, so that no half looks like the whole.
 pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Response, Problem> {
-    let mut filter = ItemFilter { limit: 200, ..filter_of(without_blanks(query))? };
-    let mut lines = String::new();
-    let mut count = 0;
-    while count < MOST_EXPORTED {
-        let found = app.services.store.items(&filter).await?;
-        for item in &found.items {
-            // One that was cleaned away meanwhile is not there.
-            if let Some(stored) = app.services.store.item(&item.item_id).await? {
-                let line = serde_json::to_string(&stored.result).map_err(|error| {
-                    tracing::error!(%error, "a result could not be written");
-                    Problem::internal()
-                })?;
-                lines.push_str(&line);
-                lines.push('\n');
-                count += 1;
-            }
+    let filter = ItemFilter { limit: EXPORT_PAGE, ..filter_of(without_blanks(query))? };
+    // The first page before the head, so that a store that is away is told as such.
+    let first = app.services.store.items(&filter).await?;
+    let pages = futures::stream::try_unfold(Some((filter, first)), move |at| {
+        let store = app.services.store.clone();
+        async move {
+            let Some((mut filter, found)) = at else { return Ok(None) };
+            let lines = lines_of(&store, &found).await?;
+            filter.cursor = found.next;
+            let next = match filter.cursor {
+                Some(_) => Some((filter.clone(), store.items(&filter).await?)),
+                None => None,
+            };
+            Ok::<_, StoreError>(Some((lines, next)))
         }
-        filter.cursor = found.next;
-        if filter.cursor.is_none() {
-            break;
-        }
-    }
+    });
     let headers = [
         (header::CONTENT_TYPE, "application/x-ndjson"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"items.ndjson\""),
     ];
-    Ok((headers, lines).into_response())
+    let pages = pages.inspect_err(|error| tracing::error!(%error, "an export of items broke off"));
+    Ok((headers, Body::from_stream(pages)).into_response())
+}
+
+async fn lines_of(store: &Store, found: &FoundPage<ItemSummary>) -> Result<String, StoreError> {
+    let mut lines = String::new();
+    for item in &found.items {
+        // One that was cleaned away meanwhile is not there.
+        if let Some(stored) = store.item(&item.item_id).await? {
+            let line = serde_json::to_string(&stored.result);
+            lines.push_str(&line.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?);
+            lines.push('\n');
+        }
+    }
+    Ok(lines)
 }
 
 /// A form sends every field; an empty one asks for nothing.
