@@ -8,10 +8,9 @@ use super::{Journal, Services, context};
 use crate::domain::Item;
 use crate::inference::llm::explain::{question, read};
 use crate::inference::llm::{LlmError, Purpose};
-use crate::judging::explanations::{Unchecked, explain};
+use crate::judging::explanations::{Unchecked, explain, verdict_in};
 use crate::judging::grounding;
 use crate::judging::profile::TextProfile;
-use crate::language::lexicon::Words;
 use crate::language::statements::silence;
 use crate::language::{dates, detect};
 use crate::reading::text_without_orders;
@@ -89,16 +88,6 @@ fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> 
     }
     let profile = |text: &str| TextProfile::new(text, language, None, &[]);
     grounding::made_up(&profile(words), &profile(text)).map(|why| why.to_string())
-}
-
-/// How words begin that say a text is true, false, checked or known, in the languages of the items: of what was not checked
-/// nobody can say any of it. "Cannot be checked" says that it was not.
-static JUDGING: Words = Words::of("explanations.judging");
-
-/// A word of the answer that judges.
-fn verdict_in(words: &str) -> Option<&str> {
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    words.split_whitespace().find(|word| JUDGING.has(&bare(word)))
 }
 
 /// `www.a.example`, `https://a`, `@channel`, `a.example/b`.

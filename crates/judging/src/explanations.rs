@@ -2,7 +2,18 @@
 
 use super::labels::ReaderLanguage;
 use corroborate_domain::ClaimKind;
+use corroborate_language::lexicon::Words;
 use corroborate_language::statements::Silence;
+
+/// How words begin that say a text is true, false, checked or known, in the languages of the items: of what was not checked
+/// nobody can say any of it. "Cannot be checked" says that it was not.
+static JUDGING: Words = Words::of("explanations.judging");
+
+/// A word of an explanation that judges.
+pub fn verdict_in(words: &str) -> Option<&str> {
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('ё', "е");
+    words.split_whitespace().find(|word| JUDGING.has(&bare(word)))
+}
 
 /// What there is to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
