@@ -14,6 +14,7 @@ mod auth;
 mod authority;
 mod checking;
 mod events;
+mod examples;
 mod extract;
 mod keyring;
 mod limit;

@@ -4,6 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::examples;
 use super::problem::PROBLEM_JSON;
 use super::routes::{self, Parameter, Place, Route};
 
@@ -89,6 +90,9 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
             "default": {"$ref": "#/components/responses/Problem"}
         }
     });
+    if let Some(example) = examples::answer(route.operation) {
+        operation["responses"][answer.status.to_string()]["content"][answer.content.media]["example"] = example;
+    }
     if MAKES_OR_CHANGES.contains(&route.operation) {
         operation["responses"]["201"] = operation["responses"]["200"].clone();
     }
@@ -98,6 +102,9 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     if let Some(body) = &route.body {
         operation["requestBody"] =
             json!({"required": true, "content": {body.media: {"schema": (body.schema)(generator)}}});
+        if let Some(example) = examples::body(route.operation) {
+            operation["requestBody"]["content"][body.media]["example"] = example;
+        }
     }
     if route.access.is_guarded() {
         // The second, empty alternative is the server without a token, or the check asked on the server's own machine.
@@ -171,6 +178,13 @@ mod tests {
         let pages = PAGES.iter().map(|(path, ..)| ((*path).to_owned(), "get".to_owned()));
         assert_eq!(described(), pages.chain(routed.iter().cloned()).collect());
         assert_eq!(routes::all().count(), routed.len(), "a route is in the table twice");
+    }
+
+    #[test]
+    fn every_body_has_an_example() {
+        for route in routes::all() {
+            assert_eq!(route.body.is_some(), examples::body(route.operation).is_some(), "{}", route.operation);
+        }
     }
 
     #[test]

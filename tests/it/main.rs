@@ -38,6 +38,8 @@ mod migrations;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod openapi;
+#[cfg(test)]
 mod own_steps;
 #[cfg(test)]
 mod page_hosts;

@@ -19,7 +19,8 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut V
     };
     for (keyword, rule) in object {
         match keyword.as_str() {
-            "$schema" | "$id" | "$defs" | "title" | "description" | "default" | "examples" | "format" => {}
+            "$schema" | "$id" | "$defs" | "title" | "description" | "default" | "examples" | "format"
+            | "components" => {}
             "$ref" => {
                 let target = rule.as_str().and_then(|reference| root.pointer(reference.trim_start_matches('#')));
                 check(root, target.unwrap_or_else(|| panic!("{rule} leads nowhere")), value, path, faults);
@@ -40,14 +41,16 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut V
                     faults.push(format!("{path}: {value} is not {rule}"));
                 }
             }
+            "allOf" => rule.as_array().into_iter().flatten().for_each(|part| check(root, part, value, path, faults)),
+            "pattern" if !matches(rule, value) => faults.push(format!("{path}: {value} does not match {rule}")),
+            "pattern" => {}
             "anyOf" | "oneOf" => alternatives(root, rule, value, path, faults),
-            "required" => {
-                for name in rule.as_array().into_iter().flatten().filter_map(Value::as_str) {
-                    if value.is_object() && value.get(name).is_none() {
-                        faults.push(format!("{path}: {name} is missing"));
-                    }
-                }
+            "required" if value.is_object() => {
+                let names = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
+                let missing = names.filter(|name| value.get(name).is_none());
+                faults.extend(missing.map(|name| format!("{path}: {name} is missing")));
             }
+            "required" => {}
             "properties" => {
                 for (name, part) in rule.as_object().into_iter().flatten() {
                     if let Some(inner) = value.get(name) {
@@ -86,6 +89,12 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut V
             other => panic!("{path}: this validator does not know {other:?}; teach it"),
         }
     }
+}
+
+/// Whether a text matches; what is no text does.
+fn matches(rule: &Value, value: &Value) -> bool {
+    let pattern = regex::Regex::new(rule.as_str().unwrap()).unwrap();
+    value.as_str().is_none_or(|text| pattern.is_match(text))
 }
 
 /// The bound that a length breaks.
