@@ -97,47 +97,82 @@ impl Embedder for RoutedEmbedder {
     }
 }
 
-/// A stance model for the languages it reads, with the rules beside it; the rules alone for the rest.
+/// Stance models for the languages they read, with the rules beside them; the rules alone for the rest. A pair goes to the
+/// first model that reads both of its texts.
 #[derive(Debug)]
 pub struct RoutedStance {
-    model: Arc<dyn StanceModel>,
-    languages: ModelLanguages,
+    models: Vec<(Arc<dyn StanceModel>, ModelLanguages)>,
     rules: RuleStance,
 }
 
 impl RoutedStance {
-    pub const fn new(model: Arc<dyn StanceModel>, languages: ModelLanguages, rules: RuleStance) -> Self {
-        Self { model, languages, rules }
+    pub fn new(model: Arc<dyn StanceModel>, languages: ModelLanguages, rules: RuleStance) -> Self {
+        Self { models: vec![(model, languages)], rules }
+    }
+
+    /// One more, for what those before it do not read.
+    #[must_use]
+    pub fn and(mut self, model: Arc<dyn StanceModel>, languages: ModelLanguages) -> Self {
+        self.models.push((model, languages));
+        self
     }
 
     fn by_rule(&self, pair: &Pair) -> crate::domain::evidence::StanceProbabilities {
         rule_stance(&pair.claim, &pair.passage, self.rules.min_agreement)
     }
+
+    /// Takes out of `rest` what a model reads, and judges it.
+    async fn judged_by(
+        &self,
+        (model, languages): &(Arc<dyn StanceModel>, ModelLanguages),
+        rest: &mut Vec<(usize, Pair)>,
+        judged: &mut Vec<(usize, Judgement)>,
+    ) -> Result<(), InferenceError> {
+        let reads = |pair: &Pair| languages.read(&pair.claim.text) && languages.read(&pair.passage.text);
+        let (read, unread): (Vec<_>, Vec<_>) = std::mem::take(rest).into_iter().partition(|(_, pair)| reads(pair));
+        *rest = unread;
+        let (positions, asked): (Vec<usize>, Vec<Pair>) = read.into_iter().unzip();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let answers = model.judge(&asked).await?;
+        if answers.len() != asked.len() {
+            return Err(miscounted(model.name()));
+        }
+        for ((position, mut judgement), pair) in positions.into_iter().zip(answers).zip(&asked) {
+            let both = combine(judgement.probabilities, self.by_rule(pair));
+            judgement.probabilities = capped(&pair.claim, &pair.passage, both);
+            judged.push((position, judgement));
+        }
+        Ok(())
+    }
 }
 
 impl StanceModel for RoutedStance {
+    /// The first one's; each judgement has that of the model it is by.
     fn name(&self) -> &str {
-        self.model.name()
+        self.models.first().map_or("rules", |(model, _)| model.name())
     }
 
     fn reads(&self, text: &str) -> bool {
-        self.languages.read(text)
+        self.models.iter().any(|(_, languages)| languages.read(text))
     }
 
     fn pivot(&self) -> Option<&str> {
-        self.languages.pivot()
+        self.models.first().and_then(|(_, languages)| languages.pivot())
     }
 
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
-            let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
-            let mut judged = if asked.is_empty() { Vec::new() } else { self.model.judge(&asked).await? };
-            for (judgement, pair) in judged.iter_mut().zip(&asked) {
-                let both = combine(judgement.probabilities, self.by_rule(pair));
-                judgement.probabilities = capped(&pair.claim, &pair.passage, both);
+            let mut rest: Vec<(usize, Pair)> = pairs.iter().cloned().enumerate().collect();
+            let mut judged = Vec::with_capacity(pairs.len());
+            for model in &self.models {
+                self.judged_by(model, &mut rest, &mut judged).await?;
             }
-            let by_rule = self.rules.judge(&others).await?;
-            merged(pairs.len(), [(read, judged), (rest, by_rule)]).ok_or_else(|| miscounted(self.model.name()))
+            let (positions, others): (Vec<usize>, Vec<Pair>) = rest.into_iter().unzip();
+            judged.extend(positions.into_iter().zip(self.rules.judge(&others).await?));
+            judged.sort_by_key(|(position, _)| *position);
+            Ok(judged.into_iter().map(|(_, judgement)| judgement).collect())
         })
     }
 }
@@ -273,6 +308,22 @@ mod tests {
     fn pair(claim: &str, passage: &str) -> Pair {
         let profile = |text: &str| Arc::new(TextProfile::new(text, None, None, &[]));
         Pair { claim: profile(claim), passage: profile(passage) }
+    }
+
+    #[tokio::test]
+    async fn a_pair_goes_to_the_first_model_that_reads_both_of_its_texts() {
+        let (one, other) = (Arc::new(Constant::default()), Arc::new(Constant::default()));
+        let three = ModelLanguages::new(&["ru", "uk", "en"].map(str::to_owned));
+        let routed = RoutedStance::new(Arc::clone(&one) as _, english(), RuleStance { min_agreement: 0.65 })
+            .and(Arc::clone(&other) as _, three);
+        let (english, russian) = ("The council approved the budget.", "Совет утвердил бюджет города на будущий год.");
+        let greek = "Το συμβούλιο ενέκρινε τον προϋπολογισμό της πόλης για το επόμενο έτος.";
+        let pairs = [pair(russian, english), pair(english, english), pair(greek, english), pair(russian, russian)];
+        let judged = routed.judge(&pairs).await.unwrap();
+        let judges: Vec<&str> = judged.iter().map(|one| &*one.judge).collect();
+        assert_eq!(judges, ["model:constant", "model:constant", "rules", "model:constant"]);
+        assert_eq!((one.asked(), other.asked()), (1, 2));
+        assert!(routed.reads(russian) && routed.reads(english) && !routed.reads(greek));
     }
 
     #[tokio::test]

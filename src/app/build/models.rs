@@ -73,7 +73,20 @@ impl Choice<'_> {
         let Some(folder) = self.folder(Task::Stance)? else { return Ok(Arc::new(rules)) };
         let languages = ModelLanguages::new(&folder.manifest.languages);
         // The rules stand beside a model in every language.
-        Ok(Arc::new(RoutedStance::new(local::stance(folder, self.own_embedder()?)?, languages, rules)))
+        let mut routed = RoutedStance::new(local::stance(folder, self.own_embedder()?)?, languages, rules);
+        for other in self.beside(folder) {
+            let languages = ModelLanguages::new(&other.manifest.languages);
+            routed = routed.and(local::stance(other, self.own_embedder()?)?, languages);
+        }
+        Ok(Arc::new(routed))
+    }
+
+    /// Shipped models of the task that read what a shipped one does not. What the operator names or brings stands alone.
+    fn beside(&self, chosen: &ModelFolder) -> impl Iterator<Item = &ModelFolder> {
+        let task = chosen.manifest.task;
+        let is_auto = choice::wanted(&self.config.inference, task) == AUTO && chosen.is_bundled();
+        let name = chosen.manifest.name.clone();
+        self.shipped.iter().filter(move |other| is_auto && other.manifest.task == task && other.manifest.name != name)
     }
 
     fn reranker(&self, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn Reranker>, AppError> {
