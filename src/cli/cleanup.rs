@@ -31,7 +31,7 @@ pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> R
     let count = |key: &str| cleaned.get(key).and_then(Value::as_i64).unwrap_or(0);
     output.text(&format!(
         "{}: {} item(s), {} page(s) with {} sentence(s), {} cached fact-check and {} search answer(s), \
-         {} row(s) of feeds and {} of providers\n",
+         {} row(s) of feeds, {} of providers and {} of webhooks\n",
         if dry_run { "would be removed" } else { "removed" },
         count("items"),
         count("evidence_sources"),
@@ -40,5 +40,6 @@ pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> R
         count("answers"),
         count("feeds"),
         count("provider_state"),
+        count("webhook_messages"),
     ))
 }

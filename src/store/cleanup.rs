@@ -18,17 +18,31 @@ pub struct Cleaned {
     pub feeds: i64,
     /// Quotas of windows long past, breakers of keys that are used no more, hosts that nobody fetched from lately.
     pub provider_state: i64,
+    /// Messages for webhooks that were given up long ago, or whose webhook is configured no more.
+    pub webhook_messages: i64,
 }
 
 impl Cleaned {
     pub const fn total(&self) -> i64 {
         let known = self.items + self.evidence_sources + self.evidence_claims + self.fact_check_cache + self.answers;
-        known + self.feeds + self.provider_state
+        known + self.feeds + self.provider_state + self.webhook_messages
     }
 
-    const fn stale(&mut self, of_feeds: bool) -> &mut i64 {
-        if of_feeds { &mut self.feeds } else { &mut self.provider_state }
+    const fn stale(&mut self, kind: Stale) -> &mut i64 {
+        match kind {
+            Stale::Feeds => &mut self.feeds,
+            Stale::Providers => &mut self.provider_state,
+            Stale::Webhooks => &mut self.webhook_messages,
+        }
     }
+}
+
+/// What rows that are of no use any more are counted as.
+#[derive(Debug, Clone, Copy)]
+enum Stale {
+    Feeds,
+    Providers,
+    Webhooks,
 }
 
 /// Items removed per transaction: small enough never to hold a worker up.
@@ -39,6 +53,8 @@ const HOURS_AGE: &str = "30 days";
 
 /// A wanted feed is read, and a wanted site looked at, far more often; not so while nobody runs.
 const FEED_AGE: &str = "30 days";
+/// As long as the results they tell of; a message that is still tried is days old at most.
+const MESSAGE_AGE: &str = "30 days";
 const QUOTA_AGE: &str = "62 days";
 const BREAKER_AGE: &str = "90 days";
 /// The longest rest of a host is an hour, the longest pause some seconds.
@@ -46,24 +62,25 @@ const HOST_AGE: &str = "2 days";
 
 /// Rows of feeds and of providers' state that are of no use any more: each table with its condition, in which `$1` is now.
 /// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
-fn stale() -> [(bool, &'static str, String); 8] {
+fn stale() -> [(Stale, &'static str, String); 9] {
     [
-        (true, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
-        (true, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
+        (Stale::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
+        (Stale::Feeds, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
         (
-            true,
+            Stale::Feeds,
             "feed_entries",
             format!(
                 "coalesce(published_at, seen_at) < $1 - interval '{FEED_AGE}' AND NOT EXISTS (SELECT 1 FROM feeds AS f
                      WHERE f.url = feed_url AND coalesce(f.polled_at, f.next_poll_at) >= $1 - interval '{FEED_AGE}')"
             ),
         ),
-        (false, "page_hosts", format!("greatest(next_at, rests_until) < $1 - interval '{HOST_AGE}'")),
-        (false, "page_robots", format!("greatest(expires_at, asked_until) < $1 - interval '{HOST_AGE}'")),
-        (false, "provider_hours", format!("hour < $1 - interval '{HOURS_AGE}'")),
-        (false, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
+        (Stale::Providers, "page_hosts", format!("greatest(next_at, rests_until) < $1 - interval '{HOST_AGE}'")),
+        (Stale::Providers, "page_robots", format!("greatest(expires_at, asked_until) < $1 - interval '{HOST_AGE}'")),
+        (Stale::Webhooks, "webhook_messages", format!("created_at < $1 - interval '{MESSAGE_AGE}'")),
+        (Stale::Providers, "provider_hours", format!("hour < $1 - interval '{HOURS_AGE}'")),
+        (Stale::Providers, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
         (
-            false,
+            Stale::Providers,
             "provider_breakers",
             format!(
                 "greatest(updated_at, until) < $1 - interval '{BREAKER_AGE}' AND (NOT EXISTS (
@@ -101,10 +118,10 @@ impl Store {
             answers: row.4,
             ..Cleaned::default()
         };
-        for (of_feeds, table, condition) in stale() {
+        for (kind, table, condition) in stale() {
             let count = format!("SELECT count(*) FROM {table} WHERE {condition}");
             let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count)).bind(now).fetch_one(&self.pool).await?;
-            *cleaned.stale(of_feeds) += count;
+            *cleaned.stale(kind) += count;
         }
         Ok(cleaned)
     }
@@ -158,10 +175,10 @@ impl Store {
             }
         }
         cleaned.answers = self.tidy_answers(now).await?;
-        for (of_feeds, table, condition) in stale() {
+        for (kind, table, condition) in stale() {
             let removal = format!("DELETE FROM {table} WHERE {condition}");
             let done = sqlx::query(sqlx::AssertSqlSafe(removal)).bind(now).execute(&self.pool).await?;
-            *cleaned.stale(of_feeds) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
+            *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
         }
         Ok(cleaned)
     }

@@ -47,7 +47,7 @@ fn schema(_generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": "object",
         "required": ["dry_run", "items", "evidence_sources", "evidence_claims", "fact_check_cache", "answers",
-            "feeds", "provider_state"],
+            "feeds", "provider_state", "webhook_messages"],
         "properties": {
             "dry_run": {"type": "boolean"},
             "items": {"type": "integer"},
@@ -56,7 +56,8 @@ fn schema(_generator: &mut SchemaGenerator) -> Schema {
             "fact_check_cache": {"type": "integer"},
             "answers": {"type": "integer"},
             "feeds": {"type": "integer"},
-            "provider_state": {"type": "integer"}
+            "provider_state": {"type": "integer"},
+            "webhook_messages": {"type": "integer"}
         }
     })
 }

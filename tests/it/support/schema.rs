@@ -42,15 +42,14 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut V
                 }
             }
             "allOf" => rule.as_array().into_iter().flatten().for_each(|part| check(root, part, value, path, faults)),
-            "pattern" if !matches(rule, value) => faults.push(format!("{path}: {value} does not match {rule}")),
-            "pattern" => {}
+            "pattern" => faults.extend(mismatch(rule, value).map(|what| format!("{path}: {value} {what}"))),
             "anyOf" | "oneOf" => alternatives(root, rule, value, path, faults),
-            "required" if value.is_object() => {
-                let names = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
+            "required" => {
+                let rule = value.is_object().then_some(rule);
+                let names = rule.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
                 let missing = names.filter(|name| value.get(name).is_none());
                 faults.extend(missing.map(|name| format!("{path}: {name} is missing")));
             }
-            "required" => {}
             "properties" => {
                 for (name, part) in rule.as_object().into_iter().flatten() {
                     if let Some(inner) = value.get(name) {
@@ -91,10 +90,10 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut V
     }
 }
 
-/// Whether a text matches; what is no text does.
-fn matches(rule: &Value, value: &Value) -> bool {
+/// Of a text that does not match.
+fn mismatch(rule: &Value, value: &Value) -> Option<String> {
     let pattern = regex::Regex::new(rule.as_str().unwrap()).unwrap();
-    value.as_str().is_none_or(|text| pattern.is_match(text))
+    value.as_str().filter(|text| !pattern.is_match(text)).map(|_| format!("does not match {rule}"))
 }
 
 /// The bound that a length breaks.
