@@ -1,5 +1,6 @@
 //! The real daemon as a child process.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -127,21 +128,36 @@ impl Daemon {
 
     /// A plain HTTP/1.0 exchange with the daemon: status and body.
     pub(crate) async fn request(&self, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
-        let mut stream = TcpStream::connect(&self.address).await?;
-        let kind = "application/x-ndjson";
-        let head = format!(
-            "{method} {path} HTTP/1.0\r\nHost: {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.address,
-            body.len()
-        );
-        stream.write_all(head.as_bytes()).await?;
-        stream.write_all(body.as_bytes()).await?;
+        let mut stream = self.send(method, path, &[("Content-Type", "application/x-ndjson")], body).await?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await?;
         let answer = String::from_utf8_lossy(&answer);
         let (head, body) = answer.split_once("\r\n\r\n").context("the daemon's answer has no end of headers")?;
         let status = head.split_whitespace().nth(1).and_then(|status| status.parse().ok());
         Ok((status.context("the daemon's answer has no status")?, body.to_owned()))
+    }
+
+    /// A request whose answer is still to be read, up to the end of the connection.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> anyhow::Result<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address).await?;
+        let mut head = format!(
+            "{method} {path} HTTP/1.0\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n",
+            self.address,
+            body.len()
+        );
+        for (name, value) in headers {
+            write!(head, "{name}: {value}\r\n")?;
+        }
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body.as_bytes()).await?;
+        Ok(stream)
     }
 
     /// Items finished so far, by the daemon's own count.

@@ -116,7 +116,7 @@ fn items(world: EventWorld, count: u64) -> Vec<(String, Vec<u8>)> {
 
 pub(crate) async fn run(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result<()> {
     let processes = arguments.processes.max(1);
-    let count = arguments.items * processes;
+    let count = arguments.items() * processes;
     eprintln!("fleet: {processes} processes, {count} items, providers failing in turn");
     let world = EventWorld { items_per_event: arguments.items_per_event.max(1), offset: 0 };
     let simulator = Simulator::start_on_hosts(world, arguments.hosts).await;

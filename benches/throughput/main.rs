@@ -12,9 +12,11 @@ mod broker;
 mod daemon;
 mod database;
 mod figures;
+mod fill;
 mod fleet;
 mod limits;
 mod modes;
+mod pages;
 #[path = "../../tests/it/support/simulator/mod.rs"]
 #[expect(
     dead_code,
@@ -22,6 +24,7 @@ mod modes;
     reason = "the simulator can do more than a measurement needs: faults, records, reviews"
 )]
 mod simulator;
+mod streams;
 
 use std::process::ExitCode;
 
@@ -46,9 +49,13 @@ enum Mode {
     Start,
     /// Several processes, `--items` for each, with providers failing in turn: limits, losses, causes, calls saved.
     Fleet,
+    /// Milliseconds of each page of the web surface over a store of `--items`.
+    Pages,
+    /// Items a second while 50 clients hold event streams open, beside none; `--items` for each run.
+    Streams,
     /// Only the raw limits, with the rows the database at --database holds.
     Limits,
-    /// Everything but `limits`, which the others include, and `fleet`, which takes long.
+    /// Everything but `limits`, which the others include, and `fleet`, `pages` and `streams`, which take long.
     All,
 }
 
@@ -64,9 +71,12 @@ struct Arguments {
     /// What to measure; may be given several times.
     #[arg(long, default_value = "all")]
     mode: Vec<Mode>,
-    /// Items of a throughput measurement.
-    #[arg(long, default_value_t = 2000)]
-    items: u64,
+    /// Items of a measurement: 2000 for throughput, 100,000 for pages, 250 for streams when not given.
+    #[arg(long)]
+    items: Option<u64>,
+    /// Days that the items of `pages` are spread over; the overview shows the last one.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    days: u32,
     /// Items of one event, which share two of their three pages.
     #[arg(long, default_value_t = 50)]
     items_per_event: u64,
@@ -98,7 +108,12 @@ struct Arguments {
 
 impl Arguments {
     fn wants(&self, mode: Mode) -> bool {
-        self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && !matches!(mode, Mode::Limits | Mode::Fleet))
+        let is_apart = matches!(mode, Mode::Limits | Mode::Fleet | Mode::Pages | Mode::Streams);
+        self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && !is_apart)
+    }
+
+    fn items(&self) -> u64 {
+        self.items.unwrap_or(2000)
     }
 }
 
@@ -132,6 +147,12 @@ async fn measure(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result
     }
     if arguments.wants(Mode::Fleet) {
         fleet::run(arguments, figures).await?;
+    }
+    if arguments.wants(Mode::Pages) {
+        pages::run(arguments, figures).await?;
+    }
+    if arguments.wants(Mode::Streams) {
+        streams::run(arguments, figures).await?;
     }
     if arguments.wants(Mode::Latency) {
         modes::latency(arguments, figures).await?;

@@ -25,7 +25,7 @@ const EMBEDDED_ITEMS: u64 = 400;
 const ITEMS_PER_REQUEST: usize = 50;
 
 /// Bodies of items, with their ids.
-fn bodies(world: EventWorld, items: impl Iterator<Item = u64>) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn bodies(world: EventWorld, items: impl Iterator<Item = u64>) -> Vec<(String, Vec<u8>)> {
     let describe = |number| {
         let item = world.item(number);
         (item["item_id"].as_str().unwrap_or_default().to_owned(), item.to_string().into_bytes())
@@ -45,7 +45,7 @@ fn setup(arguments: &Arguments, name: &'static str, database: &Scratch) -> Setup
 }
 
 /// A measurement of items that found nothing, or were turned away, would be of no worth.
-fn insist_on_evidence(batch: &Batch, items: u64) -> anyhow::Result<()> {
+pub(crate) fn insist_on_evidence(batch: &Batch, items: u64) -> anyhow::Result<()> {
     let complete = batch.statuses.get("complete").copied().unwrap_or(0);
     ensure!(complete * 100 >= items * 99, "only {complete} of {items} items are complete ({})", batch.statuses());
     ensure!(
@@ -62,7 +62,7 @@ pub(crate) async fn throughput(arguments: &Arguments, figures: &mut Figures, mod
         Mode::Shared => ("shared", "two of three pages stored", 100.0, arguments.items_per_event.max(2)),
         _ => ("new", "every page new", 40.0, 1),
     };
-    eprintln!("{name}: {} items", arguments.items);
+    eprintln!("{name}: {} items", arguments.items());
     let warm = EventWorld { items_per_event: 1, offset: 0 };
     let world = EventWorld { items_per_event: per_event, offset: MEASURED };
     let simulator = Simulator::start_on_hosts(BothWorlds { warm, world }, arguments.hosts).await;
@@ -74,7 +74,7 @@ pub(crate) async fn throughput(arguments: &Arguments, figures: &mut Figures, mod
     // Where pages are shared, the first item of each event stores them beforehand and is not measured.
     let mut measured: Vec<u64> = Vec::new();
     let mut number = 0;
-    while (measured.len() as u64) < arguments.items {
+    while (measured.len() as u64) < arguments.items() {
         if per_event == 1 || number % per_event != 0 {
             measured.push(number);
         }
@@ -95,7 +95,7 @@ pub(crate) async fn throughput(arguments: &Arguments, figures: &mut Figures, mod
     let fetched = (simulator.calls(Desk::Page) - pages) as f64 / count;
     let [embedded, judged] = daemon.model_rows().await?;
     let (_, highest) = daemon.memory();
-    insist_on_evidence(&batch, arguments.items)?;
+    insist_on_evidence(&batch, arguments.items())?;
     upstream.close().await?;
     daemon.stop().await?;
 
@@ -310,7 +310,7 @@ pub(crate) async fn start(arguments: &Arguments, figures: &mut Figures) -> anyho
 /// Only what the broker and the database reach.
 pub(crate) async fn limits_only(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result<()> {
     let world = EventWorld { items_per_event: arguments.items_per_event, offset: 0 };
-    let items = bodies(world, 0..arguments.items);
+    let items = bodies(world, 0..arguments.items());
     let rate = limits::broker(&arguments.amqp, &items, &[]).await?;
     figures.push(Figure::new("raw publish and consume", rate, "items/s", Target::None));
     let pool = sqlx::PgPool::connect(&arguments.database).await.context("connecting to the database")?;

@@ -243,7 +243,7 @@ fn receive(shared: &Shared, target: Target, request: &Request) -> Option<Fault> 
             recorded.push(RecordedRequest { uri: request.uri().to_string(), headers: request.headers().clone() });
         }
     }
-    let fault = lock(&desk.fault).as_mut().and_then(Fault::meet);
+    let fault = lock(&desk.fault).as_mut().and_then(|fault| fault.meet(request.uri()));
     if fault.is_none() {
         desk.served.fetch_add(1, Ordering::Relaxed);
     }
