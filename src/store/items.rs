@@ -78,7 +78,7 @@ pub struct ItemFilter {
     pub contradiction: Option<bool>,
     /// Done then or later.
     pub since: Option<DateTime<Utc>>,
-    /// Words that must occur in the text or title.
+    /// Words that must occur in the text or title as they are typed, from the beginning of a word.
     pub q: Option<String>,
     /// `next` of the page before.
     pub cursor: Option<String>,
@@ -189,23 +189,28 @@ impl Store {
         }
         let (after_at, after_id) = after.unzip();
         let pattern = filter.q.as_deref().map(like_pattern);
+        // Items first, so that verdicts are looked up for those of the page alone, unless a verdict is what narrows it.
         let rows = sqlx::query(
             "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
                  fact_check_score, enriched_at, main.verdict, main.decisive
-             FROM items LEFT JOIN LATERAL (
+             FROM (SELECT * FROM items
+                 WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
+                     AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
+                     AND ($14::text IS NULL OR item_words(title, text) @@ to_tsquery('simple', $14))
+                     AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
+                     AND ($9::text IS NULL OR channel = $9) AND ($10::text IS NULL OR language = $10)
+                     AND ($11::boolean IS NULL OR (cardinality(degraded) > 0) = $11)
+                     AND ($12::boolean IS NULL OR $12 = EXISTS
+                         (SELECT FROM claims WHERE claims.item_id = items.item_id AND claims.contradiction))
+                     AND ($13::timestamptz IS NULL OR enriched_at >= $13)
+                 ORDER BY enriched_at DESC, item_id DESC
+                 LIMIT CASE WHEN $7::text IS NULL AND $8::boolean IS NULL THEN $6::bigint END) AS items
+             LEFT JOIN LATERAL (
                  SELECT verdict, decisive FROM claims WHERE claims.item_id = items.item_id
                  ORDER BY (claim_id = items.result->>'main_claim') DESC NULLS LAST, position LIMIT 1) AS main ON true
-             WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
-                 AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
-                 AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
-                 AND ($7::text IS NULL OR main.verdict = $7)
-                 AND ($8::boolean IS NULL OR (main.decisive = $8
+             WHERE ($7 IS NULL OR main.verdict = $7)
+                 AND ($8 IS NULL OR (main.decisive = $8
                      AND main.verdict NOT IN ('not_enough_evidence', 'not_verifiable')))
-                 AND ($9::text IS NULL OR channel = $9) AND ($10::text IS NULL OR language = $10)
-                 AND ($11::boolean IS NULL OR (cardinality(degraded) > 0) = $11)
-                 AND ($12::boolean IS NULL OR $12 = EXISTS
-                     (SELECT FROM claims WHERE claims.item_id = items.item_id AND claims.contradiction))
-                 AND ($13::timestamptz IS NULL OR enriched_at >= $13)
              ORDER BY enriched_at DESC, item_id DESC LIMIT $6",
         )
         .bind(&filter.status)
@@ -221,6 +226,9 @@ impl Store {
         .bind(filter.degraded)
         .bind(filter.contradiction)
         .bind(filter.since)
+        .bind(filter.q.as_deref().and_then(super::words::index_query))
+        // Planned anew each time: which index serves depends on what the list is narrowed to.
+        .persistent(false)
         .fetch_all(&self.pool)
         .await?;
         let mut items = Vec::with_capacity(rows.len());

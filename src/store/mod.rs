@@ -34,6 +34,7 @@ mod throw_away;
 mod tokens;
 mod usage;
 mod webhooks;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -135,6 +135,13 @@ async fn lists_are_paged_and_narrowed(store: &Store) {
     assert_eq!(rest.next, None);
     let none = ItemFilter { limit: 5, q: Some("100%".into()), ..ItemFilter::default() };
     assert!(store.items(&none).await.unwrap().items.is_empty());
+    for (typed, found) in
+        [("bridge", 2), ("the bridge open", 2), ("BRIDGE", 2), ("open bridge", 0), ("ridge", 0), ("dg", 2)]
+    {
+        let told = ItemFilter { limit: 5, q: Some(typed.into()), ..ItemFilter::default() };
+        let told = store.items(&told).await.unwrap().items.len();
+        assert_eq!(told, found, "{typed}: as it is typed, from the beginning of a word of three letters or more");
+    }
     let low = ItemFilter { limit: 5, tier: Some(Tier::Low), ..ItemFilter::default() };
     assert!(store.items(&low).await.unwrap().items.is_empty());
 }

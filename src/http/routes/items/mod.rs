@@ -68,7 +68,7 @@ pub(crate) const ROUTES: &[Route] = &[
             query("degraded", "only items for which not everything could be asked; with false, only the others", flag),
             query("contradiction", "only items that some passage contradicts; with false, only the others", flag),
             query("since", "only items done since that day (2026-11-24) or moment (RFC 3339)", schemas::since),
-            query("q", "words that occur in the text or title", text),
+            query("q", "words that occur in the text or title, as typed, from the beginning of a word", text),
             query("cursor", "next of the page before", schemas::cursor),
             query("limit", "how many; 50 when absent", count),
         ],
