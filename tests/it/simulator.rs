@@ -91,6 +91,17 @@ async fn a_fault_is_counted_and_not_as_served() {
 }
 
 #[tokio::test]
+async fn a_fault_about_a_word_strikes_only_questions_that_hold_it() {
+    let simulator = Simulator::start(small_world()).await;
+    simulator.set_fault(Target::Searxng, Fault::status(503).about("tunnel"));
+    let asked = async |word: &str| {
+        let url = format!("{}/search?q={word}&format=json", simulator.base_url(Target::Searxng));
+        client().get(url).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!([asked("bridge").await, asked("tunnel").await, asked("bridge").await], [200, 503, 200]);
+}
+
+#[tokio::test]
 async fn nothing_found_looks_the_way_each_provider_says_it() {
     let simulator = Simulator::start(MapWorld::default()).await;
     let at = |target, path: &str| format!("{}{path}", simulator.base_url(target));
