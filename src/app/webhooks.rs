@@ -35,18 +35,23 @@ pub(super) struct Webhook {
     hold: Duration,
 }
 
+/// The longest rest that a receiver's `Retry-After` is granted: it is asked again then, and can say so again.
+const LONGEST_REST_ASKED: Duration = Duration::from_hours(1);
+
 /// What a round has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
-    /// Nothing is due, or all of what was.
+    /// No message is due any more.
     Done,
     /// A full batch was taken: more may wait.
     More,
-    /// The receiver took nothing.
-    Failing,
+    /// The receiver took some messages, and asks for this rest before the next.
+    Asked(Duration),
+    /// The receiver took nothing, and asks for this rest; zero where it asks for none.
+    Failing(Duration),
 }
 
-/// The keys of an endpoint; the name of the variable that is to hold one where there is none.
+/// The keys of an endpoint; where it has none, the error names the variable that should hold one.
 pub(super) fn keys(endpoint: &WebhookEndpoint) -> Result<Vec<WebhookKey>, AppError> {
     let bad =
         |detail: String| AppError::Setup { component: "a webhook", detail: format!("{} {detail}", endpoint.name) };
@@ -75,7 +80,7 @@ fn receiver(
     Ok((endpoint.name.clone(), built?))
 }
 
-/// Posts a message that tells nothing, as one that tells something would be.
+/// Posts an empty message of the type `ping`, signed and sent as every other.
 pub(super) async fn ping(config: &Config, name: &str) -> Result<Result<(), WebhookError>, AppError> {
     let webhooks = &config.webhooks;
     let Some(endpoint) = webhooks.endpoints.iter().find(|endpoint| endpoint.name == name) else {
@@ -105,6 +110,7 @@ impl Webhook {
     pub(super) async fn run(self, tick: Duration, stop: CancellationToken) {
         let written = self.store.webhooks_written();
         let mut failures = 0;
+        let mut is_resting = false;
         loop {
             // Before the look, so that nothing written after it is missed.
             let woken = written.notified();
@@ -117,28 +123,39 @@ impl Webhook {
                 }
             };
             metrics::job_run("webhooks", round.is_ok());
-            let wait = match round {
-                Ok(Round::More) if !stop.is_cancelled() => continue,
-                Ok(Round::Failing) => {
-                    failures += 1;
-                    Duration::from_secs(1 << failures.min(6)).min(LONGEST_REST)
-                }
-                Ok(round) => {
-                    // One message that was taken after failures says that the others may go out again.
-                    let waits = std::mem::take(&mut failures) > 0 && round == Round::Done;
-                    if waits { Duration::ZERO } else { tick }
-                }
-                Err(error) => {
-                    tracing::warn!(webhook = self.name, error = %error, "what waits for a webhook could not be read");
-                    PAUSE
-                }
-            };
-            let is_resting = failures > 0;
+            if matches!(round, Ok(Round::More)) && !stop.is_cancelled() {
+                continue;
+            }
+            if round.is_ok() {
+                is_resting = matches!(round, Ok(Round::Asked(_) | Round::Failing(_)));
+            }
+            let wait = self.rest_after(round, &mut failures, tick);
             // Safe to be cancelled: nothing has been taken.
             tokio::select! {
                 () = stop.cancelled() => return self.last_round(is_resting).await,
                 () = woken, if !is_resting => {}
                 () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// How long to wait before the next round.
+    fn rest_after(&self, round: Result<Round, StoreError>, failures: &mut u32, tick: Duration) -> Duration {
+        match round {
+            Ok(Round::Failing(asked)) => {
+                *failures += 1;
+                Duration::from_secs(1 << (*failures).min(6)).min(LONGEST_REST).max(asked.min(LONGEST_REST_ASKED))
+            }
+            Ok(Round::Asked(rest)) => {
+                *failures = 0;
+                rest.min(LONGEST_REST_ASKED)
+            }
+            // One message that was taken after failures says that the others may go out again.
+            Ok(Round::Done | Round::More) if std::mem::take(failures) > 0 => Duration::ZERO,
+            Ok(Round::Done | Round::More) => tick,
+            Err(error) => {
+                tracing::warn!(webhook = self.name, error = %error, "what waits for a webhook could not be read");
+                PAUSE
             }
         }
     }
@@ -166,10 +183,14 @@ impl Webhook {
             metrics::webhook_gave_up(dead);
             tracing::error!(webhook = self.name, dead, "messages were given up; see `corroborate webhooks dead`");
         }
+        let asked = outcomes.iter().filter_map(|(_, outcome)| rest_asked(outcome)).max().unwrap_or_default();
         if delivered == 0 {
             let reason = outcomes.first().map(|(_, outcome)| reason(outcome)).unwrap_or_default();
             tracing::warn!(webhook = self.name, reason, "the receiver takes nothing; it is tried again");
-            return Ok(Round::Failing);
+            return Ok(Round::Failing(asked));
+        }
+        if !asked.is_zero() {
+            return Ok(Round::Asked(asked));
         }
         let is_full = i64::try_from(taken.messages.len()).is_ok_and(|taken| taken >= limit);
         Ok(if is_full && limit > 1 { Round::More } else { Round::Done })
@@ -207,6 +228,10 @@ impl Webhook {
 async fn patience_ended(stop: &CancellationToken) {
     stop.cancelled().await;
     tokio::time::sleep(LAST_ROUND_PATIENCE).await;
+}
+
+const fn rest_asked(outcome: &WebhookOutcome) -> Option<Duration> {
+    if let WebhookOutcome::Failed { wait, .. } = outcome { *wait } else { None }
 }
 
 fn reason(outcome: &WebhookOutcome) -> &str {

@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
 
-pub(super) use actions::{DeadAction, DomainsAction, ModelsAction, ProvidersAction, TokensAction, WebhooksAction};
+pub(super) use actions::{
+    DeadAction, DomainsAction, ModelsAction, ProvidersAction, TokensAction, WebhooksAction, Which,
+};
 
 mod actions;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::DeadAction;
+use super::arguments::{DeadAction, Which};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Reach, segment};
@@ -14,6 +14,9 @@ use crate::broker::{DeadLetter, DeadSelection, Queue};
 use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::{LocalDaemon, LocalError};
+
+/// What lists the ids.
+const LIST: &str = "dead list";
 
 pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: Output) -> Result<(), Failure> {
     match reach::app(&config, Purpose::Command).await? {
@@ -26,8 +29,24 @@ pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: Output)
     }
 }
 
-fn selection(ids: &[String], all: bool) -> DeadSelection<'_> {
-    if all { DeadSelection::All } else { DeadSelection::Ids(ids) }
+fn selection(which: &Which) -> DeadSelection<'_> {
+    if which.all { DeadSelection::All } else { DeadSelection::Ids(&which.ids) }
+}
+
+/// How many were moved; it is an error that none of those that were named was.
+pub(super) fn moved(what: &str, which: &Which, count: u64, list: &str, output: Output) -> Result<(), Failure> {
+    if count == 0 && !which.all {
+        return Err(Failure::failed(format!("none of these messages is there; see `corroborate {list}`")));
+    }
+    if output.json {
+        return output.value(&json!({ "count": count }));
+    }
+    output.text(&format!("{count} message(s) {what}\n"))
+}
+
+/// What the daemon says of how many were moved.
+pub(super) fn count(answer: &Value) -> u64 {
+    answer.get("count").and_then(Value::as_u64).unwrap_or(0)
 }
 
 async fn here(queue: &dyn Queue, action: &DeadAction, output: Output) -> Result<(), Failure> {
@@ -40,16 +59,12 @@ async fn here(queue: &dyn Queue, action: &DeadAction, output: Output) -> Result<
             Some(letter) => show(&whole(&letter), output),
             None => Err(unknown(id)),
         },
-        DeadAction::Requeue { ids, all } => said("requeued", queue.dead_requeue(selection(ids, *all)).await?, output),
-        DeadAction::Drop { ids, all } => said("dropped", queue.dead_drop(selection(ids, *all)).await?, output),
+        DeadAction::Requeue { which } => said("requeued", which, queue.dead_requeue(selection(which)).await?, output),
+        DeadAction::Drop { which } => said("dropped", which, queue.dead_drop(selection(which)).await?, output),
     }
 }
 
 async fn through(daemon: &LocalDaemon, action: &DeadAction, output: Output) -> Result<(), Failure> {
-    let body = |ids: &[String], all: bool| if all { json!({ "all": true }) } else { json!({ "ids": ids }) };
-    let count = |answer: &Value| {
-        answer.get("count").and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
-    };
     match action {
         DeadAction::List { limit } => {
             let answer = daemon.call(Method::GET, &format!("/api/dead?limit={limit}"), None).await?;
@@ -60,13 +75,13 @@ async fn through(daemon: &LocalDaemon, action: &DeadAction, output: Output) -> R
             Err(LocalError::Refused { status: 404, .. }) => Err(unknown(id)),
             Err(error) => Err(error.into()),
         },
-        DeadAction::Requeue { ids, all } => {
-            let answer = daemon.call(Method::POST, "/api/dead/requeue", Some(&body(ids, *all))).await?;
-            said("requeued", count(&answer), output)
+        DeadAction::Requeue { which } => {
+            let answer = daemon.call(Method::POST, "/api/dead/requeue", Some(&which.body())).await?;
+            moved("requeued", which, count(&answer), LIST, output)
         }
-        DeadAction::Drop { ids, all } => {
-            let answer = daemon.call(Method::POST, "/api/dead/drop", Some(&body(ids, *all))).await?;
-            said("dropped", count(&answer), output)
+        DeadAction::Drop { which } => {
+            let answer = daemon.call(Method::POST, "/api/dead/drop", Some(&which.body())).await?;
+            moved("dropped", which, count(&answer), LIST, output)
         }
     }
 }
@@ -119,9 +134,6 @@ fn show(letter: &Value, output: Output) -> Result<(), Failure> {
     output.value(letter)
 }
 
-fn said(what: &str, count: usize, output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(&json!({ "count": count }));
-    }
-    output.text(&format!("{count} message(s) {what}\n"))
+fn said(what: &str, which: &Which, count: usize, output: Output) -> Result<(), Failure> {
+    moved(what, which, u64::try_from(count).unwrap_or(u64::MAX), LIST, output)
 }

@@ -1,11 +1,12 @@
-//! `webhooks`: what waits for the web servers that are told of results, what was given up, and a try by hand.
+//! `webhooks`: what waits for the web servers that results are posted to, what was given up, and a try by hand.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::WebhooksAction;
+use super::arguments::{WebhooksAction, Which};
+use super::dead::{count, moved};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Reach};
@@ -15,6 +16,11 @@ use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
 use crate::outbound::webhook::new_secret;
 use crate::store::{DeadWebhooks, Store};
+
+/// What lists the ids.
+const LIST: &str = "webhooks dead";
+const SENT: &str = "sent again";
+const DROPPED: &str = "dropped";
 
 pub(super) async fn run(config: Arc<Config>, action: WebhooksAction, output: Output) -> Result<(), Failure> {
     match action {
@@ -43,78 +49,69 @@ async fn test(config: &Config, name: &str, output: Output) -> Result<(), Failure
     output.text(&format!("{} took a message of the type ping\n", plain(name)))
 }
 
-/// Ids as they are listed; what is none names nothing.
-fn ids(ids: &[String]) -> Vec<i64> {
-    ids.iter().filter_map(|id| id.parse().ok()).collect()
+/// Ids are numbers; a text that is not is a mistake to be told of.
+fn ids(which: &Which) -> Result<Vec<i64>, Failure> {
+    let id = |id: &String| {
+        id.parse().map_err(|_not_a_number| {
+            Failure::failed(format!("{} is no id of a message; see `corroborate {LIST}`", plain(id)))
+        })
+    };
+    which.ids.iter().map(id).collect()
+}
+
+const fn selection<'a>(which: &Which, ids: &'a [i64]) -> DeadWebhooks<'a> {
+    if which.all { DeadWebhooks::All } else { DeadWebhooks::Ids(ids) }
 }
 
 async fn here(config: &Config, store: &Store, action: WebhooksAction, output: Output) -> Result<(), Failure> {
     match action {
         WebhooksAction::List => {
-            let states = store.webhook_states().await?;
-            let of = |name: &str| states.iter().find(|state| state.webhook == name);
-            let configured = config.webhooks.endpoints.iter().map(|endpoint| {
-                let state = of(&endpoint.name);
-                json!({
-                    "name": endpoint.name, "events": endpoint.events(), "pending": state.map_or(0, |s| s.pending),
-                    "oldest": state.and_then(|s| s.oldest), "dead": state.map_or(0, |s| s.dead),
-                    "last_error": state.and_then(|s| s.last_error.clone()),
-                })
-            });
-            let is_gone = |name: &str| config.webhooks.endpoints.iter().all(|endpoint| endpoint.name != name);
-            let left = states.iter().filter(|state| is_gone(&state.webhook)).map(|state| {
-                json!({
-                    "name": state.webhook, "events": [], "pending": state.pending, "oldest": state.oldest,
-                    "dead": state.dead, "last_error": state.last_error,
-                })
-            });
-            list(&configured.chain(left).collect::<Vec<_>>(), output)
+            let configured = config.webhooks.endpoints.iter();
+            let configured = configured.map(|endpoint| (endpoint.name.clone(), endpoint.events()));
+            list(&serde_json::to_value(store.webhooks(configured).await?)?, output)
         }
         WebhooksAction::Dead { limit } => {
-            dead(&serde_json::to_value(store.dead_webhook_messages(limit).await?)?, output)
+            dead(&serde_json::to_value(store.dead_webhook_messages(limit, None).await?)?, output)
         }
-        WebhooksAction::Retry { ids: named, all } => {
-            let named = ids(&named);
-            let which = if all { DeadWebhooks::All } else { DeadWebhooks::Ids(&named) };
-            said("sent again", store.retry_webhooks(which).await?, output)
+        WebhooksAction::Retry { which } => {
+            let ids = ids(&which)?;
+            moved(SENT, &which, store.retry_webhooks(selection(&which, &ids)).await?, LIST, output)
         }
-        WebhooksAction::Drop { ids: named, all } => {
-            let named = ids(&named);
-            let which = if all { DeadWebhooks::All } else { DeadWebhooks::Ids(&named) };
-            said("dropped", store.drop_webhooks(which).await?, output)
+        WebhooksAction::Drop { which } => {
+            let ids = ids(&which)?;
+            moved(DROPPED, &which, store.drop_webhooks(selection(&which, &ids)).await?, LIST, output)
         }
         WebhooksAction::Secret | WebhooksAction::Test { .. } => Ok(()),
     }
 }
 
 async fn through(daemon: &LocalDaemon, action: WebhooksAction, output: Output) -> Result<(), Failure> {
-    let body = |ids: Vec<String>, all: bool| if all { json!({ "all": true }) } else { json!({ "ids": ids }) };
-    let count = |answer: &Value| answer.get("count").and_then(Value::as_u64).unwrap_or(0);
     match action {
         WebhooksAction::List => {
             let answer = daemon.call(Method::GET, "/api/webhooks", None).await?;
-            list(answer.get("items").and_then(Value::as_array).map_or(&[], Vec::as_slice), output)
+            list(answer.get("items").unwrap_or(&Value::Null), output)
         }
         WebhooksAction::Dead { limit } => {
             let answer = daemon.call(Method::GET, &format!("/api/webhooks/dead?limit={limit}"), None).await?;
             dead(answer.get("items").unwrap_or(&Value::Null), output)
         }
-        WebhooksAction::Retry { ids, all } => {
-            let answer = daemon.call(Method::POST, "/api/webhooks/retry", Some(&body(ids, all))).await?;
-            said("sent again", count(&answer), output)
+        WebhooksAction::Retry { which } => {
+            let answer = daemon.call(Method::POST, "/api/webhooks/retry", Some(&which.body())).await?;
+            moved(SENT, &which, count(&answer), LIST, output)
         }
-        WebhooksAction::Drop { ids, all } => {
-            let answer = daemon.call(Method::POST, "/api/webhooks/drop", Some(&body(ids, all))).await?;
-            said("dropped", count(&answer), output)
+        WebhooksAction::Drop { which } => {
+            let answer = daemon.call(Method::POST, "/api/webhooks/drop", Some(&which.body())).await?;
+            moved(DROPPED, &which, count(&answer), LIST, output)
         }
         WebhooksAction::Secret | WebhooksAction::Test { .. } => Ok(()),
     }
 }
 
-fn list(webhooks: &[Value], output: Output) -> Result<(), Failure> {
+fn list(webhooks: &Value, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&json!({ "items": webhooks, "next": null }));
     }
+    let webhooks = webhooks.as_array().map_or(&[][..], Vec::as_slice);
     if webhooks.is_empty() {
         return output.text("no webhooks; add one under [webhooks] in the configuration file (docs/webhooks.md)\n");
     }
@@ -159,11 +156,4 @@ fn dead(messages: &Value, output: Output) -> Result<(), Failure> {
         );
     }
     output.text(&text)
-}
-
-fn said(what: &str, count: u64, output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(&json!({ "count": count }));
-    }
-    output.text(&format!("{count} message(s) {what}\n"))
 }

@@ -1,4 +1,4 @@
-//! Web servers that are told of results: `[webhooks]`.
+//! Web servers that results are posted to: `[webhooks]`.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ static ENDPOINT: Shape = Shape {
     fields: &[
         Field::required("name", Kind::Slug, "a short name"),
         Field::required("url", Kind::Url, "the address that messages are posted to"),
-        Field::optional("events", Kind::Words(EVENTS), "what it is told of; everything when absent"),
+        Field::optional("events", Kind::Words(EVENTS), "the events that are posted to it; all of them when absent"),
         Field::optional("secret", Kind::Secret(SecretKind::Header), "key that messages are signed with"),
         Field::optional(
             "old_secret",
@@ -40,7 +40,7 @@ static ENDPOINT: Shape = Shape {
 
 pub(super) fn keys() -> Vec<Key> {
     vec![
-        Key::own("webhooks.endpoints", Kind::Tables(&ENDPOINT), "web servers that are told of results"),
+        Key::own("webhooks.endpoints", Kind::Tables(&ENDPOINT), "web servers that results are posted to"),
         Key::own("webhooks.timeout", CALL, "longest time of one try"),
         Key::own(
             "webhooks.give_up_after",

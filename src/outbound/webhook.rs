@@ -30,7 +30,7 @@ pub fn new_secret() -> String {
     format!("{PREFIX}{}", BASE64.encode(rand::random::<[u8; 32]>()))
 }
 
-/// A text is no key.
+/// The text cannot be read as a key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("is not {PREFIX} and the Base64 of 24 to 64 bytes")]
 pub struct BadWebhookKey;

@@ -162,7 +162,7 @@ fn uses(floor: f64, decided: &[Decided], judged: &Judged) -> Vec<EvidenceUse> {
         .collect()
 }
 
-/// What is told of a result: the result itself, a signal per claim, and the corrections.
+/// The messages that a result gives rise to: the result itself, a signal per claim, and the corrections.
 struct Told {
     event: Event,
     /// JSON text.

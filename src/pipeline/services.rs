@@ -60,7 +60,7 @@ pub struct Settings {
     pub sufficient_age: Duration,
     /// Where results go; `None` without a broker: nobody would collect them.
     pub results_exchange: Option<String>,
-    /// Who else is told of results.
+    /// The web servers that results are posted to.
     pub webhooks: Vec<WebhookTarget>,
     pub search_results: usize,
     /// What a message id does not name is done again, though it was done before: a recording must hold all of it.
@@ -74,11 +74,11 @@ pub struct Settings {
     pub links: Option<LinkSettings>,
 }
 
-/// A web server that is told of results.
+/// A web server that results are posted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTarget {
     pub name: String,
-    /// What it is told of.
+    /// The events that are posted to it.
     pub events: Vec<Event>,
 }
 

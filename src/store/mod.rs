@@ -74,7 +74,7 @@ pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};
 pub use usage::{ProviderUsage, UsageDelta};
 pub use webhooks::{
-    DeadWebhookMessage, DeadWebhooks, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome, WebhookState,
+    DeadWebhookMessage, DeadWebhooks, Webhook, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome, WebhookState,
 };
 
 /// Vectors in the schema have this many dimensions.
@@ -252,11 +252,12 @@ impl Store {
         }
     }
 
-    /// Woken when this process wrote outbox rows.
+    /// Woken when this process wrote messages for webhooks.
     pub fn webhooks_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_webhooks)
     }
 
+    /// Woken when this process wrote outbox rows.
     pub fn outbox_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_outbox)
     }

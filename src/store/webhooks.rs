@@ -65,6 +65,31 @@ pub enum WebhookOutcome {
     },
 }
 
+/// A webhook with what waits for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Webhook {
+    pub name: String,
+    /// The events that it wants; empty where the configuration names it no more.
+    pub events: Vec<Event>,
+    /// Messages that wait.
+    pub pending: i64,
+    /// Since when the oldest of them waits.
+    pub oldest: Option<DateTime<Utc>>,
+    /// Messages that were given up.
+    pub dead: i64,
+    /// Why the last message that failed was not taken.
+    pub last_error: Option<String>,
+}
+
+impl Webhook {
+    fn of(name: String, events: Vec<Event>, state: Option<WebhookState>) -> Self {
+        let Some(WebhookState { pending, oldest, dead, last_error, .. }) = state else {
+            return Self { name, events, pending: 0, oldest: None, dead: 0, last_error: None };
+        };
+        Self { name, events, pending, oldest, dead, last_error }
+    }
+}
+
 /// What waits for one webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WebhookState {
@@ -244,13 +269,33 @@ impl Store {
             .collect()
     }
 
-    /// The oldest messages that were given up.
-    pub async fn dead_webhook_messages(&self, limit: i64) -> Result<Vec<DeadWebhookMessage>, StoreError> {
+    /// The configured webhooks, given with their events, and then those for which something is still stored.
+    pub async fn webhooks(
+        &self,
+        configured: impl Iterator<Item = (String, Vec<Event>)>,
+    ) -> Result<Vec<Webhook>, StoreError> {
+        let mut states = self.webhook_states().await?;
+        let mut found: Vec<Webhook> = Vec::new();
+        for (name, events) in configured {
+            let at = states.iter().position(|state| state.webhook == name);
+            found.push(Webhook::of(name, events, at.map(|at| states.remove(at))));
+        }
+        found.extend(states.into_iter().map(|state| Webhook::of(state.webhook.clone(), Vec::new(), Some(state))));
+        Ok(found)
+    }
+
+    /// The oldest messages that were given up, with the first `characters` of their bodies.
+    pub async fn dead_webhook_messages(
+        &self,
+        limit: i64,
+        characters: Option<i32>,
+    ) -> Result<Vec<DeadWebhookMessage>, StoreError> {
         let rows = sqlx::query(
-            "SELECT id::text AS id, webhook, event, message_id, created_at, dead_at, attempts, last_error, body
+            "SELECT id::text AS id, webhook, event, message_id, created_at, dead_at, attempts, last_error, left(body, $2) AS body
              FROM webhook_messages WHERE dead_at IS NOT NULL ORDER BY webhook_messages.id LIMIT $1",
         )
         .bind(limit)
+        .bind(characters.unwrap_or(i32::MAX))
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter()

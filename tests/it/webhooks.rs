@@ -54,6 +54,8 @@ struct Receiver {
     answers: Mutex<VecDeque<u16>>,
     /// What every message is answered instead.
     always: Mutex<Option<u16>>,
+    /// `Retry-After` of whatever is refused.
+    rest: Mutex<Option<&'static str>>,
     hits: Mutex<Vec<Hit>>,
 }
 
@@ -64,6 +66,10 @@ impl Receiver {
 
     fn always(&self, status: Option<u16>) {
         *self.always.lock().unwrap() = status;
+    }
+
+    fn rest_asked(&self, seconds: &'static str) {
+        *self.rest.lock().unwrap() = Some(seconds);
     }
 
     #[expect(clippy::disallowed_methods, reason = "a server of this test, which ends with its runtime")]
@@ -84,6 +90,9 @@ async fn hear(State(receiver): State<Arc<Receiver>>, headers: HeaderMap, body: S
     let next = receiver.answers.lock().unwrap().pop_front();
     let status = receiver.always.lock().unwrap().or(next).unwrap_or(204);
     let mut answer = StatusCode::from_u16(status).unwrap().into_response();
+    if let Some(rest) = receiver.rest.lock().unwrap().filter(|_| status >= 400) {
+        answer.headers_mut().insert("retry-after", HeaderValue::from_static(rest));
+    }
     if status == 302 {
         answer.headers_mut().insert("location", HeaderValue::from_static("http://127.0.0.1:9/elsewhere"));
     }
@@ -235,4 +244,38 @@ async fn a_webhook_is_tried_by_hand_and_one_without_a_key_stops_the_start() {
             assert!(told.contains("cms has") && !told.contains("hunter2"), "{told}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rest_that_a_receiver_asks_for_is_granted_to_all_its_messages() {
+    let (receiver, address) = Receiver::start(&[429]).await;
+    receiver.rest_asked("4");
+    let bench = Bench::new(&[("cms", address, Some(&["item.enriched"]))], &[]).await;
+    let daemon = bench.start().await;
+    enqueue(&daemon, "first", TOLD).await;
+    until("it is tried", async || !receiver.hits().is_empty()).await;
+    let asked = std::time::Instant::now();
+    enqueue(&daemon, "second", UNTOLD).await;
+    until("both are taken", async || receiver.hits().len() >= 3).await;
+    assert!(asked.elapsed().as_secs_f64() >= 3.8, "{:?}", asked.elapsed());
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_command_finds_is_posted_to_nobody_and_ids_that_name_nothing_are_an_error() {
+    let (receiver, address) = Receiver::start(&[]).await;
+    let bench = Bench::new(&[("cms", address, None)], &[]).await;
+    finish(&bench.environment, &["check", TOLD, "--language", "en"], "").await.ok();
+    let hooks = bench.command(&["list"]).await;
+    assert_eq!((&hooks["items"][0]["name"], &hooks["items"][0]["pending"]), (&json!("cms"), &json!(0)), "{hooks:#}");
+    for id in ["7", "seven"] {
+        let refused = finish(&bench.environment, &["webhooks", "retry", id], "").await;
+        assert!(refused.code == 1 && refused.stderr.contains("corroborate webhooks dead"), "{refused:?}");
+    }
+    let daemon = bench.start().await;
+    let refused = finish(&bench.environment, &["webhooks", "drop", "7"], "").await;
+    assert!(refused.code != 0 && refused.stderr.contains("there any more"), "{refused:?}");
+    assert_eq!(bench.command(&["drop", "--all"]).await["count"], 0);
+    assert!(receiver.hits().is_empty());
+    daemon.stop().await;
 }

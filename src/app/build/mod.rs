@@ -223,8 +223,8 @@ async fn assemble(
     if !is_live {
         apart(&mut providers, exchanges);
     }
-    let broker = config.amqp.url.is_some() && matches!(purpose, Purpose::Daemon { .. });
-    let mut settings = settings(config, broker)?;
+    let is_daemon = matches!(purpose, Purpose::Daemon { .. });
+    let mut settings = settings(config, is_daemon)?;
     if matches!(exchanges, Exchanges::Record(_)) {
         settings.page_ttl = Duration::ZERO;
     }
@@ -247,7 +247,7 @@ async fn assemble(
         item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
     });
-    if matches!(purpose, Purpose::Daemon { .. }) {
+    if is_daemon {
         log_parts(&services);
     }
     let tracker = TaskTracker::new();

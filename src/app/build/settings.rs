@@ -11,8 +11,10 @@ use crate::judging::scoring::{
 use crate::outbound::pages::PageSettings;
 use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Pilot, Settings, WebhookTarget};
 
-pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppError> {
+/// `is_daemon`: only the daemon tells others of what it stores; what a command finds is for who typed it.
+pub(super) fn settings(config: &Config, is_daemon: bool) -> Result<Settings, AppError> {
     let enrichment = &config.enrichment;
+    let (has_broker, endpoints) = (config.amqp.url.is_some(), &config.webhooks.endpoints);
     Ok(Settings {
         enrichment_enabled: enrichment.enabled,
         pilot: Pilot::new(&enrichment.pilot_channels),
@@ -39,8 +41,8 @@ pub(super) fn settings(config: &Config, broker: bool) -> Result<Settings, AppErr
         similar_item_threshold: enrichment.similar_threshold,
         sufficient_relevance: enrichment.sufficient_relevance,
         sufficient_age: enrichment.sufficient_age,
-        results_exchange: broker.then(|| config.amqp.results_exchange.clone()),
-        webhooks: config.webhooks.endpoints.iter().map(webhook).collect(),
+        results_exchange: (is_daemon && has_broker).then(|| config.amqp.results_exchange.clone()),
+        webhooks: endpoints.iter().filter(|_| is_daemon).map(webhook).collect(),
         search_results: enrichment.candidate_pages,
         redo: false,
         llm_calls_per_item: config.llm.calls_per_item,

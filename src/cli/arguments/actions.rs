@@ -1,6 +1,6 @@
 //! What can be done with lists, providers, tokens, models and dead letters: the second word of their commands.
 
-use clap::{ArgGroup, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 /// What to do with the lists.
 #[derive(Debug, Subcommand)]
@@ -139,28 +139,38 @@ pub enum DeadAction {
     },
     /// Send messages back to the queue they came from.
     #[command(
-        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
         after_help = "Examples:\n  corroborate dead requeue ID ID\n  corroborate dead requeue --all\n\nIds are listed by `corroborate dead list`."
     )]
     Requeue {
-        /// Which ones.
-        ids: Vec<String>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
+        #[command(flatten)]
+        which: Which,
     },
     /// Throw messages away.
     #[command(
-        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
         after_help = "Examples:\n  corroborate dead drop ID\n  corroborate dead drop --all\n\nIds are listed by `corroborate dead list`."
     )]
     Drop {
-        /// Which ones.
-        ids: Vec<String>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
+        #[command(flatten)]
+        which: Which,
     },
+}
+
+/// Messages that were given up: some of them, or all.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Which {
+    /// Which ones.
+    pub ids: Vec<String>,
+    /// All of them.
+    #[arg(long)]
+    pub all: bool,
+}
+
+impl Which {
+    /// As the daemon is told.
+    pub fn body(&self) -> serde_json::Value {
+        if self.all { serde_json::json!({ "all": true }) } else { serde_json::json!({ "ids": self.ids }) }
+    }
 }
 
 /// What to do with webhooks.
@@ -178,27 +188,19 @@ pub enum WebhooksAction {
     },
     /// Send messages that were given up again.
     #[command(
-        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
         after_help = "Examples:\n  corroborate webhooks retry 17 18\n  corroborate webhooks retry --all\n\nIds are listed by `corroborate webhooks dead`."
     )]
     Retry {
-        /// Which ones.
-        ids: Vec<String>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
+        #[command(flatten)]
+        which: Which,
     },
     /// Throw messages that were given up away.
     #[command(
-        group(ArgGroup::new("which").required(true).args(["ids", "all"])),
         after_help = "Examples:\n  corroborate webhooks drop 17\n  corroborate webhooks drop --all\n\nIds are listed by `corroborate webhooks dead`."
     )]
     Drop {
-        /// Which ones.
-        ids: Vec<String>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
+        #[command(flatten)]
+        which: Which,
     },
     /// Post a signed message of the type `ping` now, and say what the receiver answered.
     #[command(after_help = "Example:\n  corroborate webhooks test newsroom")]

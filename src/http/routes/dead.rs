@@ -17,8 +17,12 @@ use crate::http::who::Who;
 
 const SELECTION: Option<Content> = Some(Content::json(selection));
 
-/// One of the three ways to name letters.
 fn selection(_generator: &mut SchemaGenerator) -> Schema {
+    one_way_of_three("reason", "their label; delivery_limit for those that the broker gave up")
+}
+
+/// Messages that were given up: by their ids, by a text they share, or all of them; one of the three.
+pub(super) fn one_way_of_three(shared: &'static str, about: &'static str) -> Schema {
     let way = |name: &str, value: Schema| {
         schemars::json_schema!({
             "type": "object", "required": [name], "additionalProperties": false, "properties": {name: value}
@@ -26,10 +30,8 @@ fn selection(_generator: &mut SchemaGenerator) -> Schema {
     };
     let ids = schemars::json_schema!({"type": "array", "minItems": 1, "items": {"type": "string"}});
     let all = schemars::json_schema!({"const": true});
-    let reason = schemars::json_schema!({
-        "type": "string", "description": "their label; delivery_limit for those that the broker gave up"
-    });
-    schemars::json_schema!({"oneOf": [way("ids", ids), way("all", all), way("reason", reason)]})
+    let by_text = schemars::json_schema!({"type": "string", "description": about});
+    schemars::json_schema!({"oneOf": [way("ids", ids), way("all", all), way(shared, by_text)]})
 }
 
 pub(crate) const ROUTES: &[Route] = &[

@@ -3,34 +3,23 @@
 use axum::Json;
 use axum::extract::State;
 use axum::routing::on;
-use chrono::{DateTime, Utc};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, SchemaGenerator};
+use serde::Deserialize;
 use serde_json::json;
 
-use super::dead::{ListQuery, Moved};
+use super::dead::{ListQuery, Moved, one_way_of_three};
 use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
-use crate::domain::Event;
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiQuery, page_limit};
 use crate::http::problem::Problem;
 use crate::http::who::Who;
-use crate::store::{DeadWebhookMessage, DeadWebhooks, WebhookState};
+use crate::store::{DeadWebhookMessage, DeadWebhooks, Webhook};
 
 const SELECTION: Option<Content> = Some(Content::json(selection));
 
-/// One of the three ways to name messages.
 fn selection(_generator: &mut SchemaGenerator) -> Schema {
-    let way = |name: &str, value: Schema| {
-        schemars::json_schema!({
-            "type": "object", "required": [name], "additionalProperties": false, "properties": {name: value}
-        })
-    };
-    let ids = schemars::json_schema!({"type": "array", "minItems": 1, "items": {"type": "string"}});
-    let all = schemars::json_schema!({"const": true});
-    let webhook = schemars::json_schema!({"type": "string", "description": "all of the webhook of this name"});
-    schemars::json_schema!({"oneOf": [way("ids", ids), way("all", all), way("webhook", webhook)]})
+    one_way_of_three("webhook", "all of the webhook of this name")
 }
 
 pub(crate) const ROUTES: &[Route] = &[
@@ -89,22 +78,6 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// A webhook with what waits for it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Webhook {
-    pub(crate) name: String,
-    /// What it is told of; empty where it stands in the configuration no more.
-    pub(crate) events: Vec<Event>,
-    /// Messages that wait.
-    pub(crate) pending: i64,
-    /// Since when the oldest of them waits.
-    pub(crate) oldest: Option<DateTime<Utc>>,
-    /// Messages that were given up.
-    pub(crate) dead: i64,
-    /// Why the last message that failed was not taken.
-    pub(crate) last_error: Option<String>,
-}
-
 /// Which messages: some by their ids, those of a `webhook`, or `all`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -144,25 +117,8 @@ impl Selection {
 
 /// Every configured webhook, and those for which something is still stored.
 pub(crate) async fn webhooks(app: &App) -> Result<Vec<Webhook>, Problem> {
-    let mut states = app.services.store.webhook_states().await?;
-    let mut found = Vec::new();
-    for target in &app.services.settings.webhooks {
-        let at = states.iter().position(|state| state.webhook == target.name);
-        let state = at.map(|at| states.swap_remove(at));
-        found.push(webhook(&target.name, target.events.clone(), state));
-    }
-    found.extend(states.into_iter().map(|state| webhook(&state.webhook.clone(), Vec::new(), Some(state))));
-    Ok(found)
-}
-
-fn webhook(name: &str, events: Vec<Event>, state: Option<WebhookState>) -> Webhook {
-    let name = name.to_owned();
-    match state {
-        Some(WebhookState { pending, oldest, dead, last_error, .. }) => {
-            Webhook { name, events, pending, oldest, dead, last_error }
-        }
-        None => Webhook { name, events, pending: 0, oldest: None, dead: 0, last_error: None },
-    }
+    let configured = app.services.settings.webhooks.iter().map(|target| (target.name.clone(), target.events.clone()));
+    Ok(app.services.store.webhooks(configured).await?)
 }
 
 /// Moves messages and writes it down.
@@ -204,7 +160,7 @@ async fn dead(
     State(app): State<App>,
     ApiQuery(query): ApiQuery<ListQuery>,
 ) -> Result<Json<List<DeadWebhookMessage>>, Problem> {
-    Ok(Json(List::whole(app.services.store.dead_webhook_messages(page_limit(query.limit)?).await?)))
+    Ok(Json(List::whole(app.services.store.dead_webhook_messages(page_limit(query.limit)?, None).await?)))
 }
 
 async fn retry(

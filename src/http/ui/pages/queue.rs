@@ -15,17 +15,17 @@ use crate::http::App;
 use crate::http::problem::Problem;
 use crate::http::routes::dead::{GIVEN_UP, Move, Selection, moved};
 use crate::http::routes::overview::{Waiting, waiting};
-use crate::http::routes::webhooks::{self, Webhook};
+use crate::http::routes::webhooks;
 use crate::http::who::Who;
 use crate::judging::plain::plain;
-use crate::store::DeadWebhookMessage;
+use crate::store::{DeadWebhookMessage, Webhook};
 
 /// Letters of the page; the broker holds each back while it is looked at.
 const SHOWN: usize = 50;
 /// Messages of webhooks.
 const SHOWN_MESSAGES: i64 = 50;
 /// Characters of a message.
-const PAYLOAD_CHARS: usize = 4_000;
+const PAYLOAD_CHARS: u16 = 4_000;
 
 #[derive(Debug, Template)]
 #[template(path = "queue.html")]
@@ -65,7 +65,7 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
         *reasons.entry(row.reason.clone()).or_default() += 1;
     }
     let webhooks = webhooks::webhooks(&app).await?;
-    let dead_messages = app.services.store.dead_webhook_messages(SHOWN_MESSAGES).await?;
+    let dead_messages = app.services.store.dead_webhook_messages(SHOWN_MESSAGES, Some(PAYLOAD_CHARS.into())).await?;
     let dead_messages = dead_messages.into_iter().map(shown_message).collect();
     let reasons = reasons.into_iter().filter(|(_, count)| *count > 1).collect();
     shown(&QueuePage { waiting: figures(&waiting, &page), reasons, rows, webhooks, dead_messages, page })
@@ -99,7 +99,7 @@ fn row(dead: &DeadLetter) -> Row {
 }
 
 fn payload(body: &str) -> String {
-    body.chars().take(PAYLOAD_CHARS).map(|c| if c == '\n' { c } else { visible(c) }).collect()
+    body.chars().take(PAYLOAD_CHARS.into()).map(|c| if c == '\n' { c } else { visible(c) }).collect()
 }
 
 fn shown_message(message: DeadWebhookMessage) -> DeadWebhookMessage {
