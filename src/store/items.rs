@@ -189,28 +189,21 @@ impl Store {
         }
         let (after_at, after_id) = after.unzip();
         let pattern = filter.q.as_deref().map(like_pattern);
-        // Items first, so that verdicts are looked up for those of the page alone, unless a verdict is what narrows it.
         let rows = sqlx::query(
             "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
-                 fact_check_score, enriched_at, main.verdict, main.decisive
-             FROM (SELECT * FROM items
-                 WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
-                     AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
-                     AND ($14::text IS NULL OR item_words(title, text) @@ to_tsquery('simple', $14))
-                     AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
-                     AND ($9::text IS NULL OR channel = $9) AND ($10::text IS NULL OR language = $10)
-                     AND ($11::boolean IS NULL OR (cardinality(degraded) > 0) = $11)
-                     AND ($12::boolean IS NULL OR $12 = EXISTS
-                         (SELECT FROM claims WHERE claims.item_id = items.item_id AND claims.contradiction))
-                     AND ($13::timestamptz IS NULL OR enriched_at >= $13)
-                 ORDER BY enriched_at DESC, item_id DESC
-                 LIMIT CASE WHEN $7::text IS NULL AND $8::boolean IS NULL THEN $6::bigint END) AS items
-             LEFT JOIN LATERAL (
-                 SELECT verdict, decisive FROM claims WHERE claims.item_id = items.item_id
-                 ORDER BY (claim_id = items.result->>'main_claim') DESC NULLS LAST, position LIMIT 1) AS main ON true
-             WHERE ($7 IS NULL OR main.verdict = $7)
-                 AND ($8 IS NULL OR (main.decisive = $8
-                     AND main.verdict NOT IN ('not_enough_evidence', 'not_verifiable')))
+                 fact_check_score, enriched_at, verdict, decisive
+             FROM items
+             WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
+                 AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
+                 AND ($14::text IS NULL OR item_words(title, text) @@ to_tsquery('simple', $14))
+                 AND ($4::timestamptz IS NULL OR (enriched_at, item_id) < ($4, $5))
+                 AND ($9::text IS NULL OR channel = $9) AND ($10::text IS NULL OR language = $10)
+                 AND ($11::boolean IS NULL OR (cardinality(degraded) > 0) = $11)
+                 AND ($12::boolean IS NULL OR $12 = EXISTS
+                     (SELECT FROM claims WHERE claims.item_id = items.item_id AND claims.contradiction))
+                 AND ($13::timestamptz IS NULL OR enriched_at >= $13)
+                 AND ($7::text IS NULL OR verdict = $7)
+                 AND ($8::boolean IS NULL OR (decisive = $8 AND verdict NOT IN ('not_enough_evidence', 'not_verifiable')))
              ORDER BY enriched_at DESC, item_id DESC LIMIT $6",
         )
         .bind(&filter.status)

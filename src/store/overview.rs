@@ -43,12 +43,9 @@ impl Store {
     /// Answers by hour since then, the earliest first.
     pub async fn hourly_verdicts(&self, since: DateTime<Utc>) -> Result<Vec<HourlyVerdicts>, StoreError> {
         let rows = sqlx::query(
-            "SELECT date_trunc('hour', enriched_at) AS hour, main.verdict, coalesce(main.decisive, false) AS decisive,
+            "SELECT date_trunc('hour', enriched_at) AS hour, verdict, coalesce(decisive, false) AS decisive,
                  fact_check_tier::text AS tier, count(*) AS items
-             FROM items LEFT JOIN LATERAL (
-                 SELECT verdict, decisive FROM claims WHERE claims.item_id = items.item_id
-                 ORDER BY (claim_id = items.result->>'main_claim') DESC NULLS LAST, position LIMIT 1) AS main ON true
-             WHERE enriched_at >= $1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+             FROM items WHERE enriched_at >= $1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
         )
         .bind(since)
         .fetch_all(&self.pool)

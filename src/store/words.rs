@@ -7,8 +7,8 @@ const MOST: usize = 3;
 /// From here on there are scripts that write words without spaces, whose texts the index cannot take apart.
 const FIRST_UNPARTED: char = '\u{0590}';
 
-/// A question to the index that every text answers in which these words stand as they were typed, the first one from its
-/// beginning. `None` where the texts themselves have to be read.
+/// A `tsquery` that matches at least every text in which `typed` stands from the beginning of a word on. `None` where no word of
+/// it can be looked up, so that the texts themselves have to be read.
 pub(super) fn index_query(typed: &str) -> Option<String> {
     // All of these signs part words in `item_words`, too.
     let parts = typed.split(|sign: char| sign.is_whitespace() || sign.is_ascii_punctuation());

@@ -116,6 +116,32 @@ async fn a_program_runs_on_a_newer_schema_down_to_the_floor_that_the_schema_stat
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn items_stored_before_verdicts_stood_beside_them_are_given_theirs() {
+    let Some(url) = database::empty_database().await else { return };
+    migrate_to(&url, 20).await;
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let result = r#"{"main_claim": "b", "claims": [{"claim_id": "a", "verdict": "refuted", "decisive": true},
+        {"claim_id": "b", "verdict": "supported", "decisive": false}]}"#;
+    for (id, result) in [("two claims", result), ("none", r#"{"claims": [], "main_claim": null}"#)] {
+        sqlx::query(
+            "INSERT INTO items (item_id, text, content_hash, status, result, evaluated_at, enriched_at, expires_at)
+             VALUES ($1, 'text', '', 'complete', $2::jsonb, now(), now(), now() + interval '1 day')",
+        )
+        .bind(id)
+        .bind(result)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    }
+    run(&url, &["migrate"]).await.ok();
+    let rows =
+        sqlx::query("SELECT verdict, decisive FROM items ORDER BY item_id DESC").fetch_all(&mut connection).await;
+    let rows: Vec<(Option<String>, Option<bool>)> =
+        rows.unwrap().iter().map(|row| (row.get("verdict"), row.get("decisive"))).collect();
+    assert_eq!(rows, [(Some("supported".to_owned()), Some(false)), (None, None)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_migration_that_cannot_have_its_lock_gives_up_and_holds_nobody_up_for_long() {
     let Some(url) = database::empty_database().await else { return };
     migrate_to(&url, EARLIER).await;

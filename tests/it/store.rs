@@ -6,13 +6,13 @@ use chrono::TimeDelta;
 use corroborate::broker::{DeadSelection, Published, Queue as _, QueueName, Settle};
 use corroborate::domain::clock::FixedClock;
 use corroborate::domain::rules::{DomainList, DomainRule};
-use corroborate::domain::verdict::{SourceType, Tier, Verdict};
+use corroborate::domain::verdict::{Phase, SourceType, Tier, Verdict};
 use corroborate::store::{
-    EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch, OutboxDraft, OutboxState, Store, StoreError,
-    TableQueue, UsageDelta, WantedFeeds,
+    Committed, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch, OutboxDraft, OutboxState, Store,
+    StoreError, TableQueue, UsageDelta, WantedFeeds,
 };
 
-use self::written::{EMBEDDER, URL, Written, claim, day, passage, result, vector, write, write_with};
+use self::written::{EMBEDDER, Run, URL, Written, claim, commit, day, passage, result, vector, write, write_with};
 use crate::support::database;
 
 mod parked;
@@ -35,6 +35,7 @@ async fn promises(store: &Store) {
     clean_up_takes_what_expired_and_nothing_else(store).await;
     a_message_leaves_the_table_queue_only_when_it_is_settled(store).await;
     superseded::the_later_text_and_the_richer_result_stand(store).await;
+    words_are_found_among_the_signs_of_their_typesetting(store).await;
 }
 
 async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {
@@ -144,6 +145,34 @@ async fn lists_are_paged_and_narrowed(store: &Store) {
     }
     let low = ItemFilter { limit: 5, tier: Some(Tier::Low), ..ItemFilter::default() };
     assert!(store.items(&low).await.unwrap().items.is_empty());
+    for (verdict, decisive, expected) in [
+        (Some(Verdict::Supported), None, &["tg:a:1"][..]),
+        (Some(Verdict::NotEnoughEvidence), None, &["silent"]),
+        (Some(Verdict::Refuted), None, &[]),
+        (None, Some(false), &["tg:a:1"]),
+        (None, Some(true), &[]),
+    ] {
+        let of_verdict = ItemFilter { limit: 5, verdict, decisive, ..ItemFilter::default() };
+        let found = store.items(&of_verdict).await.unwrap().items;
+        assert_eq!(found.iter().map(|item| item.item_id.as_str()).collect::<Vec<_>>(), expected, "{of_verdict:?}");
+    }
+}
+
+/// As the index of words takes a text apart: signs of Russian and Ukrainian typesetting belong to no word.
+async fn words_are_found_among_the_signs_of_their_typesetting(store: &Store) {
+    let text = "Власти: «Мост» через Днепр закрыт — движение…остановлено, „Міст“ №17 об’єднав ‘береги’.";
+    let start = store.begin("signs").await.unwrap();
+    let run = Run { start: &start, text, phase: Phase::Two, degraded: &[], sent_at: None };
+    let written =
+        Written { item: "signs", channel: None, verdict: Verdict::NotVerifiable, passages: Vec::new(), now: day(2) };
+    assert_eq!(commit(store, run, written, &[]).await.unwrap(), Committed::Written);
+    for typed in
+        ["Мост", "«Мост»", "Днепр закрыт", "движение", "остановлено", "Міст", "об’єднав", "береги", "закрыт — движение"]
+    {
+        let filter = ItemFilter { limit: 5, q: Some(typed.into()), ..ItemFilter::default() };
+        let found = store.items(&filter).await.unwrap().items;
+        assert_eq!(found.iter().map(|item| item.item_id.as_str()).collect::<Vec<_>>(), ["signs"], "{typed}");
+    }
 }
 
 async fn a_batch_of_messages_is_claimed_once_and_holds_no_connection(store: &Store) {
