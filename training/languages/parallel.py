@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,27 +25,43 @@ class Translation:
     first: str
     second: str
 
+    def texts(self) -> tuple[str, str]:
+        """Both, so that they can be compared with others."""
+        return self.first.strip().lower(), self.second.strip().lower()
+
 
 def is_held(source: str, first: str) -> bool:
-    """By the text's hash, so that a sentence of several folders is kept from all of them."""
+    """By the hash of the first column's text: an English sentence is kept from both folders that begin with English."""
     if source in HELD:
         return True
     share = HELD_SHARE.get(source)
     return share is not None and hashlib.sha256(first.strip().lower().encode()).digest()[0] % share == 0
 
 
-def read(data: Path, *, held: bool = False, unlike: dict[str, int] | None = None) -> list[Translation]:
-    """All translations for training, or those kept from it. `unlike` caps sources."""
-    caps = UNLIKE if unlike is None else unlike
+def rows_of(data: Path, folder: str) -> Iterator[Translation]:
+    with gzip.open(data / folder / "pairs.tsv.gz", "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            source, first, second = line.rstrip("\n").split("\t")
+            yield Translation(source, FOLDERS[folder], first, second)
+
+
+def read(data: Path, caps: dict[str, int] | None = None) -> list[Translation]:
+    """All translations for training; `caps` bounds how many of a source there are."""
+    caps = UNLIKE if caps is None else caps
     found: list[Translation] = []
-    for folder, languages in FOLDERS.items():
-        seen: dict[str, int] = {}
-        with gzip.open(data / folder / "pairs.tsv.gz", "rt", encoding="utf-8") as lines:
-            next(lines)
-            for line in lines:
-                source, first, second = line.rstrip("\n").split("\t")
-                seen[source] = seen.get(source, 0) + 1
-                if is_held(source, first) != held or seen[source] > caps.get(source, 10**9):
-                    continue
-                found.append(Translation(source, languages, first, second))
+    for folder in FOLDERS:
+        taken: dict[str, int] = {}
+        for row in rows_of(data, folder):
+            if not is_held(row.source, row.first) and taken.get(row.source, 0) < caps.get(row.source, 10**9):
+                taken[row.source] = taken.get(row.source, 0) + 1
+                found.append(row)
     return found
+
+
+def read_held(data: Path) -> list[Translation]:
+    """Translations kept from training. One of which a sentence stands in another translation that may be trained on is left out:
+    the Russian and the Ukrainian of a pair may each have been learnt beside their English."""
+    learnt = {text for row in read(data, {}) if row.languages[0] == "en" for text in row.texts()}
+    rows = (row for folder in FOLDERS for row in rows_of(data, folder))
+    return [row for row in rows if is_held(row.source, row.first) and not learnt.intersection(row.texts())]
