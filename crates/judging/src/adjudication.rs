@@ -36,7 +36,7 @@ pub fn heard(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Opt
         Stance::Supports => {
             passage.contradict < conflict
                 && passage.num_ok != Some(false)
-                && (kind == JudgeKind::Model || passage.specificity >= NAMES_THE_CLAIM)
+                && (kind.is_model() || passage.specificity >= NAMES_THE_CLAIM)
         }
         Stance::Contradicts => passage.entail < conflict || (kind == JudgeKind::Rules && !takes_a_side(passage)),
     };
@@ -86,7 +86,7 @@ fn weight_beside(kind: JudgeKind, scoring: &Scoring) -> f64 {
     let reliability = scoring.llm_reliability;
     let ratio = reliability / ((1.0 - reliability) / 2.0);
     match kind {
-        JudgeKind::Model => ratio.powf(BESIDE_A_MODEL),
+        JudgeKind::Model | JudgeKind::Slavic => ratio.powf(BESIDE_A_MODEL),
         JudgeKind::Rules => ratio,
     }
 }

@@ -29,6 +29,11 @@ const FIGURE_DIFFERS: f64 = 0.83;
 /// No judge is surer than this, whatever it says.
 const CEILING: f64 = 0.97;
 
+/// The name of the shipped model of Russian and Ukrainian, from its beginning.
+const SLAVIC: &str = "mpnet-stance-slavic";
+/// Its table.
+const SLAVIC_TABLE: &str = "slavic";
+
 /// Behind the judge's kind in a stored table's name: a language model was heard beside it.
 pub(crate) const AND_LANGUAGE_MODEL: &str = "+llm";
 
@@ -42,6 +47,8 @@ pub const CLASSES: [Verdict; 4] =
 pub enum JudgeKind {
     /// A stance model, alone or beside the rules.
     Model,
+    /// The shipped model of Russian and Ukrainian, for any of a claim's passages: it errs in other ways than the English one.
+    Slavic,
     /// Words, names and figures alone.
     Rules,
 }
@@ -53,15 +60,27 @@ impl JudgeKind {
         let is_rules = |part: &str| {
             matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:") || part.starts_with("own:")
         };
-        let is_rules = judge.split('+').all(is_rules);
-        if is_rules { Self::Rules } else { Self::Model }
+        if judge.split('+').all(is_rules) {
+            Self::Rules
+        } else if judge.split('+').any(|part| {
+            part == SLAVIC_TABLE || part.strip_prefix("model:").is_some_and(|name| name.starts_with(SLAVIC))
+        }) {
+            Self::Slavic
+        } else {
+            Self::Model
+        }
+    }
+
+    /// Whether a model reads the passages, and not their words alone.
+    pub const fn is_model(self) -> bool {
+        !matches!(self, Self::Rules)
     }
 
     /// Probability under which a side counts as not taken at all. A model gives a few hundredths to everything it reads; what
     /// rules give below a half is how many words two texts share, which tells nothing of who is right (docs/quality.md).
     const fn floor(self) -> f64 {
         match self {
-            Self::Model => 0.1,
+            Self::Model | Self::Slavic => 0.1,
             Self::Rules => 0.5,
         }
     }
@@ -69,6 +88,7 @@ impl JudgeKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Model => "model",
+            Self::Slavic => SLAVIC_TABLE,
             Self::Rules => "rules",
         }
     }
@@ -180,6 +200,7 @@ impl Coefficients {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecisionTables {
     pub model: Coefficients,
+    pub slavic: Coefficients,
     pub rules: Coefficients,
 }
 
@@ -187,6 +208,7 @@ impl DecisionTables {
     pub const fn of(&self, kind: JudgeKind) -> &Coefficients {
         match kind {
             JudgeKind::Model => &self.model,
+            JudgeKind::Slavic => &self.slavic,
             JudgeKind::Rules => &self.rules,
         }
     }
@@ -196,6 +218,7 @@ impl DecisionTables {
     pub fn with(mut self, fitted: &fit::Fitted) -> Self {
         match fitted.judge {
             JudgeKind::Model => self.model = fitted.coefficients,
+            JudgeKind::Slavic => self.slavic = fitted.coefficients,
             JudgeKind::Rules => self.rules = fitted.coefficients,
         }
         self
@@ -214,6 +237,7 @@ static SHIPPED: LazyLock<DecisionTables> = LazyLock::new(|| {
     };
     DecisionTables {
         model: read(include_str!("../../../config/decision/model.json")).unwrap_or(open),
+        slavic: read(include_str!("../../../config/decision/slavic.json")).unwrap_or(open),
         rules: read(include_str!("../../../config/decision/rules.json")).unwrap_or(open),
     }
 });
@@ -238,12 +262,32 @@ mod tests {
 
     #[test]
     fn the_tables_that_ship_are_read_and_monotone() {
-        for text in
-            [include_str!("../../../config/decision/model.json"), include_str!("../../../config/decision/rules.json")]
-        {
+        for text in [
+            include_str!("../../../config/decision/model.json"),
+            include_str!("../../../config/decision/slavic.json"),
+            include_str!("../../../config/decision/rules.json"),
+        ] {
             let fitted = fit::Fitted::parse(text).unwrap();
             assert!(fitted.coefficients.is_monotone());
             assert!(!fitted.sets.is_empty() && fitted.rows > 100, "it says what it was fitted on");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_a_judge_is_told_by_its_name_and_by_its_table() {
+        for (judge, kind) in [
+            ("rules", JudgeKind::Rules),
+            ("rules+llm", JudgeKind::Rules),
+            ("model:mpnet-stance-int8+rules", JudgeKind::Model),
+            ("model+llm", JudgeKind::Model),
+            ("model:mpnet-stance-slavic-int8+rules", JudgeKind::Slavic),
+            ("model:mpnet-stance-int8+model:mpnet-stance-slavic-int8+rules", JudgeKind::Slavic),
+            ("slavic", JudgeKind::Slavic),
+        ] {
+            assert_eq!(JudgeKind::of(judge), kind, "{judge}");
+        }
+        for kind in [JudgeKind::Model, JudgeKind::Slavic, JudgeKind::Rules] {
+            assert_eq!(JudgeKind::of(kind.as_str()), kind);
         }
     }
 

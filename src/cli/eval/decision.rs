@@ -73,8 +73,9 @@ pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
 /// The model fitted to these claims. Claims of the other kind of judge than most are left out: their figures mean something
 /// else.
 pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Failure> {
-    let by_rules = answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == JudgeKind::Rules).count();
-    let kind = if by_rules * 2 > answers.len() { JudgeKind::Rules } else { JudgeKind::Model };
+    let count = |kind: JudgeKind| answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind).count();
+    let kinds = [JudgeKind::Rules, JudgeKind::Slavic, JudgeKind::Model];
+    let kind = kinds.into_iter().max_by_key(|kind| count(*kind)).unwrap_or(JudgeKind::Model);
     let of_kind = answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind);
     let claims: Vec<LabelledClaim> = of_kind
         .filter_map(|answer| {
