@@ -29,8 +29,8 @@ const FIGURE_DIFFERS: f64 = 0.83;
 /// No judge is surer than this, whatever it says.
 const CEILING: f64 = 0.97;
 
-/// The name of the shipped model of Russian and Ukrainian, from its beginning.
-const SLAVIC: &str = "mpnet-stance-slavic";
+/// The model of Russian and Ukrainian (`training/languages`) that [`JudgeKind::Slavic`]'s table was fitted to, as a judge is named.
+const SLAVIC: &str = "model:mpnet-stance-slavic-int8";
 /// Its table.
 const SLAVIC_TABLE: &str = "slavic";
 
@@ -47,7 +47,7 @@ pub const CLASSES: [Verdict; 4] =
 pub enum JudgeKind {
     /// A stance model, alone or beside the rules.
     Model,
-    /// The shipped model of Russian and Ukrainian, for any of a claim's passages: it errs in other ways than the English one.
+    /// The model of Russian and Ukrainian, for any of a claim's passages: it errs in other ways than the English one.
     Slavic,
     /// Words, names and figures alone.
     Rules,
@@ -60,11 +60,10 @@ impl JudgeKind {
         let is_rules = |part: &str| {
             matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:") || part.starts_with("own:")
         };
-        if judge.split('+').all(is_rules) {
+        let mut parts = judge.split('+');
+        if parts.clone().all(is_rules) {
             Self::Rules
-        } else if judge.split('+').any(|part| {
-            part == SLAVIC_TABLE || part.strip_prefix("model:").is_some_and(|name| name.starts_with(SLAVIC))
-        }) {
+        } else if parts.any(|part| matches!(part, SLAVIC | SLAVIC_TABLE)) {
             Self::Slavic
         } else {
             Self::Model
@@ -282,7 +281,8 @@ mod tests {
             ("model+llm", JudgeKind::Model),
             ("model:mpnet-stance-slavic-int8+rules", JudgeKind::Slavic),
             ("model:mpnet-stance-int8+model:mpnet-stance-slavic-int8+rules", JudgeKind::Slavic),
-            ("slavic", JudgeKind::Slavic),
+            ("slavic+llm", JudgeKind::Slavic),
+            ("model:mpnet-stance-slavic-of-ours", JudgeKind::Model),
         ] {
             assert_eq!(JudgeKind::of(judge), kind, "{judge}");
         }

@@ -70,8 +70,8 @@ pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
     Some([s1, s2, s3, c1, c2, c3])
 }
 
-/// The model fitted to these claims. Claims of the other kind of judge than most are left out: their figures mean something
-/// else.
+/// The model fitted to these claims. Claims of other kinds of judges than that of most are left out: their figures mean
+/// something else.
 pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Failure> {
     let count = |kind: JudgeKind| answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind).count();
     let kinds = [JudgeKind::Rules, JudgeKind::Slavic, JudgeKind::Model];
