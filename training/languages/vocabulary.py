@@ -2,8 +2,8 @@
 
     python -m languages.vocabulary --data DATA --model ../models/mpnet-stance-int8 --out FOLDER
 
-The English pieces keep their numbers. Text is lower-cased, as the English model has it, and letters keep their marks: й stays й, where the English
-tokenizer would make и of it.
+The English pieces keep their numbers. Text is lower-cased, as the English model has it, and letters keep their marks: й stays
+й, where the English tokenizer would make и of it.
 Frequencies are those of `wordfreq`, and the parallel text.
 """
 
