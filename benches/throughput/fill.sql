@@ -45,7 +45,7 @@ GROUP BY n;
 
 INSERT INTO items (item_id, channel, title, text, url, language, published_at, importance, cluster_members, content_hash,
     embedding, status, degraded, fact_check_score, fact_check_tier, fact_check_notes, result, evaluated_at, enriched_at,
-    expires_at, embedder, phase, began_at, sent_at, request)
+    expires_at, embedder, phase, began_at, sent_at, request, verdict, decisive)
 SELECT 'page-' || d.n, d.channel, CASE d.told % 2 WHEN 0 THEN told.first END, told.text, i.url, d.language, d.at, i.importance,
     i.cluster_members, md5(d.n::text), i.embedding, CASE cardinality(d.degraded) WHEN 0 THEN 'complete' ELSE 'degraded' END,
     d.degraded, i.fact_check_score, d.tier, i.fact_check_notes,
@@ -54,7 +54,9 @@ SELECT 'page-' || d.n, d.channel, CASE d.told % 2 WHEN 0 THEN told.first END, to
         '@degraded@', to_jsonb(d.degraded)::text),
         '@status@', CASE cardinality(d.degraded) WHEN 0 THEN 'complete' ELSE 'degraded' END),
         '@at@', to_char(d.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))::jsonb,
-    d.at, d.at, d.at + interval '90 days', i.embedder, i.phase, d.at, d.at, i.request
+    d.at, d.at, d.at + interval '90 days', i.embedder, i.phase, d.at, d.at, i.request,
+    -- What the trigger would take from the result, were it at work here.
+    d.verdict, d.decisive
 FROM drawn AS d JOIN template AS t USING (place) JOIN items AS i ON i.item_id = t.item_id JOIN told ON told.n = d.n
 -- As they would have come: the oldest first.
 ORDER BY d.n DESC;
