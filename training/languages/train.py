@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from stance.heads import classifier
-from stance.model import allowed, collate, encode, fresh, logits_of, tokenizer_of
+from stance.model import allowed, collate, encode, fresh, logits_of, quick, tokenizer_of
 from stance.records import UNKNOWN, read
 from stance.targets import TEMPERATURE, Targets
 from stance.train import Trained, batches, held_out_figures, save
@@ -32,7 +32,7 @@ def answers(english: Path, build: Path) -> torch.Tensor:
     """What the English model says of the English texts of what is translated, [pairs, 3]; kept beside them."""
     kept = build / "translated_answers.pt"
     if not kept.exists():
-        model = classifier(english).bfloat16()
+        model = classifier(english).to(quick())
         pairs = read(build / "translated_english.jsonl")
         torch.save(logits_of(model, encode(tokenizer_of(english), pairs)), kept)
     return torch.load(kept, weights_only=True)
@@ -46,7 +46,7 @@ class Pieces(torch.nn.Module):
         self.table = torch.nn.Embedding.from_pretrained(table.weight.detach().float().clone(), freeze=False, sparse=True)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return self.table(ids).bfloat16()
+        return self.table(ids).to(quick())
 
 
 class WithPieces(Trained):

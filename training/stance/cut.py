@@ -18,7 +18,7 @@ from quantise import rounded_rows
 from torch import nn
 
 from .heads import classifier, keep_heads
-from .model import allowed, collate, encode, losses, tokenizer_of
+from .model import allowed, collate, encode, losses, quick, tokenizer_of
 from .records import LABELS, Pair, read
 
 SEED = 20261121
@@ -52,7 +52,7 @@ def importance(model: nn.Module, rows: list, pairs: list[Pair]) -> tuple[list[to
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]["input_ids"]))
     for start in range(0, len(order), BATCH):
         chosen = order[start : start + BATCH]
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=quick() == torch.bfloat16):
             logits = model(**collate([rows[i] for i in chosen], model.config.pad_token_id)).logits
         model.zero_grad()
         losses(logits, possible[chosen], 0.1).sum().backward()

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from transformers import AutoModel, AutoTokenizer
 
+from .model import quick
+
 
 def embedder(folder: Path, batch: int = 64, longest: int = 64) -> Callable[[list[str]], np.ndarray]:
     """A function from texts to unit rows, float32 [texts, dimension]."""
@@ -22,7 +24,7 @@ def embedder(folder: Path, batch: int = 64, longest: int = 64) -> Callable[[list
         for start in range(0, len(order), batch):
             chosen = order[start : start + batch]
             inputs = tokenizer([texts[i] for i in chosen], padding=True, truncation=True, max_length=longest, return_tensors="pt")
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=quick() == torch.bfloat16):
                 hidden = model(**inputs).last_hidden_state.float()
             mask = inputs["attention_mask"].unsqueeze(-1).float()
             mean = (hidden * mask).sum(1) / mask.sum(1)

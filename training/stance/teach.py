@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from .heads import classifier
-from .model import encode, logits_of, tokenizer_of
+from .model import encode, logits_of, quick, tokenizer_of
 from .records import read
 
 PART = 8192
@@ -30,7 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     tokenizer = tokenizer_of(arguments.model)
-    model = classifier(arguments.model).bfloat16().to(arguments.device)
+    model = classifier(arguments.model).to(arguments.device, quick(arguments.device))
     for path in sorted(arguments.build.glob("train_*.jsonl")):
         out = arguments.out / f"{path.stem}.pt"
         if out.exists():

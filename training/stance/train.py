@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from .model import allowed, collate, encode, fresh, logits_of, losses, tokenizer_of
+from .model import allowed, collate, encode, fresh, logits_of, losses, quick, tokenizer_of
 from .records import LABELS, Pair, read
 from .targets import taught
 
@@ -44,13 +44,13 @@ def batches(lengths: list[int], budget: int, rng: random.Random) -> list[list[in
 
 
 class Trained:
-    """A model whose arithmetic is bfloat16, its weights in float32 beside it, and a running average of those.
+    """A model whose arithmetic is bfloat16 where that is quick, its weights in float32 beside it, and a running average of those.
 
     Autocast would bring every weight to bfloat16 again at each step: half as fast for a base of 110 million weights.
     """
 
     def __init__(self, model: nn.Module, rate: float, decay: float) -> None:
-        self.average, self.model, self.decay, self.steps = copy.deepcopy(model), model.bfloat16(), decay, 0
+        self.average, self.model, self.decay, self.steps = copy.deepcopy(model), model.to(quick(next(model.parameters()).device.type)), decay, 0
         halves = dict(self.model.named_parameters())
         self.halves = [half for half in halves.values() if half.requires_grad]
         self.kept = [kept for name, kept in self.average.named_parameters() if halves[name].requires_grad]
