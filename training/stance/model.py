@@ -16,7 +16,7 @@ LONGEST = 256
 
 
 def quick(device: str = "cpu") -> torch.dtype:
-    """What to multiply in: bfloat16, save on processors that have no instructions for it, where it is fifty times slower."""
+    """What to multiply in: bfloat16, except on processors without instructions for it: fifty times slower than float32 there."""
     able = device != "cpu" or torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return torch.bfloat16 if able else torch.float32
 
