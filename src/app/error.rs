@@ -49,6 +49,7 @@ fn store_code(error: &StoreError) -> u8 {
     match error {
         StoreError::BadUrl | StoreError::Dimension { .. } => 64,
         StoreError::Statement(_) | StoreError::Corrupt { .. } | StoreError::NoEvidence { .. } => 1,
+        StoreError::Shared(error) => store_code(error),
         _ => 69,
     }
 }

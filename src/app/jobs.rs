@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::observers::OutboundObserver;
@@ -14,7 +15,7 @@ use crate::domain::rules::DomainRules;
 use crate::outbound::Follower;
 use crate::pipeline::RulesHandle;
 use crate::providers::Provider;
-use crate::store::{FleetListener, OutboxBatch, RuleListener, Store, WebhookState};
+use crate::store::{FleetListener, OutboxBatch, RuleListener, Store, StoreError, WebhookState};
 use crate::telemetry::metrics;
 
 /// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
@@ -52,15 +53,22 @@ pub(super) async fn relay_outbox(
     stop: CancellationToken,
 ) {
     let written = store.outbox_written();
-    let mut pace = Pace { batch, alone: 0 };
+    let mut pace = Pace { batch, alone: 0, looked: None };
     loop {
-        let published = publish_batch(&store, &queue, &mut pace).await;
+        let published = publish_batch(&store, &queue, &mut pace, tick).await;
         metrics::job_run("outbox", published.is_ok());
+        store.outbox_keeps_up(matches!(published, Ok(false)) && pace.alone == 0);
         match published {
             Ok(true) if !stop.is_cancelled() => continue,
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(error = %error, "the outbox could not be published; it is kept and tried again");
+                // What is kept for later is anybody's again, in the order in which it was written.
+                if let Some(fresh) = store.take_fresh_outbox(usize::MAX)
+                    && let Err(error) = fresh.confirm(&[]).await
+                {
+                    tracing::debug!(%error, "messages could not be given back; their claims run out");
+                }
                 if pause(&stop, PAUSE).await {
                     return;
                 }
@@ -71,7 +79,9 @@ pub(super) async fn relay_outbox(
             () = stop.cancelled() => {
                 // What the drained items wrote goes out now. What is cut off halfway is sent again after the next start,
                 // under the same message id.
-                let rest = async { while matches!(publish_batch(&store, &queue, &mut pace).await, Ok(true)) {} };
+                let rest = async {
+                    while matches!(publish_batch(&store, &queue, &mut pace, Duration::ZERO).await, Ok(true)) {}
+                };
                 if tokio::time::timeout(LAST_ROUND_PATIENCE, rest).await.is_err() {
                     tracing::info!("the outbox still holds results; they are published after the next start");
                 }
@@ -90,12 +100,40 @@ struct Pace {
     /// So many of the next ones go alone: one of those sent together may have broken the channel for all, and it is known
     /// which only when it is by itself.
     alone: usize,
+    /// When the store was last asked what waits there.
+    looked: Option<Instant>,
 }
 
-/// True when a full batch was dealt with, so that more may wait.
-async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, pace: &mut Pace) -> Result<bool, super::AppError> {
+impl Pace {
+    /// What is to be published now: what this process has just written, and what waits in the store, which is asked every
+    /// `tick` and where something of ours waits there.
+    async fn take(&mut self, store: &Store, limit: i64, tick: Duration) -> Result<Option<OutboxBatch>, StoreError> {
+        let fresh = || store.take_fresh_outbox(usize::try_from(limit).unwrap_or(usize::MAX));
+        if !store.has_unkept_outbox() && self.looked.is_some_and(|looked| looked.elapsed() < tick) {
+            return Ok(fresh());
+        }
+        self.looked = None;
+        let Some(waiting) = store.take_outbox(limit).await? else {
+            self.looked = Some(Instant::now());
+            return Ok(fresh());
+        };
+        // Behind a full batch more may wait, and it is older than what comes in now.
+        if i64::try_from(waiting.messages.len()).unwrap_or(limit) < limit {
+            self.looked = Some(Instant::now());
+        }
+        Ok(Some(waiting))
+    }
+}
+
+/// True when more may wait.
+async fn publish_batch(
+    store: &Store,
+    queue: &Arc<dyn Queue>,
+    pace: &mut Pace,
+    tick: Duration,
+) -> Result<bool, super::AppError> {
     let limit = if pace.alone > 0 { 1 } else { pace.batch };
-    let Some(taken) = store.take_outbox(limit).await? else {
+    let Some(taken) = pace.take(store, limit, tick).await? else {
         pace.alone = 0;
         return Ok(false);
     };
@@ -124,11 +162,11 @@ async fn publish_batch(store: &Store, queue: &Arc<dyn Queue>, pace: &mut Pace) -
         let detail = format!("{unclear} of {offered} messages");
         return Err(QueueError::NotConfirmed { target: "the results exchange".to_owned(), detail }.into());
     }
-    Ok(i64::try_from(offered).unwrap_or(0) >= limit)
+    Ok(i64::try_from(offered).unwrap_or(0) >= limit || store.has_fresh_outbox())
 }
 
 /// Tells the store, again and again while it is away: what is published and stays in the outbox is published twice.
-async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, crate::store::StoreError> {
+async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, StoreError> {
     let mut tries = 0;
     loop {
         match taken.settle(published).await {
@@ -193,12 +231,7 @@ pub(super) async fn follow_rules(
     }
 }
 
-async fn refresh(
-    store: &Store,
-    rules: &RulesHandle,
-    allowlist_only: bool,
-    known: i64,
-) -> Result<i64, crate::store::StoreError> {
+async fn refresh(store: &Store, rules: &RulesHandle, allowlist_only: bool, known: i64) -> Result<i64, StoreError> {
     let version = store.domain_rules_version().await?;
     if version != known {
         let (list, version) = store.domain_rules().await?;
@@ -328,8 +361,9 @@ pub(super) async fn account(
     loop {
         let now = clock.now();
         let flushed = flush_usage(&store, &usage, now).await;
+        let counted = store.count_uses().await;
         let figures = store.usage(now).await;
-        metrics::job_run("usage", flushed && figures.is_ok());
+        metrics::job_run("usage", flushed && counted.is_ok() && figures.is_ok());
         if let Ok(figures) = figures {
             let this_month: f64 = figures.iter().map(|row| row.usd_month).sum();
             let today: f64 = figures.iter().map(|row| row.usd_today).sum();

@@ -192,24 +192,17 @@ impl<A> SharedLevel<A> {
         }
     }
 
-    /// One statement. The embedded store belongs to one process, where the first level lets one caller ask: no claims.
+    /// The embedded store belongs to one process, where the first level lets one caller ask: there is nothing to be freed.
     async fn look<'a>(&'a self, key: AnswerKey<'a>, until: Instant) -> Said<'a> {
         if self.rests() {
             return Said::Away;
         }
         let now = self.clock.now();
-        if self.store.is_embedded() {
-            let claim = Claim { level: &self.behind, key, holder: None, now };
-            return match self.patiently(self.store.kept_answer(key, now)).await {
-                Some(Some(kept)) => Said::Kept(kept),
-                Some(None) => Said::Ours(claim),
-                None => Said::Away,
-            };
-        }
         let lease = until.saturating_duration_since(Instant::now()).min(LONGEST_LEASE) + LEASE_MARGIN;
         let holder = format!("{:032x}", rand::random::<u128>());
         // Made before the statement: cut off in the middle of it, the claim may stand there all the same.
-        let mut claim = Claim { level: &self.behind, key, holder: Some(holder.clone()), now };
+        let held = (!self.store.is_embedded()).then(|| holder.clone());
+        let mut claim = Claim { level: &self.behind, key, holder: held, now };
         match self.patiently(self.store.answer_or_claim(key, now, &holder, lease)).await {
             Some(AnswerLook::Kept(kept)) => {
                 claim.holder = None;

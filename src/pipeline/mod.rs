@@ -151,7 +151,7 @@ impl PipelineError {
         }
     }
 
-    pub const fn label(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Store(error) => error.label(),
             Self::Inference(_) => "inference",

@@ -6,12 +6,14 @@
 use std::future::Future;
 use std::time::Duration;
 
+use sqlx::{Postgres, Transaction};
 use tokio::time::sleep;
 
 use super::{Store, StoreError};
 
-/// Before the first further try there is no wait: the pool tests a connection before it hands it out, so the next one
-/// works where the database does. The second one has missed two, and gets the time of a quick restart.
+/// Before the first further try there is no wait: once a connection is known to be broken the others are tested before they
+/// are handed out, so the next one works where the database does. The second one has missed two, and gets the time of a
+/// quick restart.
 const PAUSES: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
 
 impl Store {
@@ -24,10 +26,18 @@ impl Store {
         for pause in PAUSES {
             match read().await {
                 // The one session of the embedded server has no other beside it.
-                Err(error) if error.lost_its_connection() && !self.is_embedded() => sleep(pause).await,
+                Err(error) if error.lost_its_connection() && !self.is_embedded() => {
+                    self.tested.one_is_broken();
+                    sleep(pause).await;
+                }
                 read => return read,
             }
         }
         read().await
+    }
+
+    /// A transaction. Where the connection broke since it was last used another one is taken: nothing has been done yet.
+    pub(super) async fn transaction(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+        self.again(|| async { Ok(self.pool.begin().await?) }).await
     }
 }

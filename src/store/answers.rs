@@ -9,8 +9,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
+use sqlx::PgPool;
 
 use super::commit::rows;
+use super::together::Together;
 use super::{Store, StoreError, storable};
 
 /// Rows kept at most, whatever their time; at a few kB each some hundred megabytes. The ones that expire first go first.
@@ -59,22 +61,72 @@ pub struct AnswerNote {
     pub holder: Option<String>,
 }
 
-impl Store {
-    /// The kept answer, unless it has expired at `now`. One statement.
-    pub async fn kept_answer(&self, key: AnswerKey<'_>, now: DateTime<Utc>) -> Result<Option<KeptAnswer>, StoreError> {
-        let row: Option<(Value, DateTime<Utc>)> =
-            sqlx::query_as("SELECT found, until FROM kept_answer($1, $2, $3, $4)")
-                .bind(key.hash)
-                .bind(key.provider)
-                .bind(key.claim.map(storable).as_deref())
-                .bind(now)
-                .fetch_optional(&self.pool)
-                .await?;
-        Ok(row.map(|(answer, expires_at)| KeptAnswer { answer, expires_at }))
-    }
+/// A question among those that are put together.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    key: String,
+    provider: String,
+    claim: Option<String>,
+    now: DateTime<Utc>,
+    holder: String,
+    /// Seconds.
+    lease: f64,
+}
 
-    /// The kept answer, or the claim to the question for `lease`, or the word that another one has it. One statement. The
-    /// claim is freed by [`Store::note_answers`] with the same `holder`, or by its end.
+pub(super) type Looks = Together<Asked, AnswerLook>;
+
+/// Asked in the order of their keys, since a claim holds its row until the statement is done: two processes with the same
+/// questions wait for each other one way only.
+macro_rules! in_order {
+    ($said:literal) => {
+        concat!(
+            "SELECT said.found, said.until, coalesce(said.claimed, true) AS claimed FROM (
+                 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::float8[])
+                     WITH ORDINALITY AS row(key, provider, claim, moment, holder, lease, place) ORDER BY key, place) AS asked
+             LEFT JOIN LATERAL ",
+            $said,
+            " AS said ON true ORDER BY asked.place"
+        )
+    };
+}
+
+pub(super) fn looks(pool: PgPool, embedded: bool) -> Looks {
+    Together::new(move |asked: Vec<Asked>| {
+        let pool = pool.clone();
+        Box::pin(async move {
+            let of = |text: fn(&Asked) -> &str| asked.iter().map(text).collect::<Vec<_>>();
+            let sql = if embedded {
+                in_order!(
+                    "(SELECT *, false AS claimed FROM kept_answer(asked.key, asked.provider, asked.claim, asked.moment))"
+                )
+            } else {
+                in_order!(
+                    "answer_or_claim(asked.key, asked.provider, asked.claim, asked.moment, asked.holder, make_interval(secs => asked.lease))"
+                )
+            };
+            let rows: Vec<(Option<Value>, Option<DateTime<Utc>>, bool)> = sqlx::query_as(sql)
+                .bind(of(|one| &one.key))
+                .bind(of(|one| &one.provider))
+                .bind(asked.iter().map(|one| one.claim.as_deref()).collect::<Vec<_>>())
+                .bind(asked.iter().map(|one| one.now).collect::<Vec<_>>())
+                .bind(of(|one| &one.holder))
+                .bind(asked.iter().map(|one| one.lease).collect::<Vec<_>>())
+                .fetch_all(&pool)
+                .await?;
+            let looks = rows.into_iter().map(|(answer, until, claimed)| match (answer, until) {
+                (Some(answer), Some(expires_at)) => AnswerLook::Kept(KeptAnswer { answer, expires_at }),
+                _ if claimed => AnswerLook::Claimed,
+                _ => AnswerLook::Held,
+            });
+            Ok(looks.collect())
+        })
+    })
+}
+
+impl Store {
+    /// The kept answer, or the claim to the question for `lease`, or the word that another one has it. Questions of one
+    /// moment go in one statement. The claim is freed by [`Store::note_answers`] with the same `holder`, or by its end. The
+    /// embedded store belongs to one process: there is nobody to claim anything from, and nothing to be freed.
     pub async fn answer_or_claim(
         &self,
         key: AnswerKey<'_>,
@@ -82,22 +134,15 @@ impl Store {
         holder: &str,
         lease: Duration,
     ) -> Result<AnswerLook, StoreError> {
-        let (answer, until, claimed): (Option<Value>, Option<DateTime<Utc>>, bool) = sqlx::query_as(
-            "SELECT found, until, claimed FROM answer_or_claim($1, $2, $3, $4, $5, make_interval(secs => $6))",
-        )
-        .bind(key.hash)
-        .bind(key.provider)
-        .bind(key.claim.map(storable).as_deref())
-        .bind(now)
-        .bind(holder)
-        .bind(lease.as_secs_f64())
-        .fetch_one(&self.pool)
-        .await?;
-        Ok(match (answer, until) {
-            (Some(answer), Some(expires_at)) => AnswerLook::Kept(KeptAnswer { answer, expires_at }),
-            _ if claimed => AnswerLook::Claimed,
-            _ => AnswerLook::Held,
-        })
+        let asked = Asked {
+            key: key.hash.to_owned(),
+            provider: key.provider.to_owned(),
+            claim: key.claim.map(|claim| storable(claim).into_owned()),
+            now,
+            holder: holder.to_owned(),
+            lease: lease.as_secs_f64(),
+        };
+        self.again(|| self.looks.ask(asked.clone())).await
     }
 
     /// Keeps a claim for another `lease`; one that somebody else took meanwhile stays theirs.
@@ -136,8 +181,12 @@ impl Store {
                  WHERE answer IS NOT NULL AND claim IS NOT NULL ORDER BY claim, provider, cached_at DESC
                  ON CONFLICT (normalized_claim, provider) DO UPDATE SET result_json = excluded.result_json,
                      cached_at = excluded.cached_at, expires_at = excluded.expires_at
-                 WHERE kept.cached_at <= excluded.cached_at)
-             DELETE FROM answer_claims AS held USING given WHERE held.key = given.key AND held.holder = given.holder",
+                 WHERE kept.cached_at <= excluded.cached_at),
+             -- Whoever looks at several questions locks them in this order, too.
+             freed AS MATERIALIZED (
+                 SELECT held.key FROM answer_claims AS held JOIN given ON held.key = given.key AND held.holder = given.holder
+                 ORDER BY held.key FOR UPDATE OF held)
+             DELETE FROM answer_claims AS held USING freed WHERE held.key = freed.key",
         )
         .bind(rows(notes)?)
         .execute(&self.pool)
@@ -153,9 +202,12 @@ impl Store {
 
     /// [`Store::tidy_answers`] with a bound of the caller's.
     pub async fn tidy_answers_to(&self, now: DateTime<Utc>, most: i64) -> Result<i64, StoreError> {
-        sqlx::query("DELETE FROM answer_claims WHERE until < clock_timestamp() - interval '1 minute'")
-            .execute(&self.pool)
-            .await?;
+        sqlx::query(
+            "DELETE FROM answer_claims WHERE key IN (SELECT key FROM answer_claims
+                 WHERE until < clock_timestamp() - interval '1 minute' FOR UPDATE SKIP LOCKED)",
+        )
+        .execute(&self.pool)
+        .await?;
         let mut removed = 0;
         loop {
             let done = sqlx::query(

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::{Postgres, Transaction};
 
 use super::{RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
@@ -104,34 +103,45 @@ pub struct PassageRow {
 }
 
 impl Store {
-    /// Writes one result, unless one that another run wrote meanwhile is to stand. A verdict without evidence behind it is
-    /// refused ([`StoreError::NoEvidence`]).
+    /// Writes one result, unless one that another run wrote meanwhile is to stand: one statement, which is a transaction of
+    /// its own. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
     pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<Committed, StoreError> {
         let started = tokio::time::Instant::now();
-        let mut transaction = self.pool.begin().await?;
-        // The item first: its row is locked until the end, and all that follows belongs to whoever won it.
-        if !write_item(&mut transaction, commit).await? {
-            transaction.rollback().await?;
+        let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
+        let result = serde_json::to_string(commit.result);
+        let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
+        let (is_written, ids, until): (bool, Option<Vec<i64>>, Option<DateTime<Utc>>) = sqlx::query_as(
+            "SELECT is_written, outbox_ids, held_until FROM commit_item($1::jsonb, $2::jsonb, $3::jsonb, $4, $5, $6, $7, $8,
+                 $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb, $17::jsonb,
+                 $18, make_interval(secs => $19))",
+        )
+        .bind(rows_text(&item_row(commit)?)?)
+        .bind(without_nul(result))
+        .bind(super::history::request(commit.sent, commit.text)?)
+        .bind(commit.result.enriched_at)
+        .bind(commit.expires_at)
+        .bind(commit.start.began_at)
+        .bind(commit.start.seen)
+        .bind(commit.sent_at)
+        .bind(rows(&commit.sources)?)
+        .bind(rows(&commit.uses)?)
+        .bind(rows(&claim_rows(commit)?)?)
+        .bind(rows(&passage_rows(&commit.item.item_id, commit))?)
+        .bind(rows(&review_rows(commit))?)
+        .bind(sentences)
+        .bind(repeated)
+        .bind(rows(&commit.outbox)?)
+        .bind(rows(&commit.webhooks)?)
+        .bind(dedup_similarity)
+        .bind(self.fresh.claim().as_seconds_f64())
+        .fetch_one(&self.pool)
+        .await?;
+        if !is_written {
             return Ok(Committed::Superseded);
         }
-        super::sources::write(&mut transaction, &commit.sources).await?;
-        super::knowledge::write_uses(&mut transaction, &commit.item.item_id, &commit.uses, commit.result.enriched_at)
-            .await?;
-        if commit.start.seen.is_some() {
-            super::history::keep(&mut transaction, &commit.item.item_id).await?;
-        }
-        write_claims(&mut transaction, commit).await?;
-        write_evidence(&mut transaction, commit).await?;
-        super::sentences::write(&mut transaction, commit, dedup_similarity).await?;
-        if !commit.outbox.is_empty() {
-            super::outbox::write(&mut transaction, &commit.outbox, commit.result.enriched_at).await?;
-        }
-        if !commit.webhooks.is_empty() {
-            super::webhooks::write(&mut transaction, &commit.webhooks, commit.result.enriched_at).await?;
-        }
-        transaction.commit().await?;
         crate::telemetry::metrics::db_commit(started.elapsed());
-        if !commit.outbox.is_empty() {
+        if let Some(ids) = ids {
+            self.fresh.written(&commit.outbox, &ids, until);
             self.wake_outbox.notify_one();
         }
         if !commit.webhooks.is_empty() {
@@ -143,7 +153,11 @@ impl Store {
 
 /// JSON for `jsonb_to_recordset`; NUL, which JSON in Postgres cannot hold, is dropped.
 pub(super) fn rows<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
-    let text = serde_json::to_string(rows).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
+    rows_text(&rows)
+}
+
+fn rows_text<T: Serialize>(value: &T) -> Result<String, StoreError> {
+    let text = serde_json::to_string(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
     Ok(without_nul(text))
 }
 
@@ -174,96 +188,55 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     serde_json::to_value(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
 }
 
-/// Whether the stored row stands against `excluded`, the row that is to be written; `$26` is what that run saw of it when
-/// it began. Read under the row's lock, so it speaks of the last committed result. Comparing is left to columns of the
-/// row itself: what a subquery reads is as old as the statement.
-macro_rules! stored_stands {
-    () => {
-        "coalesce(CASE
-             -- Of two texts the one that was sent later. One that was put off begins after its edit is done, so the
-             -- beginning of the work tells only where a time is missing or both are the same (seconds, over AMQP).
-             WHEN items.content_hash <> excluded.content_hash AND items.sent_at <> excluded.sent_at
-                 THEN items.sent_at > excluded.sent_at
-             WHEN items.content_hash <> excluded.content_hash THEN items.began_at > excluded.began_at
-             -- Phase 2 contains Phase 1. A program before these columns left its mark among the phases only.
-             WHEN excluded.phase = 'phase1' AND (items.phase = 'phase2' OR EXISTS (
-                 SELECT FROM item_phases done WHERE done.item_id = items.item_id AND done.phase = 'phase2'
-                     AND done.content_hash = items.content_hash)) THEN true
-             WHEN excluded.phase = 'phase2' AND items.phase IS DISTINCT FROM 'phase2' THEN false
-             -- The same work done since by somebody else: once is enough, unless only this run lacks nothing.
-             ELSE items.evaluated_at IS DISTINCT FROM $26
-                 AND NOT (cardinality(items.degraded) > 0 AND cardinality(excluded.degraded) = 0)
-         END, false)"
-    };
+/// Columns of `items`, and the message's id.
+#[derive(Serialize)]
+struct ItemRow<'a> {
+    item_id: &'a str,
+    channel: Option<&'a str>,
+    title: Option<&'a str>,
+    text: &'a str,
+    url: Option<&'a str>,
+    language: Value,
+    published_at: Option<DateTime<Utc>>,
+    importance: Option<f64>,
+    cluster_id: Option<&'a str>,
+    cluster_members: Value,
+    content_hash: &'a str,
+    embedding: Option<String>,
+    embedder: &'a str,
+    status: &'static str,
+    degraded: &'a [String],
+    fact_check_score: Option<f64>,
+    fact_check_tier: Option<&'static str>,
+    fact_check_notes: Value,
+    phase: &'static str,
+    message_id: Option<&'a str>,
 }
 
-/// False when the stored result stands and nothing was written.
-async fn write_item(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<bool, StoreError> {
-    let item = commit.item;
-    let result = commit.result;
-    let result_text =
-        without_nul(serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?);
-    // The item and its idempotency key travel in one statement: two round trips are one too many at this rate.
-    let written = sqlx::query(concat!(
-        "WITH written AS (
-             INSERT INTO items (item_id, channel, title, text, url, language, published_at, importance, cluster_id,
-                 cluster_members, content_hash, embedding, status, degraded, fact_check_score, fact_check_tier,
-                 fact_check_notes, result, evaluated_at, enriched_at, expires_at, embedder, phase, began_at,
-                 sent_at, request)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::vector, $13, $14, $15, $16::fact_check_tier,
-                 $17, $18::jsonb, $19, $19, $20, $24, $21, $25, $27, $28::jsonb)
-             ON CONFLICT (item_id) DO UPDATE SET channel = excluded.channel, title = excluded.title,
-                 text = excluded.text, url = excluded.url, language = excluded.language,
-                 published_at = excluded.published_at, importance = excluded.importance,
-                 cluster_id = excluded.cluster_id, cluster_members = excluded.cluster_members,
-                 content_hash = excluded.content_hash, embedding = excluded.embedding, status = excluded.status,
-                 degraded = excluded.degraded, fact_check_score = excluded.fact_check_score,
-                 fact_check_tier = excluded.fact_check_tier, fact_check_notes = excluded.fact_check_notes,
-                 result = excluded.result, evaluated_at = excluded.evaluated_at, enriched_at = excluded.enriched_at,
-                 expires_at = excluded.expires_at, embedder = excluded.embedder, phase = excluded.phase,
-                 began_at = excluded.began_at, request = excluded.request,
-                 -- An earlier message with the same text takes nothing from the later one.
-                 sent_at = CASE WHEN items.content_hash = excluded.content_hash
-                     THEN greatest(items.sent_at, excluded.sent_at) ELSE excluded.sent_at END
-                 WHERE NOT ",
-        stored_stands!(),
-        " RETURNING item_id)
-         INSERT INTO item_phases (item_id, phase, content_hash, degraded, message_id, done_at)
-         SELECT item_id, $21, $11, $22, $23, $19 FROM written
-         ON CONFLICT (item_id, phase) DO UPDATE SET content_hash = excluded.content_hash,
-             degraded = excluded.degraded, message_id = excluded.message_id, done_at = excluded.done_at",
-    ))
-    .bind(&item.item_id)
-    .bind(&item.channel)
-    .bind(&item.title)
-    .bind(super::storable(commit.text).as_ref())
-    .bind(&item.url)
-    .bind(&result.language)
-    .bind(item.published_at)
-    .bind(item.importance)
-    .bind(&item.cluster_id)
-    .bind(json(&item.cluster_members)?)
-    .bind(commit.content_hash)
-    .bind((!commit.embedding.is_empty()).then(|| vector_text(commit.embedding)))
-    .bind(result.status.as_str())
-    .bind(&result.degraded)
-    .bind(result.score.map(f64::from))
-    .bind(result.tier.map(crate::domain::Tier::as_str))
-    .bind(json(&result.notes)?)
-    .bind(result_text)
-    .bind(result.enriched_at)
-    .bind(commit.expires_at)
-    .bind(commit.phase.as_str())
-    .bind(!result.degraded.is_empty())
-    .bind(commit.message_id)
-    .bind(commit.embedder)
-    .bind(commit.start.began_at)
-    .bind(commit.start.seen)
-    .bind(commit.sent_at)
-    .bind(super::history::request(commit.sent, commit.text)?)
-    .execute(&mut **transaction)
-    .await?;
-    Ok(written.rows_affected() > 0)
+fn item_row<'a>(commit: &'a Commit<'_>) -> Result<ItemRow<'a>, StoreError> {
+    let (item, result) = (commit.item, commit.result);
+    Ok(ItemRow {
+        item_id: &item.item_id,
+        channel: item.channel.as_deref(),
+        title: item.title.as_deref(),
+        text: commit.text,
+        url: item.url.as_deref(),
+        language: json(&result.language)?,
+        published_at: item.published_at,
+        importance: item.importance,
+        cluster_id: item.cluster_id.as_deref(),
+        cluster_members: json(&item.cluster_members)?,
+        content_hash: commit.content_hash,
+        embedding: (!commit.embedding.is_empty()).then(|| vector_text(commit.embedding)),
+        embedder: commit.embedder,
+        status: result.status.as_str(),
+        degraded: &result.degraded,
+        fact_check_score: result.score.map(f64::from),
+        fact_check_tier: result.tier.map(crate::domain::Tier::as_str),
+        fact_check_notes: json(&result.notes)?,
+        phase: commit.phase.as_str(),
+        message_id: commit.message_id,
+    })
 }
 
 #[derive(Serialize)]
@@ -293,7 +266,7 @@ struct ClaimRow<'a> {
     auto_correct: bool,
 }
 
-async fn write_claims(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
+fn claim_rows<'a>(commit: &'a Commit<'_>) -> Result<Vec<ClaimRow<'a>>, StoreError> {
     let mut claims = Vec::with_capacity(commit.claims.len());
     for (position, entry) in commit.claims.iter().enumerate() {
         let claim = entry.claim;
@@ -322,31 +295,7 @@ async fn write_claims(transaction: &mut Transaction<'_, Postgres>, commit: &Comm
             auto_correct: entry.auto_correct,
         });
     }
-    // A new judgement replaces the old one whole: what was removed from an edited text must not linger.
-    sqlx::query("DELETE FROM claims WHERE item_id = $1").bind(&commit.item.item_id).execute(&mut **transaction).await?;
-    if claims.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "INSERT INTO claims (claim_id, item_id, position, source, claim_text, kind, verdict, decisive, confidence, score,
-             tier, agreement, contradiction, judge, features, notes, justification, citations, correction, claim_date,
-             confidence_threshold, searched, auto_correct, evaluated_at)
-         SELECT claim_id, $1, position, source, claim_text, kind, verdict, decisive, confidence, score,
-             tier::fact_check_tier, agreement, contradiction, judge, features, notes, justification,
-             ARRAY(SELECT jsonb_array_elements_text(citations)::integer), correction, claim_date,
-             confidence_threshold, searched, auto_correct, $3
-         FROM jsonb_to_recordset($2::jsonb) AS row(claim_id text, position integer, source integer, claim_text text,
-             kind text, verdict text, decisive boolean, confidence double precision, score integer, tier text,
-             agreement double precision, contradiction boolean, judge text, features jsonb, notes jsonb,
-             justification text, citations jsonb, correction jsonb, claim_date timestamptz,
-             confidence_threshold double precision, searched boolean, auto_correct boolean)",
-    )
-    .bind(&commit.item.item_id)
-    .bind(rows(&claims)?)
-    .bind(commit.result.enriched_at)
-    .execute(&mut **transaction)
-    .await?;
-    Ok(())
+    Ok(claims)
 }
 
 fn passage_rows(item_id: &str, commit: &Commit<'_>) -> Vec<PassageRow> {
@@ -402,67 +351,22 @@ struct ReviewRow<'a> {
     similarity: f64,
 }
 
-async fn write_evidence(transaction: &mut Transaction<'_, Postgres>, commit: &Commit<'_>) -> Result<(), StoreError> {
-    let passages = passage_rows(&commit.item.item_id, commit);
-    if !passages.is_empty() {
-        sqlx::query(
-            "INSERT INTO item_evidence (item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
-                 contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok,
-                 independent_group, source_type, origin, provider, out_of_context, llm_stance, llm_elsewhere,
-                 passage, passage_hash, rank, matched_at)
-             SELECT item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
-                 contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok,
-                 independent_group, source_type, origin, provider, out_of_context, llm_stance, llm_elsewhere,
-                 passage, passage_hash, rank, $2
-             FROM jsonb_to_recordset($1::jsonb) AS row(item_id text, claim_id text, evidence_id text,
-                 agreement_score double precision, contradiction boolean, stance text, entail double precision,
-                 contradict double precision, neutral double precision, relevance double precision,
-                 quality double precision, credibility double precision, freshness double precision,
-                 specificity double precision, num_ok boolean, independent_group text, source_type text, origin text,
-                 provider text, out_of_context boolean, llm_stance text, llm_elsewhere boolean, passage text, passage_hash text, rank integer)
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(rows(&passages)?)
-        .bind(commit.result.enriched_at)
-        .execute(&mut **transaction)
-        .await?;
-    }
-    let reviews: Vec<ReviewRow<'_>> = commit
-        .claims
-        .iter()
-        .flat_map(|entry| {
-            entry.reviews.iter().map(|matched| ReviewRow {
-                claim_id: &entry.claim.claim_id,
-                claim: &matched.review.claim,
-                relation: matched.relation.as_str(),
-                url: &matched.review.url,
-                publisher: &matched.review.publisher,
-                title: matched.review.title.as_deref(),
-                claimant: matched.review.claimant.as_deref(),
-                rating: &matched.review.rating,
-                rating_class: matched.rating_class.as_str(),
-                language: matched.review.language.as_deref(),
-                review_date: matched.review.review_date,
-                similarity: matched.similarity,
-            })
+fn review_rows<'a>(commit: &'a Commit<'_>) -> Vec<ReviewRow<'a>> {
+    let reviews = commit.claims.iter().flat_map(|entry| {
+        entry.reviews.iter().map(|matched| ReviewRow {
+            claim_id: &entry.claim.claim_id,
+            claim: &matched.review.claim,
+            relation: matched.relation.as_str(),
+            url: &matched.review.url,
+            publisher: &matched.review.publisher,
+            title: matched.review.title.as_deref(),
+            claimant: matched.review.claimant.as_deref(),
+            rating: &matched.review.rating,
+            rating_class: matched.rating_class.as_str(),
+            language: matched.review.language.as_deref(),
+            review_date: matched.review.review_date,
+            similarity: matched.similarity,
         })
-        .collect();
-    if !reviews.is_empty() {
-        sqlx::query(
-            "INSERT INTO item_fact_checks (item_id, claim_id, claim, relation, url, publisher, title, claimant, rating,
-                 rating_class, language, review_date, similarity, matched_at)
-             SELECT $1, claim_id, claim, relation, url, publisher, title, claimant, rating, rating_class, language,
-                 review_date, similarity, $3
-             FROM jsonb_to_recordset($2::jsonb) AS row(claim_id text, claim text, relation text, url text,
-                 publisher text, title text, claimant text, rating text, rating_class text, language text,
-                 review_date timestamptz, similarity double precision)
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(&commit.item.item_id)
-        .bind(rows(&reviews)?)
-        .bind(commit.result.enriched_at)
-        .execute(&mut **transaction)
-        .await?;
-    }
-    Ok(())
+    });
+    reviews.collect()
 }

@@ -301,7 +301,7 @@ impl Store {
 
     /// One edit at a time: the version's row is locked first, until the edit commits. A trigger counts it up.
     async fn begin_edit(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.transaction().await?;
         sqlx::query("SELECT version FROM domain_rules_version FOR UPDATE").execute(&mut *transaction).await?;
         Ok(transaction)
     }

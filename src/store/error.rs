@@ -58,6 +58,9 @@ pub enum StoreError {
     Statement(#[source] sqlx::Error),
     #[error("a stored value could not be read: {detail}")]
     Corrupt { detail: String },
+    /// Of a statement in which several questions were put.
+    #[error(transparent)]
+    Shared(std::sync::Arc<StoreError>),
 }
 
 impl StoreError {
@@ -68,6 +71,7 @@ impl StoreError {
             // what waits in the queue must not be given up for it. The number of tries bounds the rest.
             Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
             Self::Statement(error) => transient(error),
+            Self::Shared(error) => error.is_transient(),
             _ => false,
         }
     }
@@ -79,6 +83,7 @@ impl StoreError {
         match self {
             Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
             Self::Statement(error) => away(error),
+            Self::Shared(error) => error.is_away(),
             _ => false,
         }
     }
@@ -87,12 +92,13 @@ impl StoreError {
     pub fn lost_its_connection(&self) -> bool {
         match self {
             Self::Unreachable(error) | Self::Statement(error) => cut_off(error),
+            Self::Shared(error) => error.lost_its_connection(),
             _ => false,
         }
     }
 
     /// A bounded word for metrics.
-    pub const fn label(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::BadUrl => "store_url",
             Self::WrongPassword(_) => "store_password",
@@ -111,6 +117,7 @@ impl StoreError {
             Self::Embedded { .. } => "store_embedded",
             Self::Statement(_) => "store_statement",
             Self::Corrupt { .. } => "store_corrupt",
+            Self::Shared(error) => error.label(),
         }
     }
 

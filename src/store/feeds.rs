@@ -1,6 +1,8 @@
 //! Feeds, who reads them when, and the search over what they published.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -92,17 +94,40 @@ const SAMPLE_BYTES: i64 = 4 * 1024 * 1024;
 /// Entries held against a question, the nearest to its date first.
 const MOST_WEIGHED: i64 = 3_000;
 
-/// How many of the entries that were looked at hold each of the stems.
+/// For so long the words' numbers are believed: a weight is a logarithm, and feeds do not change their language.
+const COUNTED_FOR: Duration = Duration::from_mins(5);
+/// With fewer entries every reading of a feed changes the weights, and counting costs next to nothing.
+const FEW: f64 = 1_000.0;
+
+/// How many of the entries that were looked at hold each stem.
+#[derive(Debug, Default)]
 struct StemCounts {
     entries: f64,
-    holders: Vec<f64>,
+    holders: HashMap<String, f64>,
 }
 
 impl StemCounts {
     /// What each stem tells: the rarer, the more.
-    fn weights(&self) -> Vec<f64> {
-        let weight = |holders: &f64| (1.0 + (self.entries - holders + 0.5).max(0.0) / (holders + 0.5)).ln();
-        self.holders.iter().map(weight).collect()
+    fn weights(&self, stems: &[String]) -> Vec<f64> {
+        let holders = stems.iter().map(|stem| self.holders.get(stem).copied().unwrap_or(0.0));
+        holders.map(|holders| (1.0 + (self.entries - holders + 0.5).max(0.0) / (holders + 0.5)).ln()).collect()
+    }
+}
+
+/// The counts as of a moment, for all searches of a process.
+#[derive(Debug, Default)]
+pub(super) struct CountedStems(Mutex<Option<(Instant, Arc<StemCounts>)>>);
+
+impl CountedStems {
+    fn known(&self) -> Option<Arc<StemCounts>> {
+        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, counts) = counted.as_ref()?;
+        (at.elapsed() < COUNTED_FOR).then(|| Arc::clone(counts))
+    }
+
+    fn keep(&self, counts: &Arc<StemCounts>) {
+        let kept = (counts.entries >= FEW).then(|| (Instant::now(), Arc::clone(counts)));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 }
 
@@ -184,7 +209,7 @@ impl Store {
         entries: &[FeedEntryRow],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.transaction().await?;
         sqlx::query(
             "UPDATE feeds SET claimed_until = NULL, next_poll_at = $2, gone = $3, last_error = $4,
                  failures = CASE WHEN $4 IS NULL THEN 0 ELSE failures + 1 END,
@@ -259,32 +284,34 @@ impl Store {
         Ok(())
     }
 
-    /// How often these stems stand in entries: in a sample that is bounded in bytes, or in all where they are few.
-    async fn feed_stems(&self, stems: &[String]) -> Result<StemCounts, StoreError> {
-        let row = sqlx::query(
+    /// How often stems stand in entries: in a sample that is bounded in bytes, or in all where they are few.
+    async fn feed_stems(&self) -> Result<Arc<StemCounts>, StoreError> {
+        if let Some(known) = self.counted_stems.known() {
+            return Ok(known);
+        }
+        let rows: Vec<(String, f64, f64)> = sqlx::query_as(
             "WITH sampled AS MATERIALIZED (SELECT stems FROM feed_entries TABLESAMPLE SYSTEM (
-                     least(100, 100.0 * $2 / greatest(pg_relation_size('feed_entries'), 1))) REPEATABLE (0)),
-             held AS (SELECT stem, count(*) AS n FROM sampled, unnest(sampled.stems) AS held(stem)
-                 WHERE stem = ANY ($1) GROUP BY stem)
-             SELECT (SELECT count(*) FROM sampled)::float8 AS entries, coalesce((
-                 SELECT array_agg(coalesce(held.n, 0)::float8 ORDER BY place)
-                 FROM unnest($1::text[]) WITH ORDINALITY AS asked(stem, place) LEFT JOIN held USING (stem)), '{}') AS holders",
+                 least(100, 100.0 * $1 / greatest(pg_relation_size('feed_entries'), 1))) REPEATABLE (0))
+             SELECT stem, count(*)::float8, (SELECT count(*) FROM sampled)::float8
+             FROM sampled, unnest(sampled.stems) AS held(stem) GROUP BY stem",
         )
-        .bind(stems)
         .bind(SAMPLE_BYTES)
-        .fetch_one(&self.pool)
+        .fetch_all(&self.pool)
         .await?;
-        Ok(StemCounts { entries: row.try_get("entries")?, holders: row.try_get("holders")? })
+        let entries = rows.first().map_or(0.0, |(_, _, entries)| *entries);
+        let counts = StemCounts { entries, holders: rows.into_iter().map(|(stem, n, _)| (stem, n)).collect() };
+        let counts = Arc::new(counts);
+        self.counted_stems.keep(&counts);
+        Ok(counts)
     }
 
-    /// The entries about these stems, best first: rare stems tell more, those of titles and names count double. Two
-    /// statements, each bounded, so that others who wait for the connection come in between.
+    /// The entries about these stems, best first: rare stems tell more, those of titles and names count double.
     pub async fn search_feed_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
         self.again(|| self.matching_entries(search)).await
     }
 
     async fn matching_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
-        let weights = self.feed_stems(search.stems).await?.weights();
+        let weights = self.feed_stems().await?.weights(search.stems);
         let telling = telling(search.stems, &weights);
         let told: f64 = weights.iter().sum();
         let (around, days) = search.around.map_or((None, 0.0), |(date, window)| (Some(date), window.as_secs_f64()));
@@ -385,14 +412,14 @@ mod tests {
     #[test]
     fn an_entry_without_a_telling_stem_cannot_share_enough() {
         let stems: Vec<String> = ["the", "port", "customs", "vizhinjam"].map(str::to_owned).to_vec();
-        let counts = StemCounts { entries: 1000.0, holders: vec![900.0, 200.0, 20.0, 0.0] };
-        let weights = counts.weights();
+        let holders = stems.iter().cloned().zip([900.0, 200.0, 20.0]).collect();
+        let weights = StemCounts { entries: 1000.0, holders }.weights(&stems);
         assert!(weights.is_sorted(), "the rarer, the more: {weights:?}");
         let chosen = telling(&stems, &weights);
         assert_eq!(chosen, ["vizhinjam", "customs"]);
         let rest: f64 = weights.iter().take(2).sum();
         assert!(rest < LEAST_SHARED * weights.iter().sum::<f64>());
-        let alike = StemCounts { entries: 0.0, holders: vec![0.0; 4] }.weights();
+        let alike = StemCounts::default().weights(&stems);
         assert_eq!(telling(&stems, &alike).len(), 3, "of an empty table nothing is known, and nothing left out");
     }
 }

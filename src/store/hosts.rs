@@ -6,8 +6,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+use sqlx::{PgPool, Row as _};
 
+use super::together::Together;
 use super::{Store, StoreError};
 
 /// The right to one request that a process asks for.
@@ -53,26 +55,110 @@ pub enum RobotsLook {
     Asked,
 }
 
-impl Store {
-    /// Leases the right to one request, or says why not.
-    pub async fn lease_host(&self, terms: &HostTerms<'_>) -> Result<HostLease, StoreError> {
-        let row = sqlx::query("SELECT decision, wait, place FROM lease_page_host($1, $2, $3, $4, $5)")
-            .bind(super::storable(terms.host))
-            .bind(i32::try_from(terms.places).unwrap_or(i32::MAX))
-            .bind(terms.pause.as_secs_f64())
-            .bind(terms.patience.as_secs_f64())
-            .bind(terms.hold.as_secs_f64())
-            .fetch_one(&self.pool)
+/// A wish among those that are put together; spans in seconds.
+#[derive(Debug)]
+pub(super) struct Wish {
+    host: String,
+    places: i32,
+    pause: f64,
+    patience: f64,
+    hold: f64,
+}
+
+pub(super) type Leases = Together<Wish, HostLease>;
+/// By site and patience in seconds.
+pub(super) type RobotsLooks = Together<(String, f64), RobotsLook>;
+
+pub(super) fn leases(pool: PgPool) -> Leases {
+    Together::new(move |wishes: Vec<Wish>| {
+        let pool = pool.clone();
+        Box::pin(async move {
+            let of = |span: fn(&Wish) -> f64| wishes.iter().map(span).collect::<Vec<_>>();
+            // In the order of their hosts, whose rows stay locked until the statement is done.
+            let rows = sqlx::query(
+                "SELECT said.decision, said.wait, said.place FROM (
+                     SELECT * FROM unnest($1::text[], $2::int[], $3::float8[], $4::float8[], $5::float8[])
+                         WITH ORDINALITY AS row(host, places, pause, patience, hold, place) ORDER BY host, place) AS asked
+                 CROSS JOIN LATERAL lease_page_host(asked.host, asked.places, asked.pause, asked.patience, asked.hold) AS said
+                 ORDER BY asked.place",
+            )
+            .bind(wishes.iter().map(|wish| wish.host.as_str()).collect::<Vec<_>>())
+            .bind(wishes.iter().map(|wish| wish.places).collect::<Vec<_>>())
+            .bind(of(|wish| wish.pause))
+            .bind(of(|wish| wish.patience))
+            .bind(of(|wish| wish.hold))
+            .fetch_all(&pool)
             .await?;
-        let (decision, wait): (String, f64) = (row.try_get("decision")?, row.try_get("wait")?);
-        let wait = Duration::try_from_secs_f64(wait).unwrap_or_default();
-        match decision.as_str() {
-            "granted" => Ok(HostLease::Granted { first_in: wait, place: HostPlace(row.try_get("place")?) }),
-            "rests" => Ok(HostLease::Resting(wait)),
-            "full" => Ok(HostLease::Full(wait)),
-            "later" => Ok(HostLease::NotBefore(wait)),
-            other => Err(StoreError::Corrupt { detail: format!("the answer to a host's lease: {other}") }),
-        }
+            rows.iter().map(host_lease).collect()
+        })
+    })
+}
+
+fn host_lease(row: &PgRow) -> Result<HostLease, StoreError> {
+    let (decision, wait): (String, f64) = (row.try_get("decision")?, row.try_get("wait")?);
+    let wait = Duration::try_from_secs_f64(wait).unwrap_or_default();
+    match decision.as_str() {
+        "granted" => Ok(HostLease::Granted { first_in: wait, place: HostPlace(row.try_get("place")?) }),
+        "rests" => Ok(HostLease::Resting(wait)),
+        "full" => Ok(HostLease::Full(wait)),
+        "later" => Ok(HostLease::NotBefore(wait)),
+        other => Err(StoreError::Corrupt { detail: format!("the answer to a host's lease: {other}") }),
+    }
+}
+
+pub(super) fn robots_looks(pool: PgPool) -> RobotsLooks {
+    Together::new(move |asked: Vec<(String, f64)>| {
+        let pool = pool.clone();
+        Box::pin(async move {
+            let (sites, patience): (Vec<String>, Vec<f64>) = asked.into_iter().unzip();
+            // Each site is claimed once, by the first who asks for it.
+            let rows = sqlx::query(
+                "WITH asked AS MATERIALIZED (
+                     SELECT * FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS row(site, patience, place)),
+                 known AS MATERIALIZED (
+                     SELECT site, file, extract(epoch FROM expires_at - clock_timestamp())::float8 AS expires_in
+                     FROM page_robots WHERE site = ANY ($1) AND expires_at > clock_timestamp()),
+                 claimed AS (
+                     INSERT INTO page_robots AS r (site, asked_until)
+                     SELECT DISTINCT ON (site) site, clock_timestamp() + make_interval(secs => patience) FROM asked
+                     WHERE site NOT IN (SELECT site FROM known) ORDER BY site, place
+                     ON CONFLICT (site) DO UPDATE SET asked_until = excluded.asked_until
+                     WHERE r.asked_until <= clock_timestamp()
+                         AND (r.expires_at IS NULL OR r.expires_at <= clock_timestamp())
+                     RETURNING site)
+                 SELECT known.expires_in, known.file, claimed.site IS NOT NULL AND asked.place = min(asked.place)
+                     OVER (PARTITION BY asked.site) AS claimed
+                 FROM asked LEFT JOIN known USING (site) LEFT JOIN claimed USING (site) ORDER BY asked.place",
+            )
+            .bind(sites)
+            .bind(patience)
+            .fetch_all(&pool)
+            .await?;
+            rows.iter().map(robots_look).collect()
+        })
+    })
+}
+
+fn robots_look(row: &PgRow) -> Result<RobotsLook, StoreError> {
+    if let Some(expires_in) = row.try_get::<Option<f64>, _>("expires_in")? {
+        let expires_in = Duration::try_from_secs_f64(expires_in).unwrap_or_default();
+        return Ok(RobotsLook::Known { file: row.try_get("file")?, expires_in });
+    }
+    Ok(if row.try_get("claimed")? { RobotsLook::Ask } else { RobotsLook::Asked })
+}
+
+impl Store {
+    /// Leases the right to one request, or says why not. Wishes of one moment go in one statement.
+    pub async fn lease_host(&self, terms: &HostTerms<'_>) -> Result<HostLease, StoreError> {
+        self.host_leases
+            .ask(Wish {
+                host: super::storable(terms.host).into_owned(),
+                places: i32::try_from(terms.places).unwrap_or(i32::MAX),
+                pause: terms.pause.as_secs_f64(),
+                patience: terms.patience.as_secs_f64(),
+                hold: terms.hold.as_secs_f64(),
+            })
+            .await
     }
 
     /// The request is over: others may take its place.
@@ -100,23 +186,9 @@ impl Store {
     }
 
     /// What the fleet knows of a site's `robots.txt`. Whoever is told [`RobotsLook::Ask`] is the only one for so long.
+    /// Questions of one moment go in one statement.
     pub async fn look_at_robots(&self, site: &str, patience: Duration) -> Result<RobotsLook, StoreError> {
-        let site = super::storable(site);
-        let known = "SELECT file, extract(epoch FROM expires_at - clock_timestamp())::float8 AS expires_in
-             FROM page_robots WHERE site = $1 AND expires_at > clock_timestamp()";
-        if let Some(row) = sqlx::query(known).bind(&*site).fetch_optional(&self.pool).await? {
-            let expires_in: f64 = row.try_get("expires_in")?;
-            let expires_in = Duration::try_from_secs_f64(expires_in).unwrap_or_default();
-            return Ok(RobotsLook::Known { file: row.try_get("file")?, expires_in });
-        }
-        let claimed = sqlx::query(
-            "INSERT INTO page_robots AS r (site, asked_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
-             ON CONFLICT (site) DO UPDATE SET asked_until = excluded.asked_until
-             WHERE r.asked_until <= clock_timestamp()
-                 AND (r.expires_at IS NULL OR r.expires_at <= clock_timestamp())",
-        );
-        let claimed = claimed.bind(&*site).bind(patience.as_secs_f64()).execute(&self.pool).await?;
-        Ok(if claimed.rows_affected() == 1 { RobotsLook::Ask } else { RobotsLook::Asked })
+        self.robots_looks.ask((super::storable(site).into_owned(), patience.as_secs_f64())).await
     }
 
     /// Tells the fleet what a site said; none: its server failed.

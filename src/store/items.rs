@@ -121,6 +121,10 @@ pub struct StoredEvidence {
 impl Store {
     /// Begins a run: the moment, and what was done of the item so far.
     pub async fn begin(&self, item_id: &str) -> Result<RunStart, StoreError> {
+        self.again(|| self.found_at_the_beginning(item_id)).await
+    }
+
+    async fn found_at_the_beginning(&self, item_id: &str) -> Result<RunStart, StoreError> {
         let rows = sqlx::query(
             "SELECT clock_timestamp() AS began_at, i.evaluated_at AS seen, p.phase, p.content_hash, p.degraded,
                  p.message_id, p.content_hash = i.content_hash AS stands

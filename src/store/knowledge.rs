@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use serde::Serialize;
-use sqlx::{Postgres, Row as _, Transaction};
+use sqlx::Row as _;
 
 use super::commit::rows;
 use super::{Store, StoreError, vector_text};
@@ -12,6 +12,9 @@ use super::{Store, StoreError, vector_text};
 /// Neighbours by their bits, before the exact cosine orders them: what the index looks through in one go (its
 /// `ef_search`). More would not be returned.
 const NEIGHBOURS: i64 = 40;
+
+/// Sentences whose uses are counted in one go.
+const MOST_COUNTED: i32 = 5_000;
 
 /// The last day of our calendar, which every reader of the table can hold (`infinity` is not one of chrono's).
 fn never() -> DateTime<Utc> {
@@ -151,12 +154,19 @@ impl Store {
             return Ok(Vec::new());
         }
         Ok(sqlx::query_as(
-            "SELECT evidence_id, max(access_count) FROM evidence_claims WHERE evidence_id = ANY($1) AND access_count > 0
-             GROUP BY evidence_id",
+            "SELECT said.evidence_id, max(said.access_count + coalesce(noted.uses, 0))
+             FROM evidence_claims said LEFT JOIN evidence_uses noted ON noted.evidence_claim_id = said.id
+             WHERE said.evidence_id = ANY($1) AND (said.access_count > 0 OR noted.uses > 0) GROUP BY said.evidence_id",
         )
         .bind(ids)
         .fetch_all(&self.pool)
         .await?)
+    }
+
+    /// Adds the uses that items noted to the counters of their sentences. Any process may, at any time.
+    pub async fn count_uses(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT count_uses($1)").bind(MOST_COUNTED).execute(&self.pool).await?;
+        Ok(())
     }
 
     /// The highest id of a stored sentence, 0 without any.
@@ -217,7 +227,7 @@ impl Store {
     /// re-embedded with their counters kept, those this version no longer knows retired.
     pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
         let given = rows(seeds)?;
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.transaction().await?;
         // Several processes may start at once.
         sqlx::query("SELECT pg_advisory_xact_lock(hashtext('corroborate seed facts'))")
             .execute(&mut *transaction)
@@ -266,42 +276,4 @@ impl Store {
         transaction.commit().await?;
         Ok(())
     }
-}
-
-/// Moves the counters of sentences that were of use to an item. What the item used before, in an earlier run of its, is
-/// not counted again: so it must be called before the item's old evidence is replaced.
-pub(super) async fn write_uses(
-    transaction: &mut Transaction<'_, Postgres>,
-    item_id: &str,
-    uses: &[EvidenceUse],
-    now: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    if uses.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(
-        "WITH given AS (
-             SELECT DISTINCT ON (row.evidence_id, row.claim_hash) row.*
-             FROM jsonb_to_recordset($1::jsonb) AS row(evidence_id text, claim_hash text, passage_hash text,
-                 relevance double precision, deciding boolean)
-             WHERE NOT EXISTS (SELECT 1 FROM item_evidence old WHERE old.item_id = $2
-                 AND old.evidence_id = row.evidence_id AND old.passage_hash = row.passage_hash)
-             ORDER BY row.evidence_id, row.claim_hash, row.deciding DESC, row.relevance DESC),
-         -- In one order everywhere; a counter is not worth waiting for, nor a deadlock.
-         held AS (
-             SELECT said.id, given.relevance, given.deciding FROM evidence_claims said JOIN given
-                 ON given.evidence_id = said.evidence_id AND given.claim_hash = said.claim_hash
-             ORDER BY said.id FOR NO KEY UPDATE OF said SKIP LOCKED)
-         UPDATE evidence_claims said SET access_count = access_count + 1, last_accessed = $3,
-             verification_count = verification_count + held.deciding::integer,
-             -- The relevance with which it was stored is the first of the series.
-             avg_relevance = (avg_relevance * (access_count + 1) + held.relevance) / (access_count + 2)
-         FROM held WHERE held.id = said.id",
-    )
-    .bind(rows(uses)?)
-    .bind(item_id)
-    .bind(now)
-    .execute(&mut **transaction)
-    .await?;
-    Ok(())
 }

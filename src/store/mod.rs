@@ -30,7 +30,9 @@ mod schema;
 mod sentences;
 mod shedding;
 mod sources;
+mod tested;
 mod throw_away;
+mod together;
 mod tokens;
 mod usage;
 mod webhooks;
@@ -44,6 +46,8 @@ use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
+
+use self::tested::Tested;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
 pub use audit::AuditEntry;
@@ -107,6 +111,13 @@ pub struct Store {
     pub(crate) wake_rules: Arc<Notify>,
     /// Woken when a provider's breaker changes through this process.
     pub(crate) wake_fleet: Arc<Notify>,
+    tested: Tested,
+    fresh: Arc<outbox::Fresh>,
+    counted_stems: Arc<feeds::CountedStems>,
+    /// Questions that are put together.
+    looks: answers::Looks,
+    host_leases: hosts::Leases,
+    robots_looks: hosts::RobotsLooks,
 }
 
 impl Store {
@@ -167,16 +178,28 @@ impl Store {
 
     /// Connects when it is first asked.
     fn over(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Self {
+        let tested = Tested::default();
+        let in_doubt = tested.clone();
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
             .min_connections(u32::from(embedded))
             .acquire_timeout(settings.acquire_timeout)
             // The embedded server has one session for ever; a remote one may drop idle connections behind our back.
-            .test_before_acquire(!embedded)
+            .test_before_acquire(false)
+            .before_acquire(move |connection, meta| {
+                let is_in_doubt = !embedded && in_doubt.is_in_doubt(meta.idle_for);
+                Box::pin(async move { if is_in_doubt { connection.ping().await.map(|()| true) } else { Ok(true) } })
+            })
             .idle_timeout(if embedded { None } else { Some(Duration::from_mins(10)) })
             .max_lifetime(if embedded { None } else { Some(Duration::from_mins(30)) })
             .connect_lazy_with(options);
         Self {
+            looks: answers::looks(pool.clone(), embedded),
+            host_leases: hosts::leases(pool.clone()),
+            robots_looks: hosts::robots_looks(pool.clone()),
+            tested,
+            fresh: Arc::default(),
+            counted_stems: Arc::default(),
             pool,
             embedded,
             wake_queue: Arc::new(Notify::new()),

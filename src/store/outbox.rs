@@ -1,5 +1,9 @@
 //! Results and signals on their way to the broker. Written in the item's transaction, deleted when the broker confirmed.
 
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use sqlx::{PgConnection, Row as _};
@@ -67,10 +71,10 @@ pub struct OutboxState {
 #[derive(Debug)]
 pub struct OutboxBatch {
     store: Store,
-    /// Names the claim: rows that somebody else has claimed since are left alone.
-    until: DateTime<Utc>,
     /// Oldest first.
     pub messages: Vec<OutboxMessage>,
+    /// Names each message's claim, in their order: rows that somebody else has claimed since are left alone.
+    claims: Vec<DateTime<Utc>>,
 }
 
 impl OutboxBatch {
@@ -80,18 +84,19 @@ impl OutboxBatch {
         let mut parked = 0;
         if !published.refused.is_empty() {
             let (ids, reasons): (Vec<i64>, Vec<String>) = published.refused.iter().cloned().unzip();
+            let claims: Vec<Option<DateTime<Utc>>> = ids.iter().map(|id| self.claim(*id)).collect();
             let rows = sqlx::query_scalar::<_, bool>(
                 "UPDATE outbox SET attempts = attempts + 1, last_error = row.reason, locked_until = NULL,
                      parked_at = CASE WHEN attempts + 1 >= $4 THEN coalesce(parked_at, now()) END,
                      next_try_at = now() + make_interval(secs => CASE WHEN attempts + 1 >= $4 THEN $6
                          ELSE least(power(2, least(attempts, 20)), $5) END)
-                 FROM unnest($1::bigint[], $2::text[]) AS row(refused, reason)
-                 WHERE id = row.refused AND locked_until = $3
+                 FROM unnest($1::bigint[], $2::text[], $3::timestamptz[]) AS row(refused, reason, claim)
+                 WHERE id = row.refused AND locked_until = row.claim
                  RETURNING attempts = $4",
             )
             .bind(ids)
             .bind(reasons)
-            .bind(self.until)
+            .bind(claims)
             .bind(PARKED_AFTER)
             .bind(LONGEST_PAUSE.as_seconds_f64())
             .bind(PARKED_PAUSE.as_seconds_f64())
@@ -103,20 +108,73 @@ impl OutboxBatch {
         Ok(parked)
     }
 
+    fn claim(&self, id: i64) -> Option<DateTime<Utc>> {
+        self.messages.iter().position(|message| message.id == id).and_then(|at| self.claims.get(at).copied())
+    }
+
     /// Deletes what the broker confirmed and gives the rest back. May be called again after an error.
     pub async fn confirm(&self, ids: &[i64]) -> Result<(), StoreError> {
         if !ids.is_empty() {
             sqlx::query("DELETE FROM outbox WHERE id = ANY($1)").bind(ids).execute(&self.store.pool).await?;
         }
-        let rest: Vec<i64> = self.messages.iter().map(|message| message.id).filter(|id| !ids.contains(id)).collect();
+        let rest = self.messages.iter().map(|message| message.id).zip(&self.claims).filter(|(id, _)| !ids.contains(id));
+        let (rest, claims): (Vec<i64>, Vec<DateTime<Utc>>) = rest.unzip();
         if !rest.is_empty() {
-            sqlx::query("UPDATE outbox SET locked_until = NULL WHERE id = ANY($1) AND locked_until = $2")
-                .bind(&rest)
-                .bind(self.until)
-                .execute(&self.store.pool)
-                .await?;
+            sqlx::query(
+                "UPDATE outbox SET locked_until = NULL FROM unnest($1::bigint[], $2::timestamptz[]) AS row(given, claim)
+                 WHERE id = row.given AND locked_until = row.claim",
+            )
+            .bind(rest)
+            .bind(claims)
+            .execute(&self.store.pool)
+            .await?;
         }
         Ok(())
+    }
+}
+
+/// Messages kept between their commit and their publishing; further ones are read back.
+const MOST_FRESH: usize = 500;
+
+/// What this process has written and is about to publish.
+#[derive(Debug, Default)]
+pub(super) struct Fresh {
+    messages: Mutex<VecDeque<(OutboxMessage, DateTime<Utc>)>>,
+    keeps_up: AtomicBool,
+    unkept: AtomicBool,
+}
+
+impl Fresh {
+    /// For how long messages that are written now are claimed for this process.
+    pub(super) fn claim(&self) -> TimeDelta {
+        let has_room = self.messages.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_FRESH;
+        if has_room && self.keeps_up.load(Ordering::Relaxed) { CLAIM } else { TimeDelta::zero() }
+    }
+
+    /// What was written, by its ids, and until when it is claimed; `None`: it is not.
+    pub(super) fn written(&self, drafts: &[OutboxDraft], ids: &[i64], until: Option<DateTime<Utc>>) {
+        let Some(until) = until else {
+            self.unkept.store(true, Ordering::Relaxed);
+            return;
+        };
+        let messages = drafts.iter().zip(ids).map(|(draft, id)| {
+            let message = OutboxMessage {
+                id: *id,
+                exchange: draft.exchange.clone(),
+                routing_key: draft.routing_key.clone(),
+                body: draft.body.clone().into_bytes(),
+                correlation_id: draft.correlation_id.clone(),
+                message_id: draft.message_id.clone(),
+            };
+            (message, until)
+        });
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).extend(messages);
+    }
+
+    fn take(&self, limit: usize) -> Vec<(OutboxMessage, DateTime<Utc>)> {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = messages.len().min(limit);
+        messages.drain(..count).collect()
     }
 }
 
@@ -138,7 +196,7 @@ impl Store {
         .fetch_all(&self.pool)
         .await?;
         let Some(first) = rows.first() else { return Ok(None) };
-        let until = first.try_get("locked_until")?;
+        let claims = vec![first.try_get("locked_until")?; rows.len()];
         let mut messages = Vec::with_capacity(rows.len());
         for row in rows {
             messages.push(OutboxMessage {
@@ -152,13 +210,37 @@ impl Store {
         }
         // RETURNING keeps no order.
         messages.sort_by_key(|message: &OutboxMessage| message.id);
-        Ok(Some(OutboxBatch { store: self.clone(), until, messages }))
+        Ok(Some(OutboxBatch { store: self.clone(), messages, claims }))
+    }
+
+    /// The same of messages that this process wrote a moment ago and that are claimed for it already: they need not be read
+    /// back. The oldest first.
+    pub fn take_fresh_outbox(&self, limit: usize) -> Option<OutboxBatch> {
+        let (messages, claims): (Vec<OutboxMessage>, Vec<DateTime<Utc>>) = self.fresh.take(limit).into_iter().unzip();
+        (!messages.is_empty()).then(|| OutboxBatch { store: self.clone(), messages, claims })
+    }
+
+    /// Whether [`Store::take_fresh_outbox`] has something.
+    pub fn has_fresh_outbox(&self) -> bool {
+        !self.fresh.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Whoever publishes says whether all that it knew of is out. Then messages are kept for [`Store::take_fresh_outbox`]
+    /// when they are written; else they wait their turn behind the older ones.
+    pub fn outbox_keeps_up(&self, keeps_up: bool) {
+        self.fresh.keeps_up.store(keeps_up, Ordering::Relaxed);
+    }
+
+    /// Whether this process wrote messages since the last call that it does not keep.
+    pub fn has_unkept_outbox(&self) -> bool {
+        self.fresh.unkept.swap(false, Ordering::Relaxed)
     }
 
     /// Writes messages that belong to no new result: the answer to who asks for what is stored already.
     pub async fn write_outbox(&self, drafts: &[OutboxDraft], now: DateTime<Utc>) -> Result<(), StoreError> {
         let mut connection = self.pool.acquire().await?;
         write(&mut connection, drafts, now).await?;
+        self.fresh.unkept.store(true, Ordering::Relaxed);
         self.wake_outbox.notify_one();
         Ok(())
     }

@@ -224,7 +224,7 @@ impl Store {
         claims: &[Rejudged<'_>],
         dry_run: bool,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.transaction().await?;
         let text = serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
         let written = sqlx::query(
             "UPDATE items SET fact_check_score = $3, fact_check_tier = $4::fact_check_tier, fact_check_notes = $5,

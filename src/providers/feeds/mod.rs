@@ -14,8 +14,8 @@ pub(super) mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -116,12 +116,23 @@ pub struct Feeds {
     parts: FeedsParts,
     /// When this process last read feeds for a question; held while it does.
     first_read: Mutex<Option<Instant>>,
+    /// When some were last seen to be fresh.
+    seen_fresh: std::sync::Mutex<Option<Instant>>,
     /// Whether it was told that most feeds are not read.
     told: AtomicBool,
 }
 
+/// For so long feeds that were fresh are taken to be: they are read every quarter of an hour.
+const FRESH_FOR: Duration = Duration::from_secs(10);
+
 pub fn new(settings: FeedsSettings, parts: FeedsParts) -> Feeds {
-    Feeds { settings, parts, first_read: Mutex::default(), told: AtomicBool::new(false) }
+    Feeds {
+        settings,
+        parts,
+        first_read: Mutex::default(),
+        seen_fresh: std::sync::Mutex::default(),
+        told: AtomicBool::new(false),
+    }
 }
 
 impl Feeds {
@@ -147,7 +158,7 @@ impl Feeds {
 
     /// Where no feed was read lately, they are read now, for half of the asker's time at most.
     async fn have_something(&self, until: Instant) -> Result<(), AskError> {
-        if self.freshness().await?.fresh > 0 {
+        if self.is_known_to_be_fresh() || self.freshness().await?.fresh > 0 {
             return Ok(());
         }
         let now = Instant::now();
@@ -187,7 +198,15 @@ impl Feeds {
         let slack = TimeDelta::from_std(self.settings.interval.max(LEAST_SLACK)).unwrap_or(TimeDelta::MAX / 4);
         let now = self.parts.clock.now();
         let freshness = self.parts.store.feed_freshness(&self.wanted(), now, slack).await;
-        freshness.map_err(|error| unavailable(&error))
+        let freshness = freshness.map_err(|error| unavailable(&error))?;
+        let mut seen = self.seen_fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen = (freshness.fresh > 0).then(Instant::now);
+        Ok(freshness)
+    }
+
+    fn is_known_to_be_fresh(&self) -> bool {
+        let seen = self.seen_fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.is_some_and(|at| at.elapsed() < FRESH_FOR)
     }
 
     /// Tells how many feeds are read, and once aloud when most of them are not.

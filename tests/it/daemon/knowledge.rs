@@ -53,6 +53,8 @@ async fn the_second_item_about_a_story_is_answered_from_knowledge_and_says_so() 
     assert!(says(&second, "knowledge: suffices"), "{second:#}");
     assert!(second["sources_checked"].as_array().unwrap().contains(&json!("knowledge")));
     let used = "evidence_claims WHERE access_count = 1 AND last_accessed IS NOT NULL AND avg_relevance > 0";
+    // Counted behind the item, for many at a time.
+    until("the uses are counted", async || app.count("evidence_uses").await == 0).await;
     let after_second = app.count(used).await;
     assert!(after_second >= 3, "what was of use is counted: {after_second}");
     let bearing = app.count("evidence_claims WHERE verification_count = 1").await;
@@ -62,6 +64,7 @@ async fn the_second_item_about_a_story_is_answered_from_knowledge_and_says_so() 
     // The same message again counts nothing; a third item does.
     app.upstream.publish("item.new", &item("second", TOLD)).await;
     told(&app, "third").await;
+    until("the uses are counted", async || app.count("evidence_uses").await == 0).await;
     assert_eq!(app.count("evidence_claims WHERE access_count = 1").await, 0);
     assert_eq!(app.count("evidence_claims WHERE access_count = 2").await, after_second);
 
@@ -146,6 +149,7 @@ async fn the_seed_facts_are_there_from_the_start_and_outlive_a_clean_up() {
     assert_eq!(origins(&result), ["kb"]);
     assert_eq!(result["degraded"], json!([]), "what was not wanted is not missed");
     assert!(result["claims"][0]["evidence"][0]["url"].as_str().unwrap().starts_with("https://oceanservice.noaa.gov/"));
+    until("the use is counted", async || app.count("evidence_uses").await == 0).await;
     daemon.stop().await;
 
     // An embedder that was changed: the facts are re-embedded, with their counters.

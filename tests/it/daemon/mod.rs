@@ -22,6 +22,7 @@ mod pages;
 mod providers;
 mod refused;
 mod remembered;
+mod round_trips;
 #[cfg(feature = "embedded")]
 mod surface;
 mod work;

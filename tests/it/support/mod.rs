@@ -15,6 +15,8 @@ pub(crate) mod simulator;
 pub(crate) mod stories;
 #[cfg(test)]
 pub(crate) mod upstream;
+#[cfg(test)]
+pub(crate) mod wire;
 
 /// Says that a test is skipped for want of a service; where the services are promised, it fails instead.
 #[expect(clippy::disallowed_methods, reason = "tests/run says whether the services are there")]

@@ -1,0 +1,126 @@
+//! Questions of one moment go to the database in one statement: an item asks for its providers, and for its pages, at the
+//! same time, and a busy process works on many items.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+use tokio_util::task::TaskTracker;
+
+use super::StoreError;
+
+/// How long the first question waits for others. Those of one item come within it; the network takes as long.
+const GATHER: Duration = Duration::from_millis(1);
+/// Questions in one statement.
+const MOST: usize = 100;
+
+type Told<A> = oneshot::Sender<Result<A, StoreError>>;
+type Ask<Q, A> = dyn Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync;
+
+/// Questions of one kind. Cheap to clone.
+pub(super) struct Together<Q, A>(Arc<Inner<Q, A>>);
+
+struct Inner<Q, A> {
+    waiting: Mutex<Vec<(Q, Told<A>)>>,
+    /// Answers in the order of the questions.
+    ask: Box<Ask<Q, A>>,
+    tasks: TaskTracker,
+}
+
+impl<Q, A> Clone for Together<Q, A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<Q, A> fmt::Debug for Together<Q, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Together").finish_non_exhaustive()
+    }
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Together<Q, A> {
+    pub(super) fn new(
+        ask: impl Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner { waiting: Mutex::default(), ask: Box::new(ask), tasks: TaskTracker::new() }))
+    }
+
+    /// The answer. A question whose asker stopped waiting before it was put is not put.
+    pub(super) async fn ask(&self, question: Q) -> Result<A, StoreError> {
+        let (tell, told) = oneshot::channel();
+        let is_first = {
+            let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.push((question, tell));
+            waiting.len() == 1
+        };
+        if is_first {
+            let own = self.clone();
+            self.0.tasks.spawn(async move {
+                sleep(GATHER).await;
+                own.put().await;
+            });
+        }
+        told.await.unwrap_or_else(|_gone| Err(StoreError::Statement(sqlx::Error::WorkerCrashed)))
+    }
+
+    /// Puts what waits now.
+    async fn put(&self) {
+        let waiting = std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut waiting: Vec<(Q, Told<A>)> = waiting.into_iter().filter(|(_, told)| !told.is_closed()).collect();
+        while !waiting.is_empty() {
+            let rest = waiting.split_off(waiting.len().min(MOST));
+            let (questions, tellers): (Vec<Q>, Vec<Told<A>>) = waiting.into_iter().unzip();
+            match (self.0.ask)(questions).await {
+                // Whoever is not told hears that its teller is gone.
+                Ok(answers) => tellers.into_iter().zip(answers).for_each(|(tell, answer)| drop(tell.send(Ok(answer)))),
+                Err(error) => {
+                    let error = Arc::new(error);
+                    tellers.into_iter().for_each(|tell| drop(tell.send(Err(StoreError::Shared(Arc::clone(&error))))));
+                }
+            }
+            waiting = rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::FutureExt as _;
+    use futures::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn questions_of_one_moment_are_put_in_one_statement_and_each_gets_its_own_answer() {
+        let statements = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&statements);
+        let doubled = Together::new(move |numbers: Vec<usize>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            async move { Ok(numbers.into_iter().map(|number| number * 2).collect()) }.boxed()
+        });
+        let answers = join_all((0..150).map(|number| doubled.ask(number))).await;
+        assert!(answers.into_iter().enumerate().all(|(number, answer)| answer.unwrap() == number * 2));
+        assert_eq!(statements.load(Ordering::Relaxed), 2);
+        // One that is given up before it was put costs nothing.
+        let given_up = doubled.ask(1);
+        assert!(given_up.now_or_never().is_none());
+        sleep(GATHER * 20).await;
+        assert_eq!(statements.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn all_hear_of_a_failure_and_what_kind_it_was() {
+        let failing: Together<u8, u8> =
+            Together::new(|_| async { Err(StoreError::Unreachable(sqlx::Error::PoolTimedOut)) }.boxed());
+        for answer in join_all([failing.ask(1), failing.ask(2)]).await {
+            let error = answer.unwrap_err();
+            assert!(error.is_away() && error.is_transient() && error.label() == "store_unreachable", "{error}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What an item costs the database, counted on the wire.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use crate::support::app::TestApp;
+use crate::support::stories::{self, DISPUTED, ONCE, TOLD, item};
+use crate::support::wire::{Trip, Wire};
+
+/// Statements for one item with one claim that nobody asked about before: a look-up of reviews, three searches in three
+/// wordings each, three pages. Ten of them ask for answers that others had, four for the right to ask.
+const MOST: usize = 23;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_item_costs_few_round_trips() {
+    let Some(mut app) = TestApp::new(stories::world()).await else { return };
+    let wire = Wire::before(&app.database_url).await;
+    app.set("DATABASE_URL", wire.url().as_str());
+    app.set("WORKER_CONCURRENCY", "1");
+    let daemon = app.start().await;
+    for (id, text) in [("first", DISPUTED), ("second", ONCE)] {
+        app.upstream.publish("item.new", &item(id, text)).await;
+        app.upstream.result(id, 1).await;
+    }
+    app.settled(&daemon).await;
+    // What goes on without an item, every few seconds, is none of its costs.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    wire.take();
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let idle: HashSet<Trip> = wire.take().into_iter().collect();
+
+    app.upstream.publish("item.new", &item("counted", TOLD)).await;
+    let result = app.upstream.result("counted", 1).await;
+    assert_eq!(result["claims"][0]["verdict"], "supported", "{result:#}");
+    app.settled(&daemon).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let mut costs = BTreeMap::<String, usize>::new();
+    for trip in wire.take().into_iter().filter(|trip| *trip == Trip::Ping || !idle.contains(trip)) {
+        let what = match trip {
+            Trip::Ping => "ping".to_owned(),
+            // Once a connection.
+            Trip::Prepared(_) => continue,
+            Trip::Ran(sql) => sql.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        *costs.entry(what.chars().take(100).collect()).or_default() += 1;
+    }
+    let told: Vec<String> = costs.iter().map(|(what, count)| format!("{count:>3} {what}")).collect();
+    // The pool tests a connection when it is given back, for which nobody waits.
+    let pings = costs.remove("ping").unwrap_or(0);
+    let all: usize = costs.values().sum();
+    println!("{all} statements, {pings} pings\n{}", told.join("\n"));
+    assert!(all <= MOST, "{all} statements:\n{}", told.join("\n"));
+    assert!(pings <= all * 3 / 2, "{pings} pings for {all} statements: connections are tested before they are used");
+    app.finish(daemon).await;
+}
