@@ -250,10 +250,15 @@ pub(super) async fn clean_up(
     stop: CancellationToken,
 ) {
     loop {
-        let cleaned = store.cleanup(clock.now()).await;
+        let cleaned = match store.take_turn("last_cleanup", interval).await {
+            Ok(true) => store.cleanup(clock.now()).await.map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
         metrics::job_run("cleanup", cleaned.is_ok());
         match cleaned {
-            Ok(cleaned) => {
+            Ok(None) => {}
+            Ok(Some(cleaned)) => {
                 metrics::evidence_rows_deleted(u64::try_from(cleaned.total()).unwrap_or(0));
                 if cleaned.total() > 0 {
                     tracing::info!(items = cleaned.items, pages = cleaned.evidence_sources, "removed what had expired");
@@ -383,6 +388,9 @@ pub(super) async fn account(
         metrics::broker_connected(queue.ready().is_ok());
         let (idle, used, max) = store.pool_state();
         metrics::db_pool(idle, used, max);
+        if let Some(memory) = crate::telemetry::memory::memory() {
+            metrics::memory(memory.resident, memory.limit);
+        }
         if pause(&stop, Duration::from_secs(5)).await {
             flush_usage(&store, &usage, clock.now()).await;
             return;

@@ -141,26 +141,7 @@ impl Store {
                 break;
             }
         }
-        loop {
-            let row: (i64, i64) = sqlx::query_as(
-                "WITH old AS (
-                     SELECT id FROM evidence_sources s WHERE expires_at <= $1 AND origin <> 'kb'
-                         AND NOT EXISTS (SELECT 1 FROM item_evidence e WHERE e.evidence_id = s.id)
-                     ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED),
-                 sentences AS (SELECT count(*) AS found FROM evidence_claims WHERE evidence_id IN (SELECT id FROM old)),
-                 gone AS (DELETE FROM evidence_sources WHERE id IN (SELECT id FROM old) RETURNING id)
-                 SELECT (SELECT count(*) FROM gone), (SELECT found FROM sentences)",
-            )
-            .bind(now)
-            .bind(BATCH)
-            .fetch_one(&self.pool)
-            .await?;
-            cleaned.evidence_sources += row.0;
-            cleaned.evidence_claims += row.1;
-            if row.0 < BATCH {
-                break;
-            }
-        }
+        self.remove_pages(now, &mut cleaned).await?;
         loop {
             let removed = self
                 .remove(
@@ -181,6 +162,43 @@ impl Store {
             *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
         }
         Ok(cleaned)
+    }
+
+    /// Pages that have expired and that nothing cites. Each is looked at once: those that are cited stay, and would be walked
+    /// again by every batch.
+    async fn remove_pages(&self, now: DateTime<Utc>, cleaned: &mut Cleaned) -> Result<(), StoreError> {
+        let mut after: (Option<DateTime<Utc>>, Option<String>) = (None, None);
+        loop {
+            let row: (i64, i64, i64, Option<DateTime<Utc>>, Option<String>) = sqlx::query_as(
+                "WITH seen AS MATERIALIZED (
+                     SELECT id, expires_at FROM evidence_sources
+                     WHERE expires_at <= $1 AND origin <> 'kb' AND ($3::timestamptz IS NULL OR expires_at >= $3)
+                         AND ($3::timestamptz IS NULL OR (expires_at, id) > ($3, $4))
+                     ORDER BY expires_at, id LIMIT $2),
+                 old AS MATERIALIZED (
+                     SELECT s.id FROM evidence_sources s
+                     WHERE s.id IN (SELECT id FROM seen) AND s.expires_at <= $1
+                         AND NOT EXISTS (SELECT 1 FROM item_evidence e WHERE e.evidence_id = s.id)
+                     FOR UPDATE SKIP LOCKED),
+                 sentences AS (SELECT count(*) AS found FROM evidence_claims WHERE evidence_id IN (SELECT id FROM old)),
+                 gone AS (DELETE FROM evidence_sources WHERE id IN (SELECT id FROM old) RETURNING id),
+                 last AS (SELECT expires_at, id FROM seen ORDER BY expires_at DESC, id DESC LIMIT 1)
+                 SELECT (SELECT count(*) FROM seen), (SELECT count(*) FROM gone), (SELECT found FROM sentences),
+                     (SELECT expires_at FROM last), (SELECT id FROM last)",
+            )
+            .bind(now)
+            .bind(BATCH)
+            .bind(after.0)
+            .bind(&after.1)
+            .fetch_one(&self.pool)
+            .await?;
+            cleaned.evidence_sources += row.1;
+            cleaned.evidence_claims += row.2;
+            if row.0 < BATCH {
+                return Ok(());
+            }
+            after = (row.3, row.4);
+        }
     }
 
     async fn remove(&self, statement: &'static str, now: DateTime<Utc>) -> Result<i64, StoreError> {

@@ -387,6 +387,21 @@ impl Store {
         Ok(())
     }
 
+    /// True where no process of the fleet had this turn in `every`: then it is the caller's. By the database's clock, with a tenth
+    /// to spare for those who come a little early.
+    pub async fn take_turn(&self, what: &str, every: Duration) -> Result<bool, StoreError> {
+        let taken = sqlx::query(
+            "INSERT INTO store_settings AS s (key, value, updated_at) VALUES ($1, 'true', now())
+             ON CONFLICT (key) DO UPDATE SET updated_at = now()
+                 WHERE s.updated_at < now() - make_interval(secs => $2)",
+        )
+        .bind(what)
+        .bind(every.as_secs_f64() * 0.9)
+        .execute(&self.pool)
+        .await?;
+        Ok(taken.rows_affected() == 1)
+    }
+
     /// True for the first process of the fleet that says so on that day: something is to be told once a day.
     pub async fn first_to_tell(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
         let told = sqlx::query(

@@ -133,7 +133,7 @@ pub const OPEN_REASONS: &[&str] = &[
 pub const PROVIDER_STATES: &[&str] = &["ready", "open", "exhausted", "disabled", OTHER];
 
 /// Where an item came from.
-pub const QUEUES: &[&str] = &["enrichment_queue", "factcheck"];
+pub const QUEUES: &[&str] = &["enrichment_important", "enrichment_queue", "factcheck"];
 
 /// How an item left the worker.
 pub const ITEM_OUTCOMES: &[&str] = &[
@@ -436,6 +436,10 @@ metrics! {
         "Time of the transaction that stores an item's result.";
     JOB_RUNS = Counter, Count, "job_runs_total", [label("job", JOBS), label("outcome", &["ok", "failed"])],
         "Runs of background work, by outcome.";
+
+    MEMORY_RESIDENT = Gauge, Bytes, "memory_resident_bytes", [], "Memory of this process that is in use (Linux).";
+    MEMORY_LIMIT = Gauge, Bytes, "memory_limit_bytes", [],
+        "What the control group of this process may use; 0 where nothing limits it (Linux).";
 
     HTTP_REQUESTS = Counter, Count, "http_requests_total",
         [label("class", &["2xx", "3xx", "4xx", "5xx", OTHER])], "HTTP requests answered, by class of status.";

@@ -191,6 +191,7 @@ pub(super) mod tests {
         record::cache_requests("stance", "hit", 3);
         record::evidence_rows_deleted(5);
         record::db_pool(1, 2, 16);
+        record::memory(1 << 28, None);
         record::db_commit(took);
         record::job_run("cleanup", true);
         record::http_request(404, took);

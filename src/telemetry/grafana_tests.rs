@@ -1,4 +1,5 @@
-//! The dashboard and the alerts speak of metrics, labels and values that exist, and of every metric there is.
+//! The dashboards and the alerts speak of metrics, labels and values that exist, and of every metric there is. That Prometheus
+//! itself reads them is a test of the running daemon.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -8,7 +9,13 @@ use serde_json::Value;
 
 use super::catalogue::{ALL, Metric, MetricKind, Unit};
 
-const DASHBOARD: &str = include_str!("../../grafana/corroborate.json");
+const DASHBOARDS: [&str; 4] = [
+    include_str!("../../grafana/overview.json"),
+    include_str!("../../grafana/providers.json"),
+    include_str!("../../grafana/quality.json"),
+    include_str!("../../grafana/runtime.json"),
+];
+const RUNBOOK: &str = include_str!("../../docs/operating.md");
 const ALERTS: &str = include_str!("../../grafana/alerts.yml");
 
 /// Labels that Prometheus adds, and the bound of a bucket.
@@ -38,10 +45,19 @@ fn strings(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Every text that names a metric: the dashboard's strings, and the alert file as it is, one rule each.
-fn expressions() -> Vec<String> {
+fn dashboards() -> impl Iterator<Item = Value> {
+    DASHBOARDS.into_iter().map(|text| serde_json::from_str(text).unwrap())
+}
+
+fn all_strings() -> Vec<String> {
     let mut found = Vec::new();
-    strings(&serde_json::from_str(DASHBOARD).unwrap(), &mut found);
+    dashboards().for_each(|dashboard| strings(&dashboard, &mut found));
+    found
+}
+
+/// Every text that names a metric: the dashboards' strings, and the alert file as it is, one rule each.
+fn expressions() -> Vec<String> {
+    let mut found = all_strings();
     found.extend(ALERTS.split("- alert:").map(str::to_owned));
     found.retain(|text| text.contains("corroborate_"));
     found
@@ -78,12 +94,8 @@ fn every_metric_label_and_value_used_exists() {
 
 #[test]
 fn every_metric_of_the_catalogue_has_a_panel() {
-    let dashboard: Vec<String> = {
-        let mut found = Vec::new();
-        strings(&serde_json::from_str(DASHBOARD).unwrap(), &mut found);
-        found
-    };
-    let used: BTreeSet<&str> = dashboard
+    let texts = all_strings();
+    let used: BTreeSet<&str> = texts
         .iter()
         .flat_map(|text| USE.captures_iter(text).filter_map(|used| metric_of(used.get(1)?.as_str())))
         .map(|metric| metric.name)
@@ -94,18 +106,33 @@ fn every_metric_of_the_catalogue_has_a_panel() {
 }
 
 #[test]
-fn the_dashboard_can_be_imported() {
-    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
-    let panels = dashboard.get("panels").unwrap().as_array().unwrap();
-    let ids: BTreeSet<u64> = panels.iter().map(|panel| panel.get("id").unwrap().as_u64().unwrap()).collect();
-    assert_eq!(ids.len(), panels.len());
-    let first_variable = dashboard.pointer("/templating/list/0").unwrap();
-    assert_eq!(first_variable.get("type").unwrap(), "datasource");
-    for panel in panels.iter().filter(|panel| panel.get("type").unwrap() != "row") {
-        assert_eq!(panel.pointer("/datasource/uid").unwrap(), "${datasource}");
-        assert!(!panel.get("description").unwrap().as_str().unwrap().is_empty());
-        assert!(!panel.get("targets").unwrap().as_array().unwrap().is_empty());
+fn the_dashboards_can_be_imported_and_lead_to_each_other() {
+    let mut uids = BTreeSet::new();
+    for dashboard in dashboards() {
+        assert!(uids.insert(dashboard.get("uid").unwrap().to_string()));
+        let panels = dashboard.get("panels").unwrap().as_array().unwrap();
+        let ids: BTreeSet<u64> = panels.iter().map(|panel| panel.get("id").unwrap().as_u64().unwrap()).collect();
+        assert_eq!(ids.len(), panels.len());
+        let first_variable = dashboard.pointer("/templating/list/0").unwrap();
+        assert_eq!(first_variable.get("type").unwrap(), "datasource");
+        assert_eq!(dashboard.pointer("/links/0/tags"), dashboard.get("tags"));
+        for panel in panels.iter().filter(|panel| panel.get("type").unwrap() != "row") {
+            assert_eq!(panel.pointer("/datasource/uid").unwrap(), "${datasource}");
+            assert!(!panel.get("description").unwrap().as_str().unwrap().is_empty());
+            assert!(!panel.get("targets").unwrap().as_array().unwrap().is_empty());
+        }
     }
+}
+
+#[test]
+fn every_alert_leads_to_its_section_of_the_runbook() {
+    let alerts: Vec<&str> = ALERTS.split("- alert: ").skip(1).collect();
+    for alert in &alerts {
+        let name = alert.lines().next().unwrap();
+        assert!(alert.contains(&format!("runbook: docs/operating.md#{}\n", name.to_lowercase())), "{name} has no link");
+        assert!(RUNBOOK.lines().any(|line| line == format!("### {name}")), "the runbook has no section {name}");
+    }
+    assert_eq!(RUNBOOK.matches("### Corroborate").count(), alerts.len(), "a section speaks of no alert");
 }
 
 #[test]

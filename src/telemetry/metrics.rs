@@ -338,6 +338,12 @@ pub fn db_pool(idle: usize, used: usize, max: usize) {
     }
 }
 
+/// Memory in use, and what may be used, bytes; no limit is told as 0.
+pub fn memory(resident: u64, limit: Option<u64>) {
+    set(&c::MEMORY_RESIDENT, [], resident as f64);
+    set(&c::MEMORY_LIMIT, [], limit.unwrap_or(0) as f64);
+}
+
 /// An item's result was stored.
 pub fn db_commit(took: Duration) {
     observe(&c::DB_COMMIT_DURATION, [], took.as_secs_f64());

@@ -8,6 +8,7 @@
 pub mod catalogue;
 pub mod exporter;
 pub mod logging;
+pub mod memory;
 pub mod metrics;
 pub mod trace_context;
 

@@ -4,6 +4,7 @@
 //! say that they are skipped.
 #![cfg(test)]
 
+mod backup;
 mod channels;
 mod commits;
 mod degraded;
@@ -19,6 +20,7 @@ mod loss;
 mod models;
 mod outbox;
 mod pages;
+mod prometheus;
 mod providers;
 mod refused;
 mod remembered;
