@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod domain_lists;
 #[cfg(test)]
 mod eval;
