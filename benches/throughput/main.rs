@@ -25,6 +25,7 @@ mod pages;
 )]
 mod simulator;
 mod streams;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -53,9 +54,11 @@ enum Mode {
     Pages,
     /// Items a second while 50 clients hold event streams open, beside none; `--items` for each run.
     Streams,
+    /// Items a second with 1, 2, 4 and 8 processes while everybody outside is slow; how far a shared rate is used.
+    Workers,
     /// Only the raw limits, with the rows the database at --database holds.
     Limits,
-    /// Everything but `limits`, which the others include, and `fleet`, `pages` and `streams`, which take long.
+    /// Everything but `limits`, which the others include, and `fleet`, `workers`, `pages` and `streams`, which take long.
     All,
 }
 
@@ -108,7 +111,7 @@ struct Arguments {
 
 impl Arguments {
     fn wants(&self, mode: Mode) -> bool {
-        let is_apart = matches!(mode, Mode::Limits | Mode::Fleet | Mode::Pages | Mode::Streams);
+        let is_apart = matches!(mode, Mode::Limits | Mode::Fleet | Mode::Workers | Mode::Pages | Mode::Streams);
         self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && !is_apart)
     }
 
@@ -147,6 +150,9 @@ async fn measure(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result
     }
     if arguments.wants(Mode::Fleet) {
         fleet::run(arguments, figures).await?;
+    }
+    if arguments.wants(Mode::Workers) {
+        workers::run(arguments, figures).await?;
     }
     if arguments.wants(Mode::Pages) {
         pages::run(arguments, figures).await?;

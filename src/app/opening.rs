@@ -82,7 +82,11 @@ impl OpenStore {
         let wanted = config.database.migrate;
         let (opened, wanted) = match &config.database.url {
             Some(url) => {
-                let opened = Self::of_server(Store::connect(url, &server_settings(config)).await?);
+                let mut store = Store::connect(url, &server_settings(config)).await?;
+                if let Some(copy) = &config.database.read_url {
+                    store.reads_from(copy, &server_settings(config))?;
+                }
+                let opened = Self::of_server(store);
                 (opened, upkeep == Upkeep::Serve && wanted == Some(true))
             }
             None => (Self::started(&config::data_dir(config)).await?, wanted != Some(false)),

@@ -23,9 +23,11 @@ mod observer;
 pub use amqp::{AmqpNames, AmqpQueue, AmqpReceipt, AmqpSettings};
 pub use observer::{NoObserver, Observer};
 
-/// The two queues that are consumed.
+/// The queues that are consumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum QueueName {
+    /// The same work as [`Self::Enrichment`], taken before everything else and never shed.
+    Important,
     /// Items for Phase 1 and Phase 2.
     Enrichment,
     /// Items for Phase 1 only.
@@ -33,15 +35,21 @@ pub enum QueueName {
 }
 
 impl QueueName {
-    /// Both, in declaration order.
-    pub const ALL: [Self; 2] = [Self::Enrichment, Self::Factcheck];
+    /// All, in declaration order.
+    pub const ALL: [Self; 3] = [Self::Important, Self::Enrichment, Self::Factcheck];
 
     /// The metric label. The broker's own name of the queue is configurable and may differ.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Important => "enrichment_important",
             Self::Enrichment => "enrichment_queue",
             Self::Factcheck => "factcheck",
         }
+    }
+
+    /// Whether items of it get Phase 2 as well, and may be taken without it under load.
+    pub const fn is_enrichment(self) -> bool {
+        matches!(self, Self::Important | Self::Enrichment)
     }
 
     /// The queue of that label; `None` for any other text.
@@ -148,11 +156,12 @@ pub struct Published {
 /// Messages that wait to be delivered. Those being worked on, and those waiting for a retry, are not among them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueDepth {
+    pub important: u64,
     pub enrichment: u64,
     pub factcheck: u64,
     /// Dead letters.
     pub dead: u64,
-    /// Since when the oldest message of both queues waits. `None` where the queue cannot tell (AMQP), or nothing waits.
+    /// Since when the oldest message of all queues waits. `None` where the queue cannot tell (AMQP), or nothing waits.
     pub oldest: Option<DateTime<Utc>>,
 }
 
@@ -160,6 +169,7 @@ impl QueueDepth {
     /// The messages that wait in one of the consumed queues.
     pub const fn of(&self, queue: QueueName) -> u64 {
         match queue {
+            QueueName::Important => self.important,
             QueueName::Enrichment => self.enrichment,
             QueueName::Factcheck => self.factcheck,
         }

@@ -312,6 +312,8 @@ pub enum SchemaChoice {
 /// Which queue.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum QueueChoice {
+    /// The whole pipeline, before all others.
+    Important,
     /// The whole pipeline.
     Enrichment,
     /// The fact-check lookup alone.

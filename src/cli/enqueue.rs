@@ -28,6 +28,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
     let bad = lines::report_bad(&lines, output);
     let bodies: Vec<Vec<u8>> = lines.into_iter().filter(|line| line.item.is_ok()).map(|line| line.bytes).collect();
     let name = match queue {
+        QueueChoice::Important => QueueName::Important,
         QueueChoice::Enrichment => QueueName::Enrichment,
         QueueChoice::Factcheck => QueueName::Factcheck,
     };
@@ -44,10 +45,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
             queued?;
         }
         Reach::Daemon(daemon) => {
-            let path = format!(
-                "/api/items?queue={}",
-                if matches!(name, QueueName::Factcheck) { "factcheck" } else { "enrichment" }
-            );
+            let path = format!("/api/items?queue={name}");
             for batch in batches(&bodies) {
                 send(&daemon, &path, &batch.join(&b'\n')).await?;
             }

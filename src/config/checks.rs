@@ -184,12 +184,13 @@ fn list_contradiction(config: &Config, gathered: &Gathered) -> Option<Contradict
 /// Queues that share a name would swallow each other's messages, and exchanges of one name each other's bindings.
 fn name_contradictions(config: &Config) -> Vec<Contradiction> {
     let amqp = &config.amqp;
-    let queues = [
+    let queues = vec![
+        ("amqp.important_queue", &amqp.important_queue),
         ("amqp.enrichment_queue", &amqp.enrichment_queue),
         ("amqp.factcheck_queue", &amqp.factcheck_queue),
         ("amqp.dead_queue", &amqp.dead_queue),
     ];
-    let exchanges = [
+    let exchanges = vec![
         ("amqp.exchange", &amqp.exchange),
         ("amqp.dead_exchange", &amqp.dead_exchange),
         ("amqp.results_exchange", &amqp.results_exchange),

@@ -54,6 +54,9 @@ pub struct DatabaseConfig {
     /// Unset: the embedded database.
     #[serde(default, deserialize_with = "secret")]
     pub url: Option<SecretString>,
+    /// A copy that pages and lists are read from. Unset: none.
+    #[serde(default, deserialize_with = "secret")]
+    pub read_url: Option<SecretString>,
     /// Connections at most; the embedded database has one, whatever this says.
     pub pool_size: u32,
     #[serde(with = "humantime_serde")]
@@ -73,6 +76,8 @@ pub struct AmqpConfig {
     #[serde(default, deserialize_with = "secret")]
     pub url: Option<SecretString>,
     pub exchange: String,
+    pub important_queue: String,
+    pub important_binding: String,
     pub enrichment_queue: String,
     pub enrichment_binding: String,
     pub factcheck_queue: String,

@@ -100,6 +100,8 @@ pub struct StoreSettings {
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
+    /// Of a copy of the database that pages and lists are read from, where there is one.
+    reads: Option<PgPool>,
     /// True when this process owns the only connection: no LISTEN, one pool slot.
     embedded: bool,
     /// Woken when rows enter the table queue or the outbox from this process.
@@ -123,22 +125,7 @@ pub struct Store {
 impl Store {
     /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`] and [`Store::check_schema`].
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
-        let text = url.expose_secret();
-        // The driver takes any scheme, and would go looking for the host of a mysql:// address.
-        if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
-            return Err(StoreError::BadUrl);
-        }
-        let options: PgConnectOptions = text.parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
-        let options = match settings.statement_timeout {
-            Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
-            None => options,
-        };
-        let options = match &settings.schema {
-            // Behind it the place where the extension `vector` may be.
-            Some(schema) => options.options([("search_path", format!("{schema},public,extensions"))]),
-            None => options,
-        };
-        let options = options.application_name("corroborate");
+        let options = connect_options(url, settings)?;
         // Asked once before the pool, which tries a server that refuses again and again, and then knows no reason.
         match tokio::time::timeout(settings.acquire_timeout, PgConnection::connect_with(&options)).await {
             Ok(connected) => connected?.close().await?,
@@ -157,6 +144,31 @@ impl Store {
             schema: None,
         };
         Self::open(server.connect_options()?, &settings, true).await
+    }
+
+    /// Reads pages and lists from a copy of the database from now on: one that follows it, and may be a moment behind. It is
+    /// connected to when it is first asked.
+    ///
+    /// # Errors
+    /// When the address is none.
+    pub fn reads_from(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
+        self.reads = Some(Self::over(connect_options(url, settings)?, settings, false).pool);
+        Ok(())
+    }
+
+    /// The store as pages and lists read it. Whatever is decided or written wants the store itself.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        let pool = self.reads.clone().unwrap_or_else(|| self.pool.clone());
+        Self { pool, ..self.clone() }
+    }
+
+    /// One item for a page or an answer: one that the copy does not have yet is looked for in the store itself.
+    pub async fn item_to_show(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
+        match self.reading().item(item_id).await? {
+            None if self.reads.is_some() => self.item(item_id).await,
+            found => Ok(found),
+        }
     }
 
     async fn open(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Result<Self, StoreError> {
@@ -201,6 +213,7 @@ impl Store {
             fresh: Arc::default(),
             counted_stems: Arc::default(),
             pool,
+            reads: None,
             embedded,
             wake_queue: Arc::new(Notify::new()),
             wake_outbox: Arc::new(Notify::new()),
@@ -263,6 +276,9 @@ impl Store {
     /// Closes every connection; the embedded server may be stopped afterwards.
     pub async fn close(&self) {
         self.pool.close().await;
+        if let Some(reads) = &self.reads {
+            reads.close().await;
+        }
     }
 
     /// The same without waiting: from now on nobody gets a connection, and idle ones are closed in the background.
@@ -284,6 +300,25 @@ impl Store {
     pub fn outbox_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_outbox)
     }
+}
+
+fn connect_options(url: &SecretString, settings: &StoreSettings) -> Result<PgConnectOptions, StoreError> {
+    let text = url.expose_secret();
+    // The driver takes any scheme, and would go looking for the host of a mysql:// address.
+    if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+        return Err(StoreError::BadUrl);
+    }
+    let options: PgConnectOptions = text.parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
+    let options = match settings.statement_timeout {
+        Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
+        None => options,
+    };
+    let options = match &settings.schema {
+        // Behind it the place where the extension `vector` may be.
+        Some(schema) => options.options([("search_path", format!("{schema},public,extensions"))]),
+        None => options,
+    };
+    Ok(options.application_name("corroborate"))
 }
 
 /// The schema compares embeddings by their bits, which pgvector does since 0.7.

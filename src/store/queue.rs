@@ -183,9 +183,12 @@ impl TableQueue {
             Some(_) => {}
         }
         let row = sqlx::query(
-            "UPDATE queue_messages SET taken_by = $1, taken_at = $2, deliveries = deliveries + 1 WHERE id IN (
-                 SELECT id FROM queue_messages WHERE taken_by IS NULL AND available_at <= $2
-                 ORDER BY available_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+            "UPDATE queue_messages SET taken_by = $1, taken_at = $2, deliveries = deliveries + 1 WHERE id = coalesce(
+                 (SELECT id FROM queue_messages
+                  WHERE queue = 'enrichment_important' AND taken_by IS NULL AND available_at <= $2
+                  ORDER BY available_at, id LIMIT 1 FOR UPDATE SKIP LOCKED),
+                 (SELECT id FROM queue_messages WHERE taken_by IS NULL AND available_at <= $2
+                  ORDER BY available_at, id LIMIT 1 FOR UPDATE SKIP LOCKED))
              RETURNING id, queue, body, attempts, deliveries, message_id, reply_to, correlation_id, available_at,
                  enqueued_at",
         )
@@ -321,8 +324,9 @@ impl TableQueue {
     }
 
     async fn count(&self) -> Result<QueueDepth, StoreError> {
-        let row: (i64, i64, i64, Option<DateTime<Utc>>) = sqlx::query_as(
-            "SELECT count(*) FILTER (WHERE queue = 'enrichment_queue'), count(*) FILTER (WHERE queue = 'factcheck'),
+        let row: (i64, i64, i64, i64, Option<DateTime<Utc>>) = sqlx::query_as(
+            "SELECT count(*) FILTER (WHERE queue = 'enrichment_important'),
+                 count(*) FILTER (WHERE queue = 'enrichment_queue'), count(*) FILTER (WHERE queue = 'factcheck'),
                  (SELECT count(*) FROM dead_messages), min(available_at)
              FROM queue_messages WHERE taken_by IS NULL AND available_at <= $1",
         )
@@ -330,7 +334,13 @@ impl TableQueue {
         .fetch_one(&self.store.pool)
         .await?;
         let unsigned = |count: i64| u64::try_from(count).unwrap_or(0);
-        Ok(QueueDepth { enrichment: unsigned(row.0), factcheck: unsigned(row.1), dead: unsigned(row.2), oldest: row.3 })
+        Ok(QueueDepth {
+            important: unsigned(row.0),
+            enrichment: unsigned(row.1),
+            factcheck: unsigned(row.2),
+            dead: unsigned(row.3),
+            oldest: row.4,
+        })
     }
 
     async fn dead(&self, ids: Option<&[i64]>, limit: i64) -> Result<Vec<DeadLetter>, StoreError> {

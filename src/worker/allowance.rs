@@ -38,6 +38,7 @@ struct Shedding {
 /// The allowance of a process that has the queue to itself.
 #[derive(Debug, Default)]
 pub struct OwnAllowance {
+    important: Mutex<Shedding>,
     enrichment: Mutex<Shedding>,
     factcheck: Mutex<Shedding>,
 }
@@ -45,6 +46,7 @@ pub struct OwnAllowance {
 impl OwnAllowance {
     fn of(&self, queue: QueueName) -> MutexGuard<'_, Shedding> {
         let shedding = match queue {
+            QueueName::Important => &self.important,
             QueueName::Enrichment => &self.enrichment,
             QueueName::Factcheck => &self.factcheck,
         };

@@ -77,13 +77,13 @@ impl Bench {
             Admission::Defer => return Outcome::Deferred,
             Admission::Drop => return Outcome::Dropped,
         };
-        if load == Load::Degrade && delivery.queue == QueueName::Enrichment {
+        if load == Load::Degrade && delivery.queue.is_enrichment() {
             self.parts.observer.shed("degraded");
         }
         let work = Work {
             item,
             phase: match delivery.queue {
-                QueueName::Enrichment => Phase::Two,
+                QueueName::Important | QueueName::Enrichment => Phase::Two,
                 QueueName::Factcheck => Phase::One,
             },
             message_id: delivery.message_id.clone(),

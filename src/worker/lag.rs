@@ -95,8 +95,9 @@ impl Lag {
 }
 
 fn of(known: &mut Known, queue: QueueName) -> &mut Waiting {
-    let [enrichment, factcheck] = &mut known.queues;
+    let [important, enrichment, factcheck] = &mut known.queues;
     match queue {
+        QueueName::Important => important,
         QueueName::Enrichment => enrichment,
         QueueName::Factcheck => factcheck,
     }

@@ -77,6 +77,7 @@ struct Figures {
 pub struct Overload {
     limits: OverloadLimits,
     allowance: Arc<dyn Allowance>,
+    important: Mutex<Figures>,
     enrichment: Mutex<Figures>,
     factcheck: Mutex<Figures>,
 }
@@ -86,7 +87,13 @@ pub type ShedSoFar = [Option<u64>; QueueName::ALL.len()];
 
 impl Overload {
     pub fn new(limits: OverloadLimits, allowance: Arc<dyn Allowance>) -> Self {
-        Self { limits, allowance, enrichment: Mutex::default(), factcheck: Mutex::default() }
+        Self {
+            limits,
+            allowance,
+            important: Mutex::default(),
+            enrichment: Mutex::default(),
+            factcheck: Mutex::default(),
+        }
     }
 
     fn sheds(&self) -> bool {
@@ -122,6 +129,7 @@ impl Overload {
 
     fn figures(&self, queue: QueueName) -> MutexGuard<'_, Figures> {
         let figures = match queue {
+            QueueName::Important => &self.important,
             QueueName::Enrichment => &self.enrichment,
             QueueName::Factcheck => &self.factcheck,
         };
@@ -135,8 +143,12 @@ impl Overload {
         figures.seen = figures.seen.max(Some(lag));
     }
 
-    /// A look at the queue: so many messages wait in it. Returns whether it is overloaded.
+    /// A look at the queue: so many messages wait in it. Returns whether it is overloaded. Important items are done in any
+    /// case: whoever sends more of them than can be done has no order in which to shed them.
     pub fn look(&self, queue: QueueName, waiting: u64) -> bool {
+        if queue == QueueName::Important {
+            return false;
+        }
         let mut figures = self.figures(queue);
         // A standstill brings no new figure: the old one holds until something is taken again.
         if let Some(seen) = figures.seen.take() {

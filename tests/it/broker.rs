@@ -29,7 +29,7 @@ async fn the_topology_is_the_contracts() {
         ("x-overflow", text("reject-publish")),
     ];
     let names = &bed.names;
-    for name in [&names.enrichment_queue, &names.factcheck_queue] {
+    for name in [&names.important_queue, &names.enrichment_queue, &names.factcheck_queue] {
         let consumed =
             [("x-dead-letter-exchange", text(&names.dead_exchange)), ("x-delivery-limit", AMQPValue::LongLongInt(20))];
         // Declaring what exists with the same arguments succeeds, with others it is refused.

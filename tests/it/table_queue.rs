@@ -114,3 +114,19 @@ async fn what_is_put_off_is_not_counted_as_waiting_until_it_falls_due() {
     *hands.0.lock().unwrap() = day(2) + TimeDelta::minutes(3);
     assert_eq!(queue.depth().await.unwrap().enrichment, 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_important_is_handed_out_first() {
+    let Some(database) = database::database().await else { return };
+    let clock = Arc::new(corroborate::domain::SystemClock) as Arc<dyn corroborate::domain::Clock>;
+    let queue = TableQueue::open(database.store.clone(), clock, POLL);
+    queue.publish_items(QueueName::Enrichment, &[b"waits".to_vec()]).await.unwrap();
+    queue.publish_items(QueueName::Important, &[b"first".to_vec(), b"second".to_vec()]).await.unwrap();
+    let depth = queue.depth().await.unwrap();
+    assert_eq!((depth.important, depth.enrichment), (2, 1));
+    for body in [b"first".as_slice(), b"second", b"waits"] {
+        let delivery = queue.receive().await.unwrap();
+        assert_eq!(delivery.body, body);
+        queue.settle(&delivery, Settle::Ack).await.unwrap();
+    }
+}

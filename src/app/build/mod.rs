@@ -385,6 +385,8 @@ async fn queue(
         let mut settings = AmqpSettings {
             names: AmqpNames {
                 exchange: config.amqp.exchange.clone(),
+                important_queue: config.amqp.important_queue.clone(),
+                important_binding: config.amqp.important_binding.clone(),
                 enrichment_queue: config.amqp.enrichment_queue.clone(),
                 enrichment_binding: config.amqp.enrichment_binding.clone(),
                 factcheck_queue: config.amqp.factcheck_queue.clone(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join3};
+use futures::future::{BoxFuture, join, join_all};
 use lapin::BasicProperties;
 use lapin::options::{BasicAckOptions, BasicNackOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
@@ -331,9 +331,11 @@ impl AmqpQueue {
                 }
             }
         };
-        let counts =
-            join3(ready(&names.enrichment_queue), ready(&names.factcheck_queue), ready(&names.dead_queue)).await;
-        Ok(QueueDepth { enrichment: counts.0?, factcheck: counts.1?, dead: counts.2?, oldest: None })
+        let consumed = QueueName::ALL.map(|queue| ready(names.queue(queue)));
+        let (consumed, dead) = join(join_all(consumed), ready(&names.dead_queue)).await;
+        let mut counts = consumed.into_iter().collect::<Result<Vec<u64>, QueueError>>()?.into_iter();
+        let mut next = || counts.next().unwrap_or(0);
+        Ok(QueueDepth { important: next(), enrichment: next(), factcheck: next(), dead: dead?, oldest: None })
     }
 }
 

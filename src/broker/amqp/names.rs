@@ -11,6 +11,9 @@ use crate::broker::{QueueError, QueueName};
 pub struct AmqpNames {
     /// Topic exchange upstream publishes to.
     pub exchange: String,
+    pub important_queue: String,
+    /// The routing keys it takes from the exchange.
+    pub important_binding: String,
     pub enrichment_queue: String,
     /// The routing keys it takes from the exchange.
     pub enrichment_binding: String,
@@ -28,6 +31,8 @@ impl Default for AmqpNames {
     fn default() -> Self {
         Self {
             exchange: "enrichment".to_owned(),
+            important_queue: "enrichment_important".to_owned(),
+            important_binding: "important.#".to_owned(),
             enrichment_queue: "enrichment_queue".to_owned(),
             enrichment_binding: "item.#".to_owned(),
             factcheck_queue: "factcheck".to_owned(),
@@ -49,6 +54,7 @@ impl AmqpNames {
     /// The broker's name of a consumed queue.
     pub fn queue(&self, name: QueueName) -> &str {
         match name {
+            QueueName::Important => &self.important_queue,
             QueueName::Enrichment => &self.enrichment_queue,
             QueueName::Factcheck => &self.factcheck_queue,
         }
@@ -57,6 +63,7 @@ impl AmqpNames {
     /// The routing keys bound to a consumed queue.
     pub(super) fn binding(&self, name: QueueName) -> &str {
         match name {
+            QueueName::Important => &self.important_binding,
             QueueName::Enrichment => &self.enrichment_binding,
             QueueName::Factcheck => &self.factcheck_binding,
         }
@@ -78,6 +85,8 @@ impl AmqpNames {
     pub(super) fn check(&self) -> Result<(), QueueError> {
         let names = [
             ("exchange", &self.exchange),
+            ("important_queue", &self.important_queue),
+            ("important_binding", &self.important_binding),
             ("enrichment_queue", &self.enrichment_queue),
             ("enrichment_binding", &self.enrichment_binding),
             ("factcheck_queue", &self.factcheck_queue),
@@ -105,6 +114,9 @@ impl AmqpNames {
             })
         };
         let doubled = same(&self.enrichment_queue, &self.factcheck_queue, "factcheck_queue")
+            .or_else(|| same(&self.important_queue, &self.enrichment_queue, "important_queue"))
+            .or_else(|| same(&self.important_queue, &self.factcheck_queue, "important_queue"))
+            .or_else(|| same(&self.important_queue, &self.dead_queue, "dead_queue"))
             .or_else(|| same(&self.enrichment_queue, &self.dead_queue, "dead_queue"))
             .or_else(|| same(&self.factcheck_queue, &self.dead_queue, "dead_queue"))
             .or_else(|| same(&self.exchange, &self.results_exchange, "results_exchange"))

@@ -34,9 +34,11 @@ type Deliveries = Pin<Box<dyn Stream<Item = Consumed> + Send>>;
 
 /// What the consumers fetch, those that are started later too.
 pub(super) struct Incoming {
+    /// Goes first, whatever waits in the others.
+    important: SelectAll<Deliveries>,
     /// Takes turns, so that a full queue cannot starve the other.
     streams: SelectAll<Deliveries>,
-    started: mpsc::UnboundedReceiver<Deliveries>,
+    started: mpsc::UnboundedReceiver<(QueueName, Deliveries)>,
 }
 
 impl Incoming {
@@ -45,7 +47,11 @@ impl Incoming {
         loop {
             tokio::select! {
                 biased;
-                Some(stream) = self.started.recv() => self.streams.push(stream),
+                Some((queue, stream)) = self.started.recv() => match queue {
+                    QueueName::Important => self.important.push(stream),
+                    QueueName::Enrichment | QueueName::Factcheck => self.streams.push(stream),
+                },
+                Some(consumed) = self.important.next(), if !self.important.is_empty() => return consumed,
                 Some(consumed) = self.streams.next(), if !self.streams.is_empty() => return consumed,
                 else => std::future::pending::<()>().await,
             }
@@ -58,7 +64,7 @@ struct Consumers {
     /// Made for the first consumers, and kept: what it delivered is settled on it.
     channel: Option<Channel>,
     tags: Vec<ShortString>,
-    started: mpsc::UnboundedSender<Deliveries>,
+    started: mpsc::UnboundedSender<(QueueName, Deliveries)>,
 }
 
 impl Consumers {
@@ -79,7 +85,8 @@ impl Consumers {
             // The end of the stream is news of its own: the broker has cancelled the consumer.
             let ended = stream::once(async move { (name, Ok(None)) });
             // The receiver lives as long as the session.
-            let _sent = self.started.send(messages.map(move |message| (name, message.map(Some))).chain(ended).boxed());
+            let deliveries = messages.map(move |message| (name, message.map(Some))).chain(ended).boxed();
+            let _sent = self.started.send((name, deliveries));
         }
         self.channel = Some(channel);
         Ok(())
@@ -177,7 +184,7 @@ impl Session {
             results,
             careful: Mutex::new(careful),
             consumers: Mutex::new(consumers),
-            deliveries: Mutex::new(Incoming { streams: SelectAll::new(), started }),
+            deliveries: Mutex::new(Incoming { important: SelectAll::new(), streams: SelectAll::new(), started }),
             lost: CancellationToken::new(),
             reason: OnceLock::new(),
         })

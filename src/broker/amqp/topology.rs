@@ -142,7 +142,8 @@ mod tests {
             .collect();
         let dead = AMQPValue::LongLongInt(DEAD_DELIVERY_LIMIT);
         let own = AMQPValue::LongLongInt(7);
-        assert_eq!(limits, [("enrichment.dead", &dead), ("enrichment_queue", &own), ("factcheck", &own)]);
+        let queues = ["enrichment_important", "enrichment_queue", "factcheck"].map(|queue| (queue, &own));
+        assert_eq!(limits, [[("enrichment.dead", &dead)].as_slice(), &queues].concat());
     }
 
     #[test]
@@ -152,6 +153,6 @@ mod tests {
         assert!(place("the exchange enrichment.dlx") < place("the queue enrichment_queue"));
         assert!(place("the queue enrichment_queue") < place("binding enrichment_queue to enrichment with item.#"));
         assert!(place("the queue factcheck") < place("the queue factcheck.retry.5s"));
-        assert_eq!(steps.len(), 11);
+        assert_eq!(steps.len(), 14);
     }
 }

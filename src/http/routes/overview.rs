@@ -99,6 +99,7 @@ pub(crate) struct Reading {
 /// What waits.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Waiting {
+    pub(crate) important: u64,
     pub(crate) enrichment: u64,
     pub(crate) factcheck: u64,
     /// Dead letters.
@@ -125,8 +126,8 @@ async fn gathered(app: &App) -> Result<Overview, crate::store::StoreError> {
     let since = day_before(services);
     Ok(Overview {
         since,
-        answers: services.store.hourly_verdicts(since).await?,
-        gaps: services.store.degraded_causes(since).await?,
+        answers: services.store.reading().hourly_verdicts(since).await?,
+        gaps: services.store.reading().degraded_causes(since).await?,
         models: at_work(services),
     })
 }
@@ -162,6 +163,7 @@ pub(crate) async fn waiting(app: &App) -> Result<Waiting, Problem> {
     let OutboxState { pending, parked, .. } = app.services.store.outbox_state().await?;
     let metrics = (app.render_metrics)();
     Ok(Waiting {
+        important: depth.important,
         enrichment: depth.enrichment,
         factcheck: depth.factcheck,
         dead: depth.dead,
@@ -183,7 +185,7 @@ async fn overview(State(app): State<App>) -> Result<Json<Overview>, Problem> {
 }
 
 async fn hours(State(app): State<App>) -> Result<Json<super::List<ProviderHour>>, Problem> {
-    Ok(Json(super::List::whole(app.services.store.provider_hours(day_before(&app.services)).await?)))
+    Ok(Json(super::List::whole(app.services.store.reading().provider_hours(day_before(&app.services)).await?)))
 }
 
 async fn queue(State(app): State<App>) -> Result<Json<Waiting>, Problem> {

@@ -61,6 +61,7 @@ impl Bed {
         let name = |name: &str| format!("{prefix}.{name}");
         let names = AmqpNames {
             exchange: name("enrichment"),
+            important_queue: name("enrichment_important"),
             enrichment_queue: name("enrichment_queue"),
             factcheck_queue: name("factcheck"),
             dead_exchange: name("enrichment.dlx"),
@@ -193,7 +194,7 @@ impl Bed {
     /// Leaves the broker as it was.
     pub(super) async fn clear(&self) {
         let names = &self.names;
-        for queue in [&names.enrichment_queue, &names.factcheck_queue] {
+        for queue in [&names.important_queue, &names.enrichment_queue, &names.factcheck_queue] {
             for suffix in ["", ".retry.200ms", ".retry.1s"] {
                 self.delete_queue(&format!("{queue}{suffix}")).await;
             }

@@ -10,6 +10,7 @@ use crate::support::app::TestApp;
 use crate::support::daemon::{Daemon, until};
 use crate::support::simulator::{Fault, Target};
 use crate::support::stories::{self, TOLD, item};
+use crate::support::wire::{Trip, Wire};
 
 /// The metrics that are promised, but those of what one good item has nothing of: an open provider (its own test),
 /// models and a language model. That the catalogue holds all of them is a test in `telemetry`.
@@ -232,5 +233,35 @@ async fn without_a_token_no_web_page_gets_in_and_with_one_nobody_without_it() {
     assert_eq!(asked(&daemon, &["Authorization: Bearer a-long-token-of-the-test"]).await, (200, 200));
     assert_eq!(daemon.get("/healthz").await.status, 200);
     assert!(!daemon.log().contains("a-long-token-of-the-test"));
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_and_pages_are_read_from_a_copy_where_there_is_one() {
+    let Some(mut app) = TestApp::new(stories::world()).await else { return };
+    // The same database, through an address that takes no writes.
+    let wire = Wire::before(&app.database_url).await;
+    let mut copy = wire.url().clone();
+    copy.query_pairs_mut().append_pair("options", "-c default_transaction_read_only=on");
+    app.set("DATABASE_READ_URL", copy.as_str());
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &item("shown", TOLD)).await;
+    app.upstream.result("shown", 1).await;
+    app.settled(&daemon).await;
+    assert_eq!(wire.take(), [], "work asks the database itself");
+    for (path, table) in [
+        ("/api/items", "FROM items"),
+        ("/api/items/shown", "FROM items"),
+        ("/api/overview", "FROM items"),
+        ("/items", "FROM items"),
+        ("/evidence/shown", "FROM verdict_history"),
+    ] {
+        let answer = daemon.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        let trips = wire.take();
+        let asked = trips.iter().any(|trip| matches!(trip, Trip::Ran(sql) if sql.contains(table)));
+        assert!(asked, "{path} asked the copy for {trips:?}");
+    }
+    assert_eq!(daemon.get("/api/items/unknown").await.status, 404, "nor has the database itself");
     app.finish(daemon).await;
 }

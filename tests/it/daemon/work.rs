@@ -1,12 +1,14 @@
 //! An item's way from upstream through the daemon and back.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::support::app::TestApp;
 use crate::support::daemon::until;
 use crate::support::schema;
-use crate::support::simulator::Target;
-use crate::support::stories::{self, TOLD, item};
+use crate::support::simulator::{Fault, Target};
+use crate::support::stories::{self, DISPUTED, ONCE, TOLD, item, searched};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_item_becomes_a_stored_result_that_upstream_hears_of() {
@@ -156,6 +158,28 @@ async fn phase_1_does_not_stand_in_for_phase_2_but_phase_2_contains_it() {
     app.upstream.result("both", 2).await;
     assert_eq!(app.calls(), calls + 1, "one lookup, for the other item");
     assert_eq!(app.count("item_evidence WHERE item_id = 'both' AND stance = 'supports'").await, 3);
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_important_is_done_before_what_waited_longer() {
+    let Some(mut app) = TestApp::new(stories::world()).await else { return };
+    app.set("WORKER_CONCURRENCY", "1");
+    let daemon = app.start().await;
+    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_secs(3)));
+    app.upstream.publish("item.new", &searched("first", TOLD)).await;
+    until("the first is in work", async || app.simulator.calls(Target::Searxng) > 0).await;
+    for number in 0..3 {
+        app.upstream.publish("item.new", &item(&format!("waits {number}"), ONCE)).await;
+    }
+    app.upstream.publish("important.new", &item("important", DISPUTED)).await;
+    app.simulator.set_fault(Target::Searxng, None);
+    app.settled(&daemon).await;
+    let done = "SELECT item_id FROM items ORDER BY enriched_at";
+    let done: Vec<String> = sqlx::query_scalar(done).fetch_all(&app.database).await.unwrap();
+    assert_eq!(done, ["first", "important", "waits 0", "waits 1", "waits 2"]);
+    let result = app.upstream.result("important", 1).await;
+    assert_eq!(result["claims"][0]["verdict"], "contested", "it is searched for like any other: {result:#}");
     app.finish(daemon).await;
 }
 

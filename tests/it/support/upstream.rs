@@ -95,6 +95,7 @@ impl Upstream {
         [
             ("AMQP_URL", self.url.clone()),
             ("CORROBORATE_AMQP_EXCHANGE", name("enrichment")),
+            ("CORROBORATE_AMQP_IMPORTANT_QUEUE", name("enrichment_important")),
             ("CORROBORATE_AMQP_ENRICHMENT_QUEUE", name("enrichment_queue")),
             ("CORROBORATE_AMQP_FACTCHECK_QUEUE", name("factcheck")),
             ("CORROBORATE_AMQP_DEAD_EXCHANGE", name("dlx")),
@@ -241,7 +242,7 @@ impl Upstream {
     /// Every queue of work is empty. To be asked when no daemon holds unacknowledged messages any more, since those
     /// are not counted.
     pub(crate) async fn assert_drained(&self) {
-        for queue in ["enrichment_queue", "factcheck"] {
+        for queue in ["enrichment_important", "enrichment_queue", "factcheck"] {
             for name in with_retries(queue) {
                 assert_eq!(self.waiting(&name).await, 0, "{name} is not empty");
             }
@@ -251,7 +252,7 @@ impl Upstream {
     /// Items that wait, for a worker or for a retry.
     pub(crate) async fn queued(&self) -> u32 {
         let mut count = 0;
-        for queue in ["enrichment_queue", "factcheck"] {
+        for queue in ["enrichment_important", "enrichment_queue", "factcheck"] {
             for name in with_retries(queue) {
                 count += self.waiting(&name).await;
             }
@@ -262,7 +263,7 @@ impl Upstream {
     /// Leaves the broker as it was.
     pub(crate) async fn clear(&self) {
         let mut queues = vec![self.results.clone(), self.replies.clone(), format!("{}.dead", self.prefix)];
-        for queue in ["enrichment_queue", "factcheck"] {
+        for queue in ["enrichment_important", "enrichment_queue", "factcheck"] {
             queues.extend(with_retries(queue).map(|name| format!("{}.{name}", self.prefix)));
         }
         for queue in queues {

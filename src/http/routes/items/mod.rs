@@ -222,7 +222,10 @@ async fn send(
 fn queue_of(given: Option<&str>) -> Result<QueueName, Problem> {
     match given {
         None | Some("enrichment") => Ok(QueueName::Enrichment),
-        Some(given) => QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is enrichment or factcheck")),
+        Some("important") => Ok(QueueName::Important),
+        Some(given) => {
+            QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is important, enrichment or factcheck"))
+        }
     }
 }
 
@@ -248,7 +251,7 @@ async fn list(
     ApiQuery(query): ApiQuery<ListQuery>,
 ) -> Result<Json<List<ItemSummary>>, Problem> {
     let filter = filter_of(query)?;
-    let Page { items, next } = app.services.store.items(&filter).await?;
+    let Page { items, next } = app.services.store.reading().items(&filter).await?;
     Ok(Json(List { items, next }))
 }
 
@@ -318,7 +321,7 @@ fn unknown_item() -> Problem {
 }
 
 async fn stored(app: &App, id: &str) -> Result<StoredItem, Problem> {
-    app.services.store.item(id).await?.ok_or_else(unknown_item)
+    app.services.store.item_to_show(id).await?.ok_or_else(unknown_item)
 }
 
 async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<ItemResult>, Problem> {

@@ -11,7 +11,7 @@ fn one_of(words: impl Iterator<Item = &'static str>) -> Schema {
 }
 
 pub(super) fn queue() -> Schema {
-    one_of(["enrichment", QueueName::Factcheck.as_str()].into_iter())
+    one_of(["important", "enrichment", QueueName::Factcheck.as_str()].into_iter())
 }
 
 pub(super) fn status() -> Schema {

@@ -72,7 +72,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let vocabulary = Vocabulary::parse(&wanted.vocabulary).unwrap_or(Vocabulary::Ours);
     let unknown = || Problem::not_found(page.t("item.unknown"));
-    let stored = app.services.store.item(&id).await?.ok_or_else(unknown)?;
+    let stored = app.services.store.item_to_show(&id).await?.ok_or_else(unknown)?;
     let result = &stored.result;
     let asked = Some(stored.text.as_str()).filter(|_| id.starts_with("check:"));
     let answer =
@@ -83,7 +83,7 @@ pub(crate) async fn show(
     let first = result.main_claim().map_or(stored.text.as_str(), |claim| claim.text.as_str());
     let title = stored.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(first);
     let lines = |lines: &[String]| lines.iter().map(|line| plain(line).into_owned()).collect();
-    let earlier = app.services.store.verdict_history(&id).await?;
+    let earlier = app.services.store.reading().verdict_history(&id).await?;
     let cluster = match &stored.cluster_id {
         Some(cluster) => app.services.store.cluster_channels(cluster, &id).await?,
         None => Vec::new(),

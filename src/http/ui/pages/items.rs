@@ -79,7 +79,7 @@ pub(crate) async fn show(
         // What cannot be understood narrows nothing, and is said.
         Err(problem) => (ItemFilter { limit: 50, ..ItemFilter::default() }, Some(problem.detail().to_owned())),
     };
-    let found = app.services.store.items(&filter).await?;
+    let found = app.services.store.reading().items(&filter).await?;
     let address = |path: &str, cursor: Option<&str>| address(path, raw.as_deref().unwrap_or_default(), cursor);
     shown(&Items {
         problem,
@@ -101,9 +101,9 @@ pub(crate) async fn show(
 pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Response, Problem> {
     let filter = ItemFilter { limit: EXPORT_PAGE, ..filter_of(without_blanks(query))? };
     // The first page before the head, so that a store that is away is told as such.
-    let first = app.services.store.items(&filter).await?;
+    let first = app.services.store.reading().items(&filter).await?;
     let pages = futures::stream::try_unfold(Some((filter, first)), move |at| {
-        let store = app.services.store.clone();
+        let store = app.services.store.reading();
         async move {
             let Some((mut filter, found)) = at else { return Ok(None) };
             let lines = lines_of(&store, &found).await?;

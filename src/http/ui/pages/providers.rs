@@ -59,7 +59,7 @@ pub(crate) struct Nothing {}
 pub(crate) async fn show(State(app): State<App>, page: Page, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let services = &app.services;
     let standings = services.provider_standings().await?;
-    let hours = services.store.provider_hours(day_before(services)).await?;
+    let hours = services.store.reading().provider_hours(day_before(services)).await?;
     let now = services.clock.now();
     let spent: f64 = standings.iter().map(|one| one.usd_month).sum();
     let cap = app.settings.monthly_cap_usd.map(|cap| page.t("providers.cap").replace("{n}", &format!("{cap:.2}")));

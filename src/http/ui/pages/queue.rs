@@ -74,7 +74,7 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
 fn figures(waiting: &Waiting, page: &Page) -> Vec<(&'static str, String)> {
     let oldest = waiting.oldest.map(|oldest| oldest.format("%Y-%m-%d %H:%M:%S").to_string());
     let figures = [
-        ("queue.waiting", Some((waiting.enrichment + waiting.factcheck).to_string())),
+        ("queue.waiting", Some((waiting.important + waiting.enrichment + waiting.factcheck).to_string())),
         ("queue.in_work", waiting.in_work.map(|count| count.to_string())),
         ("queue.lag", waiting.lag_seconds.map(|lag| format!("{lag:.1}"))),
         ("queue.oldest", oldest),
