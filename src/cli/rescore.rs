@@ -14,7 +14,9 @@ use crate::app::{self, OpenStore};
 use crate::config::Config;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Tier, Verdict};
+use crate::domain::{Clock as _, SystemClock};
 use crate::judging::labels::{self, ReaderLanguage};
+use crate::pipeline::changed::{BY_SETTINGS, Messages};
 use crate::pipeline::rescore::{Rescored, Terms, judge_again};
 use crate::store::{Rejudged, StoreError};
 
@@ -124,7 +126,10 @@ async fn pass(
             let Some(rescored) = judge_again(stored, &terms) else { continue };
             let rows: Vec<Rejudged<'_>> =
                 rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
-            match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows, dry_run).await {
+            let now = SystemClock.now();
+            let told = Messages::of(&rescored, BY_SETTINGS, now, &terms.listeners);
+            let told = (told.outbox.as_slice(), told.webhooks.as_slice());
+            match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows, told, now, dry_run).await {
                 Ok(true) => tally.take(&rescored),
                 Ok(false) => tally.overtaken += 1,
                 Err(error @ StoreError::NoEvidence { .. }) => {

@@ -19,6 +19,8 @@ const EVENTS: &[&str] = &[
     Event::ClaimOutdated.as_str(),
     Event::ClaimContested.as_str(),
     Event::ClaimUnverifiable.as_str(),
+    Event::ItemUpdated.as_str(),
+    Event::ClaimChanged.as_str(),
     Event::CorrectionGenerated.as_str(),
 ];
 

@@ -14,6 +14,7 @@ mod adjudicate;
 mod admit;
 mod ask;
 mod candidate;
+pub mod changed;
 mod claims;
 mod commit;
 mod context;

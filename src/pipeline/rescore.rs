@@ -5,6 +5,7 @@
 use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::changed::Listeners;
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told};
 use super::judge::is_adjudicator;
@@ -34,6 +35,8 @@ pub struct Terms {
     /// Passages of an item that a result shows.
     pub passages_shown: usize,
     pub claims_per_item: usize,
+    /// Who is told of other answers.
+    pub listeners: Listeners,
 }
 
 /// An item of which something changed.

@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 
 use super::commit::{json, rows, without_nul};
-use super::{Store, StoreError};
+use super::{OutboxDraft, Store, StoreError, WebhookDraft};
 use crate::domain::evidence::{Adjudication, JudgedPassage, MatchedReview, Review};
 use crate::domain::ids;
 use crate::domain::result::{ClaimResult, ItemResult};
@@ -214,7 +214,7 @@ impl Store {
         Ok(claims)
     }
 
-    /// Writes what judging again made of an item. False, and nothing written, where the item was judged anew or removed
+    /// Writes what judging again made of an item, and the messages that tell of it. False, and nothing written, where the item was judged anew or removed
     /// meanwhile. A `dry_run` goes as far as the database's own checks and takes everything back: what would be refused is
     /// refused.
     pub async fn write_rejudged(
@@ -222,6 +222,8 @@ impl Store {
         result: &ItemResult,
         evaluated_at: DateTime<Utc>,
         claims: &[Rejudged<'_>],
+        told: (&[OutboxDraft], &[WebhookDraft]),
+        now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<bool, StoreError> {
         let mut transaction = self.transaction().await?;
@@ -281,6 +283,12 @@ impl Store {
                 .execute(&mut *transaction)
                 .await?;
             }
+        }
+        if !told.0.is_empty() {
+            super::outbox::write(&mut transaction, told.0, now).await?;
+        }
+        if !told.1.is_empty() {
+            super::webhooks::write(&mut transaction, told.1, now).await?;
         }
         if dry_run {
             // The checks wait for the commit, unless they are told to come now.

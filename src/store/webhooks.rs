@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::Row as _;
+use sqlx::{PgConnection, Row as _};
 
 use super::{Store, StoreError};
 use crate::domain::Event;
@@ -20,6 +20,23 @@ pub struct WebhookDraft {
     /// JSON text, signed and sent as it stands.
     pub body: String,
     pub message_id: String,
+}
+
+pub(super) async fn write(
+    connection: &mut PgConnection,
+    drafts: &[WebhookDraft],
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO webhook_messages (webhook, event, message_id, body, created_at)
+         SELECT webhook, event, message_id, body, $2
+         FROM jsonb_to_recordset($1::jsonb) AS row(webhook text, event text, message_id text, body text)",
+    )
+    .bind(super::commit::rows(drafts)?)
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// The longest pause between two tries of a message; the pauses begin at a second and double.

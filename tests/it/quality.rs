@@ -16,7 +16,7 @@ use corroborate::judging::profile::TextProfile;
 use corroborate::language::detect;
 use serde_json::Value;
 
-const EMBEDDER: &str = "all-minilm-l6-v2-int8";
+const EMBEDDER: &str = "minilm-en-ru-uk-int8";
 
 /// A pair with people's label.
 struct Labelled {

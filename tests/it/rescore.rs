@@ -146,3 +146,34 @@ async fn what_was_written_before_a_failure_is_told_and_the_rest_is_done_later() 
     assert_ne!(stored_score(&app, "second").await, 1);
     app.clear().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_listens_hears_of_another_answer_and_why() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &item("changed", TOLD)).await;
+    let told = app.upstream.result("changed", 1).await;
+    assert_eq!(told["claims"][0]["verdict"], "supported");
+    app.settled(&daemon).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, "[enrichment]\nallowlist_only = true\n").unwrap();
+    let arguments = ["--config", file.to_str().unwrap(), "--json", "rescore"];
+    app.run(&[&arguments[..], &["--dry-run"]].concat()).await.ok();
+    let done = app.run(&arguments).await.json();
+    assert_eq!(count(&done, "changed"), 1, "{done:#}");
+    let heard = app.upstream.hear("the item", 1, |heard| heard.key == "item.updated").await;
+    assert_eq!(heard[0].body["why"], "settings", "{:#}", heard[0].body);
+    assert_eq!(heard[0].body["result"]["claims"][0]["verdict"], "not_enough_evidence");
+    let heard = app.upstream.hear("the claim", 1, |heard| heard.key == "claim.changed").await;
+    let (before, after) = (&heard[0].body["before"], &heard[0].body["after"]);
+    assert_eq!((&before["verdict"], &after["verdict"]), (&"supported".into(), &"not_enough_evidence".into()));
+    assert_eq!(heard[0].body["claim_id"], told["claims"][0]["claim_id"]);
+    // The same again changes nothing, and tells nothing.
+    assert_eq!(count(&app.run(&arguments).await.json(), "changed"), 0);
+    app.settled(&daemon).await;
+    assert_eq!(app.upstream.all(|heard| heard.key.ends_with(".changed")).await.len(), 1);
+    let earlier = daemon.get("/evidence/changed").await.body;
+    assert!(earlier.contains("Supported"), "the page shows what it was: {earlier}");
+    app.finish(daemon).await;
+}

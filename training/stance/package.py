@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--sets", type=Path, help="labelled sets to measure on; without them the card has no figures")
     parser.add_argument("--pages", type=Path, help="claims with web pages that no training used, for the temperature")
     parser.add_argument("--counts", type=Path, help="counts.json of the first training's build, where --build is of a later one")
-    parser.add_argument("--embedder", type=Path, default=HERE.parents[1] / "models/all-minilm-l6-v2-int8",
+    parser.add_argument("--embedder", type=Path, default=HERE.parents[1] / "models/minilm-en-ru-uk-int8",
                         help="the embedder whose cosine counts beside the model (default: the shipped one)")
     arguments = parser.parse_args()
     embedder_name = read_manifest(arguments.embedder)["name"]

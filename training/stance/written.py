@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--written", type=Path, required=True)
     parser.add_argument("--files", nargs="+", help="only these files, without their ending")
     parser.add_argument("--model", type=Path, help="how many of the pairs this model reads rightly")
-    parser.add_argument("--embedder", type=Path, default=Path(__file__).resolve().parents[2] / "models/all-minilm-l6-v2-int8",
+    parser.add_argument("--embedder", type=Path, default=Path(__file__).resolve().parents[2] / "models/minilm-en-ru-uk-int8",
                         help="with --model: the embedder whose cosine it counts (default: the shipped one)")
     parser.add_argument("--sets", type=Path, help="list what stands too near a labelled set")
     parser.add_argument("--build", type=Path, help="folder of the student's pairs that stance.build wrote")

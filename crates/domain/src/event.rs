@@ -17,6 +17,10 @@ words! {
         ClaimContested => "claim.contested",
         /// A claim without a side.
         ClaimUnverifiable => "claim.unverifiable",
+        /// An item with a claim whose answer is another one than it was told, since it was judged again.
+        ItemUpdated => "item.updated",
+        /// A claim whose answer is another one than it was told, with both.
+        ClaimChanged => "claim.changed",
         /// A claim with what it should have said.
         CorrectionGenerated => "correction.generated",
     }

@@ -284,6 +284,7 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
         rules: DomainRules::new(rules, config.enrichment.allowlist_only),
         passages_shown: settings.passages_shown,
         claims_per_item: settings.claims_per_item,
+        listeners: settings::listeners(config),
     })
 }
 

@@ -9,6 +9,7 @@ use crate::judging::scoring::{
     FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, SufficiencyLimits, VerdictLimits,
 };
 use crate::outbound::pages::PageSettings;
+use crate::pipeline::changed::Listeners;
 use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Pilot, Settings, WebhookTarget};
 
 /// `is_daemon`: only the daemon tells others of what it stores; what a command finds is for who typed it.
@@ -50,6 +51,14 @@ pub(super) fn settings(config: &Config, is_daemon: bool) -> Result<Settings, App
         llm_search_after: config.llm.search_after,
         links: links(&enrichment.links),
     })
+}
+
+/// Who hears of what is stored: the exchange, where there is a broker, and the webhooks. A daemon sends what a command writes.
+pub(super) fn listeners(config: &Config) -> Listeners {
+    Listeners {
+        results_exchange: config.amqp.url.as_ref().map(|_| config.amqp.results_exchange.clone()),
+        webhooks: config.webhooks.endpoints.iter().map(webhook).collect(),
+    }
 }
 
 fn webhook(endpoint: &WebhookEndpoint) -> WebhookTarget {

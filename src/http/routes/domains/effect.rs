@@ -8,6 +8,7 @@ use crate::domain::result::ClaimResult;
 use crate::domain::rules::{DomainRule, DomainRules};
 use crate::http::App;
 use crate::http::problem::Problem;
+use crate::pipeline::changed::Listeners;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::store::StoredJudgement;
 
@@ -61,6 +62,8 @@ pub(crate) async fn of(app: &App, domain: &str, after: Option<&DomainRule>) -> R
         rules: DomainRules::new(rules, allowlist_only),
         passages_shown: services.settings.passages_shown,
         claims_per_item: services.settings.claims_per_item,
+        // Nothing is written.
+        listeners: Listeners::default(),
     };
     let planned = rules.iter().filter(|rule| rule.domain != domain).chain(after).cloned().collect();
     let (now, then) = (terms(rules), terms(planned));
