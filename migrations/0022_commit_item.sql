@@ -89,16 +89,18 @@ BEGIN
         AND (stored.extraction_failed OR NOT given.extraction_failed);
 END $$;
 
--- Uses of sentences that are not counted yet. A counter beside a vector would have two kilobytes written anew, and its index
--- with them, for every item.
+-- Uses of sentences that are not counted yet, a row each. A counter beside a vector would have two kilobytes written anew, and
+-- its index with them, for every item; and one row for each sentence would have all items wait for each other that are answered
+-- from the same one. Nothing refers to the sentence, so that none is held against removal.
 CREATE TABLE IF NOT EXISTS evidence_uses (
-    evidence_claim_id bigint PRIMARY KEY REFERENCES evidence_claims ON DELETE CASCADE,
-    uses              integer NOT NULL,
-    deciding          integer NOT NULL,
-    -- The sum over the uses.
+    id                bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    evidence_claim_id bigint NOT NULL,
+    deciding          boolean NOT NULL,
     relevance         double precision NOT NULL,
-    last_used         timestamptz NOT NULL
+    used_at           timestamptz NOT NULL
 );
+
+CREATE INDEX IF NOT EXISTS evidence_uses_sentence ON evidence_uses (evidence_claim_id);
 
 -- Notes the sentences that were of use to an item. What the item used before, in an earlier run of its, is not counted again:
 -- so it comes before the item's old evidence is replaced.
@@ -110,26 +112,32 @@ CREATE OR REPLACE FUNCTION note_uses(use_rows jsonb, used_by text, moment timest
         WHERE NOT EXISTS (SELECT 1 FROM item_evidence old WHERE old.item_id = used_by
             AND old.evidence_id = row.evidence_id AND old.passage_hash = row.passage_hash)
         ORDER BY row.evidence_id, row.claim_hash, row.deciding DESC, row.relevance DESC)
-    INSERT INTO evidence_uses AS noted (evidence_claim_id, uses, deciding, relevance, last_used)
-    SELECT said.id, 1, given.deciding::integer, given.relevance, moment FROM evidence_claims said JOIN given
+    INSERT INTO evidence_uses (evidence_claim_id, deciding, relevance, used_at)
+    SELECT said.id, given.deciding, given.relevance, moment FROM evidence_claims said JOIN given
         ON given.evidence_id = said.evidence_id AND given.claim_hash = said.claim_hash
-    -- In one order everywhere, or two items with the same sentences could wait for each other.
-    ORDER BY said.id
-    ON CONFLICT (evidence_claim_id) DO UPDATE SET uses = noted.uses + 1, deciding = noted.deciding + excluded.deciding,
-        relevance = noted.relevance + excluded.relevance, last_used = greatest(noted.last_used, excluded.last_used)
 $$;
 
--- Adds what was noted to the sentences' own counters; what somebody is noting right now waits for the next time.
-CREATE OR REPLACE FUNCTION count_uses(most integer) RETURNS void LANGUAGE sql AS $$
+-- Adds what was noted to the sentences' own counters and tells how many uses it took. A counter is not worth waiting for, nor a
+-- deadlock: uses of a sentence that is gone or held are forgotten.
+CREATE OR REPLACE FUNCTION count_uses(most integer) RETURNS bigint LANGUAGE sql AS $$
     WITH taken AS (
-        DELETE FROM evidence_uses WHERE evidence_claim_id IN (
-            SELECT evidence_claim_id FROM evidence_uses ORDER BY evidence_claim_id LIMIT most FOR UPDATE SKIP LOCKED)
-        RETURNING *)
-    UPDATE evidence_claims said SET access_count = access_count + taken.uses, last_accessed = taken.last_used,
-        verification_count = verification_count + taken.deciding,
-        -- The relevance with which it was stored is the first of the series.
-        avg_relevance = (avg_relevance * (access_count + 1) + taken.relevance) / (access_count + 1 + taken.uses)
-    FROM taken WHERE taken.evidence_claim_id = said.id
+        DELETE FROM evidence_uses WHERE id IN (
+            SELECT id FROM evidence_uses ORDER BY id LIMIT most FOR UPDATE SKIP LOCKED)
+        RETURNING evidence_claim_id, deciding, relevance, used_at),
+    summed AS (
+        SELECT evidence_claim_id, count(*)::integer AS uses, count(*) FILTER (WHERE deciding)::integer AS deciding,
+            sum(relevance) AS relevance, max(used_at) AS used_at
+        FROM taken GROUP BY evidence_claim_id),
+    held AS (
+        SELECT said.id FROM evidence_claims said WHERE said.id IN (SELECT evidence_claim_id FROM summed)
+        ORDER BY said.id FOR NO KEY UPDATE SKIP LOCKED),
+    counted AS (
+        UPDATE evidence_claims said SET access_count = access_count + summed.uses, last_accessed = summed.used_at,
+            verification_count = verification_count + summed.deciding,
+            -- The relevance with which it was stored is the first of the series.
+            avg_relevance = (avg_relevance * (access_count + 1) + summed.relevance) / (access_count + 1 + summed.uses)
+        FROM summed JOIN held ON held.id = summed.evidence_claim_id WHERE summed.evidence_claim_id = said.id)
+    SELECT count(*) FROM taken
 $$;
 
 -- Writes one result, its evidence, its idempotency key and the messages that tell of it. `is_written` is false where another

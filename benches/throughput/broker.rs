@@ -136,11 +136,16 @@ impl Upstream {
 
     /// Publishes items and waits for all their results.
     pub(crate) async fn run(&mut self, items: &[(String, Vec<u8>)]) -> anyhow::Result<Batch> {
+        self.run_as("item.new", items).await
+    }
+
+    /// The same under another routing key.
+    pub(crate) async fn run_as(&mut self, key: &str, items: &[(String, Vec<u8>)]) -> anyhow::Result<Batch> {
         let begin = Instant::now();
         let mut sent: HashMap<String, Instant> = items.iter().map(|(id, _)| (id.clone(), begin)).collect();
         let publisher = &self.publisher;
         let bodies = items.iter().map(|(_, body)| body.as_slice());
-        let publishing = publish_all(publisher, EXCHANGE, "item.new", bodies);
+        let publishing = publish_all(publisher, EXCHANGE, key, bodies);
         let results = &mut self.results;
         let hearing = async {
             let mut batch = Batch::default();

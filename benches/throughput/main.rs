@@ -14,6 +14,7 @@ mod database;
 mod figures;
 mod fill;
 mod fleet;
+mod flood;
 mod limits;
 mod modes;
 mod pages;
@@ -56,9 +57,11 @@ enum Mode {
     Streams,
     /// Items a second with 1, 2, 4 and 8 processes while everybody outside is slow; how far a shared rate is used.
     Workers,
+    /// Ten times what can be done, for `--flood-seconds`: memory, important items meanwhile, recovery.
+    Flood,
     /// Only the raw limits, with the rows the database at --database holds.
     Limits,
-    /// Everything but `limits`, which the others include, and `fleet`, `workers`, `pages` and `streams`, which take long.
+    /// Everything but `limits`, which the others include, and `fleet`, `workers`, `flood`, `pages` and `streams`, which take long.
     All,
 }
 
@@ -98,6 +101,9 @@ struct Arguments {
     /// Processes of the fleet.
     #[arg(long, default_value_t = 4)]
     processes: u64,
+    /// How long the flood lasts.
+    #[arg(long, default_value_t = 300)]
+    flood_seconds: u64,
     /// More environment for the daemon, NAME=VALUE; may be given several times.
     #[arg(long)]
     env: Vec<String>,
@@ -111,7 +117,8 @@ struct Arguments {
 
 impl Arguments {
     fn wants(&self, mode: Mode) -> bool {
-        let is_apart = matches!(mode, Mode::Limits | Mode::Fleet | Mode::Workers | Mode::Pages | Mode::Streams);
+        let is_apart =
+            matches!(mode, Mode::Limits | Mode::Fleet | Mode::Workers | Mode::Flood | Mode::Pages | Mode::Streams);
         self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && !is_apart)
     }
 
@@ -153,6 +160,9 @@ async fn measure(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result
     }
     if arguments.wants(Mode::Workers) {
         workers::run(arguments, figures).await?;
+    }
+    if arguments.wants(Mode::Flood) {
+        flood::run(arguments, figures).await?;
     }
     if arguments.wants(Mode::Pages) {
         pages::run(arguments, figures).await?;

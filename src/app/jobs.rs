@@ -32,6 +32,9 @@ pub(super) struct SpendLimits {
 /// How long the end of a process waits for what the outbox still holds. The rest goes out after the next start.
 pub(super) const LAST_ROUND_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long after a failed clean-up another one is tried.
+const CLEANUP_AGAIN: Duration = Duration::from_mins(10);
+
 /// How long a job waits after a failure before it tries again.
 pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
@@ -63,6 +66,7 @@ pub(super) async fn relay_outbox(
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(error = %error, "the outbox could not be published; it is kept and tried again");
+                pace.looked = None;
                 // What is kept for later is anybody's again, in the order in which it was written.
                 if let Some(fresh) = store.take_fresh_outbox(usize::MAX)
                     && let Err(error) = fresh.confirm(&[]).await
@@ -264,7 +268,16 @@ pub(super) async fn clean_up(
                     tracing::info!(items = cleaned.items, pages = cleaned.evidence_sources, "removed what had expired");
                 }
             }
-            Err(error) => tracing::warn!(error = %error, "clean-up failed; it is tried again later"),
+            Err(error) => {
+                tracing::warn!(error = %error, "clean-up failed; it is tried again soon");
+                if let Err(error) = store.give_turn_back("last_cleanup", interval).await {
+                    tracing::debug!(%error, "the next clean-up is a turn later");
+                }
+                if pause(&stop, interval.min(CLEANUP_AGAIN)).await {
+                    return;
+                }
+                continue;
+            }
         }
         if pause(&stop, interval).await {
             return;

@@ -21,11 +21,11 @@ type BundledFiles = &'static [(&'static str, &'static [u8])];
 #[cfg(feature = "models")]
 const BUNDLED: &[(&str, BundledFiles)] = &[
     (
-        "all-minilm-l6-v2-int8",
+        "minilm-en-ru-uk-int8",
         &[
-            (MANIFEST_FILE, include_bytes!("../../models/all-minilm-l6-v2-int8/model.toml")),
-            ("model.onnx", include_bytes!("../../models/all-minilm-l6-v2-int8/model.onnx")),
-            ("tokenizer.json", include_bytes!("../../models/all-minilm-l6-v2-int8/tokenizer.json")),
+            (MANIFEST_FILE, include_bytes!("../../models/minilm-en-ru-uk-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/minilm-en-ru-uk-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/minilm-en-ru-uk-int8/tokenizer.json")),
         ],
     ),
     (
@@ -34,6 +34,15 @@ const BUNDLED: &[(&str, BundledFiles)] = &[
             (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-int8/model.toml")),
             ("model.onnx", include_bytes!("../../models/mpnet-stance-int8/model.onnx")),
             ("tokenizer.json", include_bytes!("../../models/mpnet-stance-int8/tokenizer.json")),
+        ],
+    ),
+    // Behind the one that reads English alone, which so reads what is English.
+    (
+        "mpnet-stance-slavic-int8",
+        &[
+            (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-slavic-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/mpnet-stance-slavic-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/mpnet-stance-slavic-int8/tokenizer.json")),
         ],
     ),
 ];

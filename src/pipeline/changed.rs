@@ -4,21 +4,13 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
 use super::rescore::{Rescored, RescoredClaim};
-use super::services::WebhookTarget;
+use super::services::Listeners;
 use crate::domain::Event;
 use crate::domain::result::ClaimResult;
 use crate::store::{OutboxDraft, WebhookDraft};
 
 /// Why an item was judged again, as the messages have it.
 pub const BY_SETTINGS: &str = "settings";
-
-/// Who is told.
-#[derive(Debug, Clone, Default)]
-pub struct Listeners {
-    /// `None`: nobody listens at the broker.
-    pub results_exchange: Option<String>,
-    pub webhooks: Vec<WebhookTarget>,
-}
 
 /// What is to be written with the new answers.
 #[derive(Debug, Default)]
@@ -35,13 +27,14 @@ fn answer(claim: &ClaimResult) -> Value {
     })
 }
 
+/// A figure that moved a little is nothing to be told of.
 fn is_another(claim: &RescoredClaim) -> bool {
-    answer(&claim.before) != answer(&claim.after)
+    (claim.before.verdict, claim.before.decisive) != (claim.after.verdict, claim.after.decisive)
 }
 
 impl Messages {
     /// `claim.changed` for each claim with another answer, and `item.updated` with the whole result behind them; nothing where
-    /// only figures of passages moved.
+    /// only figures moved.
     pub fn of(rescored: &Rescored, why: &str, at: DateTime<Utc>, listeners: &Listeners) -> Self {
         let item_id = &rescored.result.item_id;
         let changed: Vec<&RescoredClaim> = rescored.claims.iter().filter(|claim| is_another(claim)).collect();

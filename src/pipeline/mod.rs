@@ -78,7 +78,7 @@ pub use page::PreparedPage;
 pub use progress::{Progress, Watcher};
 pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
-pub use services::{LinkSettings, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
+pub use services::{LinkSettings, Listeners, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
 pub use steps::{Gatherers, Steps};
 
 /// One unit of work, however it arrived.

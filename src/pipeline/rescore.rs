@@ -5,11 +5,11 @@
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use super::changed::Listeners;
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told};
 use super::judge::is_adjudicator;
 use super::rounding::round;
+use super::services::Listeners;
 use super::shown::{self, Showable};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, Features, ItemResult, Posterior};

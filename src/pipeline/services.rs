@@ -88,6 +88,14 @@ impl WebhookTarget {
     }
 }
 
+/// Who is told.
+#[derive(Debug, Clone, Default)]
+pub struct Listeners {
+    /// `None`: nobody listens at the broker.
+    pub results_exchange: Option<String>,
+    pub webhooks: Vec<WebhookTarget>,
+}
+
 /// How pages that an item links to become texts of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSettings {

@@ -36,6 +36,13 @@ impl Store {
         read().await
     }
 
+    /// Has the other connections tested where this one was found broken.
+    pub(super) fn note_loss(&self, error: &StoreError) {
+        if error.lost_its_connection() {
+            self.tested.one_is_broken();
+        }
+    }
+
     /// A transaction. Where the connection broke since it was last used another one is taken: nothing has been done yet.
     pub(super) async fn transaction(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
         self.again(|| async { Ok(self.pool.begin().await?) }).await

@@ -157,7 +157,11 @@ impl Store {
         }
         cleaned.answers = self.tidy_answers(now).await?;
         for (kind, table, condition) in stale() {
-            let removal = format!("DELETE FROM {table} WHERE {condition}");
+            // In no order, so what another one holds is left for the next time.
+            let removal = format!(
+                "DELETE FROM {table} WHERE ctid = ANY (ARRAY(
+                     SELECT ctid FROM {table} WHERE {condition} FOR UPDATE SKIP LOCKED))"
+            );
             let done = sqlx::query(sqlx::AssertSqlSafe(removal)).bind(now).execute(&self.pool).await?;
             *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
         }

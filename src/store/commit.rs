@@ -1,6 +1,6 @@
 //! One item's result, its evidence, its idempotency key and its outbox messages: written together or not at all.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ impl Store {
     /// Writes one result, unless one that another run wrote meanwhile is to stand: one statement, which is a transaction of
     /// its own. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
     pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<Committed, StoreError> {
-        let started = tokio::time::Instant::now();
+        let started = std::time::Instant::now();
         let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
         let result = serde_json::to_string(commit.result);
         let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
@@ -133,15 +133,17 @@ impl Store {
         .bind(rows(&commit.outbox)?)
         .bind(rows(&commit.webhooks)?)
         .bind(dedup_similarity)
-        .bind(self.fresh.claim().as_seconds_f64())
+        .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
         .fetch_one(&self.pool)
-        .await?;
+        .await
+        .map_err(StoreError::from)
+        .inspect_err(|error| self.note_loss(error))?;
         if !is_written {
             return Ok(Committed::Superseded);
         }
         crate::telemetry::metrics::db_commit(started.elapsed());
         if let Some(ids) = ids {
-            self.fresh.written(&commit.outbox, &ids, until);
+            self.fresh.written(&commit.outbox, &ids, until, started);
             self.wake_outbox.notify_one();
         }
         if !commit.webhooks.is_empty() {

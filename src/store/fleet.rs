@@ -402,6 +402,16 @@ impl Store {
         Ok(taken.rows_affected() == 1)
     }
 
+    /// What the turn was taken for was not done: it is anybody's again.
+    pub async fn give_turn_back(&self, what: &str, every: Duration) -> Result<(), StoreError> {
+        sqlx::query("UPDATE store_settings SET updated_at = updated_at - make_interval(secs => $2) WHERE key = $1")
+            .bind(what)
+            .bind(every.as_secs_f64())
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
     /// True for the first process of the fleet that says so on that day: something is to be told once a day.
     pub async fn first_to_tell(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
         let told = sqlx::query(

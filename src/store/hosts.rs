@@ -56,7 +56,7 @@ pub enum RobotsLook {
 }
 
 /// A wish among those that are put together; spans in seconds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Wish {
     host: String,
     places: i32,
@@ -150,15 +150,15 @@ fn robots_look(row: &PgRow) -> Result<RobotsLook, StoreError> {
 impl Store {
     /// Leases the right to one request, or says why not. Wishes of one moment go in one statement.
     pub async fn lease_host(&self, terms: &HostTerms<'_>) -> Result<HostLease, StoreError> {
-        self.host_leases
-            .ask(Wish {
-                host: super::storable(terms.host).into_owned(),
-                places: i32::try_from(terms.places).unwrap_or(i32::MAX),
-                pause: terms.pause.as_secs_f64(),
-                patience: terms.patience.as_secs_f64(),
-                hold: terms.hold.as_secs_f64(),
-            })
-            .await
+        let wish = Wish {
+            host: super::storable(terms.host).into_owned(),
+            places: i32::try_from(terms.places).unwrap_or(i32::MAX),
+            pause: terms.pause.as_secs_f64(),
+            patience: terms.patience.as_secs_f64(),
+            hold: terms.hold.as_secs_f64(),
+        };
+        // A place that was given and not heard of lapses.
+        self.again(|| self.host_leases.ask(wish.clone())).await
     }
 
     /// The request is over: others may take its place.
@@ -188,7 +188,8 @@ impl Store {
     /// What the fleet knows of a site's `robots.txt`. Whoever is told [`RobotsLook::Ask`] is the only one for so long.
     /// Questions of one moment go in one statement.
     pub async fn look_at_robots(&self, site: &str, patience: Duration) -> Result<RobotsLook, StoreError> {
-        self.robots_looks.ask((super::storable(site).into_owned(), patience.as_secs_f64())).await
+        let asked = (super::storable(site).into_owned(), patience.as_secs_f64());
+        self.again(|| self.robots_looks.ask(asked.clone())).await
     }
 
     /// Tells the fleet what a site said; none: its server failed.

@@ -13,8 +13,9 @@ use super::{Store, StoreError, vector_text};
 /// `ef_search`). More would not be returned.
 const NEIGHBOURS: i64 = 40;
 
-/// Sentences whose uses are counted in one go.
-const MOST_COUNTED: i32 = 5_000;
+/// Uses counted by one statement, and statements in one go.
+const MOST_COUNTED: i32 = 500;
+const ROUNDS: usize = 40;
 
 /// The last day of our calendar, which every reader of the table can hold (`infinity` is not one of chrono's).
 fn never() -> DateTime<Utc> {
@@ -154,9 +155,10 @@ impl Store {
             return Ok(Vec::new());
         }
         Ok(sqlx::query_as(
-            "SELECT said.evidence_id, max(said.access_count + coalesce(noted.uses, 0))
-             FROM evidence_claims said LEFT JOIN evidence_uses noted ON noted.evidence_claim_id = said.id
-             WHERE said.evidence_id = ANY($1) AND (said.access_count > 0 OR noted.uses > 0) GROUP BY said.evidence_id",
+            "SELECT said.evidence_id, max(said.access_count + noted.uses)
+             FROM evidence_claims said CROSS JOIN LATERAL (
+                 SELECT count(*)::integer AS uses FROM evidence_uses WHERE evidence_claim_id = said.id) AS noted
+             WHERE said.evidence_id = ANY($1) AND said.access_count + noted.uses > 0 GROUP BY said.evidence_id",
         )
         .bind(ids)
         .fetch_all(&self.pool)
@@ -165,7 +167,13 @@ impl Store {
 
     /// Adds the uses that items noted to the counters of their sentences. Any process may, at any time.
     pub async fn count_uses(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT count_uses($1)").bind(MOST_COUNTED).execute(&self.pool).await?;
+        for _ in 0..ROUNDS {
+            let counted: i64 =
+                sqlx::query_scalar("SELECT count_uses($1)").bind(MOST_COUNTED).fetch_one(&self.pool).await?;
+            if counted < i64::from(MOST_COUNTED) {
+                break;
+            }
+        }
         Ok(())
     }
 

@@ -101,7 +101,7 @@ pub struct StoreSettings {
 pub struct Store {
     pool: PgPool,
     /// Of a copy of the database that pages and lists are read from, where there is one.
-    reads: Option<PgPool>,
+    reads: Option<(PgPool, Tested)>,
     /// True when this process owns the only connection: no LISTEN, one pool slot.
     embedded: bool,
     /// Woken when rows enter the table queue or the outbox from this process.
@@ -152,15 +152,16 @@ impl Store {
     /// # Errors
     /// When the address is none.
     pub fn reads_from(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
-        self.reads = Some(Self::over(connect_options(url, settings)?, settings, false).pool);
+        let copy = Self::over(connect_options(url, settings)?, settings, false);
+        self.reads = Some((copy.pool, copy.tested));
         Ok(())
     }
 
     /// The store as pages and lists read it. Whatever is decided or written wants the store itself.
     #[must_use]
     pub fn reading(&self) -> Self {
-        let pool = self.reads.clone().unwrap_or_else(|| self.pool.clone());
-        Self { pool, ..self.clone() }
+        let (pool, tested) = self.reads.clone().unwrap_or_else(|| (self.pool.clone(), self.tested.clone()));
+        Self { pool, tested, ..self.clone() }
     }
 
     /// One item for a page or an answer: one that the copy does not have yet is looked for in the store itself.
@@ -276,7 +277,7 @@ impl Store {
     /// Closes every connection; the embedded server may be stopped afterwards.
     pub async fn close(&self) {
         self.pool.close().await;
-        if let Some(reads) = &self.reads {
+        if let Some((reads, _)) = &self.reads {
             reads.close().await;
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -135,24 +136,32 @@ impl OutboxBatch {
 
 /// Messages kept between their commit and their publishing; further ones are read back.
 const MOST_FRESH: usize = 500;
+/// For how long they are kept from others. They are published within milliseconds; a process that dies over them, or whose
+/// commit was not heard of, leaves them free after this.
+const FRESH_CLAIM: TimeDelta = TimeDelta::seconds(5);
+/// After this they are left to whoever takes them: publishing them may outlast the claim.
+const FRESH_FOR: Duration = Duration::from_secs(3);
+
+/// A message with the end of its claim, and the moment of its commit here.
+type FreshMessage = (OutboxMessage, DateTime<Utc>, Instant);
 
 /// What this process has written and is about to publish.
 #[derive(Debug, Default)]
 pub(super) struct Fresh {
-    messages: Mutex<VecDeque<(OutboxMessage, DateTime<Utc>)>>,
+    messages: Mutex<VecDeque<FreshMessage>>,
     keeps_up: AtomicBool,
     unkept: AtomicBool,
 }
 
 impl Fresh {
-    /// For how long messages that are written now are claimed for this process.
-    pub(super) fn claim(&self) -> TimeDelta {
+    /// For how long messages that are written now are claimed for this process; `None`: they wait behind the others.
+    pub(super) fn claim(&self) -> Option<TimeDelta> {
         let has_room = self.messages.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_FRESH;
-        if has_room && self.keeps_up.load(Ordering::Relaxed) { CLAIM } else { TimeDelta::zero() }
+        (has_room && self.keeps_up.load(Ordering::Relaxed)).then_some(FRESH_CLAIM)
     }
 
-    /// What was written, by its ids, and until when it is claimed; `None`: it is not.
-    pub(super) fn written(&self, drafts: &[OutboxDraft], ids: &[i64], until: Option<DateTime<Utc>>) {
+    /// What was written since `began`, by its ids, and until when it is claimed; `None`: it is not.
+    pub(super) fn written(&self, drafts: &[OutboxDraft], ids: &[i64], until: Option<DateTime<Utc>>, began: Instant) {
         let Some(until) = until else {
             self.unkept.store(true, Ordering::Relaxed);
             return;
@@ -166,13 +175,18 @@ impl Fresh {
                 correlation_id: draft.correlation_id.clone(),
                 message_id: draft.message_id.clone(),
             };
-            (message, until)
+            (message, until, began)
         });
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).extend(messages);
     }
 
-    fn take(&self, limit: usize) -> Vec<(OutboxMessage, DateTime<Utc>)> {
+    fn take(&self, limit: usize) -> Vec<FreshMessage> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = messages.len();
+        messages.retain(|(_, _, began)| began.elapsed() < FRESH_FOR);
+        if messages.len() < before {
+            self.unkept.store(true, Ordering::Relaxed);
+        }
         let count = messages.len().min(limit);
         messages.drain(..count).collect()
     }
@@ -216,7 +230,8 @@ impl Store {
     /// The same of messages that this process wrote a moment ago and that are claimed for it already: they need not be read
     /// back. The oldest first.
     pub fn take_fresh_outbox(&self, limit: usize) -> Option<OutboxBatch> {
-        let (messages, claims): (Vec<OutboxMessage>, Vec<DateTime<Utc>>) = self.fresh.take(limit).into_iter().unzip();
+        let fresh = self.fresh.take(limit).into_iter().map(|(message, claim, _)| (message, claim));
+        let (messages, claims): (Vec<OutboxMessage>, Vec<DateTime<Utc>>) = fresh.unzip();
         (!messages.is_empty()).then(|| OutboxBatch { store: self.clone(), messages, claims })
     }
 
@@ -255,5 +270,45 @@ impl Store {
         .await?;
         let count = |rows| u64::try_from(rows).unwrap_or(0);
         Ok(OutboxState { pending: count(pending), oldest, parked: count(parked) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(id: &str) -> OutboxDraft {
+        OutboxDraft {
+            exchange: None,
+            routing_key: "reply".to_owned(),
+            body: "{}".to_owned(),
+            correlation_id: None,
+            message_id: id.to_owned(),
+        }
+    }
+
+    fn ids(taken: Vec<FreshMessage>) -> Vec<i64> {
+        taken.into_iter().map(|(message, ..)| message.id).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_kept_only_while_it_is_claimed() {
+        let fresh = Fresh::default();
+        let (drafts, until, now) = ([draft("a"), draft("b")], Utc::now(), Instant::now());
+        assert_eq!(fresh.claim(), None, "nobody has said that all is out");
+        fresh.written(&drafts, &[1, 2], None, now);
+        assert!(ids(fresh.take(9)).is_empty() && fresh.unkept.swap(false, Ordering::Relaxed));
+        fresh.keeps_up.store(true, Ordering::Relaxed);
+        assert_eq!(fresh.claim(), Some(FRESH_CLAIM));
+        fresh.written(&drafts, &[3, 4], Some(until), now);
+        assert_eq!((ids(fresh.take(1)), ids(fresh.take(9))), (vec![3], vec![4]));
+        // Its claim may be over before it is sent: it is read back, by whoever comes first.
+        let Some(earlier) = now.checked_sub(FRESH_FOR) else { return };
+        fresh.written(&drafts, &[5, 6], Some(until), earlier);
+        assert!(ids(fresh.take(9)).is_empty() && fresh.unkept.load(Ordering::Relaxed));
+        for id in 0..500 {
+            fresh.written(&drafts[..1], &[id], Some(until), now);
+        }
+        assert_eq!(fresh.claim(), None, "there is no room");
     }
 }

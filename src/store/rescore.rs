@@ -244,50 +244,16 @@ impl Store {
         if written.rows_affected() == 0 {
             return Ok(false);
         }
-        if !dry_run && turns(&mut transaction, &result.item_id, claims).await? {
+        // Under the row's lock: of two runs at once only one finds it otherwise.
+        let turned = turns(&mut transaction, &result.item_id, claims).await?;
+        if !dry_run && turned {
             super::history::keep(&mut transaction, &result.item_id).await?;
         }
-        for Rejudged { claim, passages } in claims {
-            sqlx::query(
-                "UPDATE claims SET verdict = $2, decisive = $3, confidence = $4, score = $5, tier = $6::fact_check_tier,
-                     agreement = $7, contradiction = $8, judge = $9, features = $10, notes = $11, justification = $12,
-                     citations = $13, correction = $14
-                 WHERE claim_id = $1",
-            )
-            .bind(&claim.claim_id)
-            .bind(claim.verdict.as_str())
-            .bind(claim.decisive)
-            .bind(claim.confidence)
-            .bind(claim.score.and_then(|score| i32::try_from(score).ok()))
-            .bind(claim.tier.as_str())
-            .bind(claim.agreement)
-            .bind(claim.contradiction)
-            .bind(&claim.judge)
-            .bind(json(&claim.features)?)
-            .bind(json(&claim.notes)?)
-            .bind(super::storable(&claim.justification).as_ref())
-            .bind(claim.citations.iter().filter_map(|cited| i32::try_from(*cited).ok()).collect::<Vec<i32>>())
-            .bind(claim.correction.as_ref().map(json).transpose()?)
-            .execute(&mut *transaction)
-            .await?;
-            if !passages.is_empty() {
-                sqlx::query(
-                    "UPDATE item_evidence e SET credibility = row.credibility, quality = row.quality,
-                         source_type = row.source_type
-                     FROM jsonb_to_recordset($2::jsonb) AS row(evidence_id text, passage_hash text,
-                         credibility double precision, quality double precision, source_type text)
-                     WHERE e.claim_id = $1 AND e.evidence_id = row.evidence_id AND e.passage_hash = row.passage_hash",
-                )
-                .bind(&claim.claim_id)
-                .bind(rows(&passages.iter().map(Refigured::of).collect::<Vec<_>>())?)
-                .execute(&mut *transaction)
-                .await?;
-            }
-        }
-        if !told.0.is_empty() {
+        write_claims(&mut transaction, claims).await?;
+        if turned && !told.0.is_empty() {
             super::outbox::write(&mut transaction, told.0, now).await?;
         }
-        if !told.1.is_empty() {
+        if turned && !told.1.is_empty() {
             super::webhooks::write(&mut transaction, told.1, now).await?;
         }
         if dry_run {
@@ -299,6 +265,48 @@ impl Store {
         }
         Ok(true)
     }
+}
+
+/// The new figures of claims and of their passages.
+async fn write_claims(connection: &mut PgConnection, claims: &[Rejudged<'_>]) -> Result<(), StoreError> {
+    for Rejudged { claim, passages } in claims {
+        sqlx::query(
+            "UPDATE claims SET verdict = $2, decisive = $3, confidence = $4, score = $5, tier = $6::fact_check_tier,
+                 agreement = $7, contradiction = $8, judge = $9, features = $10, notes = $11, justification = $12,
+                 citations = $13, correction = $14
+             WHERE claim_id = $1",
+        )
+        .bind(&claim.claim_id)
+        .bind(claim.verdict.as_str())
+        .bind(claim.decisive)
+        .bind(claim.confidence)
+        .bind(claim.score.and_then(|score| i32::try_from(score).ok()))
+        .bind(claim.tier.as_str())
+        .bind(claim.agreement)
+        .bind(claim.contradiction)
+        .bind(&claim.judge)
+        .bind(json(&claim.features)?)
+        .bind(json(&claim.notes)?)
+        .bind(super::storable(&claim.justification).as_ref())
+        .bind(claim.citations.iter().filter_map(|cited| i32::try_from(*cited).ok()).collect::<Vec<i32>>())
+        .bind(claim.correction.as_ref().map(json).transpose()?)
+        .execute(&mut *connection)
+        .await?;
+        if !passages.is_empty() {
+            sqlx::query(
+                "UPDATE item_evidence e SET credibility = row.credibility, quality = row.quality,
+                     source_type = row.source_type
+                 FROM jsonb_to_recordset($2::jsonb) AS row(evidence_id text, passage_hash text,
+                     credibility double precision, quality double precision, source_type text)
+                 WHERE e.claim_id = $1 AND e.evidence_id = row.evidence_id AND e.passage_hash = row.passage_hash",
+            )
+            .bind(&claim.claim_id)
+            .bind(rows(&passages.iter().map(Refigured::of).collect::<Vec<_>>())?)
+            .execute(&mut *connection)
+            .await?;
+        }
+    }
+    Ok(())
 }
 
 /// Puts the row's item among the unreadable where its content is at fault; any other error is the caller's.

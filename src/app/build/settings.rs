@@ -9,8 +9,7 @@ use crate::judging::scoring::{
     FeatureWeights, HalfLives, QualityShares, ScoreCurve, Scoring, SufficiencyLimits, VerdictLimits,
 };
 use crate::outbound::pages::PageSettings;
-use crate::pipeline::changed::Listeners;
-use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Pilot, Settings, WebhookTarget};
+use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Listeners, Pilot, Settings, WebhookTarget};
 
 /// `is_daemon`: only the daemon tells others of what it stores; what a command finds is for who typed it.
 pub(super) fn settings(config: &Config, is_daemon: bool) -> Result<Settings, AppError> {

@@ -20,8 +20,15 @@ const DASHBOARDS: [(&str, &str); 4] = [
 
 /// What nothing happens to here: no language model, webhooks, models, feeds and limit of memory are configured, and the broker
 /// refuses nothing.
-const QUIET: [&str; 5] =
-    ["corroborate_llm_", "corroborate_webhook", "corroborate_model_", "_refused_total", "_dead_total"];
+const QUIET: [&str; 7] = [
+    "corroborate_llm_",
+    "corroborate_webhook",
+    "corroborate_model_",
+    "_refused_total",
+    "_dead_total",
+    "corroborate_feeds",
+    "corroborate_memory_limit_bytes",
+];
 
 struct Prometheus {
     child: Child,

@@ -8,7 +8,7 @@ use crate::domain::result::ClaimResult;
 use crate::domain::rules::{DomainRule, DomainRules};
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::pipeline::changed::Listeners;
+use crate::pipeline::Listeners;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::store::StoredJudgement;
 
