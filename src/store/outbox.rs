@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn what_is_written_is_kept_only_while_it_is_claimed() {
         let fresh = Fresh::default();
-        let (drafts, until, now) = ([draft("a"), draft("b")], Utc::now(), Instant::now());
+        let (drafts, until, now) = ([draft("a"), draft("b")], DateTime::<Utc>::MIN_UTC, Instant::now());
         assert_eq!(fresh.claim(), None, "nobody has said that all is out");
         fresh.written(&drafts, &[1, 2], None, now);
         assert!(ids(fresh.take(9)).is_empty() && fresh.unkept.swap(false, Ordering::Relaxed));

@@ -79,7 +79,9 @@ impl<Q: Send + 'static, A: Send + 'static> Together<Q, A> {
                 Ok(answers) => tellers.into_iter().zip(answers).for_each(|(tell, answer)| drop(tell.send(Ok(answer)))),
                 Err(error) => {
                     let error = Arc::new(error);
-                    tellers.into_iter().for_each(|tell| drop(tell.send(Err(StoreError::Shared(Arc::clone(&error))))));
+                    for tell in tellers {
+                        drop(tell.send(Err(StoreError::Shared(Arc::clone(&error)))));
+                    }
                 }
             }
             waiting = rest;
