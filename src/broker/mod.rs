@@ -47,11 +47,6 @@ impl QueueName {
         }
     }
 
-    /// Whether items of it get Phase 2 as well, and may be taken without it under load.
-    pub const fn is_enrichment(self) -> bool {
-        matches!(self, Self::Important | Self::Enrichment)
-    }
-
     /// The queue of that label; `None` for any other text.
     pub fn parse(label: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|name| name.as_str() == label)

@@ -202,7 +202,7 @@ pub enum Command {
     },
     /// Judge stored items again by today's settings and lists, from the database alone.
     #[command(
-        after_help = "Examples:\n  corroborate rescore --dry-run\n  corroborate rescore --since 2026-11-01\n\nNothing is searched, fetched or asked of a model: the stored passages keep what they were judged to say. Credibility, quality,\nverdict, confidence, tier, score, justification and correction are computed anew, and passages of denied domains are\nleft out. With unchanged settings nothing changes. Nothing is published."
+        after_help = "Examples:\n  corroborate rescore --dry-run\n  corroborate rescore --since 2026-11-01\n\nNothing is searched, fetched or asked of a model: the stored passages keep what they were judged to say. Credibility, quality,\nverdict, confidence, tier, score, justification and correction are computed anew, and passages of denied domains are\nleft out. With unchanged settings nothing changes. Where a verdict changed, claim.changed and item.updated\ngo to the results exchange and the webhooks, sent by a daemon that runs; --dry-run sends nothing."
     )]
     Rescore {
         /// Only items judged since then: a day (2026-11-01) or a moment (2026-11-01T08:00:00Z), UTC.

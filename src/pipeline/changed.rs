@@ -1,4 +1,4 @@
-//! What is told of an item that was judged again, where an answer of it is another one now.
+//! The messages sent when an item was judged again and the answer to one of its claims changed.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn answer(claim: &ClaimResult) -> Value {
     })
 }
 
-/// A figure that moved a little is nothing to be told of.
+/// Readers hear of another verdict, not of a confidence that moved a little.
 fn is_another(claim: &RescoredClaim) -> bool {
     (claim.before.verdict, claim.before.decisive) != (claim.after.verdict, claim.after.decisive)
 }

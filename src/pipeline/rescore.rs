@@ -35,7 +35,7 @@ pub struct Terms {
     /// Passages of an item that a result shows.
     pub passages_shown: usize,
     pub claims_per_item: usize,
-    /// Who is told of other answers.
+    /// Where messages about changed verdicts go.
     pub listeners: Listeners,
 }
 

@@ -88,7 +88,7 @@ impl WebhookTarget {
     }
 }
 
-/// Who is told.
+/// Where messages about results go.
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
     /// `None`: nobody listens at the broker.

@@ -150,7 +150,7 @@ impl Store {
     /// connected to when it is first asked.
     ///
     /// # Errors
-    /// When the address is none.
+    /// [`StoreError::BadUrl`] when `url` is not a Postgres address.
     pub fn reads_from(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
         let copy = Self::over(connect_options(url, settings)?, settings, false);
         self.reads = Some((copy.pool, copy.tested));

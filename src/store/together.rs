@@ -75,7 +75,7 @@ impl<Q: Send + 'static, A: Send + 'static> Together<Q, A> {
             let rest = waiting.split_off(waiting.len().min(MOST));
             let (questions, tellers): (Vec<Q>, Vec<Told<A>>) = waiting.into_iter().unzip();
             match (self.0.ask)(questions).await {
-                // Whoever is not told hears that its teller is gone.
+                // A question without an answer fails: its sender is dropped.
                 Ok(answers) => tellers.into_iter().zip(answers).for_each(|(tell, answer)| drop(tell.send(Ok(answer)))),
                 Err(error) => {
                     let error = Arc::new(error);

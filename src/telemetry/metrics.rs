@@ -338,7 +338,7 @@ pub fn db_pool(idle: usize, used: usize, max: usize) {
     }
 }
 
-/// Memory in use, and what may be used, bytes; no limit is told as 0.
+/// Memory in use and the limit on it, in bytes; without a limit the second gauge is 0.
 pub fn memory(resident: u64, limit: Option<u64>) {
     set(&c::MEMORY_RESIDENT, [], resident as f64);
     set(&c::MEMORY_LIMIT, [], limit.unwrap_or(0) as f64);

@@ -77,7 +77,7 @@ impl Bench {
             Admission::Defer => return Outcome::Deferred,
             Admission::Drop => return Outcome::Dropped,
         };
-        if load == Load::Degrade && delivery.queue.is_enrichment() {
+        if load == Load::Degrade && delivery.queue == QueueName::Enrichment {
             self.parts.observer.shed("degraded");
         }
         let work = Work {

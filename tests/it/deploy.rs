@@ -42,7 +42,7 @@ fn the_settings_of_the_manifests_are_the_programs() {
     assert!(env.len() >= 3, "{env:?}");
     load(LoadOptions { file: None, env }).expect("every name is known");
     let names = AmqpNames::default();
-    for queue in [&names.enrichment_queue, &names.factcheck_queue] {
+    for queue in [&names.important_queue, &names.enrichment_queue, &names.factcheck_queue] {
         assert!(KEDA.contains(&format!("queueName: {queue},")), "{queue} scales nothing");
     }
     assert!(KEDA.contains("max(corroborate_queue_lag_seconds)"));

@@ -17,9 +17,9 @@ words! {
         ClaimContested => "claim.contested",
         /// A claim without a side.
         ClaimUnverifiable => "claim.unverifiable",
-        /// An item with a claim whose answer is another one than it was told, since it was judged again.
+        /// A stored item that was judged again, with at least one verdict that changed.
         ItemUpdated => "item.updated",
-        /// A claim whose answer is another one than it was told, with both.
+        /// A claim whose verdict changed when its item was judged again, with the old and the new one.
         ClaimChanged => "claim.changed",
         /// A claim with what it should have said.
         CorrectionGenerated => "correction.generated",

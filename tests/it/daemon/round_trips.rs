@@ -23,7 +23,7 @@ async fn a_new_item_costs_few_round_trips() {
         app.upstream.result(id, 1).await;
     }
     app.settled(&daemon).await;
-    // What goes on without an item, every few seconds, is none of its costs.
+    // What goes on every few seconds without an item is not counted.
     tokio::time::sleep(Duration::from_secs(2)).await;
     wire.take();
     tokio::time::sleep(Duration::from_secs(6)).await;
