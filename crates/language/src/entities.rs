@@ -1,12 +1,14 @@
 //! Whom and what a text names: people, organisations, places, and other names.
 //!
-//! By rule, without a model: runs of capitalised words, the gazetteer, titles, first names, legal forms, endings of surnames.
-//! A capital at the head of a sentence proves nothing and counts only with other signs; months and weekdays are no names.
+//! In Russian and Ukrainian a small network tells ([`tagger`]), in other languages rules do: runs of capitalised words, titles,
+//! first names, legal forms. The gazetteer stands above both. A capital at the head of a sentence proves nothing and counts only
+//! with other signs; months and weekdays are no names.
 //! To teach it a name: `gazetteer.txt`; a marker of a kind: `entities/markers.rs`.
 
 mod cyrillic;
 pub mod kind;
 mod markers;
+mod tagger;
 
 use std::collections::HashSet;
 
@@ -63,7 +65,11 @@ pub fn entities(text: &str, _language: Option<&str>, hints: &[EntityHint]) -> Ve
         .map(|word| word.text.as_str())
         .collect();
     for (words, sentence) in parts.iter().zip(sentences(text)) {
-        in_sentence(words, sentence, &small, &inner, &mut found);
+        if cyrillic::is_mostly(sentence) && !is_headline(words) {
+            cyrillic::in_sentence(words, sentence, &mut found);
+        } else {
+            in_sentence(words, sentence, &small, &inner, &mut found);
+        }
     }
     found
 }
@@ -124,11 +130,6 @@ fn in_sentence(
             index += taken;
             continue;
         }
-        if let Some((taken, name)) = cyrillic::quoted_name(words, index, sentence).filter(|_| !shouting) {
-            add(found, Entity { key: name_key(name), text: name.to_owned(), kind: EntityKind::Org });
-            index += taken;
-            continue;
-        }
         let taken = match (word.capital, shouting) {
             (true, false) => run_length(words, &normalised, index, sentence),
             (true, true) if markers::is_first_name(&word.text) => {
@@ -143,17 +144,12 @@ fn in_sentence(
         let opener = usize::from(index == 0 && only_opens(words, taken, small));
         let (skip, taken) = trimmed(words, index + opener, taken - opener);
         let skip = skip + opener;
-        let mut more = 0;
-        if taken > 0 {
-            let begin = index + skip;
-            let noun = if shouting { None } else { cyrillic::small_noun(words, begin, taken, sentence) };
-            let kind = noun.map(|(_, kind)| kind).or_else(|| kind_of(words, begin, taken, sentence, small, inner));
-            more = noun.map_or(0, |(more, _)| more);
-            if let Some(kind) = kind {
-                add(found, entity_of(words, begin, taken + more, sentence, kind));
-            }
+        if taken > 0
+            && let Some(kind) = kind_of(words, index + skip, taken, sentence, small, inner)
+        {
+            add(found, entity_of(words, index + skip, taken, sentence, kind));
         }
-        index += (skip + taken + more).max(1);
+        index += (skip + taken).max(1);
     }
 }
 
@@ -290,17 +286,7 @@ fn trimmed(words: &[Word<'_>], index: usize, taken: usize) -> (usize, usize) {
         })
     };
     let title = |at: usize| words.get(at).is_some_and(|word| markers::is_title(&word.text));
-    // "Помощник Хиллари Клинтон": at the head of a sentence the name begins with the given name.
-    let given = |at: usize| words.get(at).is_some_and(|word| markers::is_first_name(&word.text));
-    let mut skip = if index == 0 && taken > 2 && words.first().is_some_and(|word| super::has_cyrillic(&word.text)) {
-        // "Фонд Бориса Немцова" is no Boris.
-        let named = |at: usize| {
-            words.get(at).is_some_and(|word| cyrillic::is_institution(&word.text) || cyrillic::is_place(&word.text))
-        };
-        (0..taken - 1).find(|at| given(*at)).filter(|skip| !(0..*skip).any(named)).unwrap_or(0)
-    } else {
-        0
-    };
+    let mut skip = 0;
     while skip < taken
         && (plain(index + skip)
             || !words.get(index + skip).is_some_and(|word| word.capital)
@@ -366,24 +352,10 @@ fn kind_of(
     if place {
         return Some(EntityKind::Loc);
     }
-    let slavic = super::has_cyrillic(first.surface);
     if titled
         || run.iter().any(|word| markers::is_first_name(&word.text))
         || run.last().is_some_and(|word| markers::is_surname(&word.text))
     {
-        return Some(EntityKind::Person);
-    }
-    if !slavic && cyrillic::is_mostly(sentence) {
-        return Some(EntityKind::Org);
-    }
-    if slavic
-        && !quoted
-        && !first.acronym
-        && before.is_some_and(|word| cyrillic::leads_to_a_place(&word.text, sentence))
-    {
-        return Some(EntityKind::Loc);
-    }
-    if !quoted && slavic && run.last().is_some_and(|word| cyrillic::is_plain_surname(&word.text)) {
         return Some(EntityKind::Person);
     }
     if taken == 1 && first.acronym && first.surface.chars().count() <= 6 {
@@ -393,8 +365,7 @@ fn kind_of(
         .iter()
         .all(|word| word.surface.chars().all(|c| c.is_alphabetic() || tokens::is_apostrophe(c)) && !word.acronym);
     let hyphenated = taken == 2 && cut(sentence, first.end, run.last().map_or(0, |word| word.start)).contains('-');
-    let described = slavic && cyrillic::is_adjective(&first.text);
-    if words_only && !quoted && !hyphenated && !described && (taken == 2 || (taken == 3 && !opens)) {
+    if words_only && !quoted && !hyphenated && (taken == 2 || (taken == 3 && !opens)) {
         return Some(EntityKind::Person);
     }
     Some(EntityKind::Misc)

@@ -1,64 +1,117 @@
-//! What Russian and Ukrainian need: institutions and places whose noun is in small letters ("Верховный суд",
-//! "Свердловская область"), given names of other alphabets, surnames by their endings.
+//! Names of Russian and Ukrainian sentences: what the network finds, put together with the gazetteer.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::kind::EntityKind;
-use super::{Word, adjacent};
-use crate::lexicon::{self, Entry, Words};
+use super::{Entity, Word, add, adjacent, entity_of, known_at, markers, mixed_case, tagger};
+use crate::dates::names::is_calendar_word;
+use crate::lexicon::Words;
 use crate::names::name_key;
-use crate::{cut, has_cyrillic, is_cyrillic, stemming, stopwords};
+use crate::{cut, has_cyrillic, is_cyrillic, lemmas, stopwords};
 
-type Stems = LazyLock<HashSet<String>>;
-
-fn stems(nouns: impl Iterator<Item = Entry>) -> HashSet<String> {
-    nouns.map(|entry| stem(entry.form)).collect()
+/// Adds the names of a Russian or Ukrainian sentence: what the network finds, what the gazetteer knows, and what else has a
+/// capital that it does not owe to its place.
+pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, found: &mut Vec<Entity>) {
+    let normalised: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    let spans = tagger::tagged(sentence);
+    let span_at = |index: usize| {
+        let word = words.get(index)?;
+        spans.iter().find(|span| span.start <= word.start && word.start < span.end)
+    };
+    let mut index = 0;
+    while index < words.len() {
+        let tagged = span_at(index).and_then(|span| {
+            let taken = words_of_span(words, index, span.end, sentence);
+            let nothing = taken == 1 && words.get(index).is_some_and(|word| owes_its_capital(word, index, sentence));
+            (!nothing).then(|| (taken, entity_of(words, index, taken, sentence, span.kind)))
+        });
+        // "Ігор" beside the "Терехов" that the network found.
+        let given = || {
+            words.get(index).filter(|word| word.capital && markers::is_first_name(&word.text))?;
+            let span = span_at(index + 1).filter(|span| span.kind == EntityKind::Person)?;
+            let taken = 1 + words_of_span(words, index + 1, span.end, sentence);
+            adjacent(words, index, index + 1, sentence)
+                .then(|| (taken, entity_of(words, index, taken, sentence, span.kind)))
+        };
+        let known = known_at(words, &normalised, index, sentence).map(|(known, taken)| {
+            (taken, Entity { key: known.key.to_owned(), ..entity_of(words, index, taken, sentence, known.kind) })
+        });
+        let other = || {
+            let taken = other_name(words, index, sentence, |at| span_at(at).is_some())?;
+            Some((taken, entity_of(words, index, taken, sentence, EntityKind::Misc)))
+        };
+        let longest = match (tagged, known) {
+            (Some(tagged), Some(known)) => Some(if known.0 >= tagged.0 { known } else { tagged }),
+            (tagged, known) => tagged.or(known).or_else(given).or_else(other),
+        };
+        index += match longest {
+            Some((taken, entity)) => {
+                add(found, entity);
+                taken.max(1)
+            }
+            None => 1,
+        };
+    }
 }
 
-fn stem(word: &str) -> String {
-    stemming::stem(word, None)
+/// How many words from `index` to the byte `end` make the name. What opens a bracket that it does not close stands beside it.
+fn words_of_span(words: &[Word<'_>], index: usize, end: usize, sentence: &str) -> usize {
+    let start = words.get(index).map_or(end, |word| word.start);
+    let name = cut(sentence, start, end);
+    let end = match name.find('(') {
+        Some(opened) if !name.contains(')') => start + opened,
+        _ => end,
+    };
+    words.iter().skip(index).take_while(|word| word.start < end).count()
 }
 
-/// Nouns whose stem is a word of its own are left out: "рада" and "рад", "село" and "сел", "гора" and "горит".
-static INSTITUTIONS: Stems = LazyLock::new(|| stems(lexicon::entries("entities.cyrillic.institutions")));
-
-static PLACES: Stems = LazyLock::new(|| stems(lexicon::entries("entities.cyrillic.places")));
-
-static GIVEN: Stems =
-    LazyLock::new(|| super::markers::first_names().map(name_key).filter(|key| key.chars().count() >= 5).collect());
-
-/// Whether the word is a noun that institutions are named with, in any case and with a small letter too.
-pub(super) fn is_institution(word: &str) -> bool {
-    has_cyrillic(word) && word.chars().count() > 2 && INSTITUTIONS.contains(&stem(word))
+/// Whether a word that the network takes for a name by itself is none: an abbreviation that names nothing, or a sentence's first
+/// word that a dictionary has, or that nothing but its capital speaks for.
+fn owes_its_capital(word: &Word<'_>, index: usize, sentence: &str) -> bool {
+    if names_nothing(word.surface) {
+        return true;
+    }
+    let first = index == 0 && !word.acronym && !mixed_case(word.surface);
+    let plain =
+        || lemmas::lemma(&word.text, is_ukrainian(sentence)).is_some() || stopwords::is_stop_word(&word.text, None);
+    let like_a_name = || markers::is_first_name(&word.text) || markers::is_surname(&word.text);
+    first && (plain() || !(tagger::knows(word.surface, sentence) || like_a_name()))
 }
 
-/// The same for places.
-pub(super) fn is_place(word: &str) -> bool {
-    has_cyrillic(word) && word.chars().count() > 2 && PLACES.contains(&stem(word))
+/// Whether the sentence has letters that Ukrainian has and Russian lacks.
+pub(super) fn is_ukrainian(sentence: &str) -> bool {
+    sentence.contains(['і', 'ї', 'є', 'ґ', 'І', 'Ї', 'Є', 'Ґ'])
 }
+
+/// How many words make a name of no known kind: capitals that neither the sentence nor a quotation opens with, or that no
+/// plain word has.
+fn other_name(words: &[Word<'_>], index: usize, sentence: &str, is_tagged: impl Fn(usize) -> bool) -> Option<usize> {
+    let word = words.get(index).filter(|word| word.capital)?;
+    let before = index.checked_sub(1).and_then(|at| words.get(at));
+    let opens = before.is_none_or(|before| {
+        cut(sentence, before.end, word.start).contains(['«', '"', '“', '„', ':', '—', '.', '?', '!', '…'])
+    });
+    let sure = (word.acronym && !markers::is_shouted(&word.text)) || mixed_case(word.surface);
+    let plain =
+        is_calendar_word(&word.text) || stopwords::is_stop_word(&word.text, None) || names_nothing(word.surface);
+    if plain && !mixed_case(word.surface) || (opens && !sure) {
+        return None;
+    }
+    let more = (index + 1..words.len())
+        .take_while(|at| {
+            words.get(*at).is_some_and(|word| word.capital) && !is_tagged(*at) && adjacent(words, at - 1, *at, sentence)
+        })
+        .count();
+    Some(1 + more)
+}
+
+static GIVEN: LazyLock<HashSet<String>> =
+    LazyLock::new(|| markers::first_names().map(name_key).filter(|key| key.chars().count() >= 5).collect());
 
 /// Whether the word is a given name as Cyrillic writes it, in any case: "Хиллари", "Томаса".
 pub(super) fn is_given_name(word: &str) -> bool {
     has_cyrillic(word) && word.chars().count() > 4 && GIVEN.contains(&name_key(word))
-}
-
-/// Whether the word has an adjective's ending.
-pub(super) fn is_adjective(word: &str) -> bool {
-    static ENDINGS: Words = Words::of("entities.cyrillic.adjective_ending");
-    has_cyrillic(word) && word.chars().count() > 4 && ENDINGS.has_ending_of(word)
-}
-
-/// Whether the word ends as surnames of one word do: "Лужков", "Путину", "Радуловым".
-pub(super) fn is_plain_surname(word: &str) -> bool {
-    const ENDINGS: [&str; 5] = ["ов", "ев", "ёв", "ин", "ын"];
-    const CASES: [&str; 7] = ["", "а", "у", "ым", "е", "ой", "ых"];
-    let letters = word.chars().count();
-    letters >= 5
-        && CASES
-            .iter()
-            .filter_map(|case| word.strip_suffix(case))
-            .any(|bare| bare.chars().count() >= 5 && ENDINGS.iter().any(|ending| bare.ends_with(ending)))
 }
 
 /// Roman numerals and words in capitals that name nothing: "XIX", "СМИ", "ООО".
@@ -72,91 +125,4 @@ pub(super) fn is_mostly(sentence: &str) -> bool {
     let letters = sentence.chars().filter(|c| c.is_alphabetic());
     let (cyrillic, all) = letters.fold((0, 0), |(cyrillic, all), c| (cyrillic + usize::from(is_cyrillic(c)), all + 1));
     cyrillic * 2 > all
-}
-
-/// Prepositions of places. "У" is one in Ukrainian only: in Russian it says with whom.
-pub(super) fn leads_to_a_place(word: &str, sentence: &str) -> bool {
-    matches!(word, "в" | "во" | "из" | "із")
-        || (word == "у" && sentence.contains(['і', 'ї', 'є', 'ґ', 'І', 'Ї', 'Є', 'Ґ']))
-}
-
-/// How many words behind the run of `taken` words belong to its name, and whether it is a place: an adjective with a capital
-/// waits for its noun ("Брукхейвенской национальной лаборатории").
-fn noun_behind(
-    words: &[Word<'_>],
-    index: usize,
-    taken: usize,
-    together: impl Fn(usize, usize) -> bool,
-) -> Option<(usize, bool)> {
-    let last = words.get(index + taken - 1)?;
-    if !is_adjective(&last.text) || is_plain_surname(&last.text) {
-        return None;
-    }
-    for more in 1..=2 {
-        let at = index + taken - 1 + more;
-        let word = words.get(at).filter(|word| !word.capital && together(at - 1, at))?;
-        if is_institution(&word.text) {
-            return Some((more, false));
-        }
-        if is_place(&word.text) {
-            return Some((more, true));
-        }
-        if !is_adjective(&word.text) {
-            return None;
-        }
-    }
-    None
-}
-
-/// How many words in small letters follow an institution's noun and say which it is: "Министерство внутренних дел".
-fn complement(words: &[Word<'_>], index: usize, taken: usize, together: impl Fn(usize, usize) -> bool) -> usize {
-    // Endings that are tried one after the other: grammar of this rule alone.
-    const OF_MANY: [&str; 7] = ["ых", "их", "ого", "его", "ой", "ей", "ої"];
-    const NOUNS: [&str; 8] = ["ов", "ей", "ий", "ии", "ия", "ы", "ства", "дел"];
-    const VERBS: [&str; 12] = ["л", "ла", "ло", "ли", "ть", "ся", "ет", "ит", "ут", "ют", "ят", "ив"];
-    static PRONOUNS: Words = Words::of("entities.cyrillic.pronoun");
-    let small = |at: usize| {
-        let word = words.get(at).filter(|word| !word.capital && together(at - 1, at))?;
-        let plain =
-            word.text.chars().count() > 2 && !PRONOUNS.has(&word.text) && !stopwords::is_stop_word(&word.text, None);
-        plain.then_some(word.text.as_str())
-    };
-    let ends = |word: &str, endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
-    let next = index + taken;
-    let Some(first) = small(next) else { return 0 };
-    let noun = small(next + 1).filter(|word| *word == "дел" || !ends(word, &VERBS));
-    if ends(first, &OF_MANY) && noun.is_some() {
-        return 2;
-    }
-    usize::from(ends(first, &NOUNS))
-}
-
-/// A name in quotation marks behind the noun that says what it is: 'движение «За права человека»'. Gives the words it takes.
-pub(super) fn quoted_name<'a>(words: &[Word<'_>], index: usize, sentence: &'a str) -> Option<(usize, &'a str)> {
-    let (noun, first) = (words.get(index.checked_sub(1)?)?, words.get(index)?);
-    let opened = cut(sentence, noun.end, first.start).trim_start().starts_with(['«', '"', '“', '„']);
-    if !opened || !first.capital || !is_institution(&noun.text) {
-        return None;
-    }
-    let rest = cut(sentence, first.start, sentence.len());
-    let name = rest.split(['»', '"', '”', '“']).next().filter(|name| name.len() < rest.len())?;
-    let taken = words.iter().skip(index).take_while(|word| word.end <= first.start + name.len()).count();
-    (1..=6).contains(&taken).then_some((taken, name))
-}
-
-/// The words in small letters that end a name which its capitals only begin: "Верховный суд", "Палата представителей".
-pub(super) fn small_noun(
-    words: &[Word<'_>],
-    index: usize,
-    taken: usize,
-    sentence: &str,
-) -> Option<(usize, EntityKind)> {
-    let together = |first: usize, second: usize| adjacent(words, first, second, sentence);
-    if let Some((more, place)) = noun_behind(words, index, taken, together) {
-        return Some((more, if place { EntityKind::Loc } else { EntityKind::Org }));
-    }
-    let last = words.get(index + taken - 1)?;
-    let noun = taken <= 2 && is_institution(&last.text) && (taken == 1 || is_adjective(&words.get(index)?.text));
-    let more = if noun { complement(words, index, taken, together) } else { 0 };
-    (more > 0).then_some((more, EntityKind::Org))
 }

@@ -9,9 +9,6 @@ static KNOWN_BY_CAPITALS: Words = Words::of("entities.markers.everyday_name");
 
 static NEEDING_CAPITALS: Words = Words::of("entities.markers.acronym_word");
 
-/// Bodies of one word that are named like nothing else.
-static MINISTRIES: Words = Words::of("entities.markers.ministry");
-
 static FIRST_NAMES: Words = Words::of("entities.markers.first_names");
 
 static TITLES: Words = Words::of("entities.markers.titles");
@@ -89,16 +86,10 @@ pub(super) fn institution(word: &str) -> Option<EntityKind> {
     }
 }
 
-/// The kind the words of a run tell: its last marker in English ("Bank of America"), its first in Cyrillic.
+/// The kind the words of a run tell: that of its last marker ("Bank of America").
 pub(super) fn run_kind(words: &[&str]) -> Option<EntityKind> {
     if words.len() < 2 {
-        return words.first().and_then(|word| match *word {
-            word if super::super::has_cyrillic(word) && word.starts_with("мин") && ORGANISATION_WORDS.has(word) => {
-                Some(EntityKind::Org)
-            }
-            word if MINISTRIES.has(word) => Some(EntityKind::Org),
-            _ => None,
-        });
+        return None;
     }
     words.iter().rev().find_map(|word| institution(word))
 }

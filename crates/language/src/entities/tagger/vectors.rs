@@ -1,0 +1,90 @@
+//! `navec`'s vectors of the most frequent words, kept quantised: 100 codes a word, each the place of three numbers in a table.
+
+use super::bytes::{count, floats, take};
+use crate::lemmas;
+
+/// Codes of one word.
+const CODES: usize = 100;
+/// Numbers that one code stands for.
+const CHUNK: usize = 3;
+/// Numbers in a word's vector.
+pub(super) const WIDTH: usize = CODES * CHUNK;
+/// What one place of a code may be: a byte.
+const CENTROIDS: usize = 256;
+
+pub(super) struct Vectors {
+    /// Hashes of the words in order, four bytes each.
+    hashes: &'static [[u8; 4]],
+    /// [`CODES`] of each word, and last those of the unknown word.
+    codes: &'static [u8],
+    /// Hashes of Ukrainian words in order, and the place of the Russian word that each stands for.
+    ukrainian: &'static [[u8; 4]],
+    meant: &'static [[u8; 4]],
+    /// [`CODES`] × [`CENTROIDS`] × [`CHUNK`].
+    table: Vec<f32>,
+}
+
+impl Vectors {
+    pub(super) fn read(bytes: &mut &'static [u8]) -> Option<Self> {
+        let words = count(bytes)?;
+        let hashes = take(bytes, words * 4)?.as_chunks().0;
+        let codes = take(bytes, (words + 1) * CODES)?;
+        let words = count(bytes)?;
+        let ukrainian = take(bytes, words * 4)?.as_chunks().0;
+        let meant = take(bytes, words * 4)?.as_chunks().0;
+        Some(Self { hashes, codes, ukrainian, meant, table: floats(bytes, CODES * CENTROIDS * CHUNK)? })
+    }
+
+    /// Where the vector of a word in small letters is. A word of a Ukrainian sentence has that of the Russian word which stands
+    /// for it, or for its dictionary form, or is spelt as Russian would spell it.
+    pub(super) fn place(&self, word: &str, is_ukrainian: bool) -> Option<usize> {
+        if !is_ukrainian {
+            return place(self.hashes, word);
+        }
+        self.place_of_ukrainian(word)
+            .or_else(|| place(self.hashes, &as_russian(word)))
+            .or_else(|| self.place_of_ukrainian(&lemmas::lemma(word, true)?))
+    }
+
+    /// Adds the vector that is there, or that of the unknown word.
+    pub(super) fn push(&self, place: Option<usize>, input: &mut Vec<f32>) {
+        let from = place.unwrap_or(self.hashes.len()) * CODES;
+        for (at, code) in self.codes.iter().skip(from).take(CODES).enumerate() {
+            let begin = (at * CENTROIDS + usize::from(*code)) * CHUNK;
+            input.extend(self.table.iter().skip(begin).take(CHUNK));
+        }
+    }
+
+    fn place_of_ukrainian(&self, word: &str) -> Option<usize> {
+        let found = place(self.ukrainian, word)?;
+        usize::try_from(u32::from_le_bytes(*self.meant.get(found)?)).ok()
+    }
+}
+
+fn place(hashes: &[[u8; 4]], word: &str) -> Option<usize> {
+    let hash = hashed(word);
+    hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).ok()
+}
+
+/// Names, and many words, differ from Russian ones in single letters only.
+fn as_russian(word: &str) -> String {
+    let letters: String = word
+        .chars()
+        .map(|letter| match letter {
+            'і' | 'ї' => 'и',
+            'є' => 'е',
+            'ґ' => 'г',
+            '\'' => 'ъ',
+            other => other,
+        })
+        .collect();
+    ["с", "з", "ц"].iter().fold(letters, |word, letter| word.replace(&format!("{letter}ьк"), &format!("{letter}к")))
+}
+
+/// The upper half of FNV-1a 64, as in `training/names.py`.
+fn hashed(word: &str) -> u32 {
+    let value = word
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |value, byte| (value ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    u32::try_from(value >> 32).unwrap_or_default()
+}
