@@ -103,16 +103,20 @@ impl Embedder for RoutedEmbedder {
 pub struct RoutedStance {
     models: Vec<(Arc<dyn StanceModel>, ModelLanguages)>,
     rules: RuleStance,
+    /// Of all models, joined by `+`.
+    name: String,
 }
 
 impl RoutedStance {
     pub fn new(model: Arc<dyn StanceModel>, languages: ModelLanguages, rules: RuleStance) -> Self {
-        Self { models: vec![(model, languages)], rules }
+        let name = model.name().to_owned();
+        Self { models: vec![(model, languages)], rules, name }
     }
 
     /// One more, for what those before it do not read.
     #[must_use]
     pub fn and(mut self, model: Arc<dyn StanceModel>, languages: ModelLanguages) -> Self {
+        self.name = format!("{}+{}", self.name, model.name());
         self.models.push((model, languages));
         self
     }
@@ -149,9 +153,9 @@ impl RoutedStance {
 }
 
 impl StanceModel for RoutedStance {
-    /// The first one's; each judgement has that of the model it is by.
+    /// All of them; each judgement has that of the model it is by.
     fn name(&self) -> &str {
-        self.models.first().map_or("rules", |(model, _)| model.name())
+        &self.name
     }
 
     fn reads(&self, text: &str) -> bool {
@@ -323,6 +327,7 @@ mod tests {
         let judges: Vec<&str> = judged.iter().map(|one| &*one.judge).collect();
         assert_eq!(judges, ["model:constant", "model:constant", "rules", "model:constant"]);
         assert_eq!((one.asked(), other.asked()), (1, 2));
+        assert_eq!(routed.name(), "model:constant+model:constant");
         assert!(routed.reads(russian) && routed.reads(english) && !routed.reads(greek));
     }
 

@@ -281,6 +281,7 @@ fn evidence_row(number: usize, passage: &JudgedPassage, stance: Stance) -> Evide
         language: passage.language.clone(),
         passage: passage.passage.clone(),
         stance,
+        judge: passage.judge.clone(),
         llm_stance: passage.adjudication.map(|said| said.stance),
         entail: round(passage.entail),
         contradict: round(passage.contradict),

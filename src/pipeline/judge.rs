@@ -1,6 +1,7 @@
 //! Judging: what does each chosen passage say of the claim? The model's probabilities, then the numbers and dates
 //! compared by rule, then every figure the verdict is made of.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::claims::Claim;
@@ -76,16 +77,18 @@ impl Judged {
 
 impl JudgedClaim {
     /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
-    /// the model does not read were judged by rule; `+llm:<name>` where a language model was heard beside it, `+own:<name>`
+    /// no model reads were judged by rule; two models where passages in several languages had one each; `+llm:<name>` where a language model was heard beside it, `+own:<name>`
     /// another adjudicator, and `+translated` where a translation stood between a passage and its judge. The rules decide
     /// where nothing was judged.
     pub(crate) fn judge(&self) -> String {
         let parts = || self.judges.iter().flat_map(|judge| judge.split('+')).filter(|part| !part.is_empty());
-        let model = parts().find(|part| ![RULES, TRANSLATED].contains(part) && !is_adjudicator(part));
-        let rules = (model.is_none() || parts().any(|part| part == RULES)).then_some(RULES);
+        let is_model = |part: &&str| ![RULES, TRANSLATED].contains(part) && !is_adjudicator(part);
+        // In the order of their names: of which passage comes first nothing may depend.
+        let models: BTreeSet<&str> = parts().filter(is_model).collect();
+        let rules = (models.is_empty() || parts().any(|part| part == RULES)).then_some(RULES);
         let translated = parts().any(|part| part == TRANSLATED).then_some(TRANSLATED);
         let adjudicator = parts().find(|part| is_adjudicator(part));
-        [model, rules, adjudicator, translated].into_iter().flatten().collect::<Vec<_>>().join("+")
+        models.into_iter().chain([rules, adjudicator, translated].into_iter().flatten()).collect::<Vec<_>>().join("+")
     }
 }
 
@@ -145,8 +148,7 @@ pub(super) async fn passages_of(
         for ((position, entry), (said, near)) in ranked.iter().enumerate().zip(&mut said) {
             let best = near.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
-            let passage =
-                figures(services, normal, claim, entry, said.probabilities, best, said.check.num_ok, rank, journal);
+            let passage = figures(services, normal, claim, entry, &said, best, rank, journal);
             if said.on_topic {
                 one.rules.extend(rules(&passage, entry));
                 if !one.judges.contains(&said.judge) {
@@ -297,13 +299,12 @@ fn figures(
     normal: &Normal,
     claim: &Claim,
     entry: &Ranked,
-    given: StanceProbabilities,
+    said: &Spoken,
     agreement: f64,
-    num_ok: Option<bool>,
     rank: u32,
     journal: &Journal,
 ) -> JudgedPassage {
-    let page = &entry.read.page;
+    let (page, given) = (&entry.read.page, said.probabilities);
     let reference = claim.date.unwrap_or(normal.reference);
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
@@ -333,7 +334,7 @@ fn figures(
             entry.relevance,
             specificity,
         ),
-        num_ok,
+        num_ok: said.check.num_ok,
         independent_group: entry.group.clone(),
         source_type,
         origin: match entry.read.origin() {
@@ -343,6 +344,7 @@ fn figures(
         provider: entry.read.provider.to_owned(),
         rank,
         out_of_context: is_of_an_older_time(&claim.profile, page.published_at),
+        judge: Some(said.judge.as_ref().to_owned()),
         adjudication: None,
     }
 }

@@ -114,6 +114,9 @@ pub struct StoredEvidence {
     pub credibility: f64,
     pub independent_group: String,
     pub provider: String,
+    /// Who gave entail, contradict and neutral; `None` where an older version stored the row.
+    #[serde(default)]
+    pub judge: Option<String>,
     pub rank: i32,
     pub extraction_failed: bool,
 }
@@ -266,7 +269,7 @@ impl Store {
         let rows = sqlx::query(
             "SELECT e.claim_id, c.claim_text, e.evidence_id, s.url, s.domain, s.title, s.published_at, e.passage, e.stance,
                  e.entail, e.contradict, e.neutral, e.agreement_score, e.relevance, e.quality, e.credibility,
-                 e.independent_group, e.provider, e.rank, s.extraction_failed
+                 e.independent_group, e.provider, e.judge, e.rank, s.extraction_failed
              FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id JOIN claims c ON c.claim_id = e.claim_id
              WHERE e.item_id = $1 ORDER BY c.position, e.rank, e.evidence_id",
         )
@@ -294,6 +297,7 @@ impl Store {
                 credibility: row.try_get("credibility")?,
                 independent_group: row.try_get("independent_group")?,
                 provider: row.try_get("provider")?,
+                judge: row.try_get("judge")?,
                 rank: row.try_get("rank")?,
                 extraction_failed: row.try_get("extraction_failed")?,
             });

@@ -370,6 +370,7 @@ fn passage(row: &PgRow) -> Result<StoredPassage, StoreError> {
         provider: row.try_get("provider")?,
         rank: u32::try_from(rank).unwrap_or(u32::MAX),
         out_of_context: row.try_get("out_of_context")?,
+        judge: row.try_get("judge")?,
         adjudication: adjudication(row)?,
         url: url.clone(),
     };

@@ -63,6 +63,9 @@ pub struct JudgedPassage {
     pub rank: u32,
     /// The fact holds, but at another time or place than the claim says.
     pub out_of_context: bool,
+    /// Who gave the three probabilities: `model:<name>` or `rules`, with `+translated` where it read a translation. `None` where the
+    /// row was stored before this was kept.
+    pub judge: Option<String>,
     /// What a language model made of it, where one was asked; the figures above are never its.
     pub adjudication: Option<Adjudication>,
 }

@@ -87,7 +87,8 @@ pub struct ClaimResult {
     /// Why it can be checked, in the words of the language model that found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_checkable: Option<String>,
-    /// `rules`, `model:<name>` or `fact_check`, with `+llm:<name>` (or `+own:<name>`) where an adjudicator was heard beside it.
+    /// `rules`, `model:<name>` or `fact_check`, joined by `+` where passages in several languages had several; `+llm:<name>` (or
+    /// `+own:<name>`) where an adjudicator was heard beside them.
     pub judge: String,
     pub verdict: Verdict,
     pub decisive: bool,
@@ -184,6 +185,10 @@ pub struct EvidenceRow {
     pub passage: String,
     /// By the judge, and by the language model as well where one was heard.
     pub stance: Stance,
+    /// Who gave the three probabilities below, which depends on the language: `model:<name>` or `rules`, with `+translated` where
+    /// it read a translation. Absent where an older version stored the passage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<String>,
     /// What the language model alone said; absent where none was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm_stance: Option<Stance>,

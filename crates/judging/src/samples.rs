@@ -46,6 +46,7 @@ pub fn passage(id: &str, entail: f64, contradict: f64) -> JudgedPassage {
         provider: "test".into(),
         rank: 1,
         out_of_context: false,
+        judge: None,
         adjudication: None,
     }
 }

@@ -31,7 +31,13 @@ pub(super) fn decision(path: &Path) -> Result<fit::Fitted, AppError> {
 /// Curves bend the figures of the judge they were fitted on. Said and not refused: a model may have two names.
 pub(super) fn warn_of_another_judge(scoring: &ScoringConfig, judge: &str) {
     let Some(Ok(fitted)) = scoring.calibration.as_deref().map(read) else { return };
-    if !fitted.judge.split(" and ").any(|by| by.trim_start_matches("model:") == judge) {
+    let is_own = |by: &str| judge.split('+').any(|own| bare(own) == bare(by));
+    if !fitted.judge.split(" and ").any(is_own) {
         tracing::warn!(fitted_on = fitted.judge, judge, "scoring.calibration was fitted on another judge's figures");
     }
+}
+
+/// A judge's name without what says that it is a model.
+fn bare(judge: &str) -> &str {
+    judge.trim_start_matches("model:")
 }

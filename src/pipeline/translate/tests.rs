@@ -210,6 +210,7 @@ async fn judging_again_from_what_is_stored_comes_to_the_same() {
         relevance: row.relevance,
         credibility: row.credibility,
         freshness: 0.5,
+        judge: row.judge.clone(),
         specificity: 0.0,
         quality: row.quality,
         num_ok: result.features.num_ok,

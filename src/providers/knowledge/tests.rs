@@ -153,6 +153,7 @@ async fn alone(claim: &str) -> (Verdict, bool) {
             freshness: 0.5,
             specificity: 0.8,
             quality: 0.8,
+            judge: None,
             num_ok: check.num_ok,
             independent_group: fact.key(),
             source_type: SourceType::Government,

@@ -72,6 +72,7 @@ pub(super) fn passage(url: &str, entail: f64, contradict: f64) -> JudgedPassage 
         origin: Origin::Web,
         provider: "searxng".to_owned(),
         rank: 1,
+        judge: Some("model:test".into()),
         out_of_context: false,
         adjudication: None,
     }

@@ -102,6 +102,7 @@ pub(super) fn evidence(_generator: &mut SchemaGenerator) -> Schema {
         ("credibility", "number"),
         ("independent_group", "string"),
         ("provider", "string"),
+        ("judge", "string?"),
         ("rank", "integer"),
         ("extraction_failed", "boolean"),
     ])

@@ -221,6 +221,7 @@ fn the_schemas_name_what_is_sent() {
         credibility: 0.0,
         independent_group: "g".into(),
         provider: "gdelt".into(),
+        judge: Some("rules".to_owned()),
         rank: 1,
         extraction_failed: false,
     };
