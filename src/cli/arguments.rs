@@ -154,7 +154,7 @@ pub enum Command {
     },
     /// Show which models judge and where they come from; check them; fetch others.
     #[command(
-        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n  MODELS_DIR=/var/lib/corroborate/models corroborate models pull multilingual\n\nNothing needs to be fetched: models for English ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is a model too."
+        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n  MODELS_DIR=/var/lib/corroborate/models corroborate models pull multilingual\n\nNothing needs to be fetched: models for English, Russian and Ukrainian ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is a model too."
     )]
     Models {
         #[command(subcommand)]

@@ -1,5 +1,7 @@
 //! `models`: which ones judge, whether they are whole, and how to get others.
 
+#[cfg(feature = "models")]
+mod pairs;
 mod probe;
 mod pull;
 mod verify;

@@ -115,7 +115,7 @@ fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> S
     for row in passages {
         let _infallible = writeln!(
             text,
-            "  passage {:<3} {:<11} entail {:.2}, contradict {:.2}, relevance {:.2}, credibility {:.2}, source {}\n              {}",
+            "  passage {:<3} {:<11} entail {:.2}, contradict {:.2}, relevance {:.2}, credibility {:.2}, source {}{}\n              {}",
             row.rank,
             row.stance,
             row.entail,
@@ -123,6 +123,7 @@ fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> S
             row.relevance,
             row.credibility,
             plain(&row.independent_group),
+            row.judge.as_deref().map(|judge| format!(", by {judge}")).unwrap_or_default(),
             plain(&row.url),
         );
         let rules = claim.decision.as_ref().map_or(&[][..], |decision| decision.rules.as_slice());

@@ -123,13 +123,14 @@ async fn report(
 ) -> Result<(), Failure> {
     let (mut rows, mut text, mut failed) = (Vec::new(), String::new(), 0);
     for (folder, was_there) in fetched {
-        let (ok, detail) = verify::look_at(folder).await;
+        output.hint(&format!("asking {}", folder.manifest.name));
+        let verify::Looked { ok, weak, detail } = verify::look_at(folder).await;
         failed += usize::from(!ok);
         let (name, task) = (&folder.manifest.name, folder.manifest.task);
         let word = if *was_there { "was there" } else { "fetched" };
         let _infallible = writeln!(text, "{word}: {name} ({}), {}; {detail}", task.as_str(), folder.location());
         rows.push(json!({
-            "name": name, "task": task, "location": folder.location(), "fetched": !was_there, "ok": ok, "detail": detail
+            "name": name, "task": task, "location": folder.location(), "fetched": !was_there, "ok": ok, "weak": weak, "detail": detail
         }));
     }
     if output.json {

@@ -1,4 +1,4 @@
-//! `models verify`: files, checksums, and a first answer.
+//! `models verify`: files, checksums, and how often a model is right on pairs that people labelled.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::super::failure::Failure;
 use super::super::output::{Colour, Output};
-use super::{Stock, probe, stock};
+use super::probe::{self, Probed};
+use super::{Stock, stock};
 use crate::config::Config;
 use crate::inference::{ModelFolder, Task};
 use crate::judging::plain::plain;
@@ -18,6 +19,8 @@ struct Finding {
     name: String,
     location: String,
     ok: bool,
+    /// It answers, and hardly better than by chance.
+    weak: bool,
     /// What was looked at, or what is wrong and what to do.
     detail: String,
 }
@@ -40,17 +43,27 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
     for (task, name, location) in served.iter().filter(|(_, name, _)| is_wanted(name)) {
         // It answered a probe when it was connected to.
         let (name, location) = (name.clone(), location.clone());
-        findings.push(Finding { task: *task, name, location, ok: true, detail: "the server answers".to_owned() });
+        findings.push(Finding {
+            task: *task,
+            name,
+            location,
+            ok: true,
+            weak: false,
+            detail: "the server answers".to_owned(),
+        });
     }
     let at_work = embedder(&stock, config);
     let folders = stock.brought.iter().chain(&stock.shipped);
     for folder in folders.filter(|folder| is_wanted(&folder.manifest.name)) {
-        let (ok, mut detail) = look_at(folder).await;
+        if !output.json {
+            output.hint(&format!("asking {}", folder.manifest.name));
+        }
+        let Looked { ok, weak, mut detail } = look_at(folder).await;
         if ok && let Some(lost) = lost_cosine(folder, &at_work) {
             detail.push_str(&lost);
         }
         let (manifest, location) = (&folder.manifest, folder.location());
-        findings.push(Finding { task: manifest.task, name: manifest.name.clone(), location, ok, detail });
+        findings.push(Finding { task: manifest.task, name: manifest.name.clone(), location, ok, weak, detail });
     }
     let failed = findings.iter().filter(|finding| !finding.ok).count() + stock.problems.len();
     if output.json {
@@ -61,8 +74,10 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
             output.problem(&format!("problem: {problem}"));
         }
     }
-    match failed {
-        0 => Ok(()),
+    let weak = findings.iter().filter(|finding| finding.weak).count();
+    match (failed, weak) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(Failure::failed(format!("{weak} of the models know too little; each line says what to do"))),
         _ => Err(Failure::failed(format!("{failed} of the models cannot be used; each line says what to do"))),
     }
 }
@@ -80,25 +95,39 @@ fn lost_cosine(folder: &ModelFolder, at_work: &str) -> Option<String> {
     Some(format!("; without the cosine, for which the embedder {} would have to be at work here", fitted.embedder))
 }
 
+/// How a model's folder stands.
+pub(super) struct Looked {
+    pub(super) ok: bool,
+    pub(super) weak: bool,
+    pub(super) detail: String,
+}
+
 /// Checksums first: what a damaged file does when it is loaded says less.
-pub(super) async fn look_at(folder: &ModelFolder) -> (bool, String) {
+pub(super) async fn look_at(folder: &ModelFolder) -> Looked {
     if let Err(error) = folder.verify() {
-        return (false, error.to_string());
+        return Looked { ok: false, weak: false, detail: error.to_string() };
     }
     let sums = match folder.manifest.sha256.len() {
         0 => "its model.toml has no checksums",
         _ => "checksums right",
     };
     match probe::run(folder).await {
-        Ok(answer) => (true, format!("{sums}, {answer}")),
-        Err(error) => (false, error),
+        Ok(Probed { told, weak }) => {
+            let amiss = weak.as_ref().map(|amiss| format!(": {amiss}")).unwrap_or_default();
+            Looked { ok: true, weak: weak.is_some(), detail: format!("{sums}, {told}{amiss}") }
+        }
+        Err(error) => Looked { ok: false, weak: false, detail: error },
     }
 }
 
 fn lines(findings: &[Finding], output: Output) -> String {
     let mut text = String::new();
     for finding in findings {
-        let (word, colour) = if finding.ok { ("ok  ", Colour::Green) } else { ("FAIL", Colour::Red) };
+        let (word, colour) = match (finding.ok, finding.weak) {
+            (true, false) => ("ok  ", Colour::Green),
+            (true, true) => ("WEAK", Colour::Yellow),
+            (false, _) => ("FAIL", Colour::Red),
+        };
         let _infallible = writeln!(
             text,
             "{}  {:<10} {:<30} {}",

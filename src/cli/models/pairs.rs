@@ -1,0 +1,58 @@
+//! The labelled pairs that `models verify` asks a model: written for this, by writers who saw no rule and no training text.
+//!
+//! They are plain: a model that reads a language is right on most of them. A file that lost what its model had learnt, as some do
+//! when they are quantised, is not.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::inference::Label;
+
+/// A claim, a passage, and what people say the passage makes of the claim.
+#[derive(Debug, Deserialize)]
+pub(super) struct LabelledPair {
+    /// ISO 639-1, of both texts.
+    pub(super) language: String,
+    pub(super) claim: String,
+    pub(super) passage: String,
+    pub(super) label: Label,
+}
+
+static PAIRS: LazyLock<Vec<LabelledPair>> = LazyLock::new(|| {
+    // A test reads them, so that a broken line cannot ship.
+    include_str!("pairs.jsonl").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+});
+
+/// The pairs in languages that a model reads, language by language; `*` or nothing stands for all.
+pub(super) fn read_by(languages: &[String]) -> Vec<(&'static str, Vec<&'static LabelledPair>)> {
+    let all = languages.is_empty() || languages.iter().any(|language| language == "*");
+    let mut found: Vec<(&str, Vec<&LabelledPair>)> = Vec::new();
+    for pair in PAIRS.iter().filter(|pair| all || languages.contains(&pair.language)) {
+        match found.iter_mut().find(|(language, _)| *language == pair.language) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => found.push((&pair.language, vec![pair])),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_a_hundred_of_each_language_and_a_third_of_each_label() {
+        let all = read_by(&[]);
+        assert_eq!(all.iter().map(|(language, _)| *language).collect::<Vec<_>>(), ["en", "ru", "uk"]);
+        for (language, pairs) in all {
+            assert_eq!(pairs.len(), 100, "{language}");
+            for label in [Label::Entail, Label::Neutral, Label::Contradict] {
+                let share = pairs.iter().filter(|pair| pair.label == label).count();
+                assert!((33..=34).contains(&share), "{language} {label:?}: {share}");
+            }
+        }
+        assert_eq!(read_by(&["uk".to_owned(), "pl".to_owned()]).len(), 1);
+        assert_eq!(read_by(&["*".to_owned()]).len(), 3);
+    }
+}
