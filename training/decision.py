@@ -2,13 +2,10 @@
 
     python decision.py --data DATA > claims.jsonl
     corroborate eval claims.jsonl --decision ../config/decision/model.json
-    python decision.py --data DATA --languages ru uk > slavic.jsonl
-    corroborate eval slavic.jsonl --decision ../config/decision/slavic.json
 
-DATA holds `news_claims/*.jsonl`; what is not there is named and left out. The claims of
-`written/news2.jsonl`, on which the shipped stance model was not trained, are put together here: of a claim's passages those
-that bear it out, those that contradict it, those that leave it open, and both sides at once, each among silent ones. For Russian and
-Ukrainian it is every tenth line of `written/ru` and `written/uk`, which are kept from the training of their model.
+DATA holds `news_claims/*.jsonl`; what is not there is named and left out. Of `written`, `written/ru` and `written/uk` it is every tenth
+line, which is kept from training. Claims are put together of them: of a claim's passages those that bear it out, those that
+contradict it, those that leave it open, and both sides at once, each among silent ones.
 Standard library only.
 """
 
@@ -82,18 +79,16 @@ def ready(path, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
-    parser.add_argument("--languages", nargs="+", default=["en"], choices=["en", "ru", "uk"], help="of the claims (default en)")
+    parser.add_argument("--languages", nargs="+", default=["en", "ru", "uk"], choices=["en", "ru", "uk"], help="of the claims (default all)")
     arguments = parser.parse_args()
     tests = HERE.parent / "tests" / "data"
     rows = []
     for language in arguments.languages:
-        if language == "en":
-            rows += composed(HERE / "written" / "news2.jsonl")
-            rows += ready(tests / "verdicts.jsonl", "verdicts")
-        else:
-            for path in sorted((HERE / "written" / language).glob("*.jsonl")):
-                rows += composed(path, f"written_{language}", HELD_OUT)
+        folder = HERE / "written" if language == "en" else HERE / "written" / language
+        for path in sorted(folder.glob("*.jsonl")):
+            rows += composed(path, f"written_{language}", HELD_OUT)
         rows += ready(arguments.data / "news_claims" / f"{language}.jsonl", f"news_{language}")
+    rows += ready(tests / "verdicts.jsonl", "verdicts")
     for row in rows:
         print(json.dumps(row, ensure_ascii=False))
 

@@ -64,23 +64,33 @@ fn one(
     for check in checks(claim, result).take(CHECKS) {
         let _infallible = writeln!(
             text,
-            "  {}: {}: \u{201c}{}\u{201d} {}",
+            "  {}: {}: {} {}",
             labels::fact_check(check.relation).of(reader),
             line(&check.publisher, 60),
-            line(&check.rating, 60),
+            labels::quoted(&line(&check.rating, 60), reader),
             output.paint(&line(&labels::place(&check.url, reader), LINE_CHARS), Colour::Dim),
         );
     }
-    for side in [Stance::Supports, Stance::Contradicts] {
-        for row in claim.evidence.iter().filter(|row| row.stance == side).take(OF_A_SIDE) {
-            text.push_str(&passage(row, reader, output));
-        }
+    for row in shown(claim) {
+        text.push_str(&passage(row, reader, output));
     }
     if let Some(correction) = &claim.correction {
         let heading = labels::correction(correction.kind, correction.apply).of(reader);
         let _infallible = writeln!(text, "  {heading}: {}", line(&correction.corrected, LINE_CHARS));
     }
     text
+}
+
+/// The first passages of each side, and every other that the reasoning cites: nobody can weigh what is not shown.
+fn shown(claim: &ClaimResult) -> Vec<&EvidenceRow> {
+    let of = |side: Stance| claim.evidence.iter().filter(move |row| row.stance == side).take(OF_A_SIDE);
+    let mut rows: Vec<&EvidenceRow> = of(Stance::Supports).chain(of(Stance::Contradicts)).collect();
+    for row in claim.evidence.iter().filter(|row| claim.citations.contains(&row.n)) {
+        if rows.iter().all(|known| known.n != row.n) {
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// "✗ Refuted · decisive · corroboration: medium".
@@ -118,10 +128,10 @@ fn passage(row: &EvidenceRow, reader: ReaderLanguage, output: Output) -> String 
     };
     let day = row.published_at.map(|date| format!(", {}", date.format("%Y-%m-%d"))).unwrap_or_default();
     format!(
-        "  {} {}{day}: \u{201c}{}\u{201d} {}\n",
+        "  {} {}{day}: {} {}\n",
         output.paint(&format!("{sign} [{}]", row.n), colour),
         line(&labels::domain(&row.domain, reader), 60),
-        line(&row.passage, PASSAGE_CHARS),
+        labels::quoted(&line(&row.passage, PASSAGE_CHARS), reader),
         output.paint(&line(&labels::place(&row.url, reader), LINE_CHARS), Colour::Dim),
     )
 }

@@ -184,22 +184,23 @@ fn evidence(row: &EvidenceRow, reader: ReaderLanguage, output: Output) -> String
     let cut = if passage.len() < row.passage.len() { "…" } else { "" };
     let passage = plain(&passage);
     format!(
-        "   [{}] {} · {} · {date}\n       {}\n       \u{201c}{passage}{cut}\u{201d}\n",
+        "   [{}] {} · {} · {date}\n       {}\n       {}\n",
         row.n,
         output.paint(labels::stance(row).of(reader), colour),
         plain(&labels::domain(&row.domain, reader)),
         output.paint(&plain(&labels::place(&row.url, reader)), Colour::Dim),
+        labels::quoted(&format!("{passage}{cut}"), reader),
     )
 }
 
 fn fact_check(check: &FactCheck, reader: ReaderLanguage) -> String {
     let date = check.review_date.map_or_else(String::new, |date| format!(", {}", date.format("%Y-%m-%d")));
     format!(
-        "{}: {}{date}: \u{201c}{}\u{201d}\n       \u{201c}{}\u{201d}\n       {}",
+        "{}: {}{date}: {}\n       {}\n       {}",
         labels::fact_check(check.relation).of(reader),
         plain(&check.publisher),
-        plain(&check.rating),
-        plain(&check.claim),
+        labels::quoted(&plain(&check.rating), reader),
+        labels::quoted(&plain(&check.claim), reader),
         plain(&labels::place(&check.url, reader))
     )
 }

@@ -29,20 +29,11 @@ const BUNDLED: &[(&str, BundledFiles)] = &[
         ],
     ),
     (
-        "mpnet-stance-int8",
+        "mpnet-stance-en-ru-uk-int8",
         &[
-            (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-int8/model.toml")),
-            ("model.onnx", include_bytes!("../../models/mpnet-stance-int8/model.onnx")),
-            ("tokenizer.json", include_bytes!("../../models/mpnet-stance-int8/tokenizer.json")),
-        ],
-    ),
-    // Behind the one that reads English alone, which so reads what is English.
-    (
-        "mpnet-stance-slavic-int8",
-        &[
-            (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-slavic-int8/model.toml")),
-            ("model.onnx", include_bytes!("../../models/mpnet-stance-slavic-int8/model.onnx")),
-            ("tokenizer.json", include_bytes!("../../models/mpnet-stance-slavic-int8/tokenizer.json")),
+            (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-en-ru-uk-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/mpnet-stance-en-ru-uk-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/mpnet-stance-en-ru-uk-int8/tokenizer.json")),
         ],
     ),
 ];

@@ -198,7 +198,7 @@ async fn the_written_claims_get_no_decisive_verdict_that_is_wrong_but_one() {
         .filter(|said| said["decisive"] == true && said["predicted"] != said["label"])
         .map(|said| format!("{} {} for {}", said["id"], said["predicted"], said["label"]))
         .collect();
-    // A quotation put into another mouth, of which the model of Russian and Ukrainian is surer than of most that it has right.
+    // One of 18, of which the model is surer than of most that it has right.
     assert_eq!(wrong, ["\"ru/q8\" \"refuted\" for \"not_enough_evidence\""]);
 }
 

@@ -118,11 +118,12 @@ async fn a_page_that_gives_orders_changes_nothing() {
     }
 }
 
-/// An English claim, and pages in three languages that say it: each passage names who read it, the claim all of them.
+/// An English claim, and pages in four languages that say it: each passage names who read it, the claim all of them.
 #[cfg(feature = "models")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_passage_names_its_judge_and_the_claim_names_all_of_them() {
     const ENGLISH: &str = "The port of Velmora shipped 4200 tonnes of grain in October 2026.";
+    const GREEK: &str = "Τον Οκτώβριο του 2026 το λιμάνι Velmora φόρτωσε 4200 tonnes σιτηρών, είπε ο λιμενάρχης.";
     let pages = [
         (
             "Velmora port",
@@ -130,24 +131,23 @@ async fn each_passage_names_its_judge_and_the_claim_names_all_of_them() {
         ),
         ("Порт Велмора", "В октябре 2026 года порт Велмора отгрузил 4200 тонн зерна, сообщил начальник порта."),
         ("Порт Велмора", "У жовтні 2026 року порт Велмора відвантажив 4200 тонн зерна, повідомив його начальник."),
+        ("Το λιμάνι Velmora", GREEK),
     ];
     let numbered = (1..).zip(pages).map(|(page, (title, text))| (page, (title.to_owned(), vec![text.to_owned()])));
     let world = MapWorld {
-        searches: vec![("velmora".to_owned(), vec![1, 2, 3])],
+        searches: vec![("velmora".to_owned(), vec![1, 2, 3, 4])],
         pages: numbered.collect(),
         reviews: Vec::new(),
     };
-    let simulator = Simulator::start_on_hosts(world, 3).await;
+    let simulator = Simulator::start_on_hosts(world, 4).await;
     let result = checked(&simulator, false, ENGLISH).await;
     let claim = &result["claims"][0];
-    let (english, slavic) = ("model:mpnet-stance-int8", "model:mpnet-stance-slavic-int8");
-    assert_eq!(claim["judge"], format!("{english}+{slavic}"), "{result:#}");
-    assert_eq!(claim["decision"]["table"], "slavic", "{claim:#}");
+    let model = "model:mpnet-stance-en-ru-uk-int8";
+    assert!(claim["judge"].as_str().unwrap().starts_with(model), "{result:#}");
     let rows = claim["evidence"].as_array().unwrap();
-    assert_eq!(rows.len(), pages.len(), "{claim:#}");
     for (_, text) in pages {
         let row = rows.iter().find(|row| row["passage"].as_str().unwrap().contains(text));
         let row = row.unwrap_or_else(|| panic!("{text}: {claim:#}"));
-        assert_eq!(row["judge"], if text.is_ascii() { english } else { slavic }, "{row:#}");
+        assert_eq!(row["judge"], if text == GREEK { "rules" } else { model }, "{row:#}");
     }
 }

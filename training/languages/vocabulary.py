@@ -1,6 +1,6 @@
 """Word pieces of Russian and Ukrainian, put beside those of the English model.
 
-    python -m languages.vocabulary --data DATA --model ../models/mpnet-stance-int8 --out FOLDER
+    python -m languages.vocabulary --data DATA --model work/mpnet-stance-int8 --out FOLDER
 
 The English pieces keep their numbers. Text is lower-cased, as the English model has it, and letters keep their marks: й stays
 й, where the English tokenizer would make и of it.

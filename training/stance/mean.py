@@ -1,4 +1,7 @@
-"""The mean of models of one shape, weight by weight: what was learnt since is kept, and less of what was known is lost.
+"""The mean of models of one shape, weight by weight: what was learnt since is kept, and less of what was known is lost
+(Wortsman and others, 2022).
+
+The first may have word pieces more than the others: those stay as they are there.
 
     python -m stance.mean --models FOLDER FOLDER [--shares 1 2] --out FOLDER
 """
@@ -18,13 +21,15 @@ from .model import tokenizer_of
 def mean(folders: list[Path], shares: list[float]) -> torch.nn.Module:
     """The first model with the weighted mean of all their weights; what is no float is the first one's."""
     first, *others = [classifier(folder) for folder in folders]
-    total = sum(shares)
     states = [model.state_dict() for model in others]
     for name, value in first.state_dict().items():
         if value.is_floating_point():
-            value.mul_(shares[0] / total)
+            rows = min([len(state[name]) for state in states], default=0) if value.dim() else None
+            common = value[:rows] if rows is not None else value
+            common.mul_(shares[0] / sum(shares))
             for state, share in zip(states, shares[1:], strict=True):
-                value.add_(state[name], alpha=share / total)
+                theirs = state[name]
+                common.add_(theirs[:rows] if rows is not None else theirs, alpha=share / sum(shares))
     return first
 
 
@@ -38,7 +43,7 @@ def main() -> None:
     if len(shares) != len(arguments.models) or sum(shares) <= 0:
         parser.error("--shares wants one number a model, not all zero")
     mean(arguments.models, shares).save_pretrained(arguments.out)
-    tokenizer_of(arguments.models[-1]).save_pretrained(arguments.out)
+    tokenizer_of(arguments.models[0]).save_pretrained(arguments.out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Makes a model that can be trained on from a folder that the daemon reads, for who has only that.
 
-    python -m stance.unpack --model ../models/mpnet-stance-int8 --out FOLDER
+    python -m stance.unpack --model work/mpnet-stance-int8 --out FOLDER
 
 The weights come back as the int8 file holds them: on the pairs it is measured on, the model answers as the file does to within
 the rounding of its activations. Reads what `stance.package` writes of an MPNet whose layers keep some of their heads.

@@ -124,7 +124,7 @@ pub struct Features {
 /// The figures from which the decision model judged a claim, and the posterior it came to.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Decision {
-    /// The table of coefficients: `model`, `slavic` or `rules`, by who judged the passages; behind it `+llm` where a language model
+    /// The table of coefficients: `model` or `rules`, by who judged the passages; behind it `+llm` where a language model
     /// was heard beside it.
     pub table: String,
     /// The three strongest supports of independent groups, as log-odds above a floor; 0 where there is none.

@@ -86,7 +86,7 @@ fn weight_beside(kind: JudgeKind, scoring: &Scoring) -> f64 {
     let reliability = scoring.llm_reliability;
     let ratio = reliability / ((1.0 - reliability) / 2.0);
     match kind {
-        JudgeKind::Model | JudgeKind::Slavic => ratio.powf(BESIDE_A_MODEL),
+        JudgeKind::Model => ratio.powf(BESIDE_A_MODEL),
         JudgeKind::Rules => ratio,
     }
 }

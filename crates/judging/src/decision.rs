@@ -29,11 +29,6 @@ const FIGURE_DIFFERS: f64 = 0.83;
 /// No judge is surer than this, whatever it says.
 const CEILING: f64 = 0.97;
 
-/// The model of Russian and Ukrainian (`training/languages`) that [`JudgeKind::Slavic`]'s table was fitted to, as a judge is named.
-const SLAVIC: &str = "model:mpnet-stance-slavic-int8";
-/// Its table.
-const SLAVIC_TABLE: &str = "slavic";
-
 /// Behind the judge's kind in a stored table's name: a language model was heard beside it.
 pub(crate) const AND_LANGUAGE_MODEL: &str = "+llm";
 
@@ -47,8 +42,6 @@ pub const CLASSES: [Verdict; 4] =
 pub enum JudgeKind {
     /// A stance model, alone or beside the rules.
     Model,
-    /// The model of Russian and Ukrainian, for any of a claim's passages: it errs in other ways than the English one.
-    Slavic,
     /// Words, names and figures alone.
     Rules,
 }
@@ -60,14 +53,7 @@ impl JudgeKind {
         let is_rules = |part: &str| {
             matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:") || part.starts_with("own:")
         };
-        let mut parts = judge.split('+');
-        if parts.clone().all(is_rules) {
-            Self::Rules
-        } else if parts.any(|part| matches!(part, SLAVIC | SLAVIC_TABLE)) {
-            Self::Slavic
-        } else {
-            Self::Model
-        }
+        if judge.split('+').all(is_rules) { Self::Rules } else { Self::Model }
     }
 
     /// Whether a model reads the passages, and not their words alone.
@@ -79,24 +65,14 @@ impl JudgeKind {
     /// rules give below a half is how many words two texts share, which tells nothing of who is right (docs/quality.md).
     const fn floor(self) -> f64 {
         match self {
-            Self::Model | Self::Slavic => 0.1,
+            Self::Model => 0.1,
             Self::Rules => 0.5,
-        }
-    }
-
-    /// The posterior from which a side may be acted on, where the other conditions hold too. The model of Russian and Ukrainian is
-    /// surer than it is right: of the decisive answers on its labelled claims .91 are right, and from here on .95 (docs/quality.md).
-    pub(crate) const fn firm_from(self) -> f64 {
-        match self {
-            Self::Model | Self::Rules => 0.0,
-            Self::Slavic => 0.9,
         }
     }
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Model => "model",
-            Self::Slavic => SLAVIC_TABLE,
             Self::Rules => "rules",
         }
     }
@@ -208,7 +184,6 @@ impl Coefficients {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecisionTables {
     pub model: Coefficients,
-    pub slavic: Coefficients,
     pub rules: Coefficients,
 }
 
@@ -216,7 +191,6 @@ impl DecisionTables {
     pub const fn of(&self, kind: JudgeKind) -> &Coefficients {
         match kind {
             JudgeKind::Model => &self.model,
-            JudgeKind::Slavic => &self.slavic,
             JudgeKind::Rules => &self.rules,
         }
     }
@@ -226,7 +200,6 @@ impl DecisionTables {
     pub fn with(mut self, fitted: &fit::Fitted) -> Self {
         match fitted.judge {
             JudgeKind::Model => self.model = fitted.coefficients,
-            JudgeKind::Slavic => self.slavic = fitted.coefficients,
             JudgeKind::Rules => self.rules = fitted.coefficients,
         }
         self
@@ -245,7 +218,6 @@ static SHIPPED: LazyLock<DecisionTables> = LazyLock::new(|| {
     };
     DecisionTables {
         model: read(include_str!("../../../config/decision/model.json")).unwrap_or(open),
-        slavic: read(include_str!("../../../config/decision/slavic.json")).unwrap_or(open),
         rules: read(include_str!("../../../config/decision/rules.json")).unwrap_or(open),
     }
 });
@@ -270,11 +242,9 @@ mod tests {
 
     #[test]
     fn the_tables_that_ship_are_read_and_monotone() {
-        for text in [
-            include_str!("../../../config/decision/model.json"),
-            include_str!("../../../config/decision/slavic.json"),
-            include_str!("../../../config/decision/rules.json"),
-        ] {
+        for text in
+            [include_str!("../../../config/decision/model.json"), include_str!("../../../config/decision/rules.json")]
+        {
             let fitted = fit::Fitted::parse(text).unwrap();
             assert!(fitted.coefficients.is_monotone());
             assert!(!fitted.sets.is_empty() && fitted.rows > 100, "it says what it was fitted on");
@@ -286,16 +256,15 @@ mod tests {
         for (judge, kind) in [
             ("rules", JudgeKind::Rules),
             ("rules+llm", JudgeKind::Rules),
-            ("model:mpnet-stance-int8+rules", JudgeKind::Model),
+            ("model:mpnet-stance-en-ru-uk-int8+rules", JudgeKind::Model),
             ("model+llm", JudgeKind::Model),
-            ("model:mpnet-stance-slavic-int8+rules", JudgeKind::Slavic),
-            ("model:mpnet-stance-int8+model:mpnet-stance-slavic-int8+rules", JudgeKind::Slavic),
-            ("slavic+llm", JudgeKind::Slavic),
-            ("model:mpnet-stance-slavic-of-ours", JudgeKind::Model),
+            ("model:one+model:another+rules", JudgeKind::Model),
+            // A table that older versions had.
+            ("slavic+llm", JudgeKind::Model),
         ] {
             assert_eq!(JudgeKind::of(judge), kind, "{judge}");
         }
-        for kind in [JudgeKind::Model, JudgeKind::Slavic, JudgeKind::Rules] {
+        for kind in [JudgeKind::Model, JudgeKind::Rules] {
             assert_eq!(JudgeKind::of(kind.as_str()), kind);
         }
     }

@@ -7,7 +7,7 @@
 pub mod firmness;
 mod places;
 
-pub use places::{domain, place};
+pub use places::{domain, place, quoted};
 
 use corroborate_domain::Degradation;
 use corroborate_domain::result::{ClaimResult, EvidenceRow};
@@ -435,10 +435,10 @@ const fn degradation(cause: &Degradation) -> Words {
             "sobrecarga: as fontes não foram pesquisadas",
         ),
         Degradation::NoPageRead => words(
-            "pages were found, and none of them could be read",
-            "страницы найдены, но ни одну не удалось прочитать",
-            "сторінки знайдено, але жодної не вдалося прочитати",
-            "páginas foram encontradas, mas nenhuma pôde ser lida",
+            "pages were found, and none had a text that could be read",
+            "страницы найдены, но ни на одной нет текста, который удалось бы прочитать",
+            "сторінки знайдено, але на жодній немає тексту, який вдалося б прочитати",
+            "páginas foram encontradas, mas nenhuma tinha um texto que pudesse ser lido",
         ),
         Degradation::PagesFailed => words(
             "most of the pages found could not be read",

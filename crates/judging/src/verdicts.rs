@@ -405,11 +405,9 @@ fn decisive(
         Verdict::Refuted => weighed.deciding.iter().any(|p| p.entail >= conflict && p.entail > p.contradict),
         _ => false,
     };
-    // What the passages come to, whatever curve the confidence went through.
-    let is_sure = self::confidence(verdict, false, weighed) >= context.judge.firm_from();
     confidence > 0.0
         && confidence >= context.confidence_threshold
-        && (by_fact_check || (is_sure && is_shown && !is_disputed))
+        && (by_fact_check || (is_shown && !is_disputed))
         && own > OUTWEIGHS * other
 }
 

@@ -74,7 +74,7 @@ pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
 /// something else.
 pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Failure> {
     let count = |kind: JudgeKind| answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind).count();
-    let kinds = [JudgeKind::Rules, JudgeKind::Slavic, JudgeKind::Model];
+    let kinds = [JudgeKind::Rules, JudgeKind::Model];
     let kind = kinds.into_iter().max_by_key(|kind| count(*kind)).unwrap_or(JudgeKind::Model);
     let of_kind = answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind);
     let claims: Vec<LabelledClaim> = of_kind

@@ -8,8 +8,9 @@ use crate::support::stories::{self, DISPUTED, ONCE, TOLD, item};
 use crate::support::wire::{Trip, Wire};
 
 /// Statements for one item with one claim that nobody asked about before: a look-up of reviews, three searches in three
-/// wordings each, three pages. Ten of them ask for answers that others had, four for the right to ask.
-const MOST: usize = 23;
+/// wordings each, three pages. Ten of them ask for answers that others had, four for the right to ask. It is 22 on a machine that
+/// has nothing else to do; answers that come one after the other, as on a busy one, are not noted together.
+const MOST: usize = 25;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_item_costs_few_round_trips() {

@@ -1,7 +1,7 @@
 //! What a figure of confidence means, and what would make a lean a finding.
 
 use corroborate_domain::result::ClaimResult;
-use corroborate_domain::verdict::{Note, Verdict};
+use corroborate_domain::verdict::{Note, Stance, Verdict};
 
 use super::{ReaderLanguage, Words, words};
 
@@ -27,11 +27,25 @@ const MORE_SOURCES: Words = words(
     "uma segunda fonte independente que diga o mesmo",
 );
 
+const MORE_DENIALS: Words = words(
+    "a second, independent source that says it is not so",
+    "второй независимый источник, где тоже сказано, что это не так",
+    "друге незалежне джерело, де теж сказано, що це не так",
+    "uma segunda fonte independente que também diga que não é assim",
+);
+
+const PLAIN_WORDS: Words = words(
+    "a source that says plainly whether it is so",
+    "источник, где прямо сказано, так ли это",
+    "джерело, де прямо сказано, чи це так",
+    "uma fonte que diga claramente se é assim",
+);
+
 const ONE_READING: Words = words(
-    "passages that say it more plainly, or an end to the disagreement between them",
-    "фрагменты, где это сказано яснее, или согласие между ними",
-    "уривки, де це сказано ясніше, або згода між ними",
-    "trechos que o digam mais claramente, ou o fim da divergência entre eles",
+    "sources that say it more plainly and do not disagree",
+    "источники, которые говорят об этом прямее и не расходятся между собой",
+    "джерела, які кажуть про це пряміше й не розходяться між собою",
+    "fontes que o digam mais claramente e não divirjam entre si",
 );
 
 const ASK_AGAIN: Words = words(
@@ -49,7 +63,7 @@ const A_MODEL: Words = words(
 );
 
 /// A share of answers in words that an editor can hold a figure against. Never more than eight in ten: of those stated most
-/// surely on labelled claims about a quarter was wrong (`http/ui/reliability.tsv`).
+/// surely on labelled claims one in ten was wrong (`http/ui/reliability.tsv`), and an editor's own claims are others.
 pub fn confidence(share: f64, reader: ReaderLanguage) -> String {
     let n = (share * 10.0).round().clamp(0.0, 8.0);
     OF_ANSWERS.of(reader).replace("{n}", &format!("{n:.0}"))
@@ -63,11 +77,15 @@ pub fn firmer(claim: &ClaimResult, reader: ReaderLanguage) -> String {
     let has = |note| claim.notes.contains(&note);
     let is_alone =
         has(Note::SingleSource) || has(Note::NoCorroboration) || has(Note::SocialOnly) || has(Note::NoSources);
-    let missing = [
-        (true, if is_alone { MORE_SOURCES } else { ONE_READING }),
-        (has(Note::WordsOnly), A_MODEL),
-        (has(Note::Degraded), ASK_AGAIN),
-    ];
+    let is_told = |side: Stance| claim.evidence.iter().any(|row| row.stance == side);
+    let (supports, contradicts) = (is_told(Stance::Supports), is_told(Stance::Contradicts));
+    let sources = match (supports, contradicts) {
+        (false, false) => PLAIN_WORDS,
+        (true, false) if is_alone => MORE_SOURCES,
+        (false, true) if is_alone => MORE_DENIALS,
+        _ => ONE_READING,
+    };
+    let missing = [(true, sources), (has(Note::WordsOnly), A_MODEL), (has(Note::Degraded), ASK_AGAIN)];
     let said: Vec<&str> =
         missing.iter().filter(|(is_missing, _)| *is_missing).map(|(_, words)| words.of(reader)).collect();
     format!("{}.", said.join("; "))

@@ -7,6 +7,16 @@ use super::{ReaderLanguage, asked, words};
 /// The mark of a seed fact's address: ours, and no part of the page's.
 const SEED_MARK: &str = "#seed-fact";
 
+/// Others' words in the reader's quotation marks; those that the words have themselves become the inner ones.
+pub fn quoted(words: &str, reader: ReaderLanguage) -> String {
+    match reader {
+        ReaderLanguage::Russian | ReaderLanguage::Ukrainian => {
+            format!("«{}»", words.replace('«', "„").replace('»', "“"))
+        }
+        ReaderLanguage::English | ReaderLanguage::Portuguese => format!("“{words}”"),
+    }
+}
+
 /// A domain as its owner writes it. An internationalised one (`xn--…`) is shown in its letters where these cannot pass for
 /// another name: each label is of one script, and one in letters that look Latin stands under an ending of its own script.
 /// Everything else stays as it is. `corpus:gazette`, a collection of the operator's, is named by what it is.

@@ -86,3 +86,9 @@ fn the_line_for_a_digest_says_which_side_the_sources_take() {
     assert_eq!(said(2, 1, "uk"), "Джерела: підтверджують — 2, суперечать — 1");
     assert_eq!(said(0, 0, "pt"), "");
 }
+
+#[test]
+fn a_quotation_has_the_marks_of_the_reader_s_language() {
+    assert_eq!(quoted("Завод «Ярмаш» закрыт", ReaderLanguage::Russian), "«Завод „Ярмаш“ закрыт»");
+    assert_eq!(quoted("The plant is shut", ReaderLanguage::English), "“The plant is shut”");
+}

@@ -104,6 +104,8 @@ proptest! {
 
     #[test]
     fn a_denied_copy_never_supports(words in prop::collection::vec("[a-z]{4,9}", 3..7), at in 1usize..3) {
+        // "Not only" denies nothing.
+        prop_assume!(!words.iter().any(|word| matches!(word.as_str(), "only" | "just" | "merely" | "simply")));
         let plain = words.join(" ");
         let mut denied = words.clone();
         denied.insert(at, "not".to_owned());

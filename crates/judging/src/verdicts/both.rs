@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn any_judge() -> impl Strategy<Value = JudgeKind> {
-        prop_oneof![Just(JudgeKind::Model), Just(JudgeKind::Slavic), Just(JudgeKind::Rules)]
+        prop_oneof![Just(JudgeKind::Model), Just(JudgeKind::Rules)]
     }
 
     /// The side of a verdict; none of the others.
