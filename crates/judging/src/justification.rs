@@ -292,7 +292,7 @@ mod tests {
             alone,
             "No passage found supports the claim, and b.example [1] may contradict it, though not clearly."
         );
-        let many = ["a", "b", "c", "d"].map(|id| passage(id, 0.48, 0.02));
+        let many = ["a", "b", "c", "d"].map(|id| passage(id, 0.499, 0.02));
         let (verdict, said) = told(&many, "en");
         assert_eq!(verdict, Verdict::Supported);
         assert!(said.starts_with("No source says so outright; what was found leans towards the claim"), "{said}");
