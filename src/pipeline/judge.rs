@@ -77,8 +77,8 @@ impl Judged {
 
 impl JudgedClaim {
     /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
-    /// no model reads were judged by rule; two models where passages in several languages had one each; `+llm:<name>` where a language model was heard beside it, `+own:<name>`
-    /// another adjudicator, and `+translated` where a translation stood between a passage and its judge. The rules decide
+    /// no model reads were judged by rule; two models where passages in several languages had one each; `+llm:<name>` where a
+    /// language model was heard beside it, `+own:<name>` another adjudicator, and `+translated` where a translation stood between a passage and its judge. The rules decide
     /// where nothing was judged.
     pub(crate) fn judge(&self) -> String {
         let parts = || self.judges.iter().flat_map(|judge| judge.split('+')).filter(|part| !part.is_empty());

@@ -28,6 +28,8 @@ pub(super) struct Span {
 const LONGEST: usize = 256;
 /// Sentences whose names are kept in each of two generations: one text is asked for its names by several readers.
 const KEPT: usize = 4096;
+/// Bytes of a sentence that is kept: a page without full stops is one sentence, and thousands of those would be the memory.
+const KEPT_BYTES: usize = 2_000;
 
 struct Tagger {
     vectors: Vectors,
@@ -58,6 +60,9 @@ pub(super) fn tagged(sentence: &str) -> Arc<[Span]> {
     }
     drop(found);
     let spans: Arc<[Span]> = TAGGER.as_ref().map(|tagger| tagger.spans(sentence)).unwrap_or_default().into();
+    if sentence.len() > KEPT_BYTES {
+        return spans;
+    }
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if found.newer.len() >= KEPT {
         found.older = std::mem::take(&mut found.newer);
