@@ -33,7 +33,13 @@ export function firmerOf(claim, words) {
   if (claim.decisive === true || claim.verdict === "not_verifiable") return null;
   const notes = Array.isArray(claim.notes) ? claim.notes : [];
   const isAlone = ["single_source", "no_corroboration", "social_only", "no_sources"].some((note) => notes.includes(note));
-  const lacking = [isAlone ? "firmer_sources" : "firmer_reading"];
+  const rows = Array.isArray(claim.evidence) ? claim.evidence : [];
+  const isSaid = (stance) => rows.some((row) => row?.stance === stance);
+  const [supports, contradicts] = [isSaid("supports"), isSaid("contradicts")];
+  const lacking = ["firmer_reading"];
+  if (!supports && !contradicts) lacking[0] = "firmer_plain";
+  else if (isAlone && !contradicts) lacking[0] = "firmer_sources";
+  else if (isAlone && !supports) lacking[0] = "firmer_denials";
   if (notes.includes("words_only")) lacking.push("firmer_model");
   if (notes.includes("degraded")) lacking.push("firmer_again");
   return `${lacking.map((key) => words.say(key)).join("; ")}.`;

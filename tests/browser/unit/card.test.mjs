@@ -32,7 +32,16 @@ test("a lean is called one, without a figure, and says what would make it firm",
   assert.equal(said.firmer, "a second, independent source that says the same.");
   const bare = answers.lean();
   bare.result.claims[0].notes = ["words_only", "degraded"];
-  assert.match(card(bare).firmer, /^passages that say it more plainly.*; a model that reads.*; asking those who could not be asked/);
+  assert.match(card(bare).firmer, /^sources that say it more plainly.*; a model that reads.*; asking those who could not be asked/);
+  const firmerOf = (notes, ...stances) => {
+    const answer = answers.lean();
+    Object.assign(answer.result.claims[0], { notes, evidence: stances.map((stance, at) => answers.row(at + 1, stance)) });
+    return card(answer).firmer;
+  };
+  assert.equal(firmerOf(["single_source"], "contradicts"), "a second, independent source that says it is not so.");
+  assert.equal(firmerOf(["single_source"], "supports", "contradicts"), "sources that say it more plainly and do not disagree.");
+  assert.equal(firmerOf(["no_sources"]), "a source that says plainly whether it is so.");
+  assert.equal(firmerOf(["single_source"], "neutral"), "a source that says plainly whether it is so.");
   assert.deepEqual([card(answers.firm()).firmer, card(answers.greeting()).firmer], [null, null]);
 });
 

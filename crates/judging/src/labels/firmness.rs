@@ -77,8 +77,8 @@ pub fn firmer(claim: &ClaimResult, reader: ReaderLanguage) -> String {
     let has = |note| claim.notes.contains(&note);
     let is_alone =
         has(Note::SingleSource) || has(Note::NoCorroboration) || has(Note::SocialOnly) || has(Note::NoSources);
-    let is_told = |side: Stance| claim.evidence.iter().any(|row| row.stance == side);
-    let (supports, contradicts) = (is_told(Stance::Supports), is_told(Stance::Contradicts));
+    let is_said = |side: Stance| claim.evidence.iter().any(|row| row.stance == side);
+    let (supports, contradicts) = (is_said(Stance::Supports), is_said(Stance::Contradicts));
     let sources = match (supports, contradicts) {
         (false, false) => PLAIN_WORDS,
         (true, false) if is_alone => MORE_SOURCES,
@@ -99,5 +99,46 @@ mod tests {
     fn no_share_promises_more_than_was_measured() {
         assert!(confidence(1.0, ReaderLanguage::English).contains("about 8 in 10"));
         assert!(confidence(0.64, ReaderLanguage::Russian).contains("около 6 из 10"));
+    }
+
+    fn lean(notes: &[&str], stances: &[&str]) -> ClaimResult {
+        let row = |(at, stance): (usize, &&str)| {
+            serde_json::json!({"n": at + 1, "evidence_id": format!("ev_{at}"), "url": "https://a.example/a", "domain": "a.example",
+                "title": null, "published_at": null, "language": "en", "passage": "It rained.", "stance": stance,
+                "llm_stance": null, "entail": 0.0, "contradict": 0.9, "neutral": 0.1, "agreement": 0.5, "relevance": 0.9,
+                "quality": 0.8, "credibility": 0.8, "origin": "web", "provider": "test", "independent_group": "a",
+                "extraction_failed": false})
+        };
+        let evidence: Vec<serde_json::Value> = stances.iter().enumerate().map(row).collect();
+        serde_json::from_value(
+            serde_json::json!({"claim_id": "c", "text": "It rained.", "kind": "factual", "source": 0,
+            "judge": "rules", "verdict": "not_enough_evidence", "decisive": false, "confidence": 0.6, "score": null,
+            "tier": "low", "agreement": 0.0, "contradiction": false, "notes": notes,
+            "features": {"e_max": 0.0, "e_mean3": 0.0, "c_max": 0.0, "agree_dom": 0, "rel_avg": 0.0, "rec_max": 0.0,
+                "num_ok": null},
+            "justification": "", "citations": [], "evidence": evidence, "correction": null}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_asked_for_goes_by_what_was_found() {
+        for (notes, stances, wanted) in [
+            (&["single_source"][..], &["supports"][..], MORE_SOURCES),
+            (&["single_source"], &["contradicts"], MORE_DENIALS),
+            (&["single_source"], &["supports", "contradicts"], ONE_READING),
+            (&["no_sources"], &[], PLAIN_WORDS),
+            (&["single_source"], &["neutral"], PLAIN_WORDS),
+            (&[], &["supports", "supports"], ONE_READING),
+        ] {
+            for reader in ReaderLanguage::ALL {
+                let said = firmer(&lean(notes, stances), reader);
+                assert_eq!(said, format!("{}.", wanted.of(reader)), "{notes:?} {stances:?}");
+            }
+        }
+        let all = firmer(&lean(&["words_only", "degraded"], &[]), ReaderLanguage::English);
+        assert_eq!(all.matches("; ").count(), 2, "{all}");
+        let firm = ClaimResult { decisive: true, ..lean(&[], &["supports"]) };
+        assert_eq!(firmer(&firm, ReaderLanguage::English), "");
     }
 }
