@@ -174,7 +174,9 @@ async fn what_is_important_is_done_before_what_waited_longer() {
     }
     app.upstream.publish("important.new", &item("important", DISPUTED)).await;
     app.simulator.set_fault(Target::Searxng, None);
-    app.settled(&daemon).await;
+    for number in 0..3 {
+        app.upstream.result(&format!("waits {number}"), 1).await;
+    }
     let done = "SELECT item_id FROM items ORDER BY enriched_at";
     let done: Vec<String> = sqlx::query_scalar(done).fetch_all(&app.database).await.unwrap();
     assert_eq!(done, ["first", "important", "waits 0", "waits 1", "waits 2"]);

@@ -163,8 +163,13 @@ impl TestApp {
 
     /// Waits until everything that was published is settled, while the daemon runs.
     pub(crate) async fn settled(&self, daemon: &Daemon) {
+        // A message that has left the queue and is not yet in flight is seen by neither: the next look finds it.
+        let mut looks = 0;
         until("the queue is empty and nothing is in flight", async || {
-            self.upstream.queued().await == 0 && daemon.metric("corroborate_items_in_flight", "").await == 0.0
+            let is_idle =
+                self.upstream.queued().await == 0 && daemon.metric("corroborate_items_in_flight", "").await == 0.0;
+            looks = if is_idle { looks + 1 } else { 0 };
+            looks == 3
         })
         .await;
         // A claim on outbox rows whose answer was cut off with its connection, or its process, runs out by itself.
