@@ -153,11 +153,12 @@ impl Gate {
         asker: Asker<'_>,
         read: impl Fn(&ApiResponse) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
-        let secrets = request.secrets();
         let (request, read) = (&request, &read);
-        self.drive(asker, &secrets, |until| async move {
-            self.send(request, until).await.and_then(|response| read(&response))
-        })
+        self.drive(
+            asker,
+            || request.secrets(),
+            |until| async move { self.send(request, until).await.and_then(|response| read(&response)) },
+        )
         .await
     }
 
@@ -167,7 +168,7 @@ impl Gate {
     where
         F: Future<Output = Result<T, AskError>>,
     {
-        self.drive(asker, &[], |until| {
+        self.drive(asker, Vec::new, |until| {
             let work = work();
             async move { timeout_at(until, work).await.unwrap_or(Err(AskError::Timeout)) }
         })
@@ -182,7 +183,7 @@ impl Gate {
     pub(super) async fn drive<T, F>(
         &self,
         asker: Asker<'_>,
-        secrets: &[String],
+        secrets: impl Fn() -> Vec<String>,
         attempt_until: impl Fn(Instant) -> F,
     ) -> Result<T, AskError>
     where
@@ -207,7 +208,7 @@ impl Gate {
             asker.meter.sent(usd);
             let patience = asker.meter.patience_or(self.settings.timeout);
             let outcome =
-                self.attempt(deadline, patience, &attempt_until).await.map_err(|error| error.without(secrets));
+                self.attempt(deadline, patience, &attempt_until).await.map_err(|error| error.without(&secrets()));
             let is_free = usd <= 0.0 || outcome.as_ref().is_err_and(|error| !error.may_be_billed());
             let billed = if is_free { 0.0 } else { asker.meter.worth_or(usd) };
             asker.meter.not_billed(usd - billed);

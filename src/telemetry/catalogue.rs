@@ -278,7 +278,7 @@ pub const STAGES: &[&str] = &[
 
 /// What background work there is.
 pub const JOBS: &[&str] =
-    &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", "webhooks", OTHER];
+    &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "reload", "usage", "webhooks", OTHER];
 
 /// What the language model is asked for.
 pub const LLM_PURPOSES: &[&str] =

@@ -23,6 +23,7 @@ mod pages;
 mod prometheus;
 mod providers;
 mod refused;
+mod reload;
 mod remembered;
 mod round_trips;
 #[cfg(feature = "embedded")]
