@@ -16,6 +16,7 @@ mod opening;
 mod reembed;
 mod reload;
 mod shedding;
+mod traces;
 mod webhooks;
 mod work;
 

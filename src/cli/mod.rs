@@ -114,7 +114,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. } | Command::Ui { .. });
     let audience = if daemon { Audience::Operator } else { Audience::Person };
-    crate::telemetry::logging::install(&loaded.config.log, audience);
+    crate::telemetry::logging::install(&loaded.config.log, audience, daemon.then_some(&loaded.config.traces));
     crate::telemetry::exporter::install();
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");

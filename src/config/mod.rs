@@ -30,6 +30,7 @@ mod show;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod value;
 mod webhooks;
 
@@ -58,6 +59,7 @@ pub use reread::{Baseline, Reread, TakenKeys};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;
+pub use traces::TracesConfig;
 pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 
 /// The exit code of a configuration that cannot be used.

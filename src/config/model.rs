@@ -15,6 +15,7 @@ use super::language_model::LlmConfig;
 use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::scoring::ScoringConfig;
+use super::traces::TracesConfig;
 use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, words};
@@ -35,6 +36,7 @@ pub struct Config {
     pub jobs: JobsConfig,
     pub webhooks: WebhooksConfig,
     pub log: LogConfig,
+    pub traces: TracesConfig,
     pub fact_check: FactCheckConfig,
     pub enrichment: EnrichmentConfig,
     pub providers: ProvidersConfig,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tracing::Instrument as _;
 
 use super::backoff_delays::Delays;
 use super::breaker::Breaker;
@@ -21,6 +22,7 @@ use super::response::ApiResponse;
 use super::spend::Asker;
 use super::terms::{GateSettings, GateState};
 use crate::domain::Clock;
+use crate::telemetry::traces;
 
 /// The longest wait a provider may name that a call sits out itself. Longer ones are left to later items.
 const LONGEST_SAT_OUT: Duration = Duration::from_secs(10);
@@ -279,12 +281,14 @@ impl Gate {
     {
         let started = Instant::now();
         let patience = started + patience;
-        let outcome = match run(patience.min(deadline)).await {
+        let span = traces::provider_call_span(self.settings.name);
+        let outcome = match run(patience.min(deadline)).instrument(span.clone()).await {
             // Cut short by the caller, not by the provider: it is not to blame.
             Err(AskError::Timeout) if deadline < patience && Instant::now() >= deadline => Err(AskError::Deadline),
             outcome => outcome,
         };
         let label = outcome.as_ref().map_or_else(AskError::label, |_answer| "ok");
+        traces::provider_call_ended(&span, label);
         self.observer.request(self.settings.name, label, started.elapsed());
         outcome
     }

@@ -37,6 +37,7 @@ mod limiter;
 pub mod local;
 mod names;
 mod observer;
+pub mod otlp;
 pub mod pages;
 pub mod record;
 mod redact;

@@ -437,6 +437,9 @@ metrics! {
     JOB_RUNS = Counter, Count, "job_runs_total", [label("job", JOBS), label("outcome", &["ok", "failed"])],
         "Runs of background work, by outcome.";
 
+    TRACE_SPANS = Counter, Count, "trace_spans_total", [label("outcome", &["exported", "failed", "dropped"])],
+        "Spans of traces: taken by the collector, not taken, or dropped since the queue was full.";
+
     MEMORY_RESIDENT = Gauge, Bytes, "memory_resident_bytes", [], "Memory of this process that is in use (Linux).";
     MEMORY_LIMIT = Gauge, Bytes, "memory_limit_bytes", [],
         "What the control group of this process may use; 0 where nothing limits it (Linux).";

@@ -28,4 +28,5 @@ mod remembered;
 mod round_trips;
 #[cfg(feature = "embedded")]
 mod surface;
+mod traces;
 mod work;
