@@ -85,7 +85,7 @@ pub mod store;
 // The queue's seam and the only AMQP.
 pub mod broker;
 
-// Metrics catalogue, logs, trace links.
+// Metrics catalogue, logs, traces.
 pub mod telemetry;
 
 // Three layers in, one typed tree out, or a list of everything that is wrong.

@@ -15,7 +15,7 @@ use super::observers::QueueObserver;
 use super::opening::folder_in_use;
 use super::shedding::FleetAllowance;
 use super::webhooks::{Webhook, receivers};
-use super::{App, AppError, jobs, reembed, work};
+use super::{App, AppError, jobs, reembed, traces, work};
 use crate::config::{Config, Overload};
 use crate::http::{self, HttpSettings, HttpState};
 use crate::outbound::webhook::WebhookReceiver;
@@ -75,8 +75,8 @@ impl App {
         on_ready: impl FnOnce(SocketAddr),
     ) -> Result<(), AppError> {
         let started = receivers(&self.config.webhooks, &self.config.fetch.user_agent)
-            .and_then(|receivers| Ok((self.listen(options, reserved)?, receivers)));
-        let ((listener, address), receivers) = match started {
+            .and_then(|receivers| Ok((traces::export(&self.config)?, self.listen(options, reserved)?, receivers)));
+        let (export, (listener, address), receivers) = match started {
             Ok(started) => started,
             Err(error) => {
                 if let Err(closing) = self.close().await {
@@ -89,6 +89,9 @@ impl App {
         let later = CancellationToken::new();
         let mut background = JoinSet::new();
         self.start_jobs(receivers, &mut background, &later);
+        if let Some(export) = export {
+            background.spawn(named("the export of traces", endless(export.run(later.clone()))));
+        }
         let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
         background.spawn(named("the HTTP server", {
             let stop = later.clone();

@@ -2,7 +2,7 @@
 //! that names concrete types of all the others; it never prints and never decides anything about a claim.
 //!
 //! `opening` opens the store, `build` the services, `lifecycle` runs the daemon, `jobs` is its background work,
-//! `reembed` what a change of the embedder leaves to do. A new provider or model gets its line in `build`; a new
+//! `reembed` what a change of the embedder leaves to do, `reload` takes new keys and lists over while the daemon runs. A new provider or model gets its line in `build`; a new
 //! periodic task its function in `jobs`.
 
 mod build;
@@ -14,7 +14,9 @@ mod lifecycle;
 mod observers;
 mod opening;
 mod reembed;
+mod reload;
 mod shedding;
+mod traces;
 mod webhooks;
 mod work;
 
@@ -24,6 +26,7 @@ pub use build::{Checkup, Exchanges, Purpose, Recorded};
 pub use error::AppError;
 pub use lifecycle::{HttpAddress, ServeOptions};
 pub use opening::{OpenStore, Upkeep};
+pub use reload::Reloader;
 
 use crate::broker::Queue;
 use crate::cache::WriteBehind;

@@ -269,7 +269,7 @@ mod tests {
         for result in CacheResult::ALL {
             is_known(&c::CACHE_REQUESTS, "result", result.as_str());
         }
-        for job in ["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage"] {
+        for job in ["answers", "cleanup", "outbox", "domains", "fleet", "providers", "reload", "usage"] {
             is_known(&c::JOB_RUNS, "job", job);
         }
         for queue in QueueName::ALL {

@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use crate::broker::Queue;
 use crate::pipeline::{self, Outcome, PipelineError, Request, Services};
 use crate::store::Store;
-use crate::telemetry::{TraceParent, item_span};
+use crate::telemetry::{TraceParent, item_ended, item_span};
 use crate::worker::{Announce, Load, Notice, Probe, Process, ProcessError, Processed, Work, announce_over};
 
 /// How long the store may take to answer after an item failed at it.
@@ -35,11 +35,13 @@ pub(super) fn process(services: Arc<Services>) -> Process {
                 shed: matches!(work.load, Load::Degrade),
                 watcher: None,
             };
-            match pipeline::run(&services, &request).await {
-                Ok(Outcome::Done(_)) => Ok(Processed::Committed),
-                Ok(Outcome::AlreadyDone) => Ok(Processed::AlreadyDone),
-                Err(error) => Err(classify(&error, &services.store).await),
-            }
+            let (outcome, done) = match pipeline::run(&services, &request).await {
+                Ok(Outcome::Done(_)) => ("committed", Ok(Processed::Committed)),
+                Ok(Outcome::AlreadyDone) => ("already_done", Ok(Processed::AlreadyDone)),
+                Err(error) => (error.label(), Err(classify(&error, &services.store).await)),
+            };
+            item_ended(outcome, done.is_err());
+            done
         };
         Box::pin(worked.instrument(span))
     })

@@ -44,6 +44,7 @@ pub use arguments::{Cli, Command};
 use failure::Failure;
 use output::Output;
 
+use crate::app::ServeOptions;
 use crate::config::{self as settings, Config, LoadOptions, Loaded};
 use crate::telemetry::Audience;
 
@@ -113,16 +114,18 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. } | Command::Ui { .. });
     let audience = if daemon { Audience::Operator } else { Audience::Person };
-    crate::telemetry::logging::install(&loaded.config.log, audience);
+    crate::telemetry::logging::install(&loaded.config.log, audience, daemon.then_some(&loaded.config.traces));
     crate::telemetry::exporter::install();
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
+    let baseline = loaded.baseline(cli.config.clone());
     let config = Arc::new(loaded.config);
     match cli.command {
         Command::Serve { no_worker, no_http, exchanges } => {
             let exchanges = exchanges::open(&exchanges, output)?;
-            serve::run(config, !no_worker, !no_http, exchanges, output).await
+            let options = ServeOptions { worker: !no_worker, http: !no_http };
+            Box::pin(serve::run(config, baseline, options, exchanges, output)).await
         }
         Command::Ui { demo, no_open } => Box::pin(ui::run(config, demo, !no_open, output)).await,
         Command::Demo { full } => Box::pin(demo::run(&config, full, output)).await,

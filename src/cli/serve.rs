@@ -1,5 +1,7 @@
-//! `serve`: the daemon, until it is told to stop.
+//! `serve`: the daemon, until it is told to stop. On SIGHUP it reads its configuration again.
 
+use std::convert::Infallible;
+use std::io::{IsTerminal as _, stderr};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 use super::exchanges;
 use super::failure::Failure;
 use super::output::Output;
-use crate::app::{App, Exchanges, HttpAddress, Purpose, ServeOptions};
-use crate::config::Config;
+use crate::app::{App, Exchanges, HttpAddress, Purpose, Reloader, ServeOptions};
+use crate::config::{Baseline, Config};
 
 pub(super) async fn run(
     config: Arc<Config>,
-    worker: bool,
-    http: bool,
+    baseline: Baseline,
+    options: ServeOptions,
     exchanges: Exchanges,
     output: Output,
 ) -> Result<(), Failure> {
@@ -22,14 +24,21 @@ pub(super) async fn run(
     let table = config.amqp.url.is_none();
     // Before the store, which takes a moment to open: a port that is taken is said at once.
     let address = HttpAddress::reserve(&config)?;
-    let app = App::open_with(config, Purpose::Daemon { worker }, exchanges.clone()).await?;
-    let done = until_stopped(app, ServeOptions { worker, http }, address, |address| {
+    let app = App::open_with(config, Purpose::Daemon { worker: options.worker }, exchanges.clone()).await?;
+    let reloader = app.reloader(baseline);
+    let worker = options.worker;
+    let serving = until_stopped(app, options, address, |address| {
         let store = if embedded { "embedded store" } else { "Postgres" };
         let queue = if table { "queue in the store" } else { "RabbitMQ" };
         tracing::info!(%address, store, queue, worker, "ready");
         output.hint(&format!("corroborate is ready on http://{address} ({store}, {queue}); Ctrl-C stops it"));
     });
-    done.await?;
+    // The reloads' arm never completes: what is under way when the daemon has stopped is given up.
+    let done = tokio::select! {
+        done = serving => done,
+        never = reloads(reloader) => match never {},
+    };
+    done?;
     exchanges::close(&exchanges, output);
     Ok(())
 }
@@ -59,20 +68,45 @@ pub(super) async fn until_stopped(
     }
 }
 
-/// SIGTERM or SIGINT.
+/// Takes a changed configuration over whenever SIGHUP asks for it.
+async fn reloads(mut reloader: Reloader) -> Infallible {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+            let on_terminal = stderr().is_terminal();
+            // Several while one is worked on are one: it is read once more.
+            while hangup.recv().await.is_some() {
+                if !has_gone(on_terminal) {
+                    reloader.reload().await;
+                }
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+/// A terminal that is closed sends SIGHUP, too: nobody wants a daemon that goes on without it.
+#[cfg(unix)]
+fn has_gone(on_terminal: bool) -> bool {
+    on_terminal && !stderr().is_terminal()
+}
+
+/// SIGTERM or SIGINT, or the terminal was closed.
 async fn first_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-            (Ok(mut terminate), Ok(mut interrupt)) => {
-                // Both arms only wait.
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
+        let on_terminal = stderr().is_terminal();
+        let asked = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()), signal(SignalKind::hangup()));
+        let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = asked else { return std::future::pending().await };
+        loop {
+            // Each arm only waits.
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = interrupt.recv() => return,
+                _ = hangup.recv() => if has_gone(on_terminal) { return },
             }
-            _ => std::future::pending().await,
         }
     }
     #[cfg(not(unix))]

@@ -5,9 +5,16 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde::{Deserialize as _, Deserializer};
 
+use super::api_key::ApiKey;
+
 /// A text that no `Debug` shows; `None` where it is unset.
 pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
+}
+
+/// A key of a service; `None` where it is unset.
+pub(super) fn api_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApiKey>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.map(ApiKey::from))
 }
 
 /// Durations as people write them: `["5s", "30s"]`.

@@ -18,7 +18,7 @@ const OUR_PREFIXES: [&str; 8] =
 
 /// Beginnings that other programs use too (`HTTP_PROXY`, `DATABASE_HOST`, `LOG_LEVEL`): an unknown name with one of them
 /// is only ours when it is within two letters of a name of ours.
-const SHARED_PREFIXES: [&str; 6] = ["HTTP_", "DATABASE_", "AMQP_", "ADMIN_", "LOG_", "MODELS_"];
+const SHARED_PREFIXES: [&str; 7] = ["HTTP_", "DATABASE_", "AMQP_", "ADMIN_", "LOG_", "MODELS_", "OTEL_"];
 
 /// Names for tests and measurements; the daemon does not read them.
 const RESERVED_PREFIXES: [&str; 3] = ["CORROBORATE_TEST_", "CORROBORATE_BENCH_", "CORROBORATE_SHARED_DATA"];

@@ -3,9 +3,10 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
+
+use super::api_key::ApiKey;
 
 /// An OpenAI-compatible server, what it is asked for, and what that may cost.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,8 +18,8 @@ use url::Url;
 pub struct LlmConfig {
     /// `/v1` included. Unset: no language model.
     pub base_url: Option<Url>,
-    #[serde(default, deserialize_with = "super::deserialize::secret")]
-    pub api_key: Option<SecretString>,
+    #[serde(default, deserialize_with = "super::deserialize::api_key")]
+    pub api_key: Option<ApiKey>,
     pub model: Option<String>,
     /// Each use is switched on by itself.
     pub claims_enabled: bool,

@@ -12,6 +12,7 @@ use super::environment::Environment;
 use super::gathered::{Gathered, Source, find, put};
 use super::key::Key;
 use super::kind::Kind;
+use super::mark::{Mark, mark};
 use super::model::{Config, DomainEntry};
 use super::names::{CONFIG_FILE_ENV, KEYS, by_path};
 use super::problem::{ConfigError, Problem, nearest_path, nearest_table, sounds_secret};
@@ -38,6 +39,8 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// Every key with the layer that set it.
     pub(super) shown: Vec<ShownKey>,
+    /// Every key with what tells its value from another one.
+    pub(super) marks: Vec<(&'static str, Mark)>,
 }
 
 /// Every key, in the order of the reference file.
@@ -76,7 +79,8 @@ pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -
         return Err(ConfigError { problems: gathered.problems });
     }
     let shown = KEYS.iter().map(|key| shown_key(key, &figment, &gathered)).collect();
-    Ok(Loaded { config, warnings, shown })
+    let marks = KEYS.iter().map(|key| (key.path, mark(key, figment.find_value(key.path).ok().as_ref()))).collect();
+    Ok(Loaded { config, warnings, shown, marks })
 }
 
 /// Every value was read by its kind; what can still fail is a gap between the table of keys and the types.

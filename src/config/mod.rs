@@ -8,6 +8,7 @@
 //! The tests name what is missing. A rule between keys goes into `checks.rs`, a new kind of value into `kind.rs` (what it
 //! is) and `value.rs` (how it is read), a list of tables (`[[providers.api.endpoints]]`) gets a [`Shape`] as in `own.rs`.
 
+mod api_key;
 mod checks;
 mod deserialize;
 mod environment;
@@ -17,21 +18,25 @@ mod kind;
 mod language_model;
 mod links;
 mod load;
+mod mark;
 mod model;
 mod names;
 mod own;
 mod problem;
+mod reread;
 mod schema;
 mod scoring;
 mod show;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod value;
 mod webhooks;
 
 use std::path::PathBuf;
 
+pub use api_key::ApiKey;
 pub use checks::LEAST_OWN_QUERIES;
 pub use gathered::Source;
 pub use key::Key;
@@ -50,9 +55,11 @@ pub use own::{
     QueryParameter,
 };
 pub use problem::{ConfigError, Problem};
+pub use reread::{Baseline, Reread, TakenKeys};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;
+pub use traces::TracesConfig;
 pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 
 /// The exit code of a configuration that cannot be used.

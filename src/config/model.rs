@@ -9,11 +9,13 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
-use super::deserialize::{durations, secret};
+use super::api_key::ApiKey;
+use super::deserialize::{api_key, durations, secret};
 use super::language_model::LlmConfig;
 use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::scoring::ScoringConfig;
+use super::traces::TracesConfig;
 use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, words};
@@ -34,6 +36,7 @@ pub struct Config {
     pub jobs: JobsConfig,
     pub webhooks: WebhooksConfig,
     pub log: LogConfig,
+    pub traces: TracesConfig,
     pub fact_check: FactCheckConfig,
     pub enrichment: EnrichmentConfig,
     pub providers: ProvidersConfig,
@@ -355,8 +358,8 @@ pub struct ProviderConfig {
     pub monthly_limit: Option<u32>,
     /// Origin with an optional prefix; the documented path is appended.
     pub base_url: Option<Url>,
-    #[serde(default, deserialize_with = "secret")]
-    pub api_key: Option<SecretString>,
+    #[serde(default, deserialize_with = "api_key")]
+    pub api_key: Option<ApiKey>,
     /// Whether the operator confirms that the plan permits production. Only `NewsAPI` is asked about it.
     #[serde(default)]
     pub licensed: bool,
@@ -416,8 +419,8 @@ pub struct CacheConfig {
 #[serde(deny_unknown_fields)]
 pub struct TranslateConfig {
     pub base_url: Option<Url>,
-    #[serde(default, deserialize_with = "secret")]
-    pub api_key: Option<SecretString>,
+    #[serde(default, deserialize_with = "api_key")]
+    pub api_key: Option<ApiKey>,
     /// Passages of a claim that no model reads and that are translated for it.
     pub passages: usize,
     /// Characters of such passages, of an item in all.
@@ -441,8 +444,8 @@ pub struct InferenceConfig {
     /// A text-embeddings-inference server with a reranker.
     pub rerank_url: Option<Url>,
     /// Bearer token of these servers.
-    #[serde(default, deserialize_with = "secret")]
-    pub api_key: Option<SecretString>,
+    #[serde(default, deserialize_with = "api_key")]
+    pub api_key: Option<ApiKey>,
     /// The model's name for servers that hold several. Only OpenAI-compatible ones are asked by it.
     pub embedding_model: Option<String>,
     /// Bearer token of the hub that `corroborate models pull` fetches from.

@@ -8,7 +8,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
-use super::deserialize::secret;
+use super::api_key::ApiKey;
+use super::deserialize::{api_key, secret};
 use super::key::{ANSWER, CALL, Key, MIB, PAUSE, RPM, SPAN, UNIT, count};
 use super::kind::{Field, Kind, SecretKind, Shape};
 use crate::domain::verdict::words;
@@ -226,8 +227,8 @@ pub struct ApiEndpoint {
     #[serde(default = "one_a_second")]
     pub rpm: NonZeroU32,
     pub key_header: Option<String>,
-    #[serde(default, deserialize_with = "secret")]
-    pub api_key: Option<SecretString>,
+    #[serde(default, deserialize_with = "api_key")]
+    pub api_key: Option<ApiKey>,
 }
 
 /// A database that is asked about claims.

@@ -16,13 +16,12 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use moka::future::Cache;
 use regex::Regex;
-use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::llm::{LanguageModel, Purpose};
-use crate::config::TranslateConfig;
+use crate::config::{ApiKey, TranslateConfig};
 use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings};
 
 #[cfg(test)]
@@ -194,7 +193,7 @@ impl Translator for Remembering {
 #[derive(Debug)]
 struct LibreTranslate {
     url: Url,
-    key: Option<SecretString>,
+    key: Option<ApiKey>,
     gate: Gate,
 }
 

@@ -119,6 +119,12 @@ impl Breaker {
         }
     }
 
+    /// The breaker of another key: nothing is known of it. Calls that are under way are of no concern to it.
+    pub(super) fn anew(&self) -> Self {
+        let fresh = Self::new(self.cooldown, self.failures_to_open, self.probe_time);
+        Self { generation: self.generation + 1, ..fresh }
+    }
+
     /// Whether a call would be let through now, without letting it.
     pub(super) fn refusal(&self, now: Instant) -> Option<Refusal> {
         match self.state {

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::block::{Block, Owed};
 use super::breaker::{Admission, Breaker, Learnt, Refusal};
 use super::error::AskError;
+use super::identity::Identity;
 use super::ledger::{Ledger, Limit, Pace, SharedBreaker};
 use super::limiter::{Limiter, Place, TooLate};
 use super::observer::Observer;
@@ -32,7 +33,7 @@ pub(super) struct SchedulerSettings {
     pub(super) name: &'static str,
     /// As the ledger keeps it: see [`super::ledger::LeaseTerms::provider`].
     pub(super) account: Arc<str>,
-    pub(super) identity: String,
+    pub(super) identity: Identity,
     pub(super) pace: Pace,
     pub(super) max_wait: Duration,
     pub(super) day_limit: Option<u32>,
@@ -63,6 +64,9 @@ enum Pause {
 
 #[derive(Debug)]
 struct Inner {
+    /// Of the breaker: the key it is about, and that key's version.
+    identity: Arc<str>,
+    version: u64,
     breaker: Breaker,
     block: Option<Block>,
     owed: Owed,
@@ -77,6 +81,8 @@ struct Inner {
 /// A slot with a place at the breaker.
 #[derive(Debug)]
 pub(super) struct Pass {
+    /// Whose breaker let it through.
+    identity: Arc<str>,
     admission: Admission,
     leased_for: DateTime<Utc>,
 }
@@ -122,6 +128,8 @@ impl CallScheduler {
         observer: Arc<dyn Observer>,
     ) -> Self {
         let inner = Inner {
+            version: settings.identity.version(),
+            identity: settings.identity.fingerprint().into(),
             breaker,
             block: None,
             owed: Owed::default(),
@@ -145,6 +153,11 @@ impl CallScheduler {
 
     pub(super) const fn settings(&self) -> &SchedulerSettings {
         &self.settings
+    }
+
+    /// The fingerprint of the key in force.
+    pub(super) fn identity(&self) -> Arc<str> {
+        Arc::clone(&self.lock().identity)
     }
 
     /// Waits for a slot; never past the deadline, nor longer than the longest wait.
@@ -213,11 +226,11 @@ impl CallScheduler {
             let at = now + wait;
             return if at > deadline { Step::Refuse(AskError::Busy { until: self.utc(at) }) } else { Step::Wait(at) };
         }
-        let Inner { breaker, block, .. } = &mut *inner;
+        let Inner { identity, breaker, block, .. } = &mut *inner;
         match (breaker.admit(now), block.as_mut()) {
             (Ok(admission), Some(block)) => {
                 block.take();
-                Step::Pass(Pass { admission, leased_for: block.leased_for() })
+                Step::Pass(Pass { identity: Arc::clone(identity), admission, leased_for: block.leased_for() })
             }
             (Err(refusal), _) => Step::Refuse(self.refused(refusal, breaker.reason())),
             (Ok(_), None) => Step::Lease,
@@ -233,9 +246,12 @@ impl CallScheduler {
         }
     }
 
-    /// Takes over what the fleet knows of this provider.
-    pub(super) fn learn(&self, shared: &SharedBreaker, received: Instant) {
+    /// Takes over what the fleet knows of this provider, under that key.
+    pub(super) fn learn(&self, identity: &str, shared: &SharedBreaker, received: Instant) {
         let mut inner = self.lock();
+        if *inner.identity != *identity {
+            return;
+        }
         let learnt = inner.breaker.learn(shared, received, false);
         if learnt == Some(Learnt::Ready) {
             inner.pause = None;
@@ -257,6 +273,11 @@ impl CallScheduler {
             None
         };
         self.lock().limited = limited;
+    }
+
+    /// Reports the state where it changed without a call: by a new key, or by time.
+    pub(super) fn report_state(&self) {
+        self.report(self.lock(), None);
     }
 
     /// Logs and counts what was learnt, and reports the state where it changed.
@@ -289,6 +310,8 @@ impl CallScheduler {
         let (now, utc) = (Instant::now(), self.clock.now());
         let mut inner = self.lock();
         let opened = match failure {
+            // The key was changed meanwhile: what the old one met with says nothing of the new one.
+            _ if inner.identity != pass.identity => false,
             None => {
                 inner.breaker.succeeded(pass.admission);
                 false
@@ -314,7 +337,10 @@ impl CallScheduler {
 
     /// The caller went away: the call may have been made, and billed.
     pub(super) fn abandon(&self, pass: &Pass) {
-        self.lock().breaker.abandoned(pass.admission, Instant::now());
+        let mut inner = self.lock();
+        if inner.identity == pass.identity {
+            inner.breaker.abandoned(pass.admission, Instant::now());
+        }
     }
 
     /// The state, until when, and why.
@@ -358,11 +384,29 @@ impl CallScheduler {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A panic between two statements leaves numbers, not broken invariants.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        // Every look is by the key of now, so that nobody has to be told of a change.
+        let version = self.settings.identity.version();
+        if inner.version != version {
+            inner.rekeyed(version, self.settings.identity.fingerprint());
+        }
+        inner
     }
 }
 
 impl Inner {
+    /// The key was changed: what the old one met with is forgotten, and the provider is asked again.
+    fn rekeyed(&mut self, version: u64, identity: String) {
+        self.version = version;
+        if *self.identity == *identity {
+            return;
+        }
+        self.identity = identity.into();
+        self.breaker = self.breaker.anew();
+        // Slots belong to the provider, whatever the key; but a block that was given for a probe is one call.
+        self.discard();
+    }
+
     /// The leased slots are of no use any more.
     fn discard(&mut self) {
         let Some(mut block) = self.block.take() else { return };

@@ -177,8 +177,8 @@ async fn live(
 ) -> Result<ApiResponse, AskError> {
     let url = request.secrets.url(&request.url);
     let codings = HeaderValue::from_static(decode::ACCEPTED);
-    let mut builder =
-        client.request(request.method.clone(), url).header(ACCEPT_ENCODING, codings).headers(request.headers.clone());
+    let headers = request.secrets.headers(&request.headers)?;
+    let mut builder = client.request(request.method.clone(), url).header(ACCEPT_ENCODING, codings).headers(headers);
     if let Some(body) = request.secrets.body(request.body.as_deref())? {
         builder = builder.body(body);
     }

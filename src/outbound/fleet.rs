@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::call_scheduler::{CallScheduler, SchedulerSettings};
+use super::identity::Identity;
 use super::ledger::{Ledger, LedgerError, LocalLedger, Pace};
 use super::terms::GateSettings;
 use crate::domain::Clock;
@@ -17,8 +18,8 @@ pub struct Fleet {
     /// One of several places at which the provider is asked, each with a rate, limits and a breaker of its own; none: the
     /// provider has one place. Metrics and results know the provider alone.
     pub part: Option<String>,
-    /// Which key at which address, as a fingerprint: breakers are kept by it.
-    pub identity: String,
+    /// Which key at which address: breakers are kept by it.
+    pub identity: Identity,
     /// Attempts per month, UTC.
     pub monthly_limit: Option<u32>,
     /// What all providers together may cost in a month, US dollars; none: nothing limits it.
@@ -35,7 +36,14 @@ impl Fleet {
 
     /// Whoever shares that ledger.
     pub fn at(ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger, part: None, identity: String::new(), monthly_limit: None, monthly_cap_usd: None, pace: None }
+        Self {
+            ledger,
+            part: None,
+            identity: Identity::default(),
+            monthly_limit: None,
+            monthly_cap_usd: None,
+            pace: None,
+        }
     }
 
     /// As the call scheduler takes it.
@@ -73,11 +81,13 @@ impl Follower {
     /// Takes over what others found. `asked` is when the snapshot was asked for.
     pub fn learn(&self, snapshot: &FleetSnapshot, asked: Instant, received: Instant) {
         let settings = self.scheduler.settings();
-        let own = |(provider, identity): (&str, &str)| provider == &*settings.account && identity == settings.identity;
+        let present = self.scheduler.identity();
+        let own = |(provider, identity): (&str, &str)| provider == &*settings.account && identity == &*present;
         let found = snapshot.breakers.iter().find(|(provider, identity, _)| own((provider, identity)));
         if let Some((_, _, shared)) = found {
-            self.scheduler.learn(shared, received);
+            self.scheduler.learn(&present, shared, received);
         }
+        self.scheduler.report_state();
         let used = snapshot.used.iter().find(|(provider, _, _)| provider == &*settings.account);
         let (day, month) = used.map_or((0, 0), |(_, day, month)| (*day, *month));
         let (day_ends, month_ends) = (asked + snapshot.day_ends_in, asked + snapshot.month_ends_in);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tracing::Instrument as _;
 
 use super::backoff_delays::Delays;
 use super::breaker::Breaker;
@@ -21,6 +22,7 @@ use super::response::ApiResponse;
 use super::spend::Asker;
 use super::terms::{GateSettings, GateState};
 use crate::domain::Clock;
+use crate::telemetry::traces;
 
 /// The longest wait a provider may name that a call sits out itself. Longer ones are left to later items.
 const LONGEST_SAT_OUT: Duration = Duration::from_secs(10);
@@ -153,11 +155,12 @@ impl Gate {
         asker: Asker<'_>,
         read: impl Fn(&ApiResponse) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
-        let secrets = request.secrets();
         let (request, read) = (&request, &read);
-        self.drive(asker, &secrets, |until| async move {
-            self.send(request, until).await.and_then(|response| read(&response))
-        })
+        self.drive(
+            asker,
+            || request.secrets(),
+            |until| async move { self.send(request, until).await.and_then(|response| read(&response)) },
+        )
         .await
     }
 
@@ -167,7 +170,7 @@ impl Gate {
     where
         F: Future<Output = Result<T, AskError>>,
     {
-        self.drive(asker, &[], |until| {
+        self.drive(asker, Vec::new, |until| {
             let work = work();
             async move { timeout_at(until, work).await.unwrap_or(Err(AskError::Timeout)) }
         })
@@ -182,7 +185,7 @@ impl Gate {
     pub(super) async fn drive<T, F>(
         &self,
         asker: Asker<'_>,
-        secrets: &[String],
+        secrets: impl Fn() -> Vec<String>,
         attempt_until: impl Fn(Instant) -> F,
     ) -> Result<T, AskError>
     where
@@ -207,7 +210,7 @@ impl Gate {
             asker.meter.sent(usd);
             let patience = asker.meter.patience_or(self.settings.timeout);
             let outcome =
-                self.attempt(deadline, patience, &attempt_until).await.map_err(|error| error.without(secrets));
+                self.attempt(deadline, patience, &attempt_until).await.map_err(|error| error.without(&secrets()));
             let is_free = usd <= 0.0 || outcome.as_ref().is_err_and(|error| !error.may_be_billed());
             let billed = if is_free { 0.0 } else { asker.meter.worth_or(usd) };
             asker.meter.not_billed(usd - billed);
@@ -278,12 +281,14 @@ impl Gate {
     {
         let started = Instant::now();
         let patience = started + patience;
-        let outcome = match run(patience.min(deadline)).await {
+        let span = traces::provider_call_span(self.settings.name);
+        let outcome = match run(patience.min(deadline)).instrument(span.clone()).await {
             // Cut short by the caller, not by the provider: it is not to blame.
             Err(AskError::Timeout) if deadline < patience && Instant::now() >= deadline => Err(AskError::Deadline),
             outcome => outcome,
         };
         let label = outcome.as_ref().map_or_else(AskError::label, |_answer| "ok");
+        traces::provider_call_ended(&span, label);
         self.observer.request(self.settings.name, label, started.elapsed());
         outcome
     }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeZone, Utc};
-use secrecy::SecretString;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
@@ -20,6 +19,7 @@ use super::response::ApiResponse;
 use super::script::{Reply, Script};
 use super::spend::{AskMeter, Asker};
 use super::terms::{GateSettings, GateState};
+use crate::config::ApiKey;
 use crate::domain::Clock;
 
 /// A clock that is moved by hand.
@@ -331,7 +331,7 @@ async fn the_daily_limit_ends_with_the_day() {
 #[tokio::test]
 async fn an_echoed_key_leaves_no_trace_in_the_error() {
     let bench = bench(settings(), [Reply::Answer(401, "", "the key s3cret-key is wrong")]);
-    let key = SecretString::from("s3cret-key");
+    let key = ApiKey::from("s3cret-key");
     let request = request().secret_header(HeaderName::from_static("x-key"), &key).unwrap();
     let error = bench.gate.ask(request, asker(&AskMeter::default()), read).await.unwrap_err();
     assert!(error.to_string().contains("[key]") && !format!("{error:?}").contains("s3cret"), "{error:?}");

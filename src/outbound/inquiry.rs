@@ -44,10 +44,9 @@ impl Gate {
         read: impl Fn(&ApiResponse) -> Result<T, AskError>,
         inquiry: &Inquiry<'_>,
     ) -> Result<T, AskError> {
-        let mut secrets = request.secrets();
-        secrets.extend(inquiry.request.secrets());
         let (request, read) = (&request, &read);
-        self.drive(asker, &secrets, |until| async move {
+        let secrets = || [request.secrets(), inquiry.request.secrets()].concat();
+        self.drive(asker, secrets, |until| async move {
             let response = self.send(request, until).await?;
             let error = match read(&response) {
                 Err(error) if (inquiry.is_needed)(&response, &error) => error,

@@ -27,13 +27,17 @@ mod gate;
 #[cfg(test)]
 mod gate_tests;
 pub mod hub;
+mod identity;
 mod inquiry;
+#[cfg(test)]
+mod key_change_tests;
 mod key_fields;
 pub mod ledger;
 mod limiter;
 pub mod local;
 mod names;
 mod observer;
+pub mod otlp;
 pub mod pages;
 pub mod record;
 mod redact;
@@ -63,6 +67,7 @@ pub use fetch_error::FetchError;
 pub(crate) use fetch_error::samples::all as every_fetch_error;
 pub use fleet::{Fleet, Follower};
 pub use gate::{Gate, GateStatus};
+pub use identity::Identity;
 pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
 pub use pages::{Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};

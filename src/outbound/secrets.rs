@@ -1,77 +1,109 @@
-//! Keys that no header can carry: they join a request only when it is sent, and leave its answer before anybody reads it.
+//! Keys join a request only when it is sent, as they are then, and leave its answer before anybody reads it.
 
 use std::fmt;
 
-use reqwest::header::HeaderValue;
-use secrecy::{ExposeSecret as _, SecretString};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use url::Url;
 
 use super::error::AskError;
 use super::redact::Redactor;
 use super::response::{ApiResponse, content_type};
+use crate::config::ApiKey;
 
 /// Shorter ones are of a simulator (`k`, `test`): redacting them would garble the answer.
 const SHORTEST_IN_ANSWERS: usize = 8;
 
-/// Where a key goes that is no header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a key goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
+    /// A header, behind these words.
+    Header(HeaderName, &'static str),
     /// A query parameter.
-    Parameter,
+    Parameter(&'static str),
     /// A field of the JSON object that is the body.
-    Field,
+    Field(&'static str),
 }
 
-/// The keys of one request that are neither in its URL nor in its body until it is sent.
+/// The keys of one request, which are in none of its parts until it is sent. A request waits for its slot, and the key may
+/// be changed meanwhile.
 #[derive(Clone, Default)]
-pub(super) struct Secrets(Vec<(Place, &'static str, SecretString)>);
+pub(super) struct Secrets(Vec<(Place, ApiKey)>);
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(place, name, _)| (place, name))).finish()
+        f.debug_list().entries(self.0.iter().map(|(place, _)| place)).finish()
     }
 }
 
+/// The parse error's text may quote the key.
+fn header_value(words: &str, key: &ApiKey) -> Result<HeaderValue, AskError> {
+    let text = format!("{words}{}", key.current().expose_secret());
+    let mut value = HeaderValue::from_str(&text).map_err(|_quotes_the_key| AskError::BadKey {
+        detail: "it holds characters that no header can carry".to_owned(),
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 impl Secrets {
-    pub(super) fn parameter(&mut self, name: &'static str, secret: &SecretString) {
-        self.0.push((Place::Parameter, name, secret.clone()));
+    /// A key that no header can carry is a bad key.
+    pub(super) fn header(&mut self, name: HeaderName, words: &'static str, key: &ApiKey) -> Result<(), AskError> {
+        header_value(words, key)?;
+        self.0.push((Place::Header(name, words), key.clone()));
+        Ok(())
     }
 
-    pub(super) fn field(&mut self, name: &'static str, secret: &SecretString) {
-        self.0.push((Place::Field, name, secret.clone()));
+    pub(super) fn parameter(&mut self, name: &'static str, key: &ApiKey) {
+        self.0.push((Place::Parameter(name), key.clone()));
     }
 
-    fn at(&self, wanted: Place) -> impl Iterator<Item = (&'static str, &str)> {
-        let found = self.0.iter().filter(move |(place, ..)| *place == wanted);
-        found.map(|(_, name, secret)| (*name, secret.expose_secret().trim()))
+    pub(super) fn field(&mut self, name: &'static str, key: &ApiKey) {
+        self.0.push((Place::Field(name), key.clone()));
     }
 
-    /// The values, to be kept out of errors.
-    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(.., secret)| secret.expose_secret().trim())
+    /// What is to be kept out of errors and answers.
+    pub(super) fn values(&self) -> Vec<String> {
+        self.0.iter().flat_map(|(_, key)| key.to_hide()).collect()
+    }
+
+    /// The headers as they are sent.
+    pub(super) fn headers(&self, bare: &HeaderMap) -> Result<HeaderMap, AskError> {
+        let mut headers = bare.clone();
+        for (place, key) in &self.0 {
+            if let Place::Header(name, words) = place {
+                headers.insert(name, header_value(words, key)?);
+            }
+        }
+        Ok(headers)
     }
 
     /// The URL as it is sent.
     pub(super) fn url(&self, bare: &Url) -> Url {
         let mut url = bare.clone();
-        let mut parameters = self.at(Place::Parameter).peekable();
-        if parameters.peek().is_some() {
-            url.query_pairs_mut().extend_pairs(parameters);
+        for (place, key) in &self.0 {
+            if let Place::Parameter(name) = place {
+                url.query_pairs_mut().append_pair(name, key.current().expose_secret());
+            }
         }
         url
     }
 
     /// The body as it is sent. Fields join a JSON object; any other body is refused rather than sent without its key.
     pub(super) fn body(&self, bare: Option<&[u8]>) -> Result<Option<Vec<u8>>, AskError> {
-        let mut fields = self.at(Place::Field).peekable();
+        let fields = self.0.iter().filter_map(|(place, key)| match place {
+            Place::Field(name) => Some(((*name).to_owned(), Value::from(key.current().expose_secret()))),
+            Place::Header(..) | Place::Parameter(_) => None,
+        });
+        let mut fields = fields.peekable();
         if fields.peek().is_none() {
             return Ok(bare.map(<[u8]>::to_vec));
         }
         let Some(Ok(Value::Object(mut object))) = bare.map(serde_json::from_slice::<Value>) else {
             return Err(AskError::Refused { detail: "a key can join a JSON object only".to_owned() });
         };
-        object.extend(fields.map(|(name, value)| (name.to_owned(), Value::from(value))));
+        object.extend(fields);
         Ok(Some(Value::Object(object).to_string().into_bytes()))
     }
 }
@@ -99,8 +131,8 @@ mod tests {
 
     fn secrets() -> Secrets {
         let mut secrets = Secrets::default();
-        secrets.parameter("api_key", &SecretString::from("s3cret/key+1"));
-        secrets.field("apiKey", &SecretString::from(" s3cret\"field "));
+        secrets.parameter("api_key", &ApiKey::from("s3cret/key+1"));
+        secrets.field("apiKey", &ApiKey::from(" s3cret\"field "));
         secrets
     }
 
@@ -112,12 +144,30 @@ mod tests {
         let body = secrets.body(Some(br#"{"q":"a"}"#)).unwrap().unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body, serde_json::json!({"q": "a", "apiKey": "s3cret\"field"}));
-        assert_eq!(format!("{secrets:?}"), r#"[(Parameter, "api_key"), (Field, "apiKey")]"#);
+        assert_eq!(format!("{secrets:?}"), r#"[Parameter("api_key"), Field("apiKey")]"#);
         for bare in [None, Some(b"[1]".as_slice()), Some(b"not json")] {
             assert_eq!(secrets.body(bare).unwrap_err().label(), "refused", "a request without its key is not sent");
         }
         let none = Secrets::default();
         assert_eq!((none.url(&bare), none.body(Some(b"x")).unwrap()), (bare, Some(b"x".to_vec())));
+    }
+
+    #[test]
+    fn a_request_that_waited_is_sent_with_the_key_of_now() {
+        let (key, mut secrets) = (ApiKey::from("s3cret-old"), Secrets::default());
+        secrets.header(HeaderName::from_static("authorization"), "Bearer ", &key).unwrap();
+        secrets.parameter("api_key", &key);
+        assert!(key.replace(&"s3cret-new".into()));
+        let headers = secrets.headers(&HeaderMap::new()).unwrap();
+        assert_eq!(headers.get("authorization").unwrap(), "Bearer s3cret-new");
+        assert!(headers.get("authorization").unwrap().is_sensitive());
+        let bare = Url::parse("https://api.example/").unwrap();
+        assert_eq!(secrets.url(&bare).as_str(), "https://api.example/?api_key=s3cret-new");
+        assert!(secrets.values().contains(&"s3cret-old".to_owned()), "what was sent with the old one may name it");
+        assert!(key.replace(&"s3c\nret".into()));
+        let error = secrets.headers(&HeaderMap::new()).unwrap_err();
+        assert_eq!(error.label(), "bad_key");
+        assert!(!error.to_string().contains("s3c"));
     }
 
     #[test]

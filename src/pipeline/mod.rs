@@ -57,6 +57,7 @@ use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::domain::evidence::MatchedReview;
 use crate::domain::item::SourceKind;
@@ -66,7 +67,7 @@ use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, traces};
 
 pub use admit::Admission;
 pub use commit::signal_event;
@@ -331,7 +332,7 @@ async fn timed<T>(stage: &'static str, journal: &Journal, work: impl Future<Outp
 
 async fn measured<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
     let started = Instant::now();
-    let done = work.await;
+    let done = work.instrument(traces::stage_span(stage)).await;
     metrics::stage(stage, started.elapsed());
     done
 }

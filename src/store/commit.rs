@@ -3,12 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use super::{RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Item, ids};
+use crate::telemetry::traces;
 
 /// Everything one run of the pipeline wants kept.
 #[derive(Debug)]
@@ -136,6 +138,7 @@ impl Store {
         .bind(dedup_similarity)
         .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
         .fetch_one(&self.pool)
+        .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
         .await
         .map_err(StoreError::from)
         .inspect_err(|error| self.note_loss(error))?;

@@ -300,13 +300,13 @@ impl Store {
     }
 
     /// One edit at a time: the version's row is locked first, until the edit commits. A trigger counts it up.
-    async fn begin_edit(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+    pub(super) async fn begin_edit(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
         let mut transaction = self.transaction().await?;
         sqlx::query("SELECT version FROM domain_rules_version FOR UPDATE").execute(&mut *transaction).await?;
         Ok(transaction)
     }
 
-    async fn tell(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+    pub(super) async fn tell(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
         if !self.embedded {
             sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(connection).await?;
         }
@@ -314,7 +314,7 @@ impl Store {
     }
 }
 
-async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<DomainRule>, StoreError> {
+pub(super) async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<DomainRule>, StoreError> {
     sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules WHERE domain = $1")
         .bind(domain)
         .fetch_optional(connection)
@@ -349,13 +349,13 @@ fn differences(before: &DomainRule, after: &DomainRule) -> Vec<&'static str> {
 }
 
 /// A rule as it was and will be, and the reason that was given for that.
-struct Edit<'a> {
-    before: Option<&'a DomainRule>,
-    after: &'a DomainRule,
-    why: Option<&'a str>,
+pub(super) struct Edit<'a> {
+    pub(super) before: Option<&'a DomainRule>,
+    pub(super) after: &'a DomainRule,
+    pub(super) why: Option<&'a str>,
 }
 
-async fn put(
+pub(super) async fn put(
     connection: &mut PgConnection,
     edit: &Edit<'_>,
     action: RuleChangeAction,
@@ -390,7 +390,7 @@ async fn put(
     Ok(())
 }
 
-async fn remove(
+pub(super) async fn remove(
     connection: &mut PgConnection,
     gone: &DomainRule,
     who: &str,

@@ -9,6 +9,7 @@ mod answers;
 mod audit;
 mod cleanup;
 mod commit;
+mod configured_rules;
 mod domains;
 #[cfg(feature = "embedded")]
 mod embedded;
@@ -53,6 +54,7 @@ pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
 pub use audit::AuditEntry;
 pub use cleanup::Cleaned;
 pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
+pub use configured_rules::FollowedRules;
 pub use domains::{RuleChange, RuleChangeAction, RuleListener, RuleRecord, UnreadableDomain};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;

@@ -278,7 +278,7 @@ pub const STAGES: &[&str] = &[
 
 /// What background work there is.
 pub const JOBS: &[&str] =
-    &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "usage", "webhooks", OTHER];
+    &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "reload", "usage", "webhooks", OTHER];
 
 /// What the language model is asked for.
 pub const LLM_PURPOSES: &[&str] =
@@ -436,6 +436,9 @@ metrics! {
         "Time of the transaction that stores an item's result.";
     JOB_RUNS = Counter, Count, "job_runs_total", [label("job", JOBS), label("outcome", &["ok", "failed"])],
         "Runs of background work, by outcome.";
+
+    TRACE_SPANS = Counter, Count, "trace_spans_total", [label("outcome", &["exported", "failed", "dropped"])],
+        "Spans of traces: taken by the collector, not taken, or dropped since the queue was full.";
 
     MEMORY_RESIDENT = Gauge, Bytes, "memory_resident_bytes", [], "Memory of this process that is in use (Linux).";
     MEMORY_LIMIT = Gauge, Bytes, "memory_limit_bytes", [],

@@ -194,6 +194,7 @@ pub(super) mod tests {
         record::memory(1 << 28, None);
         record::db_commit(took);
         record::job_run("cleanup", true);
+        record::trace_spans("exported", 3);
         record::http_request(404, took);
     }
 

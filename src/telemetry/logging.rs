@@ -13,7 +13,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use super::trace_context::TraceParent;
-use crate::config::{LogConfig, LogFormat};
+use super::traces::{self, INNER, ITEM};
+use crate::config::{LogConfig, LogFormat, TracesConfig};
 
 /// Who reads the log, where `RUST_LOG` does not say what is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,23 +38,31 @@ impl Audience {
 /// The broker's library logs messages that came back to it with their whole text, which has no place in a log.
 const RETURNED_MESSAGES: &str = "lapin::returned_messages";
 
-/// The directives with [`RETURNED_MESSAGES`] silenced, unless the operator names that target.
+/// The directives with [`RETURNED_MESSAGES`] silenced, unless the operator names that target, and without the spans that are
+/// for traces alone: a line shows the innermost span, and that is to be the item's.
 fn without_payloads(directives: &str) -> String {
-    if directives.contains(RETURNED_MESSAGES) {
-        directives.to_owned()
-    } else {
-        format!("{directives},{RETURNED_MESSAGES}=off")
-    }
+    let silent = if directives.contains(RETURNED_MESSAGES) { "" } else { ",lapin::returned_messages=off" };
+    format!("{directives}{silent},{INNER}=off")
 }
 
-/// Installs the log for the whole process. Where one is installed already (tests), that one stays.
-pub fn install(config: &LogConfig, audience: Audience) {
+/// Installs the log for the whole process, and the recorder of traces where a collector is named. Where a log is installed
+/// already (tests), that one stays.
+pub fn install(config: &LogConfig, audience: Audience, traced: Option<&TracesConfig>) {
     let directives = config.filter.as_deref().unwrap_or_else(|| audience.directives());
     // The configuration has checked the directives; should they fail here all the same, a log is better than none.
     let filter = EnvFilter::try_new(without_payloads(directives))
         .unwrap_or_else(|_unreadable| EnvFilter::new(without_payloads(audience.directives())));
     let lines = lines(config.format, stderr, stderr().is_terminal());
-    match tracing_subscriber::registry().with(lines.with_filter(filter)).try_init() {
+    let (recorder, queue) = traced
+        .filter(|traces| traces.endpoint.is_some())
+        .map(|traces| traces::recorder(traces.share))
+        .map_or((None, None), |(recorder, queue)| (Some(recorder), Some(queue)));
+    let recorder = recorder.map(|recorder| recorder.with_filter(traces::filter()));
+    let installed = tracing_subscriber::registry().with(recorder).with(lines.with_filter(filter)).try_init();
+    if let (Ok(()), Some(queue)) = (&installed, queue) {
+        traces::leave_queue(queue);
+    }
+    match installed {
         Ok(()) if config.format == LogFormat::Json => log_panics(),
         Ok(()) => {}
         Err(_installed) => tracing::debug!("a log is installed already"),
@@ -90,18 +99,26 @@ where
 
 /// The span of one item's work. Everything logged inside carries the item's id and, where upstream sent one, its trace.
 pub fn item_span(item_id: &str, phase: &'static str, trace: Option<&TraceParent>) -> tracing::Span {
-    let span = tracing::info_span!(
+    tracing::info_span!(
+        target: ITEM,
         "item",
         item.id = item_id,
         item.phase = phase,
-        trace.id = tracing::field::Empty,
-        trace.parent = tracing::field::Empty
-    );
-    if let Some(trace) = trace {
-        span.record("trace.id", trace.trace_id());
-        span.record("trace.parent", trace.parent_id());
+        item.outcome = tracing::field::Empty,
+        error.type = tracing::field::Empty,
+        trace.id = trace.map(TraceParent::trace_id),
+        trace.parent = trace.map(TraceParent::parent_id),
+        trace.sampled = trace.map(TraceParent::is_sampled)
+    )
+}
+
+/// How the work ended whose span is the present one: for traces, where a failure is marked as one.
+pub fn item_ended(outcome: &'static str, failed: bool) {
+    let span = tracing::Span::current();
+    span.record("item.outcome", outcome);
+    if failed {
+        span.record("error.type", outcome);
     }
-    span
 }
 
 #[cfg(test)]
@@ -152,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn a_line_shows_the_item_and_not_the_spans_of_traces() {
+        let paper = Paper::default();
+        let writer = paper.clone();
+        let filter = EnvFilter::new(without_payloads("trace"));
+        let layer = lines(LogFormat::Json, move || writer.clone(), false).with_filter(filter);
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            let item = item_span("tg:one:1", "phase2", None);
+            let stage = item.in_scope(|| traces::stage_span("judge"));
+            item.in_scope(|| stage.in_scope(|| tracing::warn!("a passage is left out")));
+        });
+        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("tg:one:1") && !text.contains("judge"), "{text}");
+    }
+
+    #[test]
     fn text_has_no_colour_codes_beside_a_terminal() {
         let text = logged(LogFormat::Text, || tracing::warn!(reason = "not_json", "an item is given up"));
         assert!(text.contains("WARN") && text.contains("reason=\"not_json\"") && !text.contains('\u{1b}'), "{text}");
@@ -181,9 +213,9 @@ mod tests {
     #[test]
     fn installing_never_fails_twice_nor_for_a_bad_filter() {
         let mut config = crate::config::Config::built_in().log;
-        install(&config, Audience::Operator);
+        install(&config, Audience::Operator, None);
         config.filter = Some("corroborate=loud".into());
-        install(&config, Audience::Person);
+        install(&config, Audience::Person, None);
         for audience in [Audience::Operator, Audience::Person] {
             assert!(EnvFilter::try_new(audience.directives()).is_ok());
         }

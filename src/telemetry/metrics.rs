@@ -349,6 +349,11 @@ pub fn db_commit(took: Duration) {
     observe(&c::DB_COMMIT_DURATION, [], took.as_secs_f64());
 }
 
+/// What became of spans; `outcome` is one of the catalogue's.
+pub fn trace_spans(outcome: &str, spans: usize) {
+    count(&c::TRACE_SPANS, [("outcome", outcome)], u64::try_from(spans).unwrap_or(u64::MAX));
+}
+
 /// Background work ran; `job` is one of [`c::JOBS`].
 pub fn job_run(job: &str, succeeded: bool) {
     count(&c::JOB_RUNS, [("job", job), ("outcome", if succeeded { "ok" } else { "failed" })], 1);

@@ -5,6 +5,7 @@
 pub struct TraceParent {
     trace_id: String,
     parent_id: String,
+    sampled: bool,
 }
 
 impl TraceParent {
@@ -24,7 +25,9 @@ impl TraceParent {
         if is_zero(trace_id) || is_zero(parent_id) {
             return None;
         }
-        Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
+        // The lowest bit; the others are for later versions to give a meaning.
+        let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
+        Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned(), sampled })
     }
 
     /// 32 hex digits.
@@ -35,6 +38,11 @@ impl TraceParent {
     /// 16 hex digits.
     pub fn parent_id(&self) -> &str {
         &self.parent_id
+    }
+
+    /// Whether the producer records this trace.
+    pub const fn is_sampled(&self) -> bool {
+        self.sampled
     }
 }
 
@@ -58,6 +66,7 @@ mod tests {
         assert_eq!(parsed.parent_id(), "b7ad6b7169203331");
         let later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-what-comes";
         assert_eq!(TraceParent::parse(later).unwrap().trace_id(), parsed.trace_id());
+        assert!(parsed.is_sampled() && !TraceParent::parse(later).unwrap().is_sampled());
     }
 
     #[test]
@@ -84,6 +93,7 @@ mod tests {
             let read = TraceParent::parse(&format!("00-{trace:032x}-{parent:016x}-{flags:02x}")).unwrap();
             prop_assert_eq!(read.trace_id(), format!("{trace:032x}"));
             prop_assert_eq!(read.parent_id(), format!("{parent:016x}"));
+            prop_assert_eq!(read.is_sampled(), flags % 2 == 1);
         }
 
         #[test]

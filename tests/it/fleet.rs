@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use corroborate::domain::SystemClock;
 use corroborate::outbound::ledger::{BreakerKind, LeaseDecision, LeaseTerms, Ledger as _, Limit, Pace, StoreLedger};
-use corroborate::outbound::{AskError, AskMeter, Asker, Fleet, Gate, GateSettings, GateState, HttpClient, NoObserver};
+use corroborate::outbound::{
+    AskError, AskMeter, Asker, Fleet, Gate, GateSettings, GateState, HttpClient, Identity, NoObserver,
+};
 use corroborate::store::Store;
 use tokio::time::{Instant, sleep};
 
@@ -338,7 +340,9 @@ async fn each_place_of_a_provider_has_its_own_rate_quota_and_breaker_and_one_res
 
 #[tokio::test]
 async fn a_new_key_is_asked_at_once_and_a_reset_lets_the_old_one_in() {
-    let Some((url, processes)) = fleet(settings(), |fleet| fleet.identity = "old".to_owned()).await else { return };
+    let Some((url, processes)) = fleet(settings(), |fleet| fleet.identity = Identity::new("old", None)).await else {
+        return;
+    };
     let refused = async || Err(AskError::BadKey { detail: "unpaid".into() });
     assert_eq!(processes[0].ask(refused).await.unwrap_err().label(), "bad_key");
     until_written(&processes[0].store, 1).await;
@@ -347,7 +351,7 @@ async fn a_new_key_is_asked_at_once_and_a_reset_lets_the_old_one_in() {
     assert_eq!(status.state, GateState::Disabled);
     assert!((status.until.unwrap() - processes[1].gate.now()).num_hours() >= 23);
     assert_eq!(processes[1].ask(async || OK).await.unwrap_err().label(), "disabled");
-    let mended = Process::start(&url, settings(), |fleet| fleet.identity = "new".to_owned()).await;
+    let mended = Process::start(&url, settings(), |fleet| fleet.identity = Identity::new("new", None)).await;
     assert_eq!(mended.ask(async || OK).await, OK);
     assert_eq!(mended.store.reset_breakers("brave").await.unwrap(), 1);
     assert_eq!(mended.store.reset_breakers("brave").await.unwrap(), 0);

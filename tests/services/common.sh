@@ -53,7 +53,7 @@ clear_environment() {
         case $name in
             CORROBORATE_SHARED_DATA) ;;
             CORROBORATE_* | FACTCHECK_* | ENRICHMENT_* | FETCH_* | LLM_* | TRANSLATE_* | INFERENCE_* | MODELS_DIR | \
-                HTTP_BIND | ADMIN_TOKEN | WORKER_CONCURRENCY | LOG_FORMAT | DATABASE_URL | DATABASE_URL_FILE | AMQP_URL | AMQP_URL_FILE)
+                OTEL_* | HTTP_BIND | ADMIN_TOKEN | WORKER_CONCURRENCY | LOG_FORMAT | DATABASE_URL | DATABASE_URL_FILE | AMQP_URL | AMQP_URL_FILE)
                 unset "$name"
                 cleared+=("$name") ;;
         esac

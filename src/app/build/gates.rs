@@ -3,14 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use secrecy::{ExposeSecret as _, SecretString};
-use sha2::{Digest as _, Sha256};
-
 use super::{OutboundObserver, observer};
-use crate::config::{Config, ProviderConfig};
+use crate::config::{ApiKey, Config, ProviderConfig};
 use crate::domain::Clock;
 use crate::outbound::ledger::Ledger;
-use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient, NoObserver};
+use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient, Identity, NoObserver};
 use crate::providers::{Storage, profile};
 
 /// What every gate is made of.
@@ -41,7 +38,7 @@ impl Gates<'_> {
             cost_usd: one.cost_usd,
             ..habits
         };
-        let identity = identity(one.base_url.as_ref().map(url::Url::as_str).unwrap_or_default(), one.api_key.as_ref());
+        let identity = identity(one.base_url.as_ref(), one.api_key.as_ref());
         self.shared(settings, Fleet { identity, monthly_limit: one.monthly_limit, ..self.fleet() })
     }
 
@@ -56,13 +53,16 @@ impl Gates<'_> {
 
     /// A gate for one of several places at which a provider is asked: with a rate and a breaker of its own, which a new
     /// address or key begins anew.
-    pub(super) fn place(&self, settings: GateSettings, name: &str, address: &str, key: Option<&SecretString>) -> Gate {
-        self.shared(settings, Fleet { part: Some(name.to_owned()), identity: identity(address, key), ..self.fleet() })
+    pub(super) fn place(&self, settings: GateSettings, name: &str, identity: Identity) -> Gate {
+        self.shared(settings, Fleet { part: Some(name.to_owned()), identity, ..self.fleet() })
     }
 
     /// A gate for a translation server, whose calls are counted as those to a model and not to a provider.
     pub(super) fn unobserved(&self, settings: GateSettings) -> Gate {
-        Gate::new(settings, self.http.clone(), Arc::clone(self.clock), Arc::new(NoObserver))
+        let translate = &self.config.translate;
+        let identity = identity(translate.base_url.as_ref(), translate.api_key.as_ref());
+        let fleet = Fleet { identity, ..Fleet::alone(Arc::clone(self.clock)) };
+        Gate::in_fleet(settings, self.http.clone(), Arc::clone(self.clock), Arc::new(NoObserver), fleet)
     }
 
     /// The gate of the language model, which counts its calls itself: its rate, its breaker and its price are those of the
@@ -71,7 +71,7 @@ impl Gates<'_> {
         let (http, clock) = (self.http.clone(), Arc::clone(self.clock));
         let llm = &self.config.llm;
         let fleet = Fleet {
-            identity: identity(llm.base_url.as_ref().map(url::Url::as_str).unwrap_or_default(), llm.api_key.as_ref()),
+            identity: identity(llm.base_url.as_ref(), llm.api_key.as_ref()),
             monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
             ..self.fleet()
         };
@@ -94,34 +94,6 @@ impl Gates<'_> {
     }
 }
 
-/// Bytes of the fingerprint: enough to tell the keys of one installation apart.
-const FINGERPRINT: usize = 8;
-
-/// Which key at which address, so that a new one is not blamed for what the old one did. Nobody finds the key from it.
-fn identity(address: &str, key: Option<&SecretString>) -> String {
-    let mut hash = Sha256::new();
-    hash.update(address);
-    hash.update([0]);
-    hash.update(key.map(|key| key.expose_secret().trim()).unwrap_or_default());
-    hash.finalize().iter().take(FINGERPRINT).fold(String::new(), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_key_or_address_is_another_identity_and_shows_neither() {
-        let public = "https://api.search.brave.com/";
-        let key = SecretString::from("s3cret-key");
-        let (bare, keyed) = (identity(public, None), identity(public, Some(&key)));
-        assert_eq!(identity(public, Some(&" s3cret-key\n".into())), keyed, "blanks around a key are no other key");
-        let moved = identity("http://localhost:1/", Some(&key));
-        assert!(bare != keyed && keyed != moved && bare != moved);
-        assert!([&bare, &keyed, &moved].iter().all(|text| text.len() == 2 * FINGERPRINT && !text.contains("s3cret")));
-    }
+fn identity(address: Option<&url::Url>, key: Option<&ApiKey>) -> Identity {
+    Identity::new(address.map(url::Url::as_str).unwrap_or_default(), key)
 }

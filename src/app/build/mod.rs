@@ -367,7 +367,7 @@ fn observer(usage: &Arc<OutboundObserver>) -> Arc<dyn crate::outbound::Observer>
     Arc::clone(usage) as Arc<dyn crate::outbound::Observer>
 }
 
-fn setup(component: &'static str, error: impl std::fmt::Display) -> AppError {
+pub(super) fn setup(component: &'static str, error: impl std::fmt::Display) -> AppError {
     AppError::Setup { component, detail: error.to_string() }
 }
 

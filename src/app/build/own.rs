@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::providers::Parts;
 use super::{AppError, observer, setup};
-use crate::outbound::{Gate, GateSettings};
+use crate::config::ApiKey;
+use crate::outbound::{Gate, GateSettings, Identity};
 use crate::pipeline::{Gatherers, SearchProviders};
 use crate::providers::{api, corpus, database, feeds, gatherer};
 use crate::store::{ExternalDatabase, ExternalSettings};
@@ -75,7 +76,7 @@ fn endpoints(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppEr
     let endpoints = config.endpoints.iter().map(|one| {
         let (timeout, max_bytes) = (config.timeout, config.max_bytes);
         let settings = GateSettings { rpm: one.rpm.get(), timeout, max_bytes, ..habits.clone() };
-        let gate = parts.gates.place(settings, &one.name, &one.url, one.api_key.as_ref());
+        let gate = parts.gates.place(settings, &one.name, Identity::new(one.url.as_str(), one.api_key.as_ref()));
         (one.clone(), gate)
     });
     let built = api::new(endpoints.collect()).map_err(|error| setup("providers.api", error))?;
@@ -97,7 +98,9 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
     let habits = database::gate_settings(parts.gates.config.enrichment.provider_cooldown);
     // The server ends a query in time; a connection that is being made comes before that.
     let settings = GateSettings { timeout: config.timeout * 2, ..habits };
-    let gate = parts.gates.place(settings, &config.name, "", Some(url));
+    // Its address holds its password, and both are read at the start alone.
+    let address = ApiKey::from(url.clone());
+    let gate = parts.gates.place(settings, &config.name, Identity::new("", Some(&address)));
     let built = database::new(config.name.clone(), queries, external, gate).map_err(|error| bad(&error))?;
     found.own.push(Arc::new(built));
     Ok(())

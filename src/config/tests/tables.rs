@@ -31,7 +31,7 @@ fn tables_of_a_file_are_read_and_shown_by_their_names() {
     assert_eq!(endpoints.len(), 2);
     assert_eq!((endpoints[0].expected, endpoints[0].rpm.get()), (Some(Expectation::Greater), 60));
     assert!(endpoints[0].api_key.is_none());
-    assert_eq!(endpoints[1].api_key.as_ref().unwrap().expose_secret(), "5ecret-of-some-length");
+    assert_eq!(endpoints[1].api_key.as_ref().unwrap().current().expose_secret(), "5ecret-of-some-length");
     let shown = show(&loaded).into_iter().find(|key| key.key == "providers.api.endpoints").unwrap();
     assert_eq!(shown.value, "rates, air-quality");
     assert!(!format!("{loaded:?}").contains("5ecret"), "a secret of a table is shown");
@@ -43,7 +43,7 @@ fn a_secret_of_a_table_comes_from_a_file_as_well() {
     let path = file.path().display().to_string();
     let loaded = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATES_API_KEY_FILE", &path)]).unwrap();
     let key = loaded.config.providers.api.endpoints[0].api_key.clone().unwrap();
-    assert_eq!(key.expose_secret(), "5ecret-from-a-file");
+    assert_eq!(key.current().expose_secret(), "5ecret-from-a-file");
     let both = [("ENRICHMENT_API_RATES_API_KEY_FILE", path.as_str()), ("ENRICHMENT_API_RATES_API_KEY", "5ecret")];
     let told = load_file(ENDPOINTS, &both).unwrap_err().to_string();
     assert!(told.contains("set one of the two") && !told.contains("5ecret"), "{told}");

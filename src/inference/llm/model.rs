@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use url::Url;
@@ -15,6 +14,7 @@ use super::refusal::{Refusal, refusal};
 use super::reply::{self, Read};
 use super::{Answer, ItemSpend, LlmError, Purpose, Question, SearchAnswer, Spent, Until, Uses, responses};
 use crate::cache::{self, AnswerCache};
+use crate::config::ApiKey;
 use crate::domain::ids;
 use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateStatus, excerpt, header};
 use crate::telemetry::metrics;
@@ -31,7 +31,7 @@ const PROVIDER: &str = "llm";
 pub struct ModelSettings<'a> {
     /// `/v1` included.
     pub base: &'a Url,
-    pub key: Option<SecretString>,
+    pub key: Option<ApiKey>,
     pub model: &'a str,
     pub uses: Uses,
     pub prices: Prices,
@@ -46,7 +46,7 @@ pub struct ModelSettings<'a> {
 pub struct LanguageModel {
     chat: Url,
     responses: Url,
-    key: Option<SecretString>,
+    key: Option<ApiKey>,
     model: String,
     name: String,
     uses: Uses,
@@ -398,10 +398,7 @@ impl LanguageModel {
     fn request(&self, url: &Url, body: &Value) -> Result<ApiRequest, AskError> {
         let request = ApiRequest::post_json(url.clone(), body);
         match &self.key {
-            Some(key) => {
-                let bearer = SecretString::from(format!("Bearer {}", key.expose_secret().trim()));
-                request.secret_header(header::AUTHORIZATION, &bearer)
-            }
+            Some(key) => request.secret_header_after(header::AUTHORIZATION, "Bearer ", key),
             None => Ok(request),
         }
     }

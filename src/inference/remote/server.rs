@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
@@ -13,10 +12,11 @@ use url::Url;
 use super::error::{RemoteError, words};
 use super::info::Info;
 use super::{shown, wire};
-use crate::config::InferenceConfig;
+use crate::config::{ApiKey, InferenceConfig};
 use crate::domain::Clock;
 use crate::outbound::{
-    ApiRequest, ApiResponse, AskError, AskMeter, Asker, Delays, Gate, GateSettings, HttpClient, NoObserver, header,
+    ApiRequest, ApiResponse, AskError, AskMeter, Asker, Delays, Fleet, Gate, GateSettings, HttpClient, Identity,
+    NoObserver, header,
 };
 use crate::telemetry::metrics;
 
@@ -61,7 +61,7 @@ pub(super) enum Answer<T> {
 pub(super) struct Server {
     variable: &'static str,
     url: Url,
-    key: Option<SecretString>,
+    key: Option<ApiKey>,
     timeout: Duration,
     http: HttpClient,
     clock: Arc<dyn Clock>,
@@ -74,7 +74,13 @@ pub(super) struct Server {
     max_chars: usize,
 }
 
-fn gate(timeout: Duration, failures_to_open: u32, attempts: u32, http: &HttpClient, clock: &Arc<dyn Clock>) -> Gate {
+fn gate(
+    timeout: Duration,
+    (failures_to_open, attempts): (u32, u32),
+    identity: Identity,
+    http: &HttpClient,
+    clock: &Arc<dyn Clock>,
+) -> Gate {
     let settings = GateSettings {
         name: "inference",
         rpm: RATE,
@@ -88,7 +94,8 @@ fn gate(timeout: Duration, failures_to_open: u32, attempts: u32, http: &HttpClie
         cost_usd: 0.0,
     };
     // Batches are counted under the model's name, not as calls to a provider.
-    Gate::new(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver))
+    let fleet = Fleet { identity, ..Fleet::alone(Arc::clone(clock)) };
+    Gate::in_fleet(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver), fleet)
 }
 
 impl Server {
@@ -99,12 +106,13 @@ impl Server {
         http: HttpClient,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        let identity = Identity::new(url.as_str(), config.api_key.as_ref());
         Self {
             variable,
             url,
             key: config.api_key.clone(),
             timeout: config.timeout,
-            gate: gate(config.timeout, FAILURES, ATTEMPTS, &http, &clock),
+            gate: gate(config.timeout, (FAILURES, ATTEMPTS), identity, &http, &clock),
             http,
             clock,
             most: AtomicUsize::new(BATCH),
@@ -125,8 +133,12 @@ impl Server {
     pub(super) fn assume(&mut self, max_chars: usize) {
         self.max_chars = max_chars;
         if self.key.is_some() {
-            self.gate = gate(self.timeout, FAILURES, 1, &self.http, &self.clock);
+            self.gate = gate(self.timeout, (FAILURES, 1), self.identity(), &self.http, &self.clock);
         }
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::new(self.url.as_str(), self.key.as_ref())
     }
 
     pub(super) const fn variable(&self) -> &'static str {
@@ -159,7 +171,7 @@ impl Server {
         let request = self.authorised(ApiRequest::get(self.at("info")))?;
         let meter = AskMeter::default();
         let asker = Asker { until: Instant::now() + self.timeout, meter: &meter };
-        let gate = gate(self.timeout, u32::MAX, 1, &self.http, &self.clock);
+        let gate = gate(self.timeout, (u32::MAX, 1), self.identity(), &self.http, &self.clock);
         gate.ask(request, asker, |response| verdict(response, |body| Ok(body.to_vec()))).await
     }
 
@@ -235,8 +247,7 @@ impl Server {
 
     fn authorised(&self, request: ApiRequest) -> Result<ApiRequest, AskError> {
         let Some(key) = &self.key else { return Ok(request) };
-        let bearer = SecretString::from(format!("Bearer {}", secrecy::ExposeSecret::expose_secret(key).trim()));
-        request.secret_header(header::AUTHORIZATION, &bearer)
+        request.secret_header_after(header::AUTHORIZATION, "Bearer ", key)
     }
 
     fn at(&self, path: &str) -> Url {

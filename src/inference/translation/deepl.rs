@@ -1,12 +1,12 @@
 //! `DeepL`: the same question in its own words (`/v2/translate`), the key in a header.
 
 use futures::future::BoxFuture;
-use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use tokio::time::Instant;
 use url::Url;
 
 use super::{Translated, Translator, ask};
+use crate::config::ApiKey;
 use crate::outbound::{ApiRequest, Gate, header};
 
 /// Whether that address is `DeepL`'s: a host of its own, or one that stands in for it under `/v2`.
@@ -18,7 +18,7 @@ pub(super) fn is_at(base: &Url) -> bool {
 #[derive(Debug)]
 pub(super) struct DeepL {
     pub(super) url: Url,
-    pub(super) key: Option<SecretString>,
+    pub(super) key: Option<ApiKey>,
     pub(super) gate: Gate,
 }
 
@@ -54,10 +54,7 @@ impl Translator for DeepL {
             }
             let request = ApiRequest::post_json(self.url.clone(), &body);
             let request = match &self.key {
-                Some(key) => {
-                    let value = SecretString::from(format!("DeepL-Auth-Key {}", key.expose_secret().trim()));
-                    request.secret_header(header::AUTHORIZATION, &value)
-                }
+                Some(key) => request.secret_header_after(header::AUTHORIZATION, "DeepL-Auth-Key ", key),
                 None => Ok(request),
             };
             ask(&self.gate, request, text, "/translations/0/text", until).await.written_as(into)

@@ -29,7 +29,7 @@ fn language_model(server: &TestServer, prices: Prices, cap_usd: Option<f64>) -> 
     let gate = Gate::in_fleet(settings, HttpClient::live("test").unwrap(), clock, Arc::new(NoObserver), fleet);
     let settings = ModelSettings {
         base: &server.url,
-        key: Some(SecretString::from("s3cret-key")),
+        key: Some(ApiKey::from("s3cret-key")),
         model: "m",
         uses: Uses::default().with(Purpose::Translate, true),
         prices,
@@ -49,7 +49,7 @@ fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
     let translate = if is_model {
         TranslateConfig::default()
     } else {
-        let key = Some(SecretString::from("s3cret-key"));
+        let key = Some(ApiKey::from("s3cret-key"));
         TranslateConfig { base_url: Some(server.url.clone()), api_key: key, ..TranslateConfig::default() }
     };
     let translator = configured(&translate, model.as_ref(), &gate).unwrap();

@@ -66,9 +66,9 @@ impl CallScheduler {
             return self.away(error);
         }
         let terms = self.terms(waiting, deadline);
-        let back = terms.back;
+        let (back, identity) = (terms.back, terms.identity.clone());
         match self.ledger.lease(terms).await {
-            Ok(leased) => self.deposit(leased),
+            Ok(leased) => self.deposit(leased, &identity),
             Err(error) => {
                 // When in doubt it was taken back: a little is lost, and nothing is ever exceeded.
                 if let Some(back) = back.filter(|_| !error.may_be_done) {
@@ -93,7 +93,7 @@ impl CallScheduler {
         let mut inner = self.lock();
         LeaseTerms {
             provider: Arc::clone(&settings.account),
-            identity: settings.identity.clone(),
+            identity: inner.identity.to_string(),
             wanted: waiting.max(hold(SHORTEST_BLOCK)).min(hold(LONGEST_BLOCK)),
             period,
             patience: deadline.saturating_duration_since(now),
@@ -108,10 +108,19 @@ impl CallScheduler {
         }
     }
 
-    fn deposit(&self, leased: Leased) {
+    /// `identity`: under which key it was leased.
+    fn deposit(&self, leased: Leased, identity: &str) {
         let Leased { sent, received, answer } = leased;
         let trip = RoundTrip { sent, received };
         let mut inner = self.lock();
+        if *inner.identity != *identity {
+            // The key was changed meanwhile: what the answer says of the old one's breaker is of no concern, and whoever
+            // waits leases anew.
+            if let LeaseDecision::Granted { slots, leased_for, .. } = answer.decision {
+                inner.owed.slots(leased_for, slots);
+            }
+            return;
+        }
         inner.pause = None;
         let mut learnt = None;
         match answer.decision {
@@ -157,15 +166,21 @@ impl CallScheduler {
 
     /// With `wire` held.
     async fn tell(&self) -> Result<(), LedgerError> {
-        let Some(news) = self.lock().breaker.take_news() else { return Ok(()) };
-        let SchedulerSettings { account, identity, .. } = &self.settings;
+        let (news, identity) = {
+            let mut inner = self.lock();
+            let Some(news) = inner.breaker.take_news() else { return Ok(()) };
+            (news, Arc::clone(&inner.identity))
+        };
+        let SchedulerSettings { account, .. } = &self.settings;
         let told = match (&news, news.opening(Instant::now())) {
-            (_, Some(opening)) => self.ledger.open(account, identity, opening).await,
-            (News::Closed { version }, None) => self.ledger.close(account, identity, *version).await,
+            (_, Some(opening)) => self.ledger.open(account, &identity, opening).await,
+            (News::Closed { version }, None) => self.ledger.close(account, &identity, *version).await,
             _ => return Ok(()),
         };
         let mut inner = self.lock();
+        let is_current = inner.identity == identity;
         match told {
+            _ if !is_current => told.map(drop),
             Ok(shared) => {
                 let learnt = inner.breaker.learn(&shared, Instant::now(), true);
                 self.report(inner, learnt);

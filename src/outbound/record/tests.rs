@@ -3,10 +3,10 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use reqwest::Method;
 use reqwest::header::HeaderName;
-use secrecy::SecretString;
 use tokio::time::Instant;
 
 use super::*;
+use crate::config::ApiKey;
 use crate::outbound::replay::Archive;
 use crate::outbound::test_server::{Reply, TestServer, answer, head_promising, json};
 use crate::outbound::{HttpClient, PageFetcher, PageSettings, PageSource};
@@ -57,7 +57,7 @@ async fn fetch(pages: &PageFetcher, url: &Url) -> Result<String, FetchError> {
 }
 
 fn keyed(url: Url) -> ApiRequest {
-    ApiRequest::get(url).secret_header(HeaderName::from_static("x-key"), &SecretString::from(SECRET)).unwrap()
+    ApiRequest::get(url).secret_header(HeaderName::from_static("x-key"), &ApiKey::from(SECRET)).unwrap()
 }
 
 /// The key as it is, percent-encoded, and behind a name in base64.

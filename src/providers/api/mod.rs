@@ -9,14 +9,13 @@ mod wire;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
-use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
 use self::wire::{Address, Expected, Place};
 use super::statement::{Keywords, Statement};
 use super::{Answer, Content, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
-use crate::config::ApiEndpoint;
+use crate::config::{ApiEndpoint, ApiKey};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
@@ -73,7 +72,7 @@ struct Endpoint {
     expected: Option<Expected>,
     keywords: Keywords,
     credibility: f64,
-    key: Option<(HeaderName, SecretString)>,
+    key: Option<(HeaderName, ApiKey)>,
     gate: Gate,
 }
 

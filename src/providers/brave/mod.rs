@@ -9,11 +9,11 @@ mod wire;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use secrecy::SecretString;
 use url::Url;
 
 use self::wire::{Index, Results};
 use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
+use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
@@ -32,7 +32,7 @@ pub struct BraveSettings {
     /// Origin with an optional prefix, `https://api.search.brave.com`.
     pub base_url: Url,
     /// Without one nothing is sent for it; recordings and simulators need none.
-    pub api_key: Option<SecretString>,
+    pub api_key: Option<ApiKey>,
 }
 
 /// What is fixed of it.

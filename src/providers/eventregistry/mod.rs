@@ -11,12 +11,12 @@ mod wire;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
+use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
 
@@ -36,7 +36,7 @@ pub struct EventRegistrySettings {
     /// Origin with an optional prefix, `https://eventregistry.org`.
     pub base_url: Url,
     /// Without one nothing is sent for it; recordings and simulators need none.
-    pub api_key: Option<SecretString>,
+    pub api_key: Option<ApiKey>,
 }
 
 /// What is fixed of it.

@@ -11,10 +11,10 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use secrecy::SecretString;
 use url::Url;
 
 use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
@@ -32,7 +32,7 @@ pub struct GoogleSettings {
     /// Origin with an optional prefix, `https://factchecktools.googleapis.com`.
     pub base_url: Url,
     /// Without one nothing is sent for it; recordings and simulators need none.
-    pub api_key: Option<SecretString>,
+    pub api_key: Option<ApiKey>,
 }
 
 /// What is fixed of it.

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use futures::future::BoxFuture;
-use secrecy::SecretString;
 use url::Url;
 
 use self::wire::Window;
 use super::{Answer, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
+use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
@@ -36,7 +36,7 @@ pub struct NewsApiSettings {
     /// Origin with an optional prefix, `https://newsapi.org`.
     pub base_url: Url,
     /// Without one nothing is sent for it; recordings and simulators need none.
-    pub api_key: Option<SecretString>,
+    pub api_key: Option<ApiKey>,
 }
 
 /// What is fixed of it.

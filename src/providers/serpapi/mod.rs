@@ -10,10 +10,10 @@ mod wire;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use secrecy::SecretString;
 use url::Url;
 
 use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
+use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
@@ -33,7 +33,7 @@ pub struct SerpApiSettings {
     /// Origin with an optional prefix, `https://serpapi.com`.
     pub base_url: Url,
     /// Without one nothing is sent for it; recordings and simulators need none.
-    pub api_key: Option<SecretString>,
+    pub api_key: Option<ApiKey>,
 }
 
 /// What is fixed of it.

@@ -23,8 +23,10 @@ mod pages;
 mod prometheus;
 mod providers;
 mod refused;
+mod reload;
 mod remembered;
 mod round_trips;
 #[cfg(feature = "embedded")]
 mod surface;
+mod traces;
 mod work;

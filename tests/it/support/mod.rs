@@ -9,6 +9,8 @@ pub(crate) mod database;
 #[cfg(test)]
 pub(crate) mod node;
 #[cfg(test)]
+pub(crate) mod otlp;
+#[cfg(test)]
 pub(crate) mod schema;
 pub(crate) mod simulator;
 #[cfg(test)]

@@ -1,0 +1,184 @@
+//! Reading the configuration again while the process runs: what may be taken over, and what takes a restart.
+//!
+//! The environment of a process does not change, so that a new key comes from a file that a `_FILE` name points to, and a
+//! new list from the configuration file. Everything else is read at the start alone, and a change of it is named.
+
+use std::path::PathBuf;
+
+use super::api_key::ApiKey;
+use super::load::{LoadOptions, Loaded, load};
+use super::mark::{KEYED_TABLES, Mark};
+use super::model::Config;
+use super::problem::ConfigError;
+
+/// Settings that a running process takes over, beside the keys of `providers.api.endpoints`.
+const TAKEN_OVER: [&str; 12] = [
+    "providers.google.api_key",
+    "providers.gdelt.api_key",
+    "providers.eventregistry.api_key",
+    "providers.newsapi.api_key",
+    "providers.brave.api_key",
+    "providers.serpapi.api_key",
+    "providers.searxng.api_key",
+    "llm.api_key",
+    "translate.api_key",
+    "inference.api_key",
+    "enrichment.allowlist_domains",
+    "enrichment.denylist_domains",
+];
+
+/// What a process was started with, to be held against what stands there later.
+#[derive(Debug, Clone)]
+pub struct Baseline {
+    file: Option<PathBuf>,
+    marks: Vec<(&'static str, Mark)>,
+}
+
+/// What stands there now.
+#[derive(Debug)]
+pub struct Reread {
+    pub config: Config,
+    /// Settings with another value than at the start that only a start reads.
+    pub restart: Vec<&'static str>,
+}
+
+/// Keys of services that differ from those in force.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct TakenKeys {
+    /// In force from now on.
+    pub replaced: Vec<String>,
+    /// Keys that were not there, or are not any more: what uses them is built at the start alone.
+    pub restart: Vec<String>,
+}
+
+impl Loaded {
+    /// `file`: that of `--config`.
+    pub fn baseline(&self, file: Option<PathBuf>) -> Baseline {
+        Baseline { file, marks: self.marks.clone() }
+    }
+}
+
+impl Baseline {
+    /// Reads all layers again. The error names everything that is wrong; nothing is changed by either outcome.
+    pub fn reread(&self, env: impl IntoIterator<Item = (String, String)>) -> Result<Reread, ConfigError> {
+        let loaded = load(LoadOptions { file: self.file.clone(), env })?;
+        let both = self.marks.iter().zip(&loaded.marks);
+        let differing = both.filter(|((_, before), (_, now))| before != now).map(|((path, _), _)| *path);
+        let restart = differing.filter(|path| !TAKEN_OVER.contains(path)).collect();
+        Ok(Reread { config: loaded.config, restart })
+    }
+}
+
+impl Config {
+    /// The keys of services, each by the name of its setting.
+    fn api_keys(&self) -> Vec<(String, Option<&ApiKey>)> {
+        let providers = self.providers.named();
+        let mut keys: Vec<(String, Option<&ApiKey>)> = providers
+            .iter()
+            .map(|(name, provider)| (format!("providers.{name}.api_key"), provider.api_key.as_ref()))
+            .collect();
+        let endpoints = self.providers.api.endpoints.iter();
+        keys.extend(endpoints.map(|one| (format!("{KEYED_TABLES}.{}.api_key", one.name), one.api_key.as_ref())));
+        keys.push(("llm.api_key".to_owned(), self.llm.api_key.as_ref()));
+        keys.push(("translate.api_key".to_owned(), self.translate.api_key.as_ref()));
+        keys.push(("inference.api_key".to_owned(), self.inference.api_key.as_ref()));
+        keys
+    }
+
+    /// Takes over the keys of a configuration that was read later: whoever holds one of this configuration's keys sends the
+    /// new one from now on.
+    pub fn take_keys(&self, later: &Self) -> TakenKeys {
+        let (mut taken, mut later) = (TakenKeys::default(), later.api_keys());
+        for (name, key) in self.api_keys() {
+            let found = later.iter().position(|(other, _)| *other == name);
+            let new = found.and_then(|place| later.swap_remove(place).1);
+            match (key, new) {
+                (Some(key), Some(new)) if key.replace(new) => taken.replaced.push(name),
+                (Some(_), Some(_)) | (None, None) => {}
+                (Some(_), None) | (None, Some(_)) => taken.restart.push(name),
+            }
+        }
+        // Endpoints that are new as a whole are named with their table.
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::super::names::by_path;
+    use super::*;
+
+    fn env(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn write(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn sent(config: &Config) -> String {
+        config.providers.brave.api_key.as_ref().unwrap().current().expose_secret().to_owned()
+    }
+
+    #[test]
+    fn what_is_taken_over_are_keys_that_exist() {
+        assert!(TAKEN_OVER.iter().all(|path| by_path(path).is_some()));
+        assert!(by_path(KEYED_TABLES).is_some());
+        let named = Config::built_in();
+        let keys = named.api_keys();
+        assert!(keys.iter().all(|(name, _)| TAKEN_OVER.contains(&name.as_str())), "{keys:?}");
+        let secrets = TAKEN_OVER.iter().filter(|path| path.ends_with("api_key")).count();
+        assert_eq!(keys.len(), secrets, "each of them is looked at");
+    }
+
+    #[test]
+    fn a_new_key_in_its_file_is_taken_over_and_other_settings_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = write(&folder, "brave", "s3cret-old\n");
+        let file = write(&folder, "corroborate.toml", "[enrichment]\nmax_sources = 4\n");
+        let env = env(&[("ENRICHMENT_BRAVE_API_KEY_FILE", &key)]);
+        let file = Some(PathBuf::from(file));
+        let started = load(LoadOptions { file: file.clone(), env: env.clone() }).unwrap();
+        let baseline = started.baseline(file);
+        let again = baseline.reread(env.clone()).unwrap();
+        assert!(again.restart.is_empty());
+        assert_eq!(started.config.take_keys(&again.config), TakenKeys::default());
+
+        write(&folder, "brave", "s3cret-new\n");
+        write(&folder, "corroborate.toml", "[enrichment]\nmax_sources = 3\ndenylist_domains = [\"a.example\"]\n");
+        let again = baseline.reread(env.clone()).unwrap();
+        assert_eq!(again.restart, ["enrichment.max_sources"]);
+        let taken = started.config.take_keys(&again.config);
+        assert_eq!((taken.replaced, taken.restart), (vec!["providers.brave.api_key".to_owned()], vec![]));
+        assert_eq!(sent(&started.config), "s3cret-new");
+        let shown = format!("{baseline:?} {again:?}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+
+        write(&folder, "brave", " \n");
+        assert!(baseline.reread(env).is_err(), "an empty file is a mistake, not a key that is gone");
+        assert_eq!(sent(&started.config), "s3cret-new");
+    }
+
+    #[test]
+    fn a_key_of_an_endpoint_is_no_change_of_the_endpoint() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = write(&folder, "rates", "s3cret-old");
+        let endpoints = r#"[{"name":"rates","url":"https://rates.example/?q={query}","path":"a","statement":"It is {value}.","key_header":"X-Key"}]"#;
+        let given = |endpoints: &str| {
+            env(&[("CORROBORATE_PROVIDERS_API_ENDPOINTS", endpoints), ("ENRICHMENT_API_RATES_API_KEY_FILE", &key)])
+        };
+        let started = load(LoadOptions { file: None, env: given(endpoints) }).unwrap();
+        let baseline = started.baseline(None);
+        write(&folder, "rates", "s3cret-new");
+        let again = baseline.reread(given(endpoints)).unwrap();
+        assert!(again.restart.is_empty(), "{:?}", again.restart);
+        let taken = started.config.take_keys(&again.config);
+        assert_eq!(taken.replaced, ["providers.api.endpoints.rates.api_key"]);
+        let moved = baseline.reread(given(&endpoints.replace("rates.example", "rates.test"))).unwrap();
+        assert_eq!(moved.restart, [KEYED_TABLES]);
+    }
+}
