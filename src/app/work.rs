@@ -32,12 +32,13 @@ pub(super) fn process(services: Arc<Services>) -> Process {
                 redelivered: work.redelivered,
                 personal: false,
                 again: false,
+                rejudging: None,
                 shed: matches!(work.load, Load::Degrade),
                 watcher: None,
             };
             match pipeline::run(&services, &request).await {
                 Ok(Outcome::Done(_)) => Ok(Processed::Committed),
-                Ok(Outcome::AlreadyDone) => Ok(Processed::AlreadyDone),
+                Ok(Outcome::AlreadyDone | Outcome::Poorer(_)) => Ok(Processed::AlreadyDone),
                 Err(error) => Err(classify(&error, &services.store).await),
             }
         };

@@ -21,6 +21,7 @@ mod model;
 mod names;
 mod own;
 mod problem;
+mod rejudge;
 mod schema;
 mod scoring;
 mod show;
@@ -50,6 +51,7 @@ pub use own::{
     QueryParameter,
 };
 pub use problem::{ConfigError, Problem};
+pub use rejudge::RejudgeConfig;
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;

@@ -13,6 +13,7 @@ use super::deserialize::{durations, secret};
 use super::language_model::LlmConfig;
 use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
+use super::rejudge::RejudgeConfig;
 use super::scoring::ScoringConfig;
 use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
@@ -33,6 +34,7 @@ pub struct Config {
     pub worker: WorkerConfig,
     pub jobs: JobsConfig,
     pub webhooks: WebhooksConfig,
+    pub rejudge: RejudgeConfig,
     pub log: LogConfig,
     pub fact_check: FactCheckConfig,
     pub enrichment: EnrichmentConfig,

@@ -124,6 +124,7 @@ pub(super) mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::domain::Reason;
     use crate::domain::degradation::Degradation;
     use crate::domain::verdict::{Tier, Verdict};
     use crate::telemetry::catalogue as c;
@@ -194,6 +195,8 @@ pub(super) mod tests {
         record::memory(1 << 28, None);
         record::db_commit(took);
         record::job_run("cleanup", true);
+        record::rejudged(Reason::DomainLists, "changed");
+        record::rejudging_due(&[(Reason::Settings, 4)]);
         record::http_request(404, took);
     }
 
