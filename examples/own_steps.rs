@@ -173,7 +173,9 @@ pub(crate) async fn enriched(
     app.close().await?;
     match done? {
         Outcome::Done(result) => Ok(*result),
-        Outcome::AlreadyDone => Err("this bulletin was done before: give it another folder".into()),
+        Outcome::AlreadyDone | Outcome::Poorer(_) => {
+            Err("this bulletin was done before: give it another folder".into())
+        }
     }
 }
 

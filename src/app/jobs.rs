@@ -39,7 +39,7 @@ const CLEANUP_AGAIN: Duration = Duration::from_mins(10);
 pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
 /// True when cancelled meanwhile.
-async fn pause(stop: &CancellationToken, span: Duration) -> bool {
+pub(super) async fn pause(stop: &CancellationToken, span: Duration) -> bool {
     // Both arms only wait: nothing is lost whichever wins.
     tokio::select! {
         () = stop.cancelled() => true,

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::observers::QueueObserver;
 use super::opening::folder_in_use;
+use super::rejudging::Rejudger;
 use super::shedding::FleetAllowance;
 use super::webhooks::{Webhook, receivers};
 use super::{App, AppError, jobs, reembed, traces, work};
@@ -88,7 +89,7 @@ impl App {
         // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
         let later = CancellationToken::new();
         let mut background = JoinSet::new();
-        self.start_jobs(receivers, &mut background, &later);
+        self.start_jobs(options, receivers, &mut background, &later);
         if let Some(export) = export {
             background.spawn(named("the export of traces", endless(export.run(later.clone()))));
         }
@@ -198,6 +199,7 @@ impl App {
 
     fn start_jobs(
         &self,
+        options: ServeOptions,
         receivers: Vec<(String, WebhookReceiver)>,
         tasks: &mut JoinSet<Result<(), AppError>>,
         stop: &CancellationToken,
@@ -242,6 +244,11 @@ impl App {
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
         tasks.spawn(named("re-embedding", endless(job)));
+        // Beside a worker: a process that only serves pages has no time for items.
+        if self.config.rejudge.enabled && options.worker {
+            let job = Rejudger::new(services, &self.queue, &self.config).run(stop.clone());
+            tasks.spawn(named("judging again", endless(job)));
+        }
         for provider in services.providers.configured() {
             if let Some(interval) = provider.upkeep() {
                 let job = jobs::keep_up(Arc::clone(provider), interval, stop.clone());

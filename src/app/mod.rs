@@ -2,7 +2,8 @@
 //! that names concrete types of all the others; it never prints and never decides anything about a claim.
 //!
 //! `opening` opens the store, `build` the services, `lifecycle` runs the daemon, `jobs` is its background work,
-//! `reembed` what a change of the embedder leaves to do, `reload` takes new keys and lists over while the daemon runs. A new provider or model gets its line in `build`; a new
+//! `reembed` what a change of the embedder leaves to do, `rejudging` what news and settings leave to do, `reload` takes new keys and
+//! lists over while the daemon runs. A new provider or model gets its line in `build`; a new
 //! periodic task its function in `jobs`.
 
 mod build;
@@ -14,6 +15,7 @@ mod lifecycle;
 mod observers;
 mod opening;
 mod reembed;
+mod rejudging;
 mod reload;
 mod shedding;
 mod traces;

@@ -14,11 +14,11 @@ use crate::app::{self, OpenStore};
 use crate::config::Config;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Tier, Verdict};
-use crate::domain::{Clock as _, SystemClock};
+use crate::domain::{Clock as _, Reason, SystemClock};
 use crate::judging::labels::{self, ReaderLanguage};
-use crate::pipeline::changed::{BY_SETTINGS, Messages};
+use crate::pipeline::changed::Messages;
 use crate::pipeline::rescore::{Rescored, Terms, judge_again};
-use crate::store::{Rejudged, StoreError};
+use crate::store::{Rejudged, Retold, StoreError};
 
 /// Items read at once.
 const BATCH: i64 = 100;
@@ -127,8 +127,9 @@ async fn pass(
             let rows: Vec<Rejudged<'_>> =
                 rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
             let now = SystemClock.now();
-            let told = Messages::of(&rescored, BY_SETTINGS, now, &terms.listeners);
-            let told = (told.outbox.as_slice(), told.webhooks.as_slice());
+            let why = Reason::Settings;
+            let told = Messages::of(&stored.result, &rescored.result, why, now, &terms.listeners);
+            let told = Retold { why, outbox: &told.outbox, webhooks: &told.webhooks };
             match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows, told, now, dry_run).await {
                 Ok(true) => tally.take(&rescored),
                 Ok(false) => tally.overtaken += 1,

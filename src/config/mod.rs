@@ -23,6 +23,7 @@ mod model;
 mod names;
 mod own;
 mod problem;
+mod rejudge;
 mod reread;
 mod schema;
 mod scoring;
@@ -55,6 +56,7 @@ pub use own::{
     QueryParameter,
 };
 pub use problem::{ConfigError, Problem};
+pub use rejudge::RejudgeConfig;
 pub use reread::{Baseline, Reread, TakenKeys};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};

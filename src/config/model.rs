@@ -14,6 +14,7 @@ use super::deserialize::{api_key, durations, secret};
 use super::language_model::LlmConfig;
 use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
+use super::rejudge::RejudgeConfig;
 use super::scoring::ScoringConfig;
 use super::traces::TracesConfig;
 use super::webhooks::WebhooksConfig;
@@ -35,6 +36,7 @@ pub struct Config {
     pub worker: WorkerConfig,
     pub jobs: JobsConfig,
     pub webhooks: WebhooksConfig,
+    pub rejudge: RejudgeConfig,
     pub log: LogConfig,
     pub traces: TracesConfig,
     pub fact_check: FactCheckConfig,

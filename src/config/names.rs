@@ -77,6 +77,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     keys.extend(http_and_work_keys());
     keys.extend(super::webhooks::keys());
     keys.extend(super::traces::keys());
+    keys.extend(super::rejudge::keys());
     keys.extend(fact_check_keys());
     keys.extend(enrichment_keys());
     keys.extend(enrichment_detail_keys());

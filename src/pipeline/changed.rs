@@ -1,16 +1,14 @@
 //! The messages sent when an item was judged again and the answer to one of its claims changed.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
-use super::rescore::{Rescored, RescoredClaim};
 use super::services::Listeners;
-use crate::domain::Event;
-use crate::domain::result::ClaimResult;
+use crate::domain::result::{ClaimResult, ItemResult};
+use crate::domain::{Event, Reason};
 use crate::store::{OutboxDraft, WebhookDraft};
-
-/// Why an item was judged again, as the messages have it.
-pub const BY_SETTINGS: &str = "settings";
 
 /// What is to be written with the new answers.
 #[derive(Debug, Default)]
@@ -27,32 +25,60 @@ fn answer(claim: &ClaimResult) -> Value {
     })
 }
 
+/// A stored item that is judged anew unasked, by a whole run.
+#[derive(Debug, Clone)]
+pub struct Rejudging {
+    pub why: Reason,
+    /// What is stored of it.
+    pub before: Arc<ItemResult>,
+}
+
+impl Rejudging {
+    /// Returns true when less could be asked or finished than for what is stored: the run was made at a bad moment, and what it
+    /// found does not take the stored result's place.
+    pub(super) fn is_poorer(&self, after: &ItemResult) -> bool {
+        after.degraded.len() > self.before.degraded.len()
+    }
+}
+
 /// Readers hear of another verdict, not of a confidence that moved a little.
-fn is_another(claim: &RescoredClaim) -> bool {
-    (claim.before.verdict, claim.before.decisive) != (claim.after.verdict, claim.after.decisive)
+fn is_another(before: &ClaimResult, after: &ClaimResult) -> bool {
+    (before.verdict, before.decisive) != (after.verdict, after.decisive)
+}
+
+/// The claims of both results whose answer is another one now. One that only one of them holds has no answer to compare.
+fn changes<'a>(before: &'a ItemResult, after: &'a ItemResult) -> Vec<(&'a ClaimResult, &'a ClaimResult)> {
+    let was = |claim: &ClaimResult| before.claims.iter().find(|one| one.claim_id == claim.claim_id);
+    let both = after.claims.iter().filter_map(|claim| Some((was(claim)?, claim)));
+    both.filter(|(before, after)| is_another(before, after)).collect()
+}
+
+/// Returns true when readers would hear of it.
+pub fn tells(before: &ItemResult, after: &ItemResult) -> bool {
+    !changes(before, after).is_empty()
 }
 
 impl Messages {
     /// `claim.changed` for each claim with another answer, and `item.updated` with the whole result behind them; nothing where
     /// only figures moved.
-    pub fn of(rescored: &Rescored, why: &str, at: DateTime<Utc>, listeners: &Listeners) -> Self {
-        let item_id = &rescored.result.item_id;
-        let changed: Vec<&RescoredClaim> = rescored.claims.iter().filter(|claim| is_another(claim)).collect();
+    pub fn of(before: &ItemResult, after: &ItemResult, why: Reason, at: DateTime<Utc>, listeners: &Listeners) -> Self {
+        let item_id = &after.item_id;
+        let changed = changes(before, after);
         let mut messages = Self::default();
         if changed.is_empty() {
             return messages;
         }
-        let ids: Vec<&str> = changed.iter().map(|claim| claim.after.claim_id.as_str()).collect();
-        for claim in &changed {
+        let ids: Vec<&str> = changed.iter().map(|(_, claim)| claim.claim_id.as_str()).collect();
+        for (was, is) in &changed {
             let body = json!({
-                "schema": 1, "item_id": item_id, "claim_id": claim.after.claim_id, "claim": claim.after.text, "why": why,
-                "at": at, "before": answer(&claim.before), "after": answer(&claim.after),
+                "schema": 1, "item_id": item_id, "claim_id": is.claim_id, "claim": is.text, "why": why, "at": at,
+                "before": answer(was), "after": answer(is),
             });
-            let suffix = format!("{}:changed", claim.after.claim_id);
+            let suffix = format!("{}:changed", is.claim_id);
             messages.tell(Event::ClaimChanged, &body, item_id, &suffix, at, listeners);
         }
         let body = json!({
-            "schema": 1, "item_id": item_id, "why": why, "at": at, "claims": ids, "result": rescored.result,
+            "schema": 1, "item_id": item_id, "why": why, "at": at, "claims": ids, "result": after,
         });
         messages.tell(Event::ItemUpdated, &body, item_id, "updated", at, listeners);
         messages

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use chrono::TimeDelta;
 use serde_json::json;
 
+use super::changed::{Messages, Rejudging};
 use super::decide::Decided;
 use super::fact_check::Reviews;
 use super::judge::Judged;
@@ -55,7 +56,7 @@ pub(super) async fn commit(
     let fresh: Vec<&std::sync::Arc<PreparedPage>> =
         judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
     let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
-    let told = Told::all(result)?;
+    let (outbox, webhooks) = told(services, request, result)?;
     let commit = Commit {
         item: &request.item,
         sent,
@@ -65,6 +66,7 @@ pub(super) async fn commit(
         start,
         sent_at: request.sent_at,
         message_id: request.message_id.as_deref(),
+        why: request.rejudging.as_ref().map(|rejudging| rejudging.why),
         embedding: &normal.embedding,
         result,
         claims,
@@ -72,8 +74,8 @@ pub(super) async fn commit(
         evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
         uses: uses(services.settings.scoring.relevance_floor, decided, judged),
         embedder: &normal.embedder,
-        outbox: messages(services, request, result, &told),
-        webhooks: hooks(services, result, &told),
+        outbox,
+        webhooks,
         expires_at: result.enriched_at + ttl,
     };
     let committed = services.store.commit(&commit, services.settings.dedup_similarity).await?;
@@ -83,6 +85,21 @@ pub(super) async fn commit(
         }
     }
     Ok(committed)
+}
+
+/// What is told of the result. Of an item that nobody asked for again readers hear what changed and why, and nothing where
+/// nothing did.
+fn told(
+    services: &Services,
+    request: &Request,
+    result: &ItemResult,
+) -> Result<(Vec<OutboxDraft>, Vec<WebhookDraft>), PipelineError> {
+    if let Some(Rejudging { why, before }) = &request.rejudging {
+        let changed = Messages::of(before, result, *why, result.enriched_at, &services.settings.listeners());
+        return Ok((changed.outbox, changed.webhooks));
+    }
+    let told = Told::all(result)?;
+    Ok((messages(services, request, result, &told), hooks(services, result, &told)))
 }
 
 /// Who asks with a reply address is answered, also where nothing had to be done: with what is stored.

@@ -70,6 +70,7 @@ use crate::store::{Committed, StoreError};
 use crate::telemetry::{metrics, traces};
 
 pub use admit::Admission;
+pub use changed::Rejudging;
 pub use commit::signal_event;
 pub use context::{DigestEvidence, channels_shown, digest_also_reported, digest_evidence};
 pub use decide::BY_FACT_CHECK;
@@ -100,6 +101,8 @@ pub struct Request {
     pub personal: bool,
     /// A person wants it judged once more, whatever was done of it.
     pub again: bool,
+    /// Nobody asked: it is stored, and judged anew for a reason of ours.
+    pub rejudging: Option<Rejudging>,
     /// Phase 2 is left out because the daemon is overloaded.
     pub shed: bool,
     /// Whoever waits for it and wants to know how it goes.
@@ -119,6 +122,7 @@ impl Request {
             redelivered: false,
             personal: true,
             again: false,
+            rejudging: None,
             shed: false,
             watcher: None,
         }
@@ -133,6 +137,8 @@ pub enum Outcome {
     /// Nothing was written: the same content was done before, or another process was done with a later text or a richer
     /// result of this one meanwhile.
     AlreadyDone,
+    /// Nothing was written: less could be asked than for the stored result of an item that nobody asked for again.
+    Poorer(Box<ItemResult>),
 }
 
 /// Why a request could not be finished. Nothing was committed.
@@ -396,6 +402,9 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
     .await;
     result.explanation = explanation;
     result.overall_summary = summary.or(result.overall_summary);
+    if request.rejudging.as_ref().is_some_and(|rejudging| rejudging.is_poorer(&result)) {
+        return Ok(Outcome::Poorer(Box::new(result)));
+    }
     let commit =
         commit::commit(services, request, sent, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
     if timed("commit", &journal, commit).await? == Committed::Superseded {

@@ -74,6 +74,13 @@ pub struct Settings {
     pub links: Option<LinkSettings>,
 }
 
+impl Settings {
+    /// Where messages about results go.
+    pub fn listeners(&self) -> Listeners {
+        Listeners { results_exchange: self.results_exchange.clone(), webhooks: self.webhooks.clone() }
+    }
+}
+
 /// A web server that results are posted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTarget {

@@ -16,7 +16,8 @@ pub struct Cleaned {
     pub answers: i64,
     /// Feeds and sites that no process has read for long, with what they published.
     pub feeds: i64,
-    /// Quotas of windows long past, breakers of keys that are used no more, hosts that nobody fetched from lately.
+    /// Quotas of windows long past, breakers of keys that are used no more, hosts that nobody fetched from lately, items that
+    /// were to be judged again and are gone.
     pub provider_state: i64,
     /// Messages for webhooks that were given up long ago, or whose webhook is configured no more.
     pub webhook_messages: i64,
@@ -62,7 +63,7 @@ const HOST_AGE: &str = "2 days";
 
 /// Rows of feeds and of providers' state that are of no use any more: each table with its condition, in which `$1` is now.
 /// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
-fn stale() -> [(Stale, &'static str, String); 9] {
+fn stale() -> [(Stale, &'static str, String); 11] {
     [
         (Stale::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
         (Stale::Feeds, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
@@ -78,6 +79,13 @@ fn stale() -> [(Stale, &'static str, String); 9] {
         (Stale::Providers, "page_robots", format!("greatest(expires_at, asked_until) < $1 - interval '{HOST_AGE}'")),
         (Stale::Webhooks, "webhook_messages", format!("created_at < $1 - interval '{MESSAGE_AGE}'")),
         (Stale::Providers, "provider_hours", format!("hour < $1 - interval '{HOURS_AGE}'")),
+        // What is due of items that are gone, and what was spent on judging again in months long past.
+        (
+            Stale::Providers,
+            "rejudging",
+            "due_at < $1 AND NOT EXISTS (SELECT FROM items WHERE items.item_id = rejudging.item_id)".to_owned(),
+        ),
+        (Stale::Providers, "rejudging_hours", format!("hour < $1 - interval '{QUOTA_AGE}'")),
         (Stale::Providers, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
         (
             Stale::Providers,

@@ -9,7 +9,7 @@ use super::{RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
-use crate::domain::{Item, ids};
+use crate::domain::{Item, Reason, ids};
 use crate::telemetry::traces;
 
 /// Everything one run of the pipeline wants kept.
@@ -26,6 +26,8 @@ pub struct Commit<'a> {
     /// When the message with this text was sent, where that is known.
     pub sent_at: Option<DateTime<Utc>>,
     pub message_id: Option<&'a str>,
+    /// Where a stored item was judged anew unasked: why.
+    pub why: Option<Reason>,
     pub embedding: &'a [f32],
     pub result: &'a ItemResult,
     /// Per claim, in the order of `result.claims`.
@@ -194,7 +196,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     serde_json::to_value(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
 }
 
-/// Columns of `items`, and the message's id.
+/// Columns of `items`, the message's id, and the reason of a run that nobody asked for.
 #[derive(Serialize)]
 struct ItemRow<'a> {
     item_id: &'a str,
@@ -217,6 +219,7 @@ struct ItemRow<'a> {
     fact_check_notes: Value,
     phase: &'static str,
     message_id: Option<&'a str>,
+    why: Option<Reason>,
 }
 
 fn item_row<'a>(commit: &'a Commit<'_>) -> Result<ItemRow<'a>, StoreError> {
@@ -242,6 +245,7 @@ fn item_row<'a>(commit: &'a Commit<'_>) -> Result<ItemRow<'a>, StoreError> {
         fact_check_notes: json(&result.notes)?,
         phase: commit.phase.as_str(),
         message_id: commit.message_id,
+        why: commit.why,
     })
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sqlx::{PgConnection, Row as _};
 
 use super::{Store, StoreError};
-use crate::domain::Item;
+use crate::domain::{Item, Reason};
 
 /// An answer that a later one took the place of.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -20,17 +20,20 @@ pub struct EarlierVerdict {
     pub tier: String,
     pub score: Option<i32>,
     pub judge: String,
+    /// Why the later one came; `None` where the item was sent again, or somebody wanted it judged again.
+    pub why: Option<Reason>,
 }
 
 /// Keeps an item's answers as they stand, just before others take their place.
-pub(super) async fn keep(connection: &mut PgConnection, item_id: &str) -> Result<(), StoreError> {
+pub(super) async fn keep(connection: &mut PgConnection, item_id: &str, why: Reason) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO verdict_history (item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier,
-             score, judge)
-         SELECT item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier::text, score, judge
+             score, judge, why)
+         SELECT item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier::text, score, judge, $2
          FROM claims WHERE item_id = $1 ON CONFLICT DO NOTHING",
     )
     .bind(item_id)
+    .bind(why.as_str())
     .execute(connection)
     .await?;
     Ok(())
@@ -52,7 +55,7 @@ impl Store {
     /// Earlier answers of an item, the latest first.
     pub async fn verdict_history(&self, item_id: &str) -> Result<Vec<EarlierVerdict>, StoreError> {
         let rows = sqlx::query(
-            "SELECT evaluated_at, claim_text, verdict, decisive, confidence, tier, score, judge FROM verdict_history
+            "SELECT evaluated_at, claim_text, verdict, decisive, confidence, tier, score, judge, why FROM verdict_history
              WHERE item_id = $1 ORDER BY replaced_at DESC, position LIMIT 200",
         )
         .bind(item_id)
@@ -69,6 +72,8 @@ impl Store {
                 tier: row.try_get("tier")?,
                 score: row.try_get("score")?,
                 judge: row.try_get("judge")?,
+                // A word of a later version is no reason to withhold the answer.
+                why: row.try_get::<Option<&str>, _>("why")?.and_then(Reason::parse),
             });
         }
         Ok(found)

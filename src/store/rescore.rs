@@ -10,9 +10,9 @@ use sqlx::{PgConnection, Row as _};
 use super::commit::{json, rows, without_nul};
 use super::{OutboxDraft, Store, StoreError, WebhookDraft};
 use crate::domain::evidence::{Adjudication, JudgedPassage, MatchedReview, Review};
-use crate::domain::ids;
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
+use crate::domain::{Reason, ids};
 
 /// A stored result with what stands behind each of its claims, in the result's order.
 #[derive(Debug, Clone)]
@@ -62,6 +62,14 @@ pub struct Rejudged<'a> {
     pub claim: &'a ClaimResult,
     /// Passages whose figures changed.
     pub passages: &'a [JudgedPassage],
+}
+
+/// Who is told of an item with another answer, and why it was judged again.
+#[derive(Debug, Clone, Copy)]
+pub struct Retold<'a> {
+    pub why: Reason,
+    pub outbox: &'a [OutboxDraft],
+    pub webhooks: &'a [WebhookDraft],
 }
 
 /// Corrupt: a word in the store that this version does not know.
@@ -124,6 +132,15 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;
+        self.judgements_of(&items).await
+    }
+
+    /// Those of these items that there are.
+    pub async fn judgements_of_items(&self, ids: &[String]) -> Result<Judgements, StoreError> {
+        let items = sqlx::query("SELECT item_id, result, evaluated_at FROM items WHERE item_id = ANY($1)")
+            .bind(ids)
+            .fetch_all(&self.pool)
+            .await?;
         self.judgements_of(&items).await
     }
 
@@ -222,7 +239,7 @@ impl Store {
         result: &ItemResult,
         evaluated_at: DateTime<Utc>,
         claims: &[Rejudged<'_>],
-        told: (&[OutboxDraft], &[WebhookDraft]),
+        told: Retold<'_>,
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<bool, StoreError> {
@@ -247,14 +264,14 @@ impl Store {
         // Under the row's lock: of two runs at once only one finds it otherwise.
         let turned = turns(&mut transaction, &result.item_id, claims).await?;
         if !dry_run && turned {
-            super::history::keep(&mut transaction, &result.item_id).await?;
+            super::history::keep(&mut transaction, &result.item_id, told.why).await?;
         }
         write_claims(&mut transaction, claims).await?;
-        if turned && !told.0.is_empty() {
-            super::outbox::write(&mut transaction, told.0, now).await?;
+        if turned && !told.outbox.is_empty() {
+            super::outbox::write(&mut transaction, told.outbox, now).await?;
         }
-        if turned && !told.1.is_empty() {
-            super::webhooks::write(&mut transaction, told.1, now).await?;
+        if turned && !told.webhooks.is_empty() {
+            super::webhooks::write(&mut transaction, told.webhooks, now).await?;
         }
         if dry_run {
             // The checks wait for the commit, unless they are told to come now.

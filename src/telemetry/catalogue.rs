@@ -6,6 +6,7 @@
 use MetricKind::{Counter, Gauge, Histogram};
 
 use crate::config::{OpenSearchBackend, SearchProvider};
+use crate::domain::Reason;
 
 /// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -277,8 +278,32 @@ pub const STAGES: &[&str] = &[
 ];
 
 /// What background work there is.
-pub const JOBS: &[&str] =
-    &["answers", "cleanup", "outbox", "domains", "fleet", "providers", "reload", "usage", "webhooks", OTHER];
+pub const JOBS: &[&str] = &[
+    "answers",
+    "cleanup",
+    "outbox",
+    "domains",
+    "fleet",
+    "providers",
+    "rejudging",
+    "reload",
+    "usage",
+    "webhooks",
+    OTHER,
+];
+
+/// Why a stored item is judged again.
+pub const REASONS: &[&str] = &[
+    Reason::Settings.as_str(),
+    Reason::DomainLists.as_str(),
+    Reason::Model.as_str(),
+    Reason::EvidenceExpired.as_str(),
+    Reason::EvidenceCorrected.as_str(),
+    Reason::FactCheck.as_str(),
+];
+
+/// What became of such an item.
+pub const REJUDGED_OUTCOMES: &[&str] = &["changed", "same", "left", "later"];
 
 /// What the language model is asked for.
 pub const LLM_PURPOSES: &[&str] =
@@ -436,6 +461,10 @@ metrics! {
         "Time of the transaction that stores an item's result.";
     JOB_RUNS = Counter, Count, "job_runs_total", [label("job", JOBS), label("outcome", &["ok", "failed"])],
         "Runs of background work, by outcome.";
+    REJUDGED = Counter, Count, "rejudged_total", [label("reason", REASONS), label("outcome", REJUDGED_OUTCOMES)],
+        "Stored items judged again, by reason and outcome: an answer changed, none did, left as it is, to be tried later.";
+    REJUDGING_DUE = Gauge, Count, "rejudging_due", [label("reason", REASONS)],
+        "Stored items that are to be judged again, by reason.";
 
     TRACE_SPANS = Counter, Count, "trace_spans_total", [label("outcome", &["exported", "failed", "dropped"])],
         "Spans of traces: taken by the collector, not taken, or dropped since the queue was full.";

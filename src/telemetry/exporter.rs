@@ -124,6 +124,7 @@ pub(super) mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::domain::Reason;
     use crate::domain::degradation::Degradation;
     use crate::domain::verdict::{Tier, Verdict};
     use crate::telemetry::catalogue as c;
@@ -195,6 +196,8 @@ pub(super) mod tests {
         record::db_commit(took);
         record::job_run("cleanup", true);
         record::trace_spans("exported", 3);
+        record::rejudged(Reason::DomainLists, "changed");
+        record::rejudging_due(&[(Reason::Settings, 4)]);
         record::http_request(404, took);
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use metrics::{Label, counter, gauge, histogram};
 
 use super::catalogue::{self as c, Metric, MetricKind};
+use crate::domain::Reason;
 use crate::domain::degradation::Degradation;
 use crate::domain::verdict::{Tier, Verdict};
 
@@ -357,6 +358,19 @@ pub fn trace_spans(outcome: &str, spans: usize) {
 /// Background work ran; `job` is one of [`c::JOBS`].
 pub fn job_run(job: &str, succeeded: bool) {
     count(&c::JOB_RUNS, [("job", job), ("outcome", if succeeded { "ok" } else { "failed" })], 1);
+}
+
+/// A stored item was judged again; `outcome` is one of [`c::REJUDGED_OUTCOMES`].
+pub fn rejudged(reason: Reason, outcome: &str) {
+    count(&c::REJUDGED, [("reason", reason.as_str()), ("outcome", outcome)], 1);
+}
+
+/// Stored items that are to be judged again; of a reason that is not named there is none.
+pub fn rejudging_due(due: &[(Reason, i64)]) {
+    for reason in Reason::ALL {
+        let items = due.iter().find(|(known, _)| known == reason).map_or(0, |(_, items)| *items);
+        set(&c::REJUDGING_DUE, [("reason", reason.as_str())], items as f64);
+    }
 }
 
 /// An HTTP request was answered.

@@ -51,6 +51,8 @@ mod quality;
 #[cfg(test)]
 mod recordings;
 #[cfg(test)]
+mod rejudging;
+#[cfg(test)]
 mod rescore;
 #[cfg(test)]
 mod simulator;

@@ -15,6 +15,7 @@ use corroborate::store::{
 use self::written::{EMBEDDER, Run, URL, Written, claim, commit, day, passage, result, vector, write, write_with};
 use crate::support::database;
 
+mod due;
 mod parked;
 mod superseded;
 mod written;
@@ -36,6 +37,8 @@ async fn promises(store: &Store) {
     a_message_leaves_the_table_queue_only_when_it_is_settled(store).await;
     superseded::the_later_text_and_the_richer_result_stand(store).await;
     words_are_found_among_the_signs_of_their_typesetting(store).await;
+    due::the_oldest_promises_are_kept_first_and_only_so_many_in_an_hour(store).await;
+    due::what_comes_up_while_an_item_is_judged_makes_it_due_again(store).await;
 }
 
 async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {

@@ -100,6 +100,13 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_for_another_answer_has_words() {
+        for reason in crate::domain::Reason::ALL {
+            assert!(WORDS.contains_key(format!("item.why_{reason}").as_str()), "{reason} has no words");
+        }
+    }
+
+    #[test]
     fn a_reader_gets_the_first_of_the_four_that_is_understood() {
         let of = |accepted| reader_of(None, Some(accepted));
         assert_eq!(of("uk-UA,uk;q=0.9,ru;q=0.8,en-US;q=0.7"), ReaderLanguage::Ukrainian);

@@ -184,6 +184,7 @@ pub(super) async fn commit(
         start: run.start,
         sent_at: run.sent_at,
         message_id: Some("m1"),
+        why: None,
         embedding: &vector(1),
         result: &result,
         claims: vec![ClaimCommit {

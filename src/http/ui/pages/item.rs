@@ -19,7 +19,7 @@ use crate::http::routes::items::again::judged;
 use crate::http::routes::items::reported_channels;
 use crate::http::scope::Scope;
 use crate::http::who::Who;
-use crate::judging::labels::{self, ReaderLanguage};
+use crate::judging::labels;
 use crate::judging::plain::plain;
 use crate::judging::vocabularies::Vocabulary;
 use crate::store::EarlierVerdict;
@@ -54,6 +54,8 @@ struct Earlier {
     verdict: String,
     claim: String,
     judge: String,
+    /// Why a later one took its place, where it did so unasked.
+    why: Option<&'static str>,
 }
 
 /// How a page of an item is wanted.
@@ -92,7 +94,7 @@ pub(crate) async fn show(
         path: path_of(&id),
         may_check: page.visitor.may(Scope::Check),
         passages: format!("/api{}", path_of(&id).replacen("/evidence/", "/items/", 1)),
-        earlier: earlier.iter().map(|one| past(one, page.reader)).collect(),
+        earlier: earlier.iter().map(|one| past(one, &page)).collect(),
         title: shortened(&plain(title)),
         done_at: result.enriched_at.format("%Y-%m-%d %H:%M UTC").to_string(),
         channel: stored.channel.as_deref().map(|channel| plain(channel).into_owned()),
@@ -105,7 +107,8 @@ pub(crate) async fn show(
     })
 }
 
-fn past(one: &EarlierVerdict, reader: ReaderLanguage) -> Earlier {
+fn past(one: &EarlierVerdict, page: &Page) -> Earlier {
+    let reader = page.reader;
     let verdict = Verdict::parse(&one.verdict).unwrap_or(Verdict::NotEnoughEvidence);
     let firmness = labels::decisive(verdict, one.decisive).map(|firm| format!(" ({})", firm.of(reader)));
     Earlier {
@@ -114,6 +117,7 @@ fn past(one: &EarlierVerdict, reader: ReaderLanguage) -> Earlier {
         verdict: format!("{}{}", labels::verdict(verdict).of(reader), firmness.unwrap_or_default()),
         claim: plain(&one.claim).into_owned(),
         judge: plain(&one.judge).into_owned(),
+        why: one.why.map(|why| page.t(&format!("item.why_{why}"))),
     }
 }
 

@@ -1,0 +1,313 @@
+//! Judges stored items again when it matters. One process of the fleet at a time looks for reasons and does some of what is
+//! due, the oldest promises first: what follows from the store alone, and, within its own hourly number and share of the month's
+//! cap, what providers must be asked for. New items go first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::jobs::pause;
+use crate::broker::{Queue, QueueName};
+use crate::config::{Config, RejudgeConfig};
+use crate::domain::rules::DomainRules;
+use crate::domain::{ItemResult, ids};
+use crate::inference::llm::Purpose;
+use crate::pipeline::changed::{Messages, tells};
+use crate::pipeline::rescore::{Terms, judge_again};
+use crate::pipeline::{self, Outcome, Rejudging, Request, Services};
+use crate::store::{Allowance, Basis, Due, Lookout, Rejudged, Retold, StoreError, StoredJudgement, StoredRun};
+use crate::telemetry::{item_span, metrics};
+
+/// The turn that one process of the fleet takes.
+const TURN: &str = "last_rejudging";
+
+/// For so long what was taken is nobody else's. Judging from the store takes milliseconds, so that a process that ended is made
+/// good for soon; a whole run takes ten times an item's time at most, as in the worker.
+const LEASE: Duration = Duration::from_mins(2);
+const LEASE_OF_A_RUN: Duration = Duration::from_mins(15);
+
+/// Items taken at once, however few looks an hour has.
+const MOST_AT_ONCE: u32 = 200;
+
+/// Whole runs that may fail, or find less than is stored, before the item is left as it is.
+const MOST_ATTEMPTS: i32 = 4;
+
+/// What became of an item that was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// An answer is another one.
+    Changed,
+    /// No answer is.
+    Same,
+    /// It is gone, was done anew meanwhile, or cannot be judged.
+    Left,
+    /// Less could be asked than for what is stored, or nothing: tried again later.
+    Later,
+}
+
+impl Done {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Same => "same",
+            Self::Left => "left",
+            Self::Later => "later",
+        }
+    }
+
+    fn of(before: &ItemResult, after: &ItemResult) -> Self {
+        if tells(before, after) { Self::Changed } else { Self::Same }
+    }
+}
+
+/// The job.
+#[derive(Debug)]
+pub(super) struct Rejudger {
+    services: Arc<Services>,
+    queue: Arc<dyn Queue>,
+    settings: RejudgeConfig,
+    allowlist_only: bool,
+    /// US dollars a month; `None` where nobody who is asked costs anything.
+    budget: Option<f64>,
+    basis: Basis,
+    is_announced: bool,
+}
+
+impl Rejudger {
+    pub(super) fn new(services: &Arc<Services>, queue: &Arc<dyn Queue>, config: &Config) -> Self {
+        let enrichment = &config.enrichment;
+        Self {
+            basis: basis(services, enrichment.allowlist_only),
+            services: Arc::clone(services),
+            queue: Arc::clone(queue),
+            settings: config.rejudge.clone(),
+            allowlist_only: enrichment.allowlist_only,
+            budget: costs(services).then_some(config.rejudge.monthly_share * enrichment.monthly_cap_usd),
+            is_announced: false,
+        }
+    }
+
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        loop {
+            // Safe to be dropped anywhere: an item is written whole or not at all, and what was taken is taken again later.
+            let done = tokio::select! {
+                () = stop.cancelled() => return,
+                done = self.round() => done,
+            };
+            metrics::job_run("rejudging", done.is_ok());
+            if let Err(error) = done {
+                tracing::warn!(error = %error, "stored items could not be judged again; it is tried again soon");
+            }
+            if pause(&stop, self.settings.interval).await {
+                return;
+            }
+        }
+    }
+
+    async fn round(&mut self) -> Result<(), StoreError> {
+        let store = &self.services.store;
+        let since = self.since();
+        if !self.is_announced {
+            if let Some(items) = store.judge_by(&self.basis, since).await? {
+                tracing::info!(items, "settings or models are others than before: recent items are judged again");
+            }
+            self.is_announced = true;
+        }
+        metrics::rejudging_due(&store.due_counts().await?);
+        // A process that was started before the settings changed would turn the answers back.
+        if !store.is_judged_by(&self.basis).await? || !store.take_turn(TURN, self.settings.interval).await? {
+            return Ok(());
+        }
+        let similarity = self.services.settings.similar_item_threshold;
+        let noted = store.look_for_reasons(Lookout { now: self.services.clock.now(), since, similarity }).await?;
+        if noted > 0 {
+            tracing::info!(items = noted, "stored items are to be judged again");
+        }
+        self.judge_from_the_store().await?;
+        self.ask_anew().await
+    }
+
+    /// Items older than that are left as they are.
+    fn since(&self) -> DateTime<Utc> {
+        let age = TimeDelta::from_std(self.settings.max_age).ok();
+        let since = age.and_then(|age| self.services.clock.now().checked_sub_signed(age));
+        since.unwrap_or(DateTime::UNIX_EPOCH)
+    }
+
+    fn allowance(&self, per_hour: u32, lease: Duration) -> Allowance {
+        Allowance { at_once: at_once(per_hour, self.settings.interval), per_hour, lease }
+    }
+
+    async fn judge_from_the_store(&self) -> Result<(), StoreError> {
+        let store = &self.services.store;
+        let due = store.take_due(false, self.allowance(self.settings.per_hour, LEASE)).await?;
+        if due.is_empty() {
+            return Ok(());
+        }
+        // Read here: an edit that made items due may not have come to this process yet.
+        let (rules, _version) = store.domain_rules().await?;
+        let settings = &self.services.settings;
+        let terms = Terms {
+            scoring: settings.scoring,
+            rules: DomainRules::new(rules, self.allowlist_only),
+            passages_shown: settings.passages_shown,
+            claims_per_item: settings.claims_per_item,
+            listeners: settings.listeners(),
+        };
+        let ids: Vec<String> = due.iter().map(|one| one.item_id.clone()).collect();
+        let page = store.judgements_of_items(&ids).await?;
+        for one in &due {
+            let stored = page.read.iter().find(|stored| stored.result.item_id == one.item_id);
+            if let Some(error) = page.unreadable.get(&one.item_id) {
+                tracing::warn!(item.id = one.item_id, %error, "an item is left as it is: it cannot be read");
+            }
+            let done = match stored {
+                Some(stored) => self.judge(one, stored, &terms).await?,
+                None => Done::Left,
+            };
+            self.settle(one, done).await?;
+        }
+        Ok(())
+    }
+
+    async fn judge(&self, due: &Due, stored: &StoredJudgement, terms: &Terms) -> Result<Done, StoreError> {
+        let Some(rescored) = judge_again(stored, terms) else { return Ok(Done::Same) };
+        let (before, after, why) = (&stored.result, &rescored.result, due.reason);
+        let now = self.services.clock.now();
+        let messages = Messages::of(before, after, why, now, &terms.listeners);
+        let told = Retold { why, outbox: &messages.outbox, webhooks: &messages.webhooks };
+        let rows: Vec<Rejudged<'_>> =
+            rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
+        match self.services.store.write_rejudged(after, stored.evaluated_at, &rows, told, now, false).await {
+            Ok(true) => Ok(Done::of(before, after)),
+            Ok(false) => Ok(Done::Left),
+            Err(error @ StoreError::NoEvidence { .. }) => {
+                tracing::warn!(item.id = due.item_id, %error, "an item is left as it is");
+                Ok(Done::Left)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whole runs, one after another, as long as they may be made.
+    async fn ask_anew(&self) -> Result<(), StoreError> {
+        let store = &self.services.store;
+        let allowance = self.allowance(self.settings.asked_per_hour, LEASE_OF_A_RUN);
+        for _ in 0..allowance.at_once {
+            if !self.may_ask().await? {
+                return Ok(());
+            }
+            let taken = store.take_due(true, Allowance { at_once: 1, ..allowance }).await?;
+            let Some(due) = taken.first() else { return Ok(()) };
+            let done = match store.stored_run(&due.item_id).await {
+                Ok(Some(stored)) => self.ask(due, stored).await?,
+                Ok(None) => Done::Left,
+                Err(error) if error.is_transient() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(item.id = due.item_id, %error, "an item is left as it is: it cannot be read");
+                    Done::Left
+                }
+            };
+            self.settle(due, done).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns true when there is money for it, or it costs none, and no new item waits.
+    async fn may_ask(&self) -> Result<bool, StoreError> {
+        if let Some(budget) = self.budget
+            && (budget <= 0.0 || self.services.store.rejudging_spent().await? >= budget)
+        {
+            return Ok(false);
+        }
+        // A queue that cannot be counted is no reason to hurry.
+        let depth = self.queue.depth().await.ok();
+        Ok(depth.is_some_and(|depth| QueueName::ALL.iter().all(|queue| depth.of(*queue) == 0)))
+    }
+
+    async fn ask(&self, due: &Due, stored: StoredRun) -> Result<Done, StoreError> {
+        let StoredRun { item, result, phase, sent_at } = stored;
+        let before = Arc::new(result);
+        let request = Request {
+            phase,
+            sent_at,
+            // What a person asked about has no gates, as then.
+            personal: item.item_id.starts_with("check:"),
+            again: true,
+            rejudging: Some(Rejudging { why: due.reason, before: Arc::clone(&before) }),
+            ..Request::personal(item)
+        };
+        let span = item_span(&due.item_id, phase.as_str(), None);
+        match pipeline::run(&self.services, &request).instrument(span).await {
+            Ok(Outcome::Done(after)) => {
+                self.services.store.add_rejudging_cost(after.cost.usd).await?;
+                Ok(Done::of(&before, &after))
+            }
+            Ok(Outcome::Poorer(after)) => {
+                self.services.store.add_rejudging_cost(after.cost.usd).await?;
+                Ok(Done::Later)
+            }
+            Ok(Outcome::AlreadyDone) => Ok(Done::Left),
+            Err(error) if error.is_transient() => {
+                tracing::warn!(item.id = due.item_id, %error, "an item could not be judged anew; it is tried again later");
+                Ok(Done::Later)
+            }
+            Err(error) => {
+                tracing::warn!(item.id = due.item_id, %error, "an item is left as it is: it cannot be judged anew");
+                Ok(Done::Left)
+            }
+        }
+    }
+
+    /// What is to be done later comes again when its lease is over.
+    async fn settle(&self, due: &Due, done: Done) -> Result<(), StoreError> {
+        metrics::rejudged(due.reason, done.as_str());
+        if done == Done::Later && due.attempts < MOST_ATTEMPTS {
+            return Ok(());
+        }
+        self.services.store.settle_due(due).await
+    }
+}
+
+/// An hour's items in equal parts, one at least.
+fn at_once(per_hour: u32, interval: Duration) -> u32 {
+    let part = f64::from(per_hour) * interval.as_secs_f64() / 3600.0;
+    // The range is kept by the clamp.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 200")]
+    let part = part.ceil().clamp(1.0, f64::from(MOST_AT_ONCE)) as u32;
+    part.min(per_hour)
+}
+
+/// What this process judges by. What only a release changes is no part of it: `corroborate rescore` is for that.
+fn basis(services: &Services, allowlist_only: bool) -> Basis {
+    let settings = &services.settings;
+    let numbers = (settings.scoring, allowlist_only, settings.passages_shown, settings.claims_per_item);
+    let models = &services.models;
+    let adjudicator = services.language_model_for(Purpose::Adjudicate).map_or("", |model| model.name());
+    let names = [models.embedder.name(), models.stance.name(), models.reranker.name(), adjudicator];
+    Basis { settings: ids::content_hash(&[&format!("{numbers:?}")]), models: names.join(" ") }
+}
+
+/// Returns true when a whole run may cost money.
+fn costs(services: &Services) -> bool {
+    let model = services.language_model.as_ref();
+    services.providers.configured().any(|provider| provider.paid()) || model.is_some_and(|model| model.is_paid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hours_items_are_done_in_equal_parts_and_zero_is_none() {
+        let minute = Duration::from_mins(1);
+        assert_eq!(at_once(3000, minute), 50);
+        assert_eq!(at_once(30, minute), 1, "the hourly number bounds it");
+        assert_eq!(at_once(0, minute), 0);
+        assert_eq!(at_once(1_000_000, minute), MOST_AT_ONCE);
+        assert_eq!(at_once(3, Duration::from_hours(24)), 3);
+    }
+}

@@ -1,0 +1,360 @@
+//! Stored items that are to be judged again: what makes them due, who works on which, and what that may use up.
+//!
+//! Reasons are looked for in sets, by one statement each; pages that lost a passage are noted where they are written
+//! (`store_pages`). A new reason gets its word in [`Reason`] and in the migrations, and its statement here.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+use sqlx::{PgConnection, Row as _};
+
+use super::{Store, StoreError};
+use crate::domain::verdict::{Phase, RatingClass};
+use crate::domain::{Item, ItemResult, Reason};
+
+/// A result is stored some time after it was made, at most the time that one item may take: who looks for reviews found since
+/// the last look goes back as far.
+const STORED_LATE: &str = "15 minutes";
+
+/// Reviews looked at in one go, and items near to the item of each: as many as the index over vectors gives.
+const MOST_REVIEWS: i64 = 1000;
+const NEAR_ITEMS: i64 = 40;
+
+/// An item that is removed within that time is not judged again for an expired page.
+const REMOVED_SOON: &str = "1 day";
+
+/// What verdicts follow from beside the evidence. Two processes with the same configuration have the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Basis {
+    /// Of everything that judging from the store depends on.
+    pub settings: String,
+    /// The models at work.
+    pub models: String,
+}
+
+impl Basis {
+    fn stored(&self) -> serde_json::Value {
+        json!({"settings": self.settings, "models": self.models})
+    }
+}
+
+/// How far is looked for reasons, beyond what was looked at before.
+#[derive(Debug, Clone, Copy)]
+pub struct Lookout {
+    pub now: DateTime<Utc>,
+    /// Older news is left as it is when its pages expire.
+    pub since: DateTime<Utc>,
+    /// Cosine from which another item may make the claim that was reviewed.
+    pub similarity: f64,
+}
+
+/// An item that is to be judged again, taken by this process for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    pub item_id: String,
+    pub reason: Reason,
+    pub due_at: DateTime<Utc>,
+    /// How often it was taken, this time among them.
+    pub attempts: i32,
+    taken_until: DateTime<Utc>,
+}
+
+/// What one look takes at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Allowance {
+    /// At once.
+    pub at_once: u32,
+    /// Of all processes in an hour.
+    pub per_hour: u32,
+    /// For so long nobody else takes the same.
+    pub lease: Duration,
+}
+
+/// A stored item with what a whole new run of it begins from.
+#[derive(Debug, Clone)]
+pub struct StoredRun {
+    pub item: Item,
+    pub result: ItemResult,
+    pub phase: Phase,
+    pub sent_at: Option<DateTime<Utc>>,
+}
+
+impl Store {
+    /// Notes what verdicts follow from now on, and the items judged since then by something else as due. The number of these;
+    /// `None` where nothing was noted before, or nothing is different.
+    pub async fn judge_by(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
+        let mut transaction = self.transaction().await?;
+        let first = sqlx::query(
+            "INSERT INTO store_settings (key, value, updated_at) VALUES ('rejudging_basis', $1, now()) ON CONFLICT DO NOTHING",
+        )
+        .bind(basis.stored())
+        .execute(&mut *transaction)
+        .await?;
+        let before: serde_json::Value =
+            sqlx::query_scalar("SELECT value FROM store_settings WHERE key = 'rejudging_basis' FOR UPDATE")
+                .fetch_one(&mut *transaction)
+                .await?;
+        if first.rows_affected() == 1 || before == basis.stored() {
+            transaction.commit().await?;
+            return Ok(None);
+        }
+        let mut noted = 0;
+        for (field, now, reason) in
+            [("settings", &basis.settings, Reason::Settings), ("models", &basis.models, Reason::Model)]
+        {
+            if before.get(field).and_then(serde_json::Value::as_str) != Some(now) {
+                noted += note_all(&mut transaction, reason, since).await?;
+            }
+        }
+        sqlx::query("UPDATE store_settings SET value = $1, updated_at = now() WHERE key = 'rejudging_basis'")
+            .bind(basis.stored())
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(Some(noted))
+    }
+
+    /// Returns true when the process that came last judges by the same: one with other settings would turn answers back.
+    pub async fn is_judged_by(&self, basis: &Basis) -> Result<bool, StoreError> {
+        let same: Option<bool> =
+            sqlx::query_scalar("SELECT value = $1 FROM store_settings WHERE key = 'rejudging_basis'")
+                .bind(basis.stored())
+                .fetch_optional(&self.pool)
+                .await?;
+        Ok(same.unwrap_or(false))
+    }
+
+    /// Notes what became due since the last look; the number of items.
+    pub async fn look_for_reasons(&self, lookout: Lookout) -> Result<u64, StoreError> {
+        let edited = self.note_edited_domains().await?;
+        let expired = self.note_expired_pages(lookout).await?;
+        let reviewed = self.note_new_reviews(lookout).await?;
+        Ok(edited + expired + reviewed)
+    }
+
+    /// Items that cite a page under a domain whose rule was edited. Edits commit in the order of their numbers, so that none is
+    /// passed by. All pages are walked, once for all edits, and not at all without one.
+    async fn note_edited_domains(&self) -> Result<u64, StoreError> {
+        let (last, domains): (Option<i64>, Option<Vec<String>>) = sqlx::query_as(
+            "SELECT max(id), array_agg(DISTINCT regexp_replace(domain, '^\\*\\.', '')) FILTER (WHERE action <> 'install'
+                 AND coalesce(before, '{}') - 'why' IS DISTINCT FROM coalesce(after, '{}') - 'why')
+             FROM domain_rule_changes
+             WHERE id > (SELECT (value #>> '{}')::bigint FROM store_settings WHERE key = 'rejudging_rules')",
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        let Some(last) = last else { return Ok(0) };
+        counted(
+            sqlx::query_scalar(
+                "WITH pages AS MATERIALIZED (
+                     SELECT DISTINCT s.id FROM evidence_sources s,
+                         LATERAL (VALUES (s.url), (s.final_url)) AS at(address),
+                         LATERAL (SELECT split_part(split_part(at.address, '/', 3), ':', 1)) AS of(host),
+                         unnest($1::text[]) AS edited(domain)
+                     WHERE of.host = edited.domain OR of.host LIKE '%.' || edited.domain),
+                 noted AS (
+                     INSERT INTO rejudging (item_id, asks, reason)
+                     SELECT DISTINCT e.item_id, false, 'domain_lists'
+                     FROM item_evidence e JOIN pages ON pages.id = e.evidence_id ORDER BY 1
+                     ON CONFLICT (item_id, asks) DO UPDATE SET taken_until = NULL, attempts = 0 RETURNING item_id),
+                 looked AS (
+                     UPDATE store_settings SET value = to_jsonb($2::bigint), updated_at = now() WHERE key = 'rejudging_rules')
+                 SELECT count(*) FROM noted",
+            )
+            .bind(domains.unwrap_or_default())
+            .bind(last)
+            .fetch_one(&self.pool)
+            .await,
+        )
+    }
+
+    /// Items whose verdict a page bears that has expired since the last look, before the item itself does.
+    async fn note_expired_pages(&self, Lookout { now, since, .. }: Lookout) -> Result<u64, StoreError> {
+        counted(
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
+                "WITH noted AS (
+                     INSERT INTO rejudging (item_id, asks, reason)
+                     SELECT DISTINCT e.item_id, true, 'evidence_expired'
+                     FROM evidence_sources s JOIN item_evidence e ON e.evidence_id = s.id JOIN items i ON i.item_id = e.item_id
+                     WHERE s.expires_at <= $1 AND s.expires_at > (
+                             SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_expiry')
+                         AND s.origin = 'web' AND e.stance <> 'neutral' AND i.expires_at > $1 + interval '{REMOVED_SOON}'
+                         AND coalesce(i.published_at, i.enriched_at) >= $2
+                     ORDER BY 1
+                     ON CONFLICT (item_id, asks) DO UPDATE SET taken_until = NULL, attempts = 0 RETURNING item_id),
+                 looked AS (
+                     UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
+                     WHERE key = 'rejudging_expiry')
+                 SELECT count(*) FROM noted"
+            )))
+            .bind(now)
+            .bind(since)
+            .fetch_one(&self.pool)
+            .await,
+        )
+    }
+
+    /// Items like one for which a review was found since the last look, and that were judged before it was found. Whether it
+    /// reviews a claim of theirs is for the run to say, which asks for it. They are found by the index over items' vectors.
+    async fn note_new_reviews(&self, Lookout { now, similarity, .. }: Lookout) -> Result<u64, StoreError> {
+        let telling: Vec<&str> = [
+            RatingClass::True,
+            RatingClass::MostlyTrue,
+            RatingClass::Mixed,
+            RatingClass::Misleading,
+            RatingClass::False,
+        ]
+        .map(RatingClass::as_str)
+        .to_vec();
+        counted(
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
+                "WITH found AS MATERIALIZED (
+                     SELECT item_id, url, min(matched_at) AS matched_at FROM item_fact_checks
+                     WHERE matched_at <= $1 AND matched_at > (
+                             SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_reviews')
+                             - interval '{STORED_LATE}'
+                         AND relation IN ('same', 'opposite') AND rating_class = ANY($3)
+                     GROUP BY item_id, url LIMIT {MOST_REVIEWS}),
+                 noted AS (
+                     INSERT INTO rejudging (item_id, asks, reason)
+                     SELECT DISTINCT near.item_id, true, 'fact_check'
+                     FROM found JOIN items own ON own.item_id = found.item_id AND own.embedding IS NOT NULL,
+                         LATERAL (
+                             SELECT item_id, evaluated_at, embedding FROM items
+                             WHERE embedder = own.embedder
+                             ORDER BY embedding_bits <~> own.embedding_bits LIMIT {NEAR_ITEMS}) AS near
+                     WHERE near.item_id <> own.item_id AND near.evaluated_at < found.matched_at
+                         AND 1 - (near.embedding <=> own.embedding) >= $2
+                         AND NOT EXISTS (SELECT FROM item_fact_checks known
+                             WHERE known.item_id = near.item_id AND known.url = found.url)
+                     ORDER BY 1
+                     ON CONFLICT (item_id, asks) DO NOTHING RETURNING item_id),
+                 looked AS (
+                     UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
+                     WHERE key = 'rejudging_reviews')
+                 SELECT count(*) FROM noted"
+            )))
+            .bind(now)
+            .bind(similarity)
+            .bind(telling)
+            .fetch_one(&self.pool)
+            .await,
+        )
+    }
+
+    /// Takes what has been due for longest, as much as is allowed; what another process works on is left to it. By the
+    /// database's clock.
+    pub async fn take_due(&self, asks: bool, allowance: Allowance) -> Result<Vec<Due>, StoreError> {
+        let rows = sqlx::query(
+            "WITH due AS MATERIALIZED (
+                 SELECT item_id FROM rejudging WHERE asks = $1 AND (taken_until IS NULL OR taken_until < now())
+                 ORDER BY due_at, item_id
+                 LIMIT (SELECT least($2, greatest($3 - coalesce(sum(items), 0), 0))::bigint FROM rejudging_hours
+                     WHERE hour = date_trunc('hour', now(), 'UTC') AND asks = $1)
+                 FOR UPDATE SKIP LOCKED),
+             taken AS (
+                 UPDATE rejudging r SET taken_until = now() + make_interval(secs => $4), attempts = r.attempts + 1
+                 FROM due WHERE r.item_id = due.item_id AND r.asks = $1
+                 RETURNING r.item_id, r.reason, r.due_at, r.attempts, r.taken_until),
+             counted AS (
+                 INSERT INTO rejudging_hours AS h (hour, asks, items)
+                 SELECT date_trunc('hour', now(), 'UTC'), $1, count(*) FROM taken HAVING count(*) > 0
+                 ON CONFLICT (hour, asks) DO UPDATE SET items = h.items + excluded.items)
+             SELECT * FROM taken ORDER BY due_at, item_id",
+        )
+        .bind(asks)
+        .bind(i64::from(allowance.at_once))
+        .bind(i64::from(allowance.per_hour))
+        .bind(allowance.lease.as_secs_f64())
+        .fetch_all(&self.pool)
+        .await?;
+        let mut due = Vec::with_capacity(rows.len());
+        for row in rows {
+            let reason: &str = row.try_get("reason")?;
+            due.push(Due {
+                item_id: row.try_get("item_id")?,
+                reason: Reason::parse(reason)
+                    .ok_or_else(|| StoreError::Corrupt { detail: format!("reason {reason:?}") })?,
+                due_at: row.try_get("due_at")?,
+                attempts: row.try_get("attempts")?,
+                taken_until: row.try_get("taken_until")?,
+            });
+        }
+        Ok(due)
+    }
+
+    /// Done with: it is due no more, unless there is a new reason since it was taken, or another process has taken it.
+    pub async fn settle_due(&self, due: &Due) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM rejudging WHERE item_id = $1 AND asks = $2 AND taken_until = $3")
+            .bind(&due.item_id)
+            .bind(due.reason.asks())
+            .bind(due.taken_until)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// How many items are due, by reason.
+    pub async fn due_counts(&self) -> Result<Vec<(Reason, i64)>, StoreError> {
+        let rows: Vec<(String, i64)> =
+            sqlx::query_as("SELECT reason, count(*) FROM rejudging GROUP BY reason").fetch_all(&self.pool).await?;
+        Ok(rows.iter().filter_map(|(reason, count)| Some((Reason::parse(reason)?, *count))).collect())
+    }
+
+    /// US dollars that judging again has cost this month (UTC).
+    pub async fn rejudging_spent(&self) -> Result<f64, StoreError> {
+        Ok(sqlx::query_scalar(
+            "SELECT coalesce(sum(usd), 0) FROM rejudging_hours WHERE hour >= date_trunc('month', now(), 'UTC')",
+        )
+        .fetch_one(&self.pool)
+        .await?)
+    }
+
+    /// Adds what a whole new run has cost.
+    pub async fn add_rejudging_cost(&self, usd: f64) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO rejudging_hours AS h (hour, asks, usd) VALUES (date_trunc('hour', now(), 'UTC'), true, $1)
+             ON CONFLICT (hour, asks) DO UPDATE SET usd = h.usd + excluded.usd",
+        )
+        .bind(usd)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// What a whole new run of a stored item begins from; `None` where it is gone.
+    pub async fn stored_run(&self, item_id: &str) -> Result<Option<StoredRun>, StoreError> {
+        let row: Option<(Option<String>, Option<DateTime<Utc>>)> =
+            sqlx::query_as("SELECT phase, sent_at FROM items WHERE item_id = $1")
+                .bind(item_id)
+                .fetch_optional(&self.pool)
+                .await?;
+        let Some((phase, sent_at)) = row else { return Ok(None) };
+        let (Some(item), Some(stored)) = (self.item_as_sent(item_id).await?, self.item(item_id).await?) else {
+            return Ok(None);
+        };
+        // Where an old program left no mark, the most: a poorer result never takes a richer one's place.
+        let phase = phase.as_deref().and_then(Phase::parse).unwrap_or(Phase::Two);
+        Ok(Some(StoredRun { item, result: stored.result, phase, sent_at }))
+    }
+}
+
+/// Notes every item judged since then.
+async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime<Utc>) -> Result<u64, StoreError> {
+    let noted = sqlx::query(
+        "INSERT INTO rejudging (item_id, asks, reason)
+         SELECT item_id, $1, $2 FROM items WHERE evaluated_at >= $3 ORDER BY item_id
+         ON CONFLICT (item_id, asks) DO UPDATE SET taken_until = NULL, attempts = 0",
+    )
+    .bind(reason.asks())
+    .bind(reason.as_str())
+    .bind(since)
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected())
+}
+
+fn counted(found: Result<i64, sqlx::Error>) -> Result<u64, StoreError> {
+    Ok(u64::try_from(found?).unwrap_or_default())
+}

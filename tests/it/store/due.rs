@@ -1,0 +1,74 @@
+//! Items that are to be judged again.
+
+use std::time::Duration;
+
+use corroborate::domain::Reason;
+use corroborate::domain::verdict::Verdict;
+use corroborate::store::{Allowance, Basis, Due, Store};
+
+use super::written::{URL, Written, day, passage, write};
+
+/// Far from what other promises write.
+const LATE: i64 = 2_000;
+
+fn basis(settings: &str, models: &str) -> Basis {
+    Basis { settings: settings.to_owned(), models: models.to_owned() }
+}
+
+fn allowance(at_once: u32, per_hour: u32) -> Allowance {
+    Allowance { at_once, per_hour, lease: Duration::from_mins(2) }
+}
+
+fn ids(due: &[Due]) -> Vec<&str> {
+    due.iter().map(|one| one.item_id.as_str()).collect()
+}
+
+async fn judged(store: &Store, item: &str, at: i64) {
+    let passages = vec![passage(URL, 0.9, 0.0)];
+    write(store, Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(at) }).await.unwrap();
+}
+
+pub(super) async fn the_oldest_promises_are_kept_first_and_only_so_many_in_an_hour(store: &Store) {
+    judged(store, "due:1", LATE).await;
+    assert_eq!(store.judge_by(&basis("a", "m"), day(LATE)).await.unwrap(), None, "there is nothing to compare with");
+    assert_eq!(store.judge_by(&basis("a", "m"), day(LATE)).await.unwrap(), None, "nothing is different");
+    assert_eq!(store.judge_by(&basis("b", "m"), day(LATE + 1)).await.unwrap(), Some(0), "it was judged before that");
+    assert_eq!(store.judge_by(&basis("c", "m"), day(LATE)).await.unwrap(), Some(1));
+    judged(store, "due:0", LATE).await;
+    assert_eq!(store.judge_by(&basis("d", "m"), day(LATE)).await.unwrap(), Some(2));
+    assert!(store.is_judged_by(&basis("d", "m")).await.unwrap());
+    assert!(!store.is_judged_by(&basis("c", "m")).await.unwrap(), "a process of before leaves it to the others");
+
+    let first = store.take_due(false, allowance(1, 2)).await.unwrap();
+    assert_eq!(ids(&first), ["due:1"], "the oldest");
+    assert_eq!(first[0].reason, Reason::Settings);
+    let second = store.take_due(false, allowance(5, 2)).await.unwrap();
+    assert_eq!(ids(&second), ["due:0"], "the other is taken");
+    for one in first.iter().chain(&second) {
+        store.settle_due(one).await.unwrap();
+    }
+    assert_eq!(store.judge_by(&basis("e", "m"), day(LATE)).await.unwrap(), Some(2));
+    assert!(store.take_due(false, allowance(5, 2)).await.unwrap().is_empty(), "the hour's items are done");
+    assert_eq!(store.due_counts().await.unwrap(), [(Reason::Settings, 2)]);
+}
+
+pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(store: &Store) {
+    let taken = store.take_due(false, allowance(5, 100)).await.unwrap();
+    assert_eq!(ids(&taken), ["due:0", "due:1"], "as old as each other");
+    assert_eq!(store.judge_by(&basis("f", "n"), day(LATE)).await.unwrap(), Some(4), "other models are asked as well");
+    for one in &taken {
+        store.settle_due(one).await.unwrap();
+    }
+    let again = store.take_due(false, allowance(5, 100)).await.unwrap();
+    assert_eq!(ids(&again), ["due:0", "due:1"]);
+    // A whole run that lacks nothing is what other models ask for; what follows from the store is looked at all the same.
+    judged(store, "due:1", LATE).await;
+    let asked = store.take_due(true, allowance(5, 100)).await.unwrap();
+    assert_eq!((ids(&asked), asked[0].reason), (vec!["due:0"], Reason::Model));
+    assert_eq!(store.due_counts().await.unwrap().iter().map(|(_, items)| items).sum::<i64>(), 3);
+
+    assert!(store.rejudging_spent().await.unwrap().abs() < f64::EPSILON);
+    store.add_rejudging_cost(0.25).await.unwrap();
+    store.add_rejudging_cost(0.5).await.unwrap();
+    assert!((store.rejudging_spent().await.unwrap() - 0.75).abs() < 1e-9);
+}
