@@ -250,7 +250,7 @@ pub(super) mod tests {
         {
             assert!(page.contains(name), "{name} is missing");
         }
-        assert!(page.lines().count() < 500);
+        assert!(page.lines().count() < 550);
         assert!(!page.contains("corroborate_provider_requests_total{"));
     }
 
