@@ -212,12 +212,7 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
     let lean = weighed.limits.lean;
     let Some(Decision { posterior, .. }) = &weighed.decision else { return Verdict::NotEnoughEvidence };
     let overtaken = || newest_is_a_running_total(weighed) || is_outdated(context.claim_date, &weighed.deciding);
-    let side = if disagree(weighed) {
-        Some(Verdict::Contested)
-    } else {
-        posterior.side(lean).map(|(side, _)| side).filter(|side| is_shown(*side, weighed))
-    };
-    match side {
+    match posterior.side(lean).map(|(side, _)| side).filter(|side| is_shown(*side, weighed)) {
         Some(Verdict::Supported) if !weighed.is_in_context => {
             // "Misleading" says that the fact holds elsewhere, so a passage must state the fact.
             if weighed.any(Stance::Supports) { Verdict::Misleading } else { Verdict::NotEnoughEvidence }
@@ -227,10 +222,6 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
             Verdict::NotEnoughEvidence
         }
         Some(Verdict::Refuted | Verdict::Contested) if overtaken() => Verdict::Outdated,
-        // A table is an average over claims: no claim is refuted against as much support, said outright, as contradiction.
-        Some(Verdict::Refuted) if weighed.any(Stance::Supports) && weighed.support >= weighed.contradiction => {
-            Verdict::Contested
-        }
         Some(side) => side,
         // What contradicts and supports at once is one claim at two times.
         None if posterior.refuted + posterior.contested >= lean
@@ -239,6 +230,8 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
         {
             Verdict::Outdated
         }
+        // Neither side is likely enough, and both were found: the reader has to know that sources disagree.
+        None if posterior.open < lean && both_are_said_plainly(weighed) => Verdict::Contested,
         None => Verdict::NotEnoughEvidence,
     }
 }
@@ -246,10 +239,8 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
 /// Probability from which a source says so plainly.
 const PLAINLY: f64 = 0.6;
 
-/// Whether one source says so plainly and another plainly not, and neither side outweighs the other. What the tables make of
-/// that is an average over claims; this claim's reader has to know that its sources disagree. `docs/quality.md` says what it
-/// costs on labelled claims.
-fn disagree(weighed: &Weighed<'_>) -> bool {
+/// Whether one source says so plainly and another plainly not.
+fn both_are_said_plainly(weighed: &Weighed<'_>) -> bool {
     let plainly = |stance, probability: fn(&JudgedPassage) -> f64| -> BTreeSet<&str> {
         let said =
             weighed.deciding.iter().filter(|passage| passage.stance() == stance && probability(passage) >= PLAINLY);
@@ -258,9 +249,7 @@ fn disagree(weighed: &Weighed<'_>) -> bool {
     let supporting = plainly(Stance::Supports, |passage| passage.entail);
     let contradicting = plainly(Stance::Contradicts, |passage| passage.contradict);
     // If one source seems to say both, one of the two readings is wrong; that is no disagreement between sources.
-    let are_two = supporting.union(&contradicting).count() > 1 && !supporting.is_empty() && !contradicting.is_empty();
-    let (support, against) = (weighed.support, weighed.contradiction);
-    are_two && support <= OUTWEIGHS * against && against <= OUTWEIGHS * support
+    supporting.union(&contradicting).count() > 1 && !supporting.is_empty() && !contradicting.is_empty()
 }
 
 /// Whether a passage can be cited for that side: a posterior may rest on what leans a little in many passages, and an answer
