@@ -97,28 +97,18 @@ impl Store {
         similarity: f64,
         limit: i64,
     ) -> Result<Vec<RecentItem>, StoreError> {
-        // The inner query goes by the bits and brings more than is wanted; the exact cosine decides. The sub-selects make
-        // the given vector be read once: a cast from text is read anew for every row it is compared with.
-        let rows = sqlx::query(
-            "SELECT DISTINCT ON (channel) item_id, channel, similarity FROM (
-                 SELECT item_id, channel, 1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM (
-                     SELECT item_id, channel, embedding FROM items
-                     WHERE channel IS NOT NULL AND lower(ltrim(trim(channel), '@')) <> $2 AND item_id <> $3 AND enriched_at >= $4
-                         AND embedder = $7
-                     ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
-                     LIMIT 100) AS near) AS ranked
-             WHERE similarity >= $5
-             ORDER BY channel, similarity DESC LIMIT $6",
-        )
-        .bind(vector_text(embedding))
-        .bind(own_channel)
-        .bind(own_item)
-        .bind(since)
-        .bind(similarity)
-        .bind(limit)
-        .bind(embedder)
-        .fetch_all(&self.pool)
-        .await?;
+        // The function goes by the bits until enough are found that fit the conditions; the exact cosine decides.
+        let rows =
+            sqlx::query("SELECT item_id, channel, similarity FROM similar_items($1::vector, $2, $3, $4, $5, $6, $7)")
+                .bind(vector_text(embedding))
+                .bind(embedder)
+                .bind(own_channel)
+                .bind(own_item)
+                .bind(since)
+                .bind(similarity)
+                .bind(limit)
+                .fetch_all(&self.pool)
+                .await?;
         let mut items = Vec::with_capacity(rows.len());
         for row in rows {
             items.push(RecentItem {

@@ -20,6 +20,7 @@ mod loss;
 mod models;
 mod outbox;
 mod pages;
+mod plans;
 mod prometheus;
 mod providers;
 mod refused;
