@@ -77,7 +77,8 @@ fn original(world: EventWorld, number: u64) -> (String, Vec<u8>) {
     (item["item_id"].as_str().unwrap_or_default().to_owned(), item.to_string().into_bytes())
 }
 
-async fn sentences(connection: &mut PgConnection) -> anyhow::Result<()> {
+/// The real sentences as a temporary table.
+pub(crate) async fn sentences(connection: &mut PgConnection) -> anyhow::Result<()> {
     connection.execute("CREATE TEMP TABLE sentence (language text, place bigint, words text)").await?;
     for (language, text) in SENTENCES {
         let words: Vec<String> = text.lines().take(PER_LANGUAGE).map(str::to_owned).collect();

@@ -15,6 +15,7 @@ mod figures;
 mod fill;
 mod fleet;
 mod flood;
+mod growth;
 mod limits;
 mod modes;
 mod pages;
@@ -59,9 +60,12 @@ enum Mode {
     Workers,
     /// Ten times what can be done, for `--flood-seconds`: memory, important items meanwhile, recovery.
     Flood,
+    /// One item's time, items a second, disk and clean-up over stores of `--sentences`, beside an empty one.
+    Growth,
     /// Only the raw limits, with the rows the database at --database holds.
     Limits,
-    /// Everything but `limits`, which the others include, and `fleet`, `workers`, `flood`, `pages` and `streams`, which take long.
+    /// Everything but `limits`, which the others include, and `fleet`, `workers`, `flood`, `growth`, `pages` and `streams`, which
+    /// take long.
     All,
 }
 
@@ -80,6 +84,10 @@ struct Arguments {
     /// Items of a measurement: 2000 for throughput, 100,000 for pages, 250 for streams when not given.
     #[arg(long)]
     items: Option<u64>,
+    /// Stored sentences of `growth`; may be given several times, the smallest first: 1,000,000 when not given. Items are a fifth of
+    /// them, and --items at most.
+    #[arg(long)]
+    sentences: Vec<u64>,
     /// Days that the items of `pages` are spread over; the overview shows the last one.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     days: u32,
@@ -117,8 +125,10 @@ struct Arguments {
 
 impl Arguments {
     fn wants(&self, mode: Mode) -> bool {
-        let is_apart =
-            matches!(mode, Mode::Limits | Mode::Fleet | Mode::Workers | Mode::Flood | Mode::Pages | Mode::Streams);
+        let is_apart = matches!(
+            mode,
+            Mode::Limits | Mode::Fleet | Mode::Workers | Mode::Flood | Mode::Growth | Mode::Pages | Mode::Streams
+        );
         self.mode.contains(&mode) || (self.mode.contains(&Mode::All) && !is_apart)
     }
 
@@ -163,6 +173,9 @@ async fn measure(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result
     }
     if arguments.wants(Mode::Flood) {
         flood::run(arguments, figures).await?;
+    }
+    if arguments.wants(Mode::Growth) {
+        growth::run(arguments, figures).await?;
     }
     if arguments.wants(Mode::Pages) {
         pages::run(arguments, figures).await?;

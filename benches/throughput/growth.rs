@@ -1,0 +1,266 @@
+//! Does a store of millions cost an item more than an empty one, and what does clean-up cost beside the work?
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
+
+use crate::Arguments;
+use crate::broker::Upstream;
+use crate::daemon::{Daemon, Setup};
+use crate::database::Scratch;
+use crate::figures::{Figure, Figures, Target, percentile};
+use crate::fill;
+use crate::modes::bodies;
+use crate::simulator::{EventWorld, Simulator};
+
+/// Sentences where `--sentences` says nothing.
+const SENTENCES: u64 = 1_000_000;
+/// A store has so many sentences to an item, up to as many items as `--items` says.
+const PER_ITEM: u64 = 5;
+const ITEMS: u64 = 1_000_000;
+/// Items one at a time, and then a queue of them.
+const ALONE: u64 = 150;
+const QUEUED: u64 = 300;
+/// Filled at once: a statement's rows are held until it ends.
+const PORTION: u64 = 500_000;
+/// Of an empty store's p99, at the largest store.
+const MOST_TIMES: f64 = 1.5;
+/// Rows that an item may have read from start to end of a table; those of the small tables (domains, providers, settings) are.
+const READ_THROUGH: f64 = 2_000.0;
+/// Of pages and items, that many in a hundred expire for the measurement of clean-up.
+const EXPIRE: i32 = 2;
+
+/// What is looked at at each size.
+struct Seen {
+    /// Milliseconds of single items, sorted.
+    millis: Vec<f64>,
+    /// Items a second.
+    rate: f64,
+}
+
+pub(crate) async fn run(arguments: &Arguments, figures: &mut Figures) -> anyhow::Result<()> {
+    let mut sizes = arguments.sentences.clone();
+    if sizes.is_empty() {
+        sizes.push(SENTENCES);
+    }
+    ensure!(sizes.is_sorted(), "--sentences: the smallest store first, since each is filled on from the one before");
+    let world = EventWorld { items_per_event: 1, offset: 0 };
+    let simulator = Simulator::start_on_hosts(world, arguments.hosts).await;
+    let database = Scratch::create(&arguments.database, "growth").await?;
+    let setup = setup(arguments, &database);
+    let pool = database.pool(2).await?;
+    let mut next = 0;
+    let empty = look(arguments, &setup, &simulator, world, &mut next).await?;
+    let at_empty = percentile(&empty.millis, 0.99);
+    figures.push(of(&empty, "empty", Target::None));
+    let mut filled = (0, 0);
+    for size in &sizes {
+        let begin = Instant::now();
+        let items = (size / PER_ITEM).min(arguments.items.unwrap_or(ITEMS));
+        grow(&setup, filled, (*size, items)).await?;
+        filled = (*size, items);
+        eprintln!("growth: {size} sentences and {items} items in {:.0} s", begin.elapsed().as_secs_f64());
+        let before = read_through(&pool).await?;
+        let seen = look(arguments, &setup, &simulator, world, &mut next).await?;
+        let after = read_through(&pool).await?;
+        let name = format!("{size} sentences, {items} items");
+        figures.push(of(&seen, &name, Target::Below(at_empty * MOST_TIMES)));
+        figures.push(of_reads(&name, &before, &after));
+        figures.push(of_disk(&pool, &name).await?);
+    }
+    clean(arguments, &setup, &simulator, (world, &mut next), &pool, figures).await?;
+    pool.close().await;
+    database.drop().await
+}
+
+fn setup(arguments: &Arguments, database: &Scratch) -> Setup {
+    // Models take the same at every size, and would hide what the store takes.
+    let models = ["INFERENCE_STANCE=rules", "INFERENCE_EMBEDDER=hashed", "INFERENCE_RERANKER=lexical"];
+    Setup {
+        name: "growth",
+        amqp: Some(arguments.amqp.clone()),
+        database: Some(database.url()),
+        concurrency: arguments.concurrency,
+        environment: [models.map(str::to_owned).to_vec(), arguments.env.clone()].concat(),
+        ..Setup::default()
+    }
+}
+
+/// Items one at a time, then as many at once as the daemon takes, each about what the store knows nothing of.
+async fn look(
+    arguments: &Arguments,
+    setup: &Setup,
+    simulator: &Simulator,
+    world: EventWorld,
+    next: &mut u64,
+) -> anyhow::Result<Seen> {
+    let daemon = Daemon::start(setup, simulator).await?;
+    let mut upstream = Upstream::connect(&arguments.amqp).await?;
+    let mut take = |count: u64| {
+        *next += count;
+        bodies(world, *next - count..*next)
+    };
+    // Connections and statements are made, and what is looked at again and again is read from the disk.
+    upstream.run(&take(60)).await.with_context(|| daemon.log_end())?;
+    let mut millis = Vec::new();
+    for _ in 0..ALONE {
+        millis.extend(upstream.run(&take(1)).await.with_context(|| daemon.log_end())?.millis);
+    }
+    let batch = upstream.run(&take(QUEUED)).await.with_context(|| daemon.log_end())?;
+    upstream.close().await?;
+    daemon.stop().await?;
+    millis.sort_by(f64::total_cmp);
+    Ok(Seen { millis, rate: batch.rate() })
+}
+
+/// Fills the store on, without its indexes of vectors, which are built behind it.
+async fn grow(setup: &Setup, from: (u64, u64), to: (u64, u64)) -> anyhow::Result<()> {
+    let mut connection = PgConnection::connect(setup.database.as_deref().context("a database is needed")?).await?;
+    fill::sentences(&mut connection).await?;
+    connection.execute("SET maintenance_work_mem = '2GB'; SET jit = off").await?;
+    let indexes: Vec<(String, String)> =
+        sqlx::query_as("SELECT indexname::text, indexdef FROM pg_indexes WHERE indexdef LIKE '% hnsw %'")
+            .fetch_all(&mut connection)
+            .await?;
+    ensure!(indexes.len() == 2, "{} indexes of vectors", indexes.len());
+    for (name, _) in &indexes {
+        connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("DROP INDEX {name}")))).await?;
+    }
+    let embedder: String = sqlx::query_scalar("SELECT embedder FROM items ORDER BY enriched_at DESC LIMIT 1")
+        .fetch_one(&mut connection)
+        .await?;
+    let portions = (to.0 - from.0).div_ceil(PORTION).max(1);
+    let part = |from: u64, to: u64, number: u64| i64::try_from(from + (to - from) * number / portions);
+    for number in 0..portions {
+        let [first, last] = [part(from.0, to.0, number)? + 1, part(from.0, to.0, number + 1)?];
+        let [items_first, items_last] = [part(from.1, to.1, number)? + 1, part(from.1, to.1, number + 1)?];
+        connection.execute("DROP TABLE IF EXISTS wanted").await?;
+        sqlx::query(
+            "CREATE TEMP TABLE wanted AS SELECT $1::bigint AS first, $2::bigint AS last, $3::bigint AS items_first,
+                 $4::bigint AS items_last, $5::text AS embedder",
+        )
+        .bind(first)
+        .bind(last)
+        .bind(items_first)
+        .bind(items_last)
+        .bind(&embedder)
+        .execute(&mut connection)
+        .await?;
+        connection.execute(include_str!("growth.sql")).await.context("filling the store")?;
+        eprintln!("growth: {last} sentences, {items_last} items are there");
+    }
+    for (name, definition) in &indexes {
+        let begin = Instant::now();
+        connection.execute(sqlx::raw_sql(AssertSqlSafe(definition.clone()))).await?;
+        eprintln!("growth: {name} built in {:.0} s", begin.elapsed().as_secs_f64());
+    }
+    for table in ["evidence_sources", "evidence_claims", "items", "claims", "item_evidence"] {
+        connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("VACUUM (ANALYZE) {table}")))).await?;
+    }
+    Ok(connection.close().await?)
+}
+
+/// Rows that were read by going through whole tables, by table.
+async fn read_through(pool: &PgPool) -> anyhow::Result<Vec<(String, i64)>> {
+    // The server's counts follow after a moment.
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    Ok(sqlx::query_as("SELECT relname::text, seq_tup_read FROM pg_stat_user_tables ORDER BY relname")
+        .fetch_all(pool)
+        .await?)
+}
+
+fn of_reads(name: &str, before: &[(String, i64)], after: &[(String, i64)]) -> Figure {
+    let mut read: Vec<(&str, f64)> = after
+        .iter()
+        .filter_map(|(table, now)| {
+            let then = before.iter().find(|(one, _)| one == table).map_or(0, |(_, then)| *then);
+            (*now > then).then_some((table.as_str(), (now - then) as f64 / (ALONE + QUEUED + 60) as f64))
+        })
+        .collect();
+    read.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let all: f64 = read.iter().map(|(_, rows)| rows).sum();
+    let most: Vec<String> = read.iter().take(4).map(|(table, rows)| format!("{table} {rows:.0}")).collect();
+    Figure::new(&format!("rows read through an item, {name}"), all, "rows", Target::Below(READ_THROUGH))
+        .remark(format!("whole tables gone through, where no index is used: {}", most.join(", ")))
+}
+
+async fn of_disk(pool: &PgPool, name: &str) -> anyhow::Result<Figure> {
+    let (all, vectors): (i64, i64) = sqlx::query_as(
+        "SELECT pg_database_size(current_database()),
+             pg_relation_size('evidence_claims_embedding') + pg_relation_size('items_embedding')",
+    )
+    .fetch_one(pool)
+    .await?;
+    Ok(Figure::new(&format!("disk, {name}"), all as f64 / 1e9, "GB", Target::None)
+        .remark(format!("of which the two indexes of vectors {:.2} GB", vectors as f64 / 1e9)))
+}
+
+fn of(seen: &Seen, name: &str, target: Target) -> Figure {
+    let at = |share| percentile(&seen.millis, share);
+    let remarks =
+        format!("p50 {:.1} ms of {} items one at a time; {:.1} items/s", at(0.5), seen.millis.len(), seen.rate);
+    Figure::new(&format!("one item alone, p99, {name}"), at(0.99), "ms", target).remark(remarks)
+}
+
+/// How many items are done while another process cleans up, beside without.
+async fn clean(
+    arguments: &Arguments,
+    setup: &Setup,
+    simulator: &Simulator,
+    (world, next): (EventWorld, &mut u64),
+    pool: &PgPool,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    let expire = |table: &str, key: &str| {
+        format!(
+            "UPDATE {table} SET expires_at = now() - interval '1 hour' WHERE hashtextextended({key}, 1) & 127 < {EXPIRE} * 128 / 100"
+        )
+    };
+    let mut expired = 0;
+    for statement in [expire("items", "item_id"), expire("evidence_sources", "id")] {
+        expired += sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await?.rows_affected();
+    }
+    let daemon = Daemon::start(setup, simulator).await?;
+    let mut upstream = Upstream::connect(&arguments.amqp).await?;
+    let mut take = |count: u64| {
+        *next += count;
+        bodies(world, *next - count..*next)
+    };
+    upstream.run(&take(60)).await?;
+    let without = upstream.run(&take(QUEUED)).await?.rate();
+    let begin = Instant::now();
+    let mut cleaning = tokio::process::Command::new(env!("CARGO_BIN_EXE_corroborate"))
+        .args(["cleanup", "--json"])
+        .env_clear()
+        .env("DATABASE_URL", setup.database.as_deref().unwrap_or_default())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("starting clean-up")?;
+    let (mut rates, mut took) = (Vec::new(), None);
+    while took.is_none() {
+        rates.push(upstream.run(&take(QUEUED / 3)).await?.rate());
+        if let Some(status) = cleaning.try_wait()? {
+            ensure!(status.success(), "clean-up ended with {status}");
+            took = Some(begin.elapsed().as_secs_f64());
+        }
+    }
+    let during = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    upstream.close().await?;
+    daemon.stop().await?;
+    let begin = Instant::now();
+    for table in ["evidence_claims", "evidence_sources", "items", "item_evidence"] {
+        sqlx::raw_sql(AssertSqlSafe(format!("VACUUM {table}"))).execute(pool).await?;
+    }
+    let vacuum = begin.elapsed().as_secs_f64();
+    figures.push(
+        Figure::new("items a second while cleaning up", 100.0 * during / without, "%", Target::AtLeast(95.0)).remark(format!(
+            "{during:.1} beside {without:.1} items/s; {expired} items and pages had expired, cleaned in {:.0} s; vacuum of what is left {vacuum:.0} s",
+            took.unwrap_or_default()
+        )),
+    );
+    Ok(())
+}
