@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use crate::Options;
-use crate::faults;
+use clap::Args;
+
+use crate::Options as Common;
+use crate::faults::{self, Fault};
 use crate::line::Line;
 use crate::stage::{Stage, Wanted};
 use crate::traffic;
@@ -12,9 +14,23 @@ use crate::traffic;
 const ITEMS: u64 = 50_000;
 const MINUTES: u64 = 10;
 
+/// What this night can be told beside what all can.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Something that is not to go wrong; may be given several times. The line says so.
+    #[arg(long, value_name = "FAULT")]
+    without: Vec<Fault>,
+}
+
 pub(crate) async fn run(options: &Options, line: &mut Line) -> anyhow::Result<()> {
+    let (without, options) = (&options.without, &options.common);
     let items = options.items.unwrap_or(ITEMS);
     let span = Duration::from_mins(options.minutes.unwrap_or(MINUTES));
+    for fault in without {
+        line.skips(format!("{}, as asked for", fault.words()));
+    }
     let wanted = Wanted { nodes: 1, disk_for: Some(items), clocks: true };
     let mut stage = Stage::set(options, wanted, line).await?;
     stage.prepare().await?;
@@ -29,7 +45,7 @@ pub(crate) async fn run(options: &Options, line: &mut Line) -> anyhow::Result<()
     }
     stage
         .play(&messages, &[], span, line, async |stage, line| {
-            let happened = faults::happen(stage, span, seed).await?;
+            let happened = faults::happen(stage, span, seed, without).await?;
             line.figure("faults:", happened);
             Ok(())
         })

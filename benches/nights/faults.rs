@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use clap::ValueEnum;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
@@ -18,7 +19,7 @@ const CLOCK_SEEN: Duration = Duration::from_secs(2);
 const BACK: Duration = Duration::from_mins(2);
 
 /// What can go wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Fault {
     BrokerRestarted,
     BrokerKilled,
@@ -58,7 +59,7 @@ impl Fault {
         Self::ProvidersAway,
     ];
 
-    const fn words(self) -> &'static str {
+    pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::BrokerRestarted => "RabbitMQ restarted",
             Self::BrokerKilled => "RabbitMQ killed",
@@ -91,7 +92,7 @@ impl Fault {
 }
 
 /// Lets everything happen in a shuffled order, again and again until the time is over, each at least once.
-pub(crate) async fn happen(stage: &mut Stage, span: Duration, seed: u64) -> anyhow::Result<String> {
+pub(crate) async fn happen(stage: &mut Stage, span: Duration, seed: u64, without: &[Fault]) -> anyhow::Result<String> {
     let mut random = SmallRng::seed_from_u64(seed);
     let began = Instant::now();
     // A night shorter than ten minutes has shorter faults.
@@ -102,7 +103,7 @@ pub(crate) async fn happen(stage: &mut Stage, span: Duration, seed: u64) -> anyh
         order.shuffle(&mut random);
         for place in order {
             let fault = Fault::ALL[place];
-            if !fault.can_happen(stage) || (round > 0 && began.elapsed() >= span) {
+            if without.contains(&fault) || !fault.can_happen(stage) || (round > 0 && began.elapsed() >= span) {
                 continue;
             }
             let lasts = Duration::from_secs_f64(random.random_range(10.0..30.0) * scale);

@@ -74,7 +74,7 @@ impl Options {
 #[derive(Debug, Subcommand)]
 enum Night {
     /// Servers restarted, killed, full, stalled and with wrong clocks, and processes killed: is any item lost?
-    Chaos(Options),
+    Chaos(chaos::Options),
     /// Half of what can be done, for long: do memory, connections and open files stay where they are?
     Soak(Options),
     /// The version before and this one on one store and one queue, rolled forward, back and forward again under load.
@@ -97,7 +97,7 @@ struct Arguments {
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let (name, json) = match &arguments.night {
-        Night::Chaos(options) => ("chaos", options.json),
+        Night::Chaos(options) => ("chaos", options.common.json),
         Night::Soak(options) => ("soak", options.json),
         Night::Upgrade(options) => ("upgrade", options.common.json),
         Night::Quorum(options) => ("quorum", options.json),
