@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::Options as Common;
+use crate::Options;
 use crate::faults::{self, Fault};
 use crate::line::Line;
 use crate::stage::{Stage, Wanted};
@@ -16,15 +16,15 @@ const MINUTES: u64 = 10;
 
 /// What this night can be told beside what all can.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub(crate) struct ChaosOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: Options,
     /// Something that is not to go wrong; may be given several times. The line says so.
     #[arg(long, value_name = "FAULT")]
     without: Vec<Fault>,
 }
 
-pub(crate) async fn run(options: &Options, line: &mut Line) -> anyhow::Result<()> {
+pub(crate) async fn run(options: &ChaosOptions, line: &mut Line) -> anyhow::Result<()> {
     let (without, options) = (&options.without, &options.common);
     let items = options.items.unwrap_or(ITEMS);
     let span = Duration::from_mins(options.minutes.unwrap_or(MINUTES));

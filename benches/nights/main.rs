@@ -74,11 +74,11 @@ impl Options {
 #[derive(Debug, Subcommand)]
 enum Night {
     /// Servers restarted, killed, full, stalled and with wrong clocks, and processes killed: is any item lost?
-    Chaos(chaos::Options),
+    Chaos(chaos::ChaosOptions),
     /// Half of what can be done, for long: do memory, connections and open files stay where they are?
     Soak(Options),
     /// The version before and this one on one store and one queue, rolled forward, back and forward again under load.
-    Upgrade(upgrade::Options),
+    Upgrade(upgrade::UpgradeOptions),
     /// Three broker nodes, one of them killed under load.
     Quorum(Options),
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use crate::Options as Common;
+use crate::Options;
 use crate::line::Line;
 use crate::stage::{Stage, Wanted};
 use crate::traffic;
@@ -18,9 +18,9 @@ const MINUTES: u64 = 6;
 
 /// What this night can be told beside what all can.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub(crate) struct UpgradeOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: Options,
     /// The program of the version before.
     #[arg(long)]
     old_binary: PathBuf,
@@ -53,7 +53,7 @@ async fn roll(stage: &Stage, program: &Path, pause: Duration, what: &str) -> any
     Ok(())
 }
 
-pub(crate) async fn run(options: &Options, line: &mut Line) -> anyhow::Result<()> {
+pub(crate) async fn run(options: &UpgradeOptions, line: &mut Line) -> anyhow::Result<()> {
     let mut common = options.common.clone();
     let items = common.items.unwrap_or(ITEMS);
     let span = Duration::from_mins(common.minutes.unwrap_or(MINUTES));
