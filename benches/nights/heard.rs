@@ -37,11 +37,11 @@ pub(crate) struct Result {
 pub(crate) struct Heard {
     /// By message id: what it says, as a hash of its key and body.
     pub(crate) bodies: HashMap<String, u64>,
-    /// By what it says: its message id.
+    /// Of results, by what they say: the message id.
     ids: HashMap<u64, String>,
     /// Copies of what was heard before, under the same id.
     pub(crate) copies: u64,
-    /// One id with two contents, or one content with two ids.
+    /// One id with two contents, or one result with two ids.
     pub(crate) confused: Vec<String>,
     /// Results of each item in the order they came, copies left out.
     pub(crate) results: HashMap<String, Vec<Result>>,
@@ -63,7 +63,10 @@ impl Heard {
         if id.is_empty() || self.bodies.contains_key(&id) {
             self.confused.push(format!("{key} {id:?} came with two contents"));
         }
-        if let Some(other) = self.ids.insert(says, id.clone()) {
+        // A result names its moment. Signals of two results of an item may say the same, word for word.
+        if key == "item.enriched"
+            && let Some(other) = self.ids.insert(says, id.clone())
+        {
             self.confused.push(format!("{key} came as {other} and as {id}"));
         }
         self.bodies.insert(id, says);

@@ -16,6 +16,7 @@ mod faults;
 mod fleet;
 mod heard;
 mod line;
+#[path = "../../tests/it/support/proxy.rs"]
 mod proxy;
 mod quorum;
 mod servers;

@@ -34,7 +34,7 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Leads to the first of these ports of 127.0.0.1 on which somebody listens.
-    pub(crate) async fn before(ports: Vec<u16>) -> anyhow::Result<Self> {
+    pub(crate) async fn before(ports: Vec<u16>) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (weather, watched) = watch::channel(Weather { is_stalled: false, forgotten: 0 });
