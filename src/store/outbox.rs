@@ -196,11 +196,13 @@ impl Store {
     /// Claims up to `limit` messages that are due and that no other process is publishing: the oldest of those that were
     /// never refused, then those that are due again. What is put off is not walked: the order is that of `outbox_due`.
     pub async fn take_outbox(&self, limit: i64) -> Result<Option<OutboxBatch>, StoreError> {
-        // By the database's clock: processes share it, whatever their own say.
+        // By the database's clock: processes share it, whatever their own say. A claim that lasts longer than any was made
+        // before that clock was set back, and is nobody's any more.
         let rows = sqlx::query(
             "UPDATE outbox SET locked_until = now() + make_interval(secs => $2) WHERE id IN (
                  SELECT id FROM outbox
-                 WHERE (locked_until IS NULL OR locked_until < now())
+                 WHERE (locked_until IS NULL OR locked_until < now()
+                         OR locked_until > now() + 2 * make_interval(secs => $2))
                      AND coalesce(next_try_at, '-infinity'::timestamptz) <= now()
                  ORDER BY coalesce(next_try_at, '-infinity'::timestamptz), id LIMIT $1 FOR UPDATE SKIP LOCKED)
              RETURNING id, exchange, routing_key, body, correlation_id, message_id, locked_until",

@@ -9,6 +9,8 @@ use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 use crate::support::daemon::{Daemon, Finished, finish};
 use crate::support::database;
 
+mod rule;
+
 /// The last migration before these rules.
 const EARLIER: i64 = 8;
 

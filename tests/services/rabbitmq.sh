@@ -2,16 +2,19 @@
 # A private RabbitMQ node for the tests: own ports, own folder, own epmd, 127.0.0.1 only. Works as root and as anybody else.
 #
 #   rabbitmq.sh start DIR        starts the node (or the stopped one of DIR, with its ports and data) and prints its AMQP URL
+#   rabbitmq.sh join DIR OTHER   the same, as a further node of the cluster that the running node of OTHER belongs to
 #   rabbitmq.sh url DIR          prints the URL again
 #   rabbitmq.sh ctl DIR ARGS…    rabbitmqctl against that node
 #   rabbitmq.sh kill DIR         ends the node at once, as a power cut would; DIR keeps what was on disk
 #   rabbitmq.sh stop DIR         ends the node and its epmd; DIR stays, so that logs can be read
 #
+#   TEST_RABBITMQ_BIN   a folder with rabbitmq-server and rabbitmqctl to use instead, e.g. of another version
+#
 # Exit codes: 0 done, 2 wrong usage, 69 RabbitMQ is not installed or the node did not start.
 set -euo pipefail
 
 usage() {
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -21,9 +24,12 @@ mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 shift 2
 
+# The node's ports, from its own file.
+amqp='' dist='' epmd=''
+
 # The distribution's wrapper in /usr/sbin insists on root or the user rabbitmq and on the system's folders.
 bin=
-for candidate in /usr/lib/rabbitmq/bin /usr/local/lib/rabbitmq/bin /opt/rabbitmq/sbin /usr/local/sbin /usr/sbin; do
+for candidate in ${TEST_RABBITMQ_BIN:+"$TEST_RABBITMQ_BIN"} /usr/lib/rabbitmq/bin /usr/local/lib/rabbitmq/bin /opt/rabbitmq/sbin /usr/local/sbin /usr/sbin; do
     if [ -x "$candidate/rabbitmq-server" ] && [ -x "$candidate/rabbitmqctl" ]; then
         bin=$candidate
         break
@@ -40,8 +46,8 @@ is_free() {
 
 # Three ports in a row that nothing listens on, below the range the kernel hands out to clients.
 pick_ports() {
-    local base tries
-    for tries in $(seq 1 200); do
+    local base
+    for _ in $(seq 1 200); do
         base=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
         if is_free "$base" && is_free $((base + 1)) && is_free $((base + 2)); then
             printf 'amqp=%s\ndist=%s\nepmd=%s\n' "$base" $((base + 1)) $((base + 2)) >"$dir/ports"
@@ -93,6 +99,7 @@ CONF
 }
 
 start_epmd() {
+    [ ! -e "$dir/guest" ] || return 0
     if [ -s "$dir/epmd.pid" ] && kill -0 "$(cat "$dir/epmd.pid")" 2>/dev/null; then
         return
     fi
@@ -121,8 +128,8 @@ start() {
     start_epmd
     rm -f "$dir/node.pid"
     setsid "$bin/rabbitmq-server" </dev/null >"$dir/log/startup" 2>&1 &
-    local server=$! waited
-    for waited in $(seq 1 600); do
+    local server=$!
+    for _ in $(seq 1 600); do
         # The subshell keeps the probe's file descriptor out of this shell.
         if (answers); then
             running || echo "$server" >"$dir/node.pid"
@@ -140,13 +147,33 @@ start() {
     exit 69
 }
 
+# A node of a cluster shares the others' cookie, and their epmd, whose port every node of a machine must agree on.
+join() {
+    local other=$1 first
+    [ -s "$other/node.pid" ] || { echo "no node runs in $other" >&2; exit 69; }
+    [ ! -f "$dir/ports" ] || { start; return; }
+    pick_ports
+    first=$(sed -n 's/^amqp=//p' "$other/ports")
+    sed -i "s/^epmd=.*/$(grep '^epmd=' "$other/ports")/" "$dir/ports"
+    mkdir -p "$dir/home"
+    cp "$other/home/.erlang.cookie" "$dir/home/.erlang.cookie"
+    # Whose it is stops it.
+    touch "$dir/guest"
+    start >/dev/null
+    {
+        "$bin/rabbitmqctl" stop_app && "$bin/rabbitmqctl" reset &&
+            "$bin/rabbitmqctl" join_cluster "corroborate-$first@localhost" && "$bin/rabbitmqctl" start_app
+    } >"$dir/log/join" 2>&1 || { cat "$dir/log/join" >&2; stop; exit 69; }
+    echo "$url"
+}
+
 # end SIGNAL: ends the node by its process id and waits until it is gone.
 end() {
     if running; then
-        local pid waited
+        local pid
         pid=$(cat "$dir/node.pid")
         kill -"$1" "$pid" 2>/dev/null || true
-        for waited in $(seq 1 300); do
+        for _ in $(seq 1 300); do
             kill -0 "$pid" 2>/dev/null || break
             sleep 0.1
         done
@@ -165,6 +192,7 @@ stop() {
 
 case $command in
     start) start ;;
+    join) [ $# -eq 1 ] || usage; join "$(cd "$1" && pwd)" ;;
     url) environment && echo "$url" ;;
     ctl) environment && exec "$bin/rabbitmqctl" "$@" ;;
     kill) environment && end KILL ;;

@@ -32,3 +32,16 @@ async fn a_result_that_a_full_queue_refuses_holds_up_no_other_and_is_sent_ever_m
     app.settled(&daemon).await;
     app.finish(daemon).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_was_claimed_before_the_databases_clock_was_set_back_goes_out() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    // As a process leaves it that died over it while the clock was an hour ahead.
+    let claimed = "INSERT INTO outbox (exchange, routing_key, body, message_id, created_at, locked_until)
+         VALUES (NULL, $1, '{\"of\": \"before\"}', 'claimed', now(), now() + interval '1 hour')";
+    sqlx::query(claimed).bind(app.upstream.reply_to()).execute(&app.database).await.unwrap();
+    let daemon = app.start().await;
+    assert_eq!(app.upstream.reply().await.body["of"], "before");
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}

@@ -11,6 +11,9 @@ pub(crate) mod node;
 #[cfg(test)]
 pub(crate) mod otlp;
 #[cfg(test)]
+#[expect(dead_code, reason = "the nights let connections stall as well")]
+pub(crate) mod proxy;
+#[cfg(test)]
 pub(crate) mod schema;
 pub(crate) mod simulator;
 #[cfg(test)]
