@@ -87,6 +87,9 @@ fn two_sources_that_say_the_opposite_are_contested_and_one_is_not() {
     assert_eq!((found.verdict, found.decisive, found.tier), (Verdict::Contested, false, Tier::Low));
     let same = JudgedPassage { independent_group: supports.independent_group.clone(), ..contradicts };
     assert_ne!(judged(&[supports.clone(), same], &[]).verdict, Verdict::Contested, "one of the two readings is wrong");
+    // The table alone would refute these: it has seen claims of which one of two readings was wrong, and not two of four.
+    let two = [passage("a", 0.9, 0.05), passage("b", 0.9, 0.05), passage("c", 0.05, 0.85), passage("d", 0.05, 0.85)];
+    assert_eq!(judged(&two, &[]).verdict, Verdict::Contested, "two and two");
     for against in [0.55, 0.9] {
         let two = [supports.clone(), passage("c", 0.9, 0.0), passage("d", 0.0, against)];
         assert_ne!(judged(&two, &[]).verdict, Verdict::Refuted, "as much support: {against}");
