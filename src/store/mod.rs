@@ -44,6 +44,7 @@ mod words;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
@@ -299,9 +300,10 @@ impl Store {
     /// The same without waiting: from now on nobody gets a connection, and idle ones are closed in the background.
     pub fn end(&self) {
         let pool = self.pool.clone();
-        // The pool is marked as closed by the call; the rest is for the runtime, where there still is one.
-        let closing = async move { pool.close().await };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        let mut closing = Box::pin(async move { pool.close().await });
+        // The first look marks the pool as closed; the rest is for the runtime, where there still is one.
+        let is_closed = closing.as_mut().now_or_never().is_some();
+        if !is_closed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             TaskTracker::new().spawn_on(closing, &runtime);
         }
     }
