@@ -139,8 +139,8 @@ impl Store {
         let mut cleaned = Cleaned::default();
         loop {
             let removed = self.remove(
-                "DELETE FROM items WHERE item_id IN (
-                     SELECT item_id FROM items WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+                "DELETE FROM items WHERE item_id = ANY (ARRAY(
+                     SELECT item_id FROM items WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))",
                 now,
             );
             let removed = removed.await?;

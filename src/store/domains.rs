@@ -274,14 +274,7 @@ impl Store {
     /// How many stored pages stand under a domain: what an edit would touch.
     pub async fn sources_under(&self, domain: &str) -> Result<i64, StoreError> {
         let bare = domain.trim_start_matches("*.");
-        Ok(sqlx::query_scalar(
-            "SELECT count(*) FROM evidence_sources
-             WHERE split_part(split_part(url, '/', 3), ':', 1) = $1
-                 OR split_part(split_part(url, '/', 3), ':', 1) LIKE '%.' || $1",
-        )
-        .bind(bare)
-        .fetch_one(&self.pool)
-        .await?)
+        Ok(sqlx::query_scalar("SELECT count(*) FROM pages_under(ARRAY[$1])").bind(bare).fetch_one(&self.pool).await?)
     }
 
     /// A connection of its own that hears of edits; `None` on the embedded store, which is polled.

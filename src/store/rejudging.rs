@@ -134,7 +134,7 @@ impl Store {
     }
 
     /// Items that cite a page under a domain whose rule was edited. Edits commit in the order of their numbers, so that none is
-    /// passed by. All pages are walked, once for all edits, and not at all without one.
+    /// passed by.
     async fn note_edited_domains(&self) -> Result<u64, StoreError> {
         let (last, domains): (Option<i64>, Option<Vec<String>>) = sqlx::query_as(
             "SELECT max(id), array_agg(DISTINCT regexp_replace(domain, '^\\*\\.', '')) FILTER (WHERE action <> 'install'
@@ -147,12 +147,7 @@ impl Store {
         let Some(last) = last else { return Ok(0) };
         counted(
             sqlx::query_scalar(
-                "WITH pages AS MATERIALIZED (
-                     SELECT DISTINCT s.id FROM evidence_sources s,
-                         LATERAL (VALUES (s.url), (s.final_url)) AS at(address),
-                         LATERAL (SELECT split_part(split_part(at.address, '/', 3), ':', 1)) AS of(host),
-                         unnest($1::text[]) AS edited(domain)
-                     WHERE of.host = edited.domain OR of.host LIKE '%.' || edited.domain),
+                "WITH pages AS MATERIALIZED (SELECT id FROM pages_under($1) AS under(id)),
                  noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
                      SELECT DISTINCT e.item_id, false, 'domain_lists'

@@ -29,3 +29,27 @@ BEGIN
         ALTER FUNCTION similar_items SET hnsw.max_scan_tuples = 2000;
     END IF;
 END $$;
+
+-- Facts that come with the program, which each start looks for.
+CREATE INDEX IF NOT EXISTS evidence_sources_kb ON evidence_sources (id) WHERE origin = 'kb';
+
+-- Pages of a site with its subdomains, which an edit of the lists is about. Hosts are kept from their end, so that a site and what
+-- is below it stand together.
+CREATE OR REPLACE FUNCTION backward_host(address text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT reverse(split_part(split_part(address, '/', 3), ':', 1))
+$$;
+CREATE INDEX IF NOT EXISTS evidence_sources_host ON evidence_sources ((backward_host(url)) COLLATE "C");
+CREATE INDEX IF NOT EXISTS evidence_sources_final_host ON evidence_sources ((backward_host(final_url)) COLLATE "C")
+    WHERE final_url IS NOT NULL;
+
+-- Ids of the pages that stand, or led to one, under these domains. A slash follows the dot in the order of signs.
+CREATE OR REPLACE FUNCTION pages_under(domains text[]) RETURNS SETOF text LANGUAGE sql STABLE AS $$
+    SELECT page.id FROM unnest(domains) AS edited(site) JOIN evidence_sources AS page
+        ON backward_host(page.url) COLLATE "C" = reverse(site)
+        OR (backward_host(page.url) COLLATE "C" > reverse(site) || '.' AND backward_host(page.url) COLLATE "C" < reverse(site) || '/')
+    UNION
+    SELECT page.id FROM unnest(domains) AS edited(site) JOIN evidence_sources AS page ON page.final_url IS NOT NULL AND (
+        backward_host(page.final_url) COLLATE "C" = reverse(site)
+        OR (backward_host(page.final_url) COLLATE "C" > reverse(site) || '.'
+            AND backward_host(page.final_url) COLLATE "C" < reverse(site) || '/'))
+$$;
