@@ -9,8 +9,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::PgPool;
 
+use super::bounded::BoundedPool;
 use super::commit::rows;
 use super::together::Together;
 use super::{Store, StoreError, storable};
@@ -91,7 +91,7 @@ macro_rules! in_order {
     };
 }
 
-pub(super) fn looks(pool: PgPool, embedded: bool) -> Looks {
+pub(super) fn looks(pool: BoundedPool, embedded: bool) -> Looks {
     Together::new(move |asked: Vec<Asked>| {
         let pool = pool.clone();
         Box::pin(async move {

@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use sqlx::{PgPool, Row as _};
 
+use super::bounded::BoundedPool;
 use super::together::Together;
 use super::{Store, StoreError};
 
@@ -69,7 +70,7 @@ pub(super) type Leases = Together<Wish, HostLease>;
 /// By site and patience in seconds.
 pub(super) type RobotsLooks = Together<(String, f64), RobotsLook>;
 
-pub(super) fn leases(pool: PgPool) -> Leases {
+pub(super) fn leases(pool: BoundedPool) -> Leases {
     Together::new(move |wishes: Vec<Wish>| {
         let pool = pool.clone();
         Box::pin(async move {
@@ -106,7 +107,7 @@ fn host_lease(row: &PgRow) -> Result<HostLease, StoreError> {
     }
 }
 
-pub(super) fn robots_looks(pool: PgPool) -> RobotsLooks {
+pub(super) fn robots_looks(pool: BoundedPool) -> RobotsLooks {
     Together::new(move |asked: Vec<(String, f64)>| {
         let pool = pool.clone();
         Box::pin(async move {

@@ -7,6 +7,7 @@
 mod again;
 mod answers;
 mod audit;
+mod bounded;
 mod cleanup;
 mod commit;
 mod domains;
@@ -43,10 +44,11 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::Connection as _;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use self::bounded::{BoundedPool, Cuts};
 use self::tested::Tested;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
@@ -99,9 +101,9 @@ pub struct StoreSettings {
 /// The store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pool: PgPool,
+    pool: BoundedPool,
     /// Of a copy of the database that pages and lists are read from, where there is one.
-    reads: Option<(PgPool, Tested)>,
+    reads: Option<(BoundedPool, Tested)>,
     /// True when this process owns the only connection: no LISTEN, one pool slot.
     embedded: bool,
     /// Woken when rows enter the table queue or the outbox from this process.
@@ -193,6 +195,8 @@ impl Store {
     fn over(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Self {
         let tested = Tested::default();
         let in_doubt = tested.clone();
+        let cuts = Cuts::default();
+        let cut_off = cuts.clone();
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
             .min_connections(u32::from(embedded))
@@ -203,9 +207,15 @@ impl Store {
                 let is_in_doubt = !embedded && in_doubt.is_in_doubt(meta.idle_for);
                 Box::pin(async move { if is_in_doubt { connection.ping().await.map(|()| true) } else { Ok(true) } })
             })
+            .after_release(move |connection, _| {
+                let cuts = cut_off.clone();
+                // The embedded server's session is never lost without a word: it is in this process.
+                Box::pin(async move { if embedded { Ok(true) } else { cuts.spared(connection).await } })
+            })
             .idle_timeout(if embedded { None } else { Some(Duration::from_mins(10)) })
             .max_lifetime(if embedded { None } else { Some(Duration::from_mins(30)) })
             .connect_lazy_with(options);
+        let pool = BoundedPool::new(pool, settings.statement_timeout, settings.acquire_timeout, cuts);
         Self {
             looks: answers::looks(pool.clone(), embedded),
             host_leases: hosts::leases(pool.clone()),

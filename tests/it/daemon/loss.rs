@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::app::TestApp;
 use crate::support::daemon::until;
 use crate::support::node::Node;
+use crate::support::proxy::Proxy;
 use crate::support::simulator::{EventWorld, Fault, Target};
 use crate::support::upstream::broker_url;
 
@@ -89,6 +90,29 @@ async fn an_outage_longer_than_all_retries_gives_nothing_up() {
     app.open_database().await;
     until("all are done", async || app.count("items").await == 30).await;
     assert_eq!(app.upstream.waiting("dead").await, 0);
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_to_the_database_that_fall_silent_are_given_up() {
+    let Some(mut app) = TestApp::new(WORLD).await else { return };
+    let proxy = Proxy::before(vec![app.database_url.port().unwrap()]).await.unwrap();
+    let mut behind = app.database_url.clone();
+    behind.set_port(Some(proxy.port())).unwrap();
+    app.set("DATABASE_URL", behind.as_str());
+    app.set("CORROBORATE_DATABASE_ACQUIRE_TIMEOUT", "2s");
+    app.set("CORROBORATE_DATABASE_STATEMENT_TIMEOUT", "2s");
+    let daemon = app.start().await;
+    publish(&app, 0..20).await;
+    until("it works", async || app.count("items").await >= 3).await;
+    // Nothing is closed, and nothing of these connections is ever answered again; new ones work.
+    proxy.forgets();
+    publish(&app, 20..30).await;
+    until("all are done on new connections", async || app.count("items WHERE status = 'complete'").await == 30).await;
+    until("upstream hears of all", async || heard(&app).await.len() == 30).await;
+    assert_eq!(app.upstream.waiting("dead").await, 0);
+    until("it is ready", async || daemon.get("/readyz").await.status == 200).await;
     app.settled(&daemon).await;
     app.finish(daemon).await;
 }

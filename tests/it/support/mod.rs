@@ -9,6 +9,9 @@ pub(crate) mod database;
 #[cfg(test)]
 pub(crate) mod node;
 #[cfg(test)]
+#[expect(dead_code, reason = "the nights let connections stall as well")]
+pub(crate) mod proxy;
+#[cfg(test)]
 pub(crate) mod schema;
 pub(crate) mod simulator;
 #[cfg(test)]
