@@ -134,7 +134,7 @@ pub struct VerdictLimits {
 
 impl Default for VerdictLimits {
     fn default() -> Self {
-        Self { lean: 0.55, conflict: 0.40, lone_credibility: 0.8 }
+        Self { lean: 0.50, conflict: 0.40, lone_credibility: 0.8 }
     }
 }
 
