@@ -125,7 +125,8 @@ fn offences(sql: &str) -> Vec<String> {
         .iter()
         .filter_map(|words| {
             let made = ["CREATE TRIGGER", "CREATE OR REPLACE TRIGGER", "CREATE INDEX", "CREATE CONSTRAINT TRIGGER"];
-            first_name(words, &made)
+            let functions = ["CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"];
+            first_name(words, &made).or_else(|| first_name(words, &functions))
         })
         .collect();
     let mut found = Vec::new();
@@ -142,7 +143,10 @@ fn offences(sql: &str) -> Vec<String> {
                 offends("something is dropped");
             }
         } else if words[0] == "ALTER" && !has(words, "ADD VALUE") && !has(words, "OWNER TO") {
-            offends("something is altered");
+            let own = name_behind(words, "ALTER FUNCTION").is_some_and(|name| remade.contains(name));
+            if !own {
+                offends("something is altered");
+            }
         } else if words[0] == "TRUNCATE" {
             offends("rows are thrown away");
         } else if name_behind(words, "CREATE UNIQUE INDEX").is_some() {
