@@ -33,6 +33,9 @@ END $$;
 -- Facts that come with the program, which each start looks for.
 CREATE INDEX IF NOT EXISTS evidence_sources_kb ON evidence_sources (id) WHERE origin = 'kb';
 
+-- Sentences that another embedder embedded, which each start looks for as well.
+CREATE INDEX IF NOT EXISTS evidence_claims_embedder ON evidence_claims (embedder, id);
+
 -- Pages of a site with its subdomains, which an edit of the lists is about. Hosts are kept from their end, so that a site and what
 -- is below it stand together.
 CREATE OR REPLACE FUNCTION backward_host(address text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

@@ -78,8 +78,9 @@ async fn no_statement_of_work_goes_through_a_large_table() {
 
     let mut plans = 0;
     let mut bad = Vec::new();
-    // Conditions that may be left out (`$1 IS NULL OR …`) are settled by each call's own plan: for those the server's counts tell.
-    for sql in asked.iter().filter(|sql| !sql.contains("IS NULL OR")) {
+    // Conditions that may be left out (`$1 IS NULL OR …`), and a count that is made of a small table alone, are settled by each
+    // call: for those the server's own counts tell.
+    for sql in asked.iter().filter(|sql| !sql.contains("IS NULL OR") && !sql.contains("reltuples")) {
         let explain = format!("EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}");
         // What has no plan (BEGIN, LISTEN) is no statement of this kind.
         let Ok(plan) = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_one(&app.database).await else { continue };
