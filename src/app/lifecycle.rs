@@ -5,9 +5,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -24,6 +26,10 @@ use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPol
 
 /// Connections that wait to be accepted, as in the standard library.
 const BACKLOG: u32 = 1024;
+
+/// How long background work may take to end once the worker has: the outbox is published, pages are shown to their end. A transaction
+/// whose connection was lost without a word ends never, and all that it would have written is written by the next start.
+const ENDING: Duration = Duration::from_secs(20);
 
 /// What `serve` runs.
 #[derive(Debug, Clone, Copy)]
@@ -102,8 +108,17 @@ impl App {
         let ended = self.run_until(options, &shutdown, &mut background).await;
         later.cancel();
         let mut result = ended;
-        while let Some(finished) = background.join_next().await {
-            result = result.and(flatten(finished));
+        let until = Instant::now() + ENDING;
+        loop {
+            match timeout_at(until, background.join_next()).await {
+                Ok(Some(finished)) => result = result.and(flatten(finished)),
+                Ok(None) => break,
+                Err(_elapsed) => {
+                    tracing::warn!(tasks = background.len(), "background work did not end in time and is cut off");
+                    background.abort_all();
+                    break;
+                }
+            }
         }
         let closed = self.close().await;
         result.and(closed)

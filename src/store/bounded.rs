@@ -88,7 +88,11 @@ impl BoundedPool {
         Running { cuts: self.cuts.clone(), has_ended: false }
     }
 
-    async fn within<T>(&self, answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    /// The answer to a statement on one of the pool's connections, or an error where none comes.
+    pub(super) async fn within<T>(
+        &self,
+        answer: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, sqlx::Error> {
         // Dropped after `running`, so that its connection is given back when the cut is noted.
         let mut answer = std::pin::pin!(answer);
         let mut running = self.running();

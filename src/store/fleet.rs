@@ -13,6 +13,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
 use sqlx::{Executor, Postgres, Row as _};
 
 use self::told::Told;
+use super::bounded::BoundedPool;
 use super::{Store, StoreError};
 
 /// The channel on which processes tell each other that a breaker changed.
@@ -178,13 +179,17 @@ impl FleetListener {
 
 /// A lease's statement on a connection that is there already: what it waited for must not count as its round trip.
 #[derive(Debug)]
-pub struct FleetConnection(sqlx::pool::PoolConnection<Postgres>);
+pub struct FleetConnection {
+    connection: sqlx::pool::PoolConnection<Postgres>,
+    /// Whose limits its statements have.
+    pool: BoundedPool,
+}
 
 impl FleetConnection {
     /// Leases a block of slots, or says why not.
     pub async fn lease(&mut self, terms: &LeaseTerms) -> Result<LeaseAnswer, StoreError> {
         let back = terms.back;
-        let row = sqlx::query(
+        let asked = sqlx::query(
             "SELECT * FROM lease_turns($1, $2, $3, $4, $5, $6, $7, $8, $9::float8::numeric, $10::float8::numeric,
                  $11, $12, $13, $14, $15::float8::numeric)",
         )
@@ -203,16 +208,15 @@ impl FleetConnection {
         .bind(back.map(|back| back.leased_for))
         .bind(back.map_or(0, |back| i64::from(back.slots)))
         .bind(back.map_or(0.0, |back| back.usd))
-        .fetch_one(&mut *self.0)
-        .await?;
-        answer(&row)
+        .fetch_one(&mut *self.connection);
+        answer(&self.pool.within(asked).await?)
     }
 }
 
 impl Store {
     /// A connection for [`FleetConnection::lease`].
     pub async fn fleet_connection(&self) -> Result<FleetConnection, StoreError> {
-        Ok(FleetConnection(self.pool.acquire().await?))
+        Ok(FleetConnection { connection: self.pool.acquire().await?, pool: self.pool.clone() })
     }
 
     /// Takes back what was leased and not used.

@@ -218,9 +218,11 @@ impl Store {
     ) -> Result<Option<WebhookBatch>, StoreError> {
         // By the database's clock: processes share it, whatever their own say.
         let rows = sqlx::query(
+            // As in the outbox, a claim that lasts longer than any was made before the server's clock was set back.
             "UPDATE webhook_messages SET locked_until = now() + make_interval(secs => $3) WHERE id IN (
                  SELECT id FROM webhook_messages
-                 WHERE webhook = $1 AND dead_at IS NULL AND (locked_until IS NULL OR locked_until < now())
+                 WHERE webhook = $1 AND dead_at IS NULL AND (locked_until IS NULL OR locked_until < now()
+                     OR locked_until > now() + 2 * make_interval(secs => $3))
                      AND coalesce(next_try_at, '-infinity'::timestamptz) <= now()
                  ORDER BY coalesce(next_try_at, '-infinity'::timestamptz), id LIMIT $2 FOR UPDATE SKIP LOCKED)
              RETURNING id, message_id, body, locked_until",

@@ -243,6 +243,22 @@ async fn yesterdays_calls_and_last_months_dollars_are_over() {
 }
 
 #[tokio::test]
+async fn a_database_clock_that_was_set_back_an_hour_stops_no_provider_for_that_hour() {
+    let Some((url, processes)) = fleet(settings(), |_| {}).await else { return };
+    let rows = sqlx::PgPool::connect(&url).await.unwrap();
+    let ledger = StoreLedger::new(processes[0].store.clone());
+    for (ahead, stands) in [("30 seconds", true), ("1 hour", false)] {
+        let leased = format!(
+            "INSERT INTO provider_schedule (provider, next_at) VALUES ('brave', now() + interval '{ahead}')
+             ON CONFLICT (provider) DO UPDATE SET next_at = excluded.next_at"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(leased)).execute(&rows).await.unwrap();
+        let decision = ledger.lease(terms(2)).await.unwrap().answer.decision;
+        assert_eq!(matches!(decision, LeaseDecision::Granted { .. }), !stands, "{ahead}: {decision:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_opened_breaker_is_known_to_every_process_before_its_next_call() {
     let Some((url, processes)) = fleet(settings(), |_| {}).await else { return };
     assert_eq!(processes[0].ask(async || throttled(120)).await.unwrap_err().label(), "throttled");
