@@ -11,6 +11,8 @@ CREATE TABLE IF NOT EXISTS rejudging (
     reason      text NOT NULL CHECK (reason IN
         ('settings', 'domain_lists', 'model', 'evidence_expired', 'evidence_corrected', 'fact_check')),
     due_at      timestamptz NOT NULL DEFAULT now(),
+    -- The latest reason: what began before it does not settle it. `due_at` stays, for the oldest promise goes first.
+    noted_at    timestamptz NOT NULL DEFAULT now(),
     -- Set while a process works on it; free again when that time has passed. A new reason clears it, so that whoever works on the
     -- item by what was true before does not take the new reason away.
     taken_until timestamptz,
@@ -85,7 +87,7 @@ BEGIN
             -- A passage may be put together of title and description: only what stood in the text can be gone from it.
             AND position(e.passage IN stored.raw_text) > 0 AND position(e.passage IN given.raw_text) = 0
         ORDER BY 1
-        ON CONFLICT DO NOTHING)
+        ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0)
     UPDATE evidence_sources AS stored SET title = given.title, published_at = given.published_at,
         language = given.language, raw_text = given.raw_text, source_type = given.source_type,
         content_hash = given.content_hash, independent_group = given.independent_group, canonical = given.canonical,
@@ -132,7 +134,9 @@ BEGIN
         degraded = excluded.degraded, fact_check_score = excluded.fact_check_score,
         fact_check_tier = excluded.fact_check_tier, fact_check_notes = excluded.fact_check_notes,
         result = excluded.result, evaluated_at = excluded.evaluated_at, enriched_at = excluded.enriched_at,
-        expires_at = excluded.expires_at, embedder = excluded.embedder, phase = excluded.phase,
+        -- Judged again unasked, it is kept no longer for that: else items that rest on one changing page would keep each other.
+        expires_at = CASE WHEN item_row->>'why' IS NULL THEN excluded.expires_at ELSE stored.expires_at END,
+        embedder = excluded.embedder, phase = excluded.phase,
         began_at = excluded.began_at, request = excluded.request,
         -- An earlier message with the same text takes nothing from the later one.
         sent_at = CASE WHEN stored.content_hash = excluded.content_hash
@@ -233,6 +237,6 @@ BEGIN
     IF own.phase = 'phase2' AND cardinality(own.degraded) = 0 THEN
         DELETE FROM rejudging WHERE ctid = ANY (ARRAY(
             SELECT due.ctid FROM rejudging due WHERE due.item_id = own.item_id AND due.asks
-                AND (due.due_at <= begun OR due.due_at = now()) FOR UPDATE SKIP LOCKED));
+                AND (due.noted_at <= begun OR due.noted_at = now()) FOR UPDATE SKIP LOCKED));
     END IF;
 END $$;

@@ -2,10 +2,13 @@
 //! due, the oldest promises first: what follows from the store alone, and, within its own hourly number and share of the month's
 //! cap, what providers must be asked for. New items go first.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt as _;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -28,6 +31,11 @@ const TURN: &str = "last_rejudging";
 /// good for soon; a whole run takes ten times an item's time at most, as in the worker.
 const LEASE: Duration = Duration::from_mins(2);
 const LEASE_OF_A_RUN: Duration = Duration::from_mins(15);
+/// A run that takes longer has hung: the lease is not over yet, so that nobody else has the item.
+const LONGEST_RUN: Duration = Duration::from_mins(10);
+
+/// US dollars held for a run until it tells what it cost: more than most cost.
+const HELD_USD: f64 = 0.05;
 
 /// Items taken at once, however few looks an hour has.
 const MOST_AT_ONCE: u32 = 200;
@@ -85,7 +93,7 @@ impl Rejudger {
             queue: Arc::clone(queue),
             settings: config.rejudge.clone(),
             allowlist_only: enrichment.allowlist_only,
-            budget: costs(services).then_some(config.rejudge.monthly_share * enrichment.monthly_cap_usd),
+            budget: costs(services, config).then_some(config.rejudge.monthly_share * enrichment.monthly_cap_usd),
             is_announced: false,
         }
     }
@@ -122,9 +130,11 @@ impl Rejudger {
             return Ok(());
         }
         let similarity = self.services.settings.similar_item_threshold;
-        let noted = store.look_for_reasons(Lookout { now: self.services.clock.now(), since, similarity }).await?;
-        if noted > 0 {
-            tracing::info!(items = noted, "stored items are to be judged again");
+        // What is due already does not wait for a look that fails.
+        match store.look_for_reasons(Lookout { now: self.services.clock.now(), since, similarity }).await {
+            Ok(0) => {}
+            Ok(noted) => tracing::info!(items = noted, "stored items are to be judged again"),
+            Err(error) => tracing::warn!(%error, "reasons to judge stored items again could not be looked for"),
         }
         self.judge_from_the_store().await?;
         self.ask_anew().await
@@ -164,11 +174,17 @@ impl Rejudger {
             if let Some(error) = page.unreadable.get(&one.item_id) {
                 tracing::warn!(item.id = one.item_id, %error, "an item is left as it is: it cannot be read");
             }
-            let done = match stored {
-                Some(stored) => self.judge(one, stored, &terms).await?,
-                None => Done::Left,
+            let judged = async {
+                match stored {
+                    Some(stored) if one.attempts <= MOST_ATTEMPTS => self.judge(one, stored, &terms).await,
+                    _ => Ok(Done::Left),
+                }
             };
-            self.settle(one, done).await?;
+            let done = AssertUnwindSafe(judged).catch_unwind().await.unwrap_or_else(|_panic| {
+                tracing::error!(item.id = one.item_id, "judging an item again panicked; it is tried again later");
+                Ok(Done::Later)
+            });
+            self.settle(one, done?).await?;
         }
         Ok(())
     }
@@ -184,11 +200,11 @@ impl Rejudger {
         match self.services.store.write_rejudged(after, stored.evaluated_at, &rows, told, now, false).await {
             Ok(true) => Ok(Done::of(before, after)),
             Ok(false) => Ok(Done::Left),
-            Err(error @ StoreError::NoEvidence { .. }) => {
+            Err(error) if error.is_transient() => Err(error),
+            Err(error) => {
                 tracing::warn!(item.id = due.item_id, %error, "an item is left as it is");
                 Ok(Done::Left)
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -203,6 +219,9 @@ impl Rejudger {
             let taken = store.take_due(true, Allowance { at_once: 1, ..allowance }).await?;
             let Some(due) = taken.first() else { return Ok(()) };
             let done = match store.stored_run(&due.item_id).await {
+                // One that ended the process, or never came back, settled nothing.
+                Ok(Some(_)) if due.attempts > MOST_ATTEMPTS => Done::Left,
+                Ok(Some(stored)) if self.is_too_old(&stored) => Done::Left,
                 Ok(Some(stored)) => self.ask(due, stored).await?,
                 Ok(None) => Done::Left,
                 Err(error) if error.is_transient() => return Err(error),
@@ -228,8 +247,13 @@ impl Rejudger {
         Ok(depth.is_some_and(|depth| QueueName::ALL.iter().all(|queue| depth.of(*queue) == 0)))
     }
 
+    /// Returns true when nobody is asked anew for it any more.
+    fn is_too_old(&self, stored: &StoredRun) -> bool {
+        stored.item.published_at.unwrap_or(stored.evaluated_at) < self.since()
+    }
+
     async fn ask(&self, due: &Due, stored: StoredRun) -> Result<Done, StoreError> {
-        let StoredRun { item, result, phase, sent_at } = stored;
+        let StoredRun { item, result, phase, sent_at, evaluated_at } = stored;
         let before = Arc::new(result);
         let request = Request {
             phase,
@@ -237,17 +261,30 @@ impl Rejudger {
             // What a person asked about has no gates, as then.
             personal: item.item_id.starts_with("check:"),
             again: true,
-            rejudging: Some(Rejudging { why: due.reason, before: Arc::clone(&before) }),
+            rejudging: Some(Rejudging { why: due.reason, before: Arc::clone(&before), evaluated_at }),
             ..Request::personal(item)
         };
         let span = item_span(&due.item_id, phase.as_str(), None);
-        match pipeline::run(&self.services, &request).instrument(span).await {
+        // Before it is spent: a run that fails or is cut off has asked all the same, and tells no cost.
+        let held = if self.budget.is_some() { HELD_USD } else { 0.0 };
+        let store = &self.services.store;
+        store.add_rejudging_cost(held).await?;
+        let running = AssertUnwindSafe(pipeline::run(&self.services, &request).instrument(span)).catch_unwind();
+        // Dropping the run is safe: it commits in one transaction or not at all.
+        let Ok(Ok(ended)) = timeout(LONGEST_RUN, running).await else {
+            tracing::error!(
+                item.id = due.item_id,
+                "judging an item anew panicked or took too long; it is tried again later"
+            );
+            return Ok(Done::Later);
+        };
+        match ended {
             Ok(Outcome::Done(after)) => {
-                self.services.store.add_rejudging_cost(after.cost.usd).await?;
+                store.add_rejudging_cost(after.cost.usd - held).await?;
                 Ok(Done::of(&before, &after))
             }
             Ok(Outcome::Poorer(after)) => {
-                self.services.store.add_rejudging_cost(after.cost.usd).await?;
+                store.add_rejudging_cost(after.cost.usd - held).await?;
                 Ok(Done::Later)
             }
             Ok(Outcome::AlreadyDone) => Ok(Done::Left),
@@ -292,9 +329,13 @@ fn basis(services: &Services, allowlist_only: bool) -> Basis {
 }
 
 /// Returns true when a whole run may cost money.
-fn costs(services: &Services) -> bool {
+fn costs(services: &Services, config: &Config) -> bool {
     let model = services.language_model.as_ref();
-    services.providers.configured().any(|provider| provider.paid()) || model.is_some_and(|model| model.is_paid())
+    // Whoever wants a key may send a bill, which nobody here reads.
+    let has_bills = config.translate.api_key.is_some() || config.inference.api_key.is_some();
+    has_bills
+        || services.providers.configured().any(|provider| provider.paid())
+        || model.is_some_and(|model| model.is_paid())
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ pub(super) async fn admit(services: &Services, request: &Request, hash: &str) ->
     let phase = allowed_phase(services, request);
     let redo = request.again || (services.settings.redo && request.message_id.is_none());
     let start = services.store.begin(&request.item.item_id).await?;
-    let done = !redo && is_done(&start.done, phase, hash, request);
+    // Judged again unasked, by the text that was stored: what was written since, or removed, stands.
+    let is_overtaken = request.rejudging.as_ref().is_some_and(|again| start.seen != Some(again.evaluated_at));
+    let done = is_overtaken || (!redo && is_done(&start.done, phase, hash, request));
     Ok(if done { Admission::AlreadyDone } else { Admission::Run(phase, start) })
 }
 

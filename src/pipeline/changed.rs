@@ -1,5 +1,6 @@
 //! The messages sent when an item was judged again and the answer to one of its claims changed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -31,6 +32,8 @@ pub struct Rejudging {
     pub why: Reason,
     /// What is stored of it.
     pub before: Arc<ItemResult>,
+    /// When that was evaluated: what was written since is newer than the text this run has.
+    pub evaluated_at: DateTime<Utc>,
 }
 
 impl Rejudging {
@@ -53,9 +56,16 @@ fn changes<'a>(before: &'a ItemResult, after: &'a ItemResult) -> Vec<(&'a ClaimR
     both.filter(|(before, after)| is_another(before, after)).collect()
 }
 
-/// Returns true when readers would hear of it.
+/// Returns true when readers would hear of it: an answer is another one, or claims came or went.
 pub fn tells(before: &ItemResult, after: &ItemResult) -> bool {
-    !changes(before, after).is_empty()
+    !changes(before, after).is_empty() || has_other_claims(before, after)
+}
+
+fn has_other_claims(before: &ItemResult, after: &ItemResult) -> bool {
+    let ids = |result: &ItemResult| -> BTreeSet<String> {
+        result.claims.iter().map(|claim| claim.claim_id.clone()).collect()
+    };
+    ids(before) != ids(after)
 }
 
 impl Messages {
@@ -65,7 +75,7 @@ impl Messages {
         let item_id = &after.item_id;
         let changed = changes(before, after);
         let mut messages = Self::default();
-        if changed.is_empty() {
+        if changed.is_empty() && !has_other_claims(before, after) {
             return messages;
         }
         let ids: Vec<&str> = changed.iter().map(|(_, claim)| claim.claim_id.as_str()).collect();

@@ -94,7 +94,7 @@ fn told(
     request: &Request,
     result: &ItemResult,
 ) -> Result<(Vec<OutboxDraft>, Vec<WebhookDraft>), PipelineError> {
-    if let Some(Rejudging { why, before }) = &request.rejudging {
+    if let Some(Rejudging { why, before, .. }) = &request.rejudging {
         let changed = Messages::of(before, result, *why, result.enriched_at, &services.settings.listeners());
         return Ok((changed.outbox, changed.webhooks));
     }

@@ -21,6 +21,9 @@ const STORED_LATE: &str = "15 minutes";
 const MOST_REVIEWS: i64 = 1000;
 const NEAR_ITEMS: i64 = 40;
 
+/// Items noted when the scoring or the models change: some days of work at the usual number an hour, and a statement of a second.
+const MOST_NOTED: i64 = 100_000;
+
 /// An item that is removed within that time is not judged again for an expired page.
 const REMOVED_SOON: &str = "1 day";
 
@@ -78,6 +81,7 @@ pub struct StoredRun {
     pub result: ItemResult,
     pub phase: Phase,
     pub sent_at: Option<DateTime<Utc>>,
+    pub evaluated_at: DateTime<Utc>,
 }
 
 impl Store {
@@ -152,7 +156,7 @@ impl Store {
                      INSERT INTO rejudging (item_id, asks, reason)
                      SELECT DISTINCT e.item_id, false, 'domain_lists'
                      FROM item_evidence e JOIN pages ON pages.id = e.evidence_id ORDER BY 1
-                     ON CONFLICT (item_id, asks) DO UPDATE SET taken_until = NULL, attempts = 0 RETURNING item_id),
+                     ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0 RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($2::bigint), updated_at = now() WHERE key = 'rejudging_rules')
                  SELECT count(*) FROM noted",
@@ -177,7 +181,7 @@ impl Store {
                          AND s.origin = 'web' AND e.stance <> 'neutral' AND i.expires_at > $1 + interval '{REMOVED_SOON}'
                          AND coalesce(i.published_at, i.enriched_at) >= $2
                      ORDER BY 1
-                     ON CONFLICT (item_id, asks) DO UPDATE SET taken_until = NULL, attempts = 0 RETURNING item_id),
+                     ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0 RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
                      WHERE key = 'rejudging_expiry')
@@ -224,7 +228,8 @@ impl Store {
                          AND NOT EXISTS (SELECT FROM item_fact_checks known
                              WHERE known.item_id = near.item_id AND known.url = found.url)
                      ORDER BY 1
-                     ON CONFLICT (item_id, asks) DO NOTHING RETURNING item_id),
+                     ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0
+                     RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
                      WHERE key = 'rejudging_reviews')
@@ -244,7 +249,8 @@ impl Store {
         let rows = sqlx::query(
             "WITH due AS MATERIALIZED (
                  SELECT item_id FROM rejudging WHERE asks = $1 AND (taken_until IS NULL OR taken_until < now())
-                 ORDER BY due_at, item_id
+                 -- Every recent item is due by a change of models: a page that was corrected does not wait behind them.
+                 ORDER BY reason IN ('model', 'settings', 'evidence_expired'), due_at, item_id
                  LIMIT (SELECT least($2, greatest($3 - coalesce(sum(items), 0), 0))::bigint FROM rejudging_hours
                      WHERE hour = date_trunc('hour', now(), 'UTC') AND asks = $1)
                  FOR UPDATE SKIP LOCKED),
@@ -320,31 +326,36 @@ impl Store {
 
     /// What a whole new run of a stored item begins from; `None` where it is gone.
     pub async fn stored_run(&self, item_id: &str) -> Result<Option<StoredRun>, StoreError> {
-        let row: Option<(Option<String>, Option<DateTime<Utc>>)> =
-            sqlx::query_as("SELECT phase, sent_at FROM items WHERE item_id = $1")
-                .bind(item_id)
-                .fetch_optional(&self.pool)
-                .await?;
-        let Some((phase, sent_at)) = row else { return Ok(None) };
+        // The time first: whatever is written while the rest is read has another one.
+        let row = sqlx::query("SELECT phase, sent_at, evaluated_at FROM items WHERE item_id = $1")
+            .bind(item_id)
+            .fetch_optional(&self.pool)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let (sent_at, evaluated_at) = (row.try_get("sent_at")?, row.try_get("evaluated_at")?);
+        let phase: Option<String> = row.try_get("phase")?;
         let (Some(item), Some(stored)) = (self.item_as_sent(item_id).await?, self.item(item_id).await?) else {
             return Ok(None);
         };
         // Where an old program left no mark, the most: a poorer result never takes a richer one's place.
         let phase = phase.as_deref().and_then(Phase::parse).unwrap_or(Phase::Two);
-        Ok(Some(StoredRun { item, result: stored.result, phase, sent_at }))
+        Ok(Some(StoredRun { item, result: stored.result, phase, sent_at, evaluated_at }))
     }
 }
 
-/// Notes every item judged since then.
+/// Notes the items judged since then, the latest of them where there are too many.
 async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime<Utc>) -> Result<u64, StoreError> {
     let noted = sqlx::query(
         "INSERT INTO rejudging (item_id, asks, reason)
-         SELECT item_id, $1, $2 FROM items WHERE evaluated_at >= $3 ORDER BY item_id
-         ON CONFLICT (item_id, asks) DO UPDATE SET taken_until = NULL, attempts = 0",
+         SELECT item_id, $1, $2 FROM (
+             SELECT item_id FROM items WHERE enriched_at >= $3 AND evaluated_at >= $3 ORDER BY enriched_at DESC LIMIT $4) AS latest
+         ORDER BY item_id
+         ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0",
     )
     .bind(reason.asks())
     .bind(reason.as_str())
     .bind(since)
+    .bind(MOST_NOTED)
     .execute(connection)
     .await?;
     Ok(noted.rows_affected())

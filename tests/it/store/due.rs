@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use corroborate::domain::Reason;
-use corroborate::domain::verdict::Verdict;
-use corroborate::store::{Allowance, Basis, Due, Store};
+use corroborate::domain::verdict::{Phase, Verdict};
+use corroborate::store::{Allowance, Basis, Committed, Due, Store};
 
-use super::written::{URL, Written, day, passage, write};
+use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
 
 /// Far from what other promises write.
 const LATE: i64 = 2_000;
@@ -66,6 +66,16 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     let asked = store.take_due(true, allowance(5, 100)).await.unwrap();
     assert_eq!((ids(&asked), asked[0].reason), (vec!["due:0"], Reason::Model));
     assert_eq!(store.due_counts().await.unwrap().iter().map(|(_, items)| items).sum::<i64>(), 3);
+
+    // A whole run does not settle what comes up while it goes on: it asked by what was true before.
+    let start = store.begin("due:0").await.unwrap();
+    assert_eq!(store.judge_by(&basis("f", "o"), day(LATE)).await.unwrap(), Some(2), "other models once more");
+    let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
+    let passages = vec![passage(URL, 0.9, 0.0)];
+    let written = Written { item: "due:0", channel: None, verdict: Verdict::Supported, passages, now: day(LATE) };
+    assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), Committed::Written);
+    store.settle_due(&asked[0]).await.unwrap();
+    assert_eq!(ids(&store.take_due(true, allowance(5, 100)).await.unwrap()), ["due:0", "due:1"]);
 
     assert!(store.rejudging_spent().await.unwrap().abs() < f64::EPSILON);
     store.add_rejudging_cost(0.25).await.unwrap();

@@ -10,7 +10,7 @@ use corroborate::store::{
 };
 
 pub(super) const EMBEDDER: &str = "hashed-ngrams";
-const TEXT: &str = "The bridge opened.";
+pub(super) const TEXT: &str = "The bridge opened.";
 const REVIEWS: [&str; 1] = [r#"{"claim": "It fell.", "url": "https://c.example", "publisher": "C", "rating": "True"}"#];
 
 pub(super) fn day(number: i64) -> DateTime<Utc> {
