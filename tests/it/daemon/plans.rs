@@ -127,7 +127,7 @@ async fn a_channel_that_tells_its_story_often_does_not_hide_that_of_another() {
     app.database.execute(sqlx::raw_sql(AssertSqlSafe(told))).await.unwrap();
     let embedder: String =
         sqlx::query_scalar("SELECT embedder FROM items LIMIT 1").fetch_one(&app.database).await.unwrap();
-    let since = chrono::Utc::now() - chrono::TimeDelta::days(2);
+    let since = sqlx::query_scalar("SELECT now() - interval '2 days'").fetch_one(&app.database).await.unwrap();
     let found = store.similar_items(&vector, &embedder, "own", "x", since, 0.9, 10).await.unwrap();
     assert_eq!(found.iter().map(|one| one.channel.as_str()).collect::<Vec<_>>(), ["@other"]);
     app.finish(daemon).await;
