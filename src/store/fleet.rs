@@ -13,7 +13,6 @@ use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
 use sqlx::{Executor, Postgres, Row as _};
 
 use self::told::Told;
-use super::bounded::BoundedPool;
 use super::{Store, StoreError};
 
 /// The channel on which processes tell each other that a breaker changed.
@@ -181,8 +180,8 @@ impl FleetListener {
 #[derive(Debug)]
 pub struct FleetConnection {
     connection: sqlx::pool::PoolConnection<Postgres>,
-    /// Whose limits its statements have.
-    pool: BoundedPool,
+    /// Whose limits its statements have, and whose other connections are tested where this one was lost.
+    store: Store,
 }
 
 impl FleetConnection {
@@ -209,14 +208,20 @@ impl FleetConnection {
         .bind(back.map_or(0, |back| i64::from(back.slots)))
         .bind(back.map_or(0.0, |back| back.usd))
         .fetch_one(&mut *self.connection);
-        answer(&self.pool.within(asked).await?)
+        match self.store.pool.within(asked).await.map_err(StoreError::from) {
+            Ok(row) => answer(&row),
+            Err(error) => {
+                self.store.note_loss(&error);
+                Err(error)
+            }
+        }
     }
 }
 
 impl Store {
     /// A connection for [`FleetConnection::lease`].
     pub async fn fleet_connection(&self) -> Result<FleetConnection, StoreError> {
-        Ok(FleetConnection { connection: self.pool.acquire().await?, pool: self.pool.clone() })
+        Ok(FleetConnection { connection: self.pool.acquire().await?, store: self.clone() })
     }
 
     /// Takes back what was leased and not used.
