@@ -1,6 +1,7 @@
 //! The ledger of a fleet: in the store all its processes share.
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -8,6 +9,9 @@ use tokio::time::Instant;
 
 use super::{LeaseTerms, Leased, Ledger, LedgerError, Opening, Returned, SharedBreaker};
 use crate::store::{Store, StoreError};
+
+/// Before a lease is tried once more, and again: as reads of the store are.
+const PAUSES: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
 
 /// In the store.
 #[derive(Debug)]
@@ -46,15 +50,19 @@ async fn told<T>(statement: impl Future<Output = Result<T, StoreError>>) -> Resu
 impl Ledger for StoreLedger {
     fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>> {
         async move {
-            match self.lease_once(&terms).await {
-                Err(Failed { error, .. }) if error.lost_its_connection() => {}
-                once => return once.map_err(|Failed { error, may_be_done }| ledger_error(&error, may_be_done)),
+            let mut terms = terms;
+            for pause in PAUSES {
+                match self.lease_once(&terms).await {
+                    Err(Failed { error, .. }) if error.lost_its_connection() => {}
+                    once => return once.map_err(|Failed { error, may_be_done }| ledger_error(&error, may_be_done)),
+                }
+                // A database that restarts, or fails over, cuts every connection at once: that is no reason to leave a provider
+                // out. Whether the lease that was cut off was made nobody knows. If it was, its slots pass unused, which
+                // exceeds nothing; and what it gave back is not given back twice.
+                terms.back = None;
+                tokio::time::sleep(pause).await;
             }
-            // A database that restarts, or fails over, cuts every connection at once: that is no reason to leave a provider
-            // out. Whether the lease that was cut off was made nobody knows. If it was, its slots pass unused, which
-            // exceeds nothing; and what it gave back is not given back twice.
-            let anew = self.lease_once(&LeaseTerms { back: None, ..terms }).await;
-            anew.map_err(|Failed { error, .. }| ledger_error(&error, true))
+            self.lease_once(&terms).await.map_err(|Failed { error, .. }| ledger_error(&error, true))
         }
         .boxed()
     }
