@@ -1,5 +1,5 @@
 -- Items of other channels that are nearest in meaning. The index brings the nearest of all items and the conditions are looked at
--- afterwards: where the item's own channel told its story forty times, or old items lay nearer, none of another channel was left.
+-- afterwards: where the item's own channel had published its story forty times, or old items were nearer, no other channel was found.
 -- Within this function the index goes on until enough are found that fit, where the extension can do so (from 0.8 on), and looks
 -- at 2,000 at most: a story that others tell lies nearer than that.
 -- A program of the version before asks by a statement of its own and goes on beside this one.

@@ -127,7 +127,7 @@ fn none_of(line: &mut Line, names: &[String], what: &str) {
     });
 }
 
-/// Every message has an end, and one only; what stands of an item is its latest text; readers were told of all of it.
+/// Checks that every message ended once, that an item's latest text is what is stored, and that readers got every result.
 pub(crate) fn hold(
     messages: &[Message],
     stored: &HashMap<String, Stored>,
@@ -210,7 +210,7 @@ fn told(stored: &HashMap<String, Stored>, heard: &Heard, line: &mut Line) {
     line.figure("messages heard", heard.bodies.len());
     line.figure("copies", heard.copies);
     line.figure("items whose last message was not their latest result", late);
-    line.figure("told as given up", heard.failed);
+    line.figure("reported as given up", heard.failed);
 }
 
 /// Comparable whatever the number of its decimals.

@@ -1,4 +1,4 @@
-//! Everything goes wrong that can go wrong around the daemon, while it works: is any item lost, is anything told twice
+//! Everything goes wrong that can go wrong around the daemon, while it works: is any item lost, is anything published twice
 //! under two names, does an old result stand where a newer one was?
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::traffic;
 const ITEMS: u64 = 50_000;
 const MINUTES: u64 = 10;
 
-/// What this night can be told beside what all can.
+/// Options of this night, beside those that every night takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ChaosOptions {
     #[command(flatten)]

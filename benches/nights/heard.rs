@@ -45,7 +45,7 @@ pub(crate) struct Heard {
     pub(crate) confused: Vec<String>,
     /// Results of each item in the order they came, copies left out.
     pub(crate) results: HashMap<String, Vec<Result>>,
-    /// Items that were told of as given up.
+    /// Items that were reported as given up.
     pub(crate) failed: u64,
 }
 

@@ -36,7 +36,7 @@ use clap::{Args, Parser, Subcommand};
 
 use line::Line;
 
-/// What every night can be told.
+/// Options that every night takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
     /// Items that are published: 50,000 for chaos, 6,000 for upgrade and 5,000 for quorum when not given; soak goes by time.

@@ -252,7 +252,7 @@ pub(crate) fn round(figure: f64) -> f64 {
     (figure * 10.0).round() / 10.0
 }
 
-/// What every daemon is told. By the rules alone: it is not the models that are tried, and more items are done.
+/// Settings of every daemon. The rules judge alone: the models are not what is tested, and more items are done.
 fn environment(simulator: &Simulator) -> Vec<(String, String)> {
     let base = |target| simulator.base_url(target);
     [

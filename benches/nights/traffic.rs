@@ -26,7 +26,7 @@ const BATCH: usize = 40;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Items of one event share pages, so that a night is not spent on reading.
 const ITEMS_PER_EVENT: u64 = 50;
-/// The edit of an item tells the story of one so far behind.
+/// The edit of an item has the story of the item this many numbers later.
 const EDIT_OFFSET: u64 = 10_000_000;
 
 pub(crate) const WORLD: EventWorld = EventWorld { items_per_event: ITEMS_PER_EVENT, offset: 0 };
@@ -44,8 +44,8 @@ pub(crate) struct Message {
 }
 
 fn item(number: u64, version: u8) -> Message {
-    let told = if version == 2 { number + EDIT_OFFSET } else { number };
-    let mut item = WORLD.item(told);
+    let story = if version == 2 { number + EDIT_OFFSET } else { number };
+    let mut item = WORLD.item(story);
     let id = format!("night:{number}");
     item["item_id"] = id.clone().into();
     let text = item["text"].as_str().unwrap_or_default().to_owned();

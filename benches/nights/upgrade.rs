@@ -16,7 +16,7 @@ use crate::traffic;
 const ITEMS: u64 = 6000;
 const MINUTES: u64 = 6;
 
-/// What this night can be told beside what all can.
+/// Options of this night, beside those that every night takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpgradeOptions {
     #[command(flatten)]

@@ -34,7 +34,7 @@ const LEASE_OF_A_RUN: Duration = Duration::from_mins(15);
 /// A run that takes longer has hung: the lease is not over yet, so that nobody else has the item.
 const LONGEST_RUN: Duration = Duration::from_mins(10);
 
-/// US dollars held for a run until it tells what it cost: more than most cost.
+/// US dollars reserved for a run until its cost is known: more than most runs cost.
 const HELD_USD: f64 = 0.05;
 
 /// Items taken at once, however few looks an hour has.
@@ -265,7 +265,7 @@ impl Rejudger {
             ..Request::personal(item)
         };
         let span = item_span(&due.item_id, phase.as_str(), None);
-        // Before it is spent: a run that fails or is cut off has asked all the same, and tells no cost.
+        // Reserved before anything is asked: a run that fails or is cut off may have paid, and reports no cost.
         let held = if self.budget.is_some() { HELD_USD } else { 0.0 };
         let store = &self.services.store;
         store.add_rejudging_cost(held).await?;

@@ -43,17 +43,17 @@ pub(super) fn export(config: &Config) -> Result<Option<TraceExport>, AppError> {
     Ok(Some(TraceExport { queue, collector, resource, is_away: false }))
 }
 
-/// So long after the daemon was told to stop.
+/// How long sending may take after the daemon was asked to stop.
 async fn after(stop: &CancellationToken, patience: Duration) {
     stop.cancelled().await;
     sleep(patience).await;
 }
 
 impl TraceExport {
-    /// Until told to stop; then what is left is offered once, for a bounded time.
+    /// Runs until it is stopped; what is left then is offered once, for a bounded time.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         let mut batch = Vec::new();
-        // An offer that is given up may have been taken, and is counted as lost: nobody is told otherwise.
+        // An offer that is given up may have arrived all the same; it is counted as lost.
         let in_time = tokio::select! {
             biased;
             () = self.send_all(&mut batch, &stop) => true,

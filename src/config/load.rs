@@ -39,7 +39,7 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// Every key with the layer that set it.
     pub(super) shown: Vec<ShownKey>,
-    /// Every key with what tells its value from another one.
+    /// Every key with a fingerprint of its value, by which a change is noticed.
     pub(super) marks: Vec<(&'static str, Mark)>,
 }
 

@@ -385,7 +385,7 @@ impl CallScheduler {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A panic between two statements leaves numbers, not broken invariants.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        // Every look is by the key of now, so that nobody has to be told of a change.
+        // Each look uses the current key, so that a change needs no notification.
         let version = self.settings.identity.version();
         if inner.version != version {
             inner.rekeyed(version, self.settings.identity.fingerprint());

@@ -87,7 +87,7 @@ pub(super) async fn commit(
     Ok(committed)
 }
 
-/// What is told of the result. Of an item that nobody asked for again readers hear what changed and why, and nothing where
+/// The messages about a result. Readers of an item that was judged again unasked get what changed and why, and nothing where
 /// nothing did.
 fn told(
     services: &Services,

@@ -64,7 +64,7 @@ pub struct Rejudged<'a> {
     pub passages: &'a [JudgedPassage],
 }
 
-/// Who is told of an item with another answer, and why it was judged again.
+/// Messages about an item whose answer changed, and why it was judged again.
 #[derive(Debug, Clone, Copy)]
 pub struct Retold<'a> {
     pub why: Reason,

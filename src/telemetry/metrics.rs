@@ -365,7 +365,7 @@ pub fn rejudged(reason: Reason, outcome: &str) {
     count(&c::REJUDGED, [("reason", reason.as_str()), ("outcome", outcome)], 1);
 }
 
-/// Stored items that are to be judged again; of a reason that is not named there is none.
+/// Sets how many stored items are due to be judged again, by reason; a reason that is not given is 0.
 pub fn rejudging_due(due: &[(Reason, i64)]) {
     for reason in Reason::ALL {
         let items = due.iter().find(|(known, _)| known == reason).map_or(0, |(_, items)| *items);

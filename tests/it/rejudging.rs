@@ -12,7 +12,7 @@ use crate::support::daemon::{Daemon, until};
 use crate::support::simulator::{Fault, MapWorld, Review, Target, World};
 use crate::support::stories::{self, ONCE, ONCE_PAGE, REVIEWED, TOLD, TOLD_PAGES, item, searched};
 
-/// The stories, until they are turned: then the one site that told of Osterik tells another number.
+/// The stories; once turned, the one site that reports on Osterik gives another number.
 struct Turning {
     before: MapWorld,
     after: MapWorld,
@@ -134,7 +134,7 @@ async fn other_settings_turn_what_was_judged_once_and_a_process_of_before_does_n
     let heard = app.upstream.hear("the claim", 1, |heard| heard.key == "claim.changed").await;
     assert_eq!(heard[0].body["why"], "settings", "{:#}", heard[0].body);
     until("nothing is due", async || app.count("rejudging").await == 0).await;
-    // The process of before is told of a reason of its own, and leaves that to the other as well.
+    // The older process gets a reason of its own, and leaves that to the other as well.
     let rule = json!({"domain": "nobody.example", "list": "deny"});
     assert_eq!(before.post("/api/domains", &rule).await.status, 201);
     tokio::time::sleep(LOOKS).await;

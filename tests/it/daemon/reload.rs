@@ -48,7 +48,7 @@ async fn a_new_key_is_asked_with_at_once_and_is_not_blamed_for_the_old_one() {
     assert!(result["degraded"].as_array().unwrap().contains(&json!("provider_disabled:brave")), "{result:#}");
     assert_eq!(disabled().await, json!(["brave"]));
     let refused = keys(&app).len();
-    // Whoever mends the account tells nobody: without a new key it is left alone.
+    // A refused key is not tried again by itself: only a new key, or a reset, does that.
     app.simulator.set_fault(Target::Brave, None);
     reload(&daemon, "nothing has changed", 1).await;
     assert_eq!(disabled().await, json!(["brave"]));
@@ -115,7 +115,7 @@ async fn changed_lists_of_the_file_are_taken_over_and_the_admins_keep_theirs() {
     let log = daemon.log();
     assert!(log.contains("edited since by the admins") && log.contains("edited.example"), "{log}");
     assert!(log.contains("take a restart") && log.contains("worker.concurrency"), "{log}");
-    // Another process that is told of the same file finds it done, and does nothing twice.
+    // Another process that reads the same file finds it done, and does nothing twice.
     let written = app.count("domain_rule_changes").await;
     reload(&other, "the configured lists of domains were taken over", 1).await;
     assert_eq!(app.count("domain_rule_changes").await, written);

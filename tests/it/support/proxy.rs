@@ -135,7 +135,7 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut gate: Gate) {
     }
 }
 
-/// From the server to the client. A client is never told that its connection was forgotten.
+/// From the server to the client. A client gets no sign that its connection was forgotten.
 async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut gate: Gate) {
     if is_forgotten_after(&mut from, &mut to, &mut gate).await {
         to.forget();
