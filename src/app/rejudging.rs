@@ -27,8 +27,8 @@ use crate::telemetry::{item_span, metrics};
 /// The turn that one process of the fleet takes.
 const TURN: &str = "last_rejudging";
 
-/// For so long what was taken is nobody else's. Judging from the store takes milliseconds, so that a process that ended is made
-/// good for soon; a whole run takes ten times an item's time at most, as in the worker.
+/// How long an item that was taken belongs to this process. Judging from the store takes milliseconds, so another process soon
+/// takes over from one that ended; a whole run has [`LONGEST_RUN`].
 const LEASE: Duration = Duration::from_mins(2);
 const LEASE_OF_A_RUN: Duration = Duration::from_mins(15);
 /// A run that takes longer has hung: the lease is not over yet, so that nobody else has the item.

@@ -1,4 +1,5 @@
-//! The pool, with an end to every wait for an answer.
+//! The pool, with an end to every wait for an answer to a statement on it. What is done on a connection that was taken out of it,
+//! as in a transaction, is not bounded here.
 //!
 //! The server ends a statement after its own limit, so an answer that has not come some time after will never come: the
 //! connection was lost without a word, as firewalls and proxies do that forget what is idle or hang themselves. The system
