@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike as _, Utc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -13,9 +13,9 @@ use super::observers::OutboundObserver;
 use crate::broker::{Published, Queue, QueueError};
 use crate::domain::rules::DomainRules;
 use crate::outbound::Follower;
-use crate::pipeline::RulesHandle;
+use crate::pipeline::{RulesHandle, Tenants};
 use crate::providers::Provider;
-use crate::store::{FleetListener, OutboxBatch, RuleListener, Store, StoreError, WebhookState};
+use crate::store::{OutboxBatch, Store, StoreError, WebhookState};
 use crate::telemetry::metrics;
 
 /// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
@@ -184,7 +184,30 @@ async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, Sto
     }
 }
 
-/// Keeps the lists of this process up with the store: told by the database where it can tell, polled otherwise.
+/// Hears what other processes changed and wakes who waits for it, where the database can say so. Without a connection for
+/// it everybody looks for themselves now and then.
+pub(super) async fn listen(store: Store, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        // Given up when the daemon stops: nothing was taken.
+        let lost = tokio::select! {
+            () = stop.cancelled() => return,
+            lost = hear(&store) => lost,
+        };
+        let Err(error) = lost else { return stop.cancelled().await };
+        tracing::warn!(%error, "cannot listen for what other processes change; looking now and then meanwhile");
+        pause(&stop, PAUSE).await;
+    }
+}
+
+/// Ends where nobody else can change anything, and with an error where no connection can be had.
+async fn hear(store: &Store) -> Result<(), StoreError> {
+    let Some(mut listener) = store.listen().await? else { return Ok(()) };
+    loop {
+        listener.hear().await?;
+    }
+}
+
+/// Keeps the lists of this process up with the store.
 pub(super) async fn follow_rules(
     store: Store,
     rules: Arc<RulesHandle>,
@@ -194,17 +217,7 @@ pub(super) async fn follow_rules(
 ) {
     let edited = store.rules_edited();
     let mut version = -1;
-    let mut listener: Option<RuleListener> = None;
     loop {
-        if listener.is_none() {
-            listener = match store.listen_for_rules().await {
-                Ok(listener) => listener,
-                Err(error) => {
-                    tracing::warn!(error = %error, "cannot listen for edits of the domain lists; polling meanwhile");
-                    None
-                }
-            };
-        }
         let refreshed = refresh(&store, &rules, allowlist_only, version).await;
         metrics::job_run("domains", refreshed.is_ok());
         match refreshed {
@@ -213,24 +226,11 @@ pub(super) async fn follow_rules(
                 tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force");
             }
         }
-        let heard = async {
-            match &mut listener {
-                Some(listener) => listener.changed().await,
-                None => std::future::pending().await,
-            }
-        };
-        // Safe to be cancelled: a lost notification is made good by the next tick.
-        let lost = tokio::select! {
+        // Safe to be cancelled: what was changed is seen at the next look.
+        tokio::select! {
             () = stop.cancelled() => return,
-            () = edited.notified() => false,
-            heard = heard => heard.is_err(),
-            () = tokio::time::sleep(interval) => false,
-        };
-        if lost {
-            listener = None;
-            if pause(&stop, PAUSE).await {
-                return;
-            }
+            () = edited.notified() => {}
+            () = tokio::time::sleep(interval) => {}
         }
     }
 }
@@ -303,7 +303,7 @@ pub(super) async fn keep_up(provider: Arc<dyn Provider>, interval: Duration, sto
     }
 }
 
-/// How often a process looks what the others found of the providers; where the database can tell, it is told at once.
+/// How often a process looks what the others found of the providers; where it listens, it looks at once.
 const FLEET_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the end of a process waits for its leases to be given back. What is not is lost for the window's rest.
 const GIVE_BACK_PATIENCE: Duration = Duration::from_secs(5);
@@ -312,14 +312,7 @@ const GIVE_BACK_PATIENCE: Duration = Duration::from_secs(5);
 /// takes over what those found.
 pub(super) async fn follow_fleet(store: Store, followers: Vec<Follower>, stop: CancellationToken) {
     let changed = store.fleet_changed();
-    let mut listener: Option<FleetListener> = None;
     loop {
-        if listener.is_none() {
-            listener = store.listen_to_fleet().await.unwrap_or_else(|error| {
-                tracing::debug!(error = %error, "cannot listen for changed breakers; polling meanwhile");
-                None
-            });
-        }
         let mut done = true;
         for follower in &followers {
             if let Err(error) = follower.flush().await {
@@ -332,23 +325,12 @@ pub(super) async fn follow_fleet(store: Store, followers: Vec<Follower>, stop: C
         metrics::job_run("fleet", done && learnt.is_ok());
         if let Err(error) = learnt {
             tracing::debug!(error = %error, "the fleet could not be looked at; what is known stays in force");
-            listener = None;
         }
-        let heard = async {
-            match &mut listener {
-                Some(listener) => listener.changed().await,
-                None => std::future::pending().await,
-            }
-        };
-        // Safe to be cancelled: a lost notification is made good by the next tick.
-        let lost = tokio::select! {
+        // Safe to be cancelled: what was changed is seen at the next look.
+        tokio::select! {
             () = stop.cancelled() => return,
-            () = changed.notified() => false,
-            heard = heard => heard.is_err(),
-            () = tokio::time::sleep(FLEET_INTERVAL) => false,
-        };
-        if lost {
-            listener = None;
+            () = changed.notified() => {}
+            () = tokio::time::sleep(FLEET_INTERVAL) => {}
         }
     }
 }
@@ -371,6 +353,7 @@ pub(super) async fn give_back(followers: &[Follower]) {
 pub(super) async fn account(
     store: Store,
     usage: Arc<OutboundObserver>,
+    tenants: Arc<Tenants>,
     queue: Arc<dyn Queue>,
     limits: SpendLimits,
     clock: Arc<dyn crate::domain::Clock>,
@@ -378,7 +361,7 @@ pub(super) async fn account(
 ) {
     loop {
         let now = clock.now();
-        let flushed = flush_usage(&store, &usage, now).await;
+        let flushed = flush_usage(&store, &usage, &tenants, now).await;
         let counted = store.count_uses().await;
         let figures = store.usage(now).await;
         metrics::job_run("usage", flushed && counted.is_ok() && figures.is_ok());
@@ -405,7 +388,7 @@ pub(super) async fn account(
             metrics::memory(memory.resident, memory.limit);
         }
         if pause(&stop, Duration::from_secs(5)).await {
-            flush_usage(&store, &usage, clock.now()).await;
+            flush_usage(&store, &usage, &tenants, clock.now()).await;
             return;
         }
     }
@@ -428,12 +411,48 @@ async fn warn_of_spending(store: &Store, today: f64, daily_budget: f64, now: Dat
 }
 
 /// False when the store did not take the figures; they are kept for the next time.
-pub(super) async fn flush_usage(store: &Store, usage: &OutboundObserver, now: DateTime<Utc>) -> bool {
+pub(super) async fn flush_usage(
+    store: &Store,
+    usage: &OutboundObserver,
+    tenants: &Tenants,
+    now: DateTime<Utc>,
+) -> bool {
+    let shared = share_out(store, tenants, now).await;
     let deltas = usage.take();
     if let Err(error) = store.add_usage(now, &deltas).await {
         tracing::warn!(error = %error, "usage figures could not be written; they are kept");
         usage.give_back(deltas);
         return false;
+    }
+    shared
+}
+
+/// Writes what the tenants of this process spent, takes over what those of all did, and says once in a month whose share is
+/// used up. False when the store did not take it.
+async fn share_out(store: &Store, tenants: &Tenants, now: DateTime<Utc>) -> bool {
+    if tenants.is_empty() {
+        return true;
+    }
+    match store.add_tenant_spending(now, &tenants.hand_over()).await {
+        Ok(stored) => tenants.learn(stored),
+        Err(error) => {
+            tracing::warn!(%error, "what the tenants spent could not be written; it is kept");
+            tenants.take_back();
+            return false;
+        }
+    }
+    for (name, spent, may) in tenants.figures().into_iter().filter(|(_, spent, may)| spent >= may) {
+        let month = now.date_naive().with_day(1).unwrap_or(now.date_naive());
+        match store.first_to_tell(&format!("tenant_share_used:{name}"), month).await {
+            Ok(true) => tracing::warn!(
+                tenant = name,
+                usd = spent,
+                share = may,
+                "this tenant's share of the month's cap is used up: whoever costs is not asked for its items"
+            ),
+            Ok(false) => {}
+            Err(error) => tracing::debug!(%error, "whether a used share was spoken of is not known"),
+        }
     }
     true
 }

@@ -236,6 +236,7 @@ impl App {
             let webhook = Webhook::new(receiver, &self.config.webhooks, store.clone(), clock);
             tasks.spawn(named("a webhook", endless(webhook.run(jobs.outbox_interval, stop.clone()))));
         }
+        tasks.spawn(named("the listener", endless(jobs::listen(store.clone(), stop.clone()))));
         tasks.spawn(named(
             "the follower of domain lists",
             endless(jobs::follow_rules(
@@ -275,6 +276,7 @@ impl App {
             endless(jobs::account(
                 store.clone(),
                 Arc::clone(&self.usage),
+                Arc::clone(&services.tenants),
                 Arc::clone(&self.queue),
                 jobs::SpendLimits {
                     daily_budget: self.config.enrichment.daily_budget_usd,

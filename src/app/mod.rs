@@ -99,7 +99,7 @@ impl App {
     /// Writes what is still counted in memory, gives back what was leased, and closes everything in order.
     pub async fn close(self) -> Result<(), AppError> {
         jobs::give_back(&self.followers).await;
-        jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
+        jobs::flush_usage(&self.store, &self.usage, &self.services.tenants, self.services.clock.now()).await;
         let Self { services, queue, behind, tracker, opened, .. } = self;
         queue.stop_receiving();
         behind.close().await;

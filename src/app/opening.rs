@@ -83,8 +83,10 @@ impl OpenStore {
         let (opened, wanted) = match &config.database.url {
             Some(url) => {
                 let mut store = Store::connect(url, &server_settings(config)).await?;
-                if let Some(copy) = &config.database.read_url {
-                    store.reads_from(copy, &server_settings(config))?;
+                let reading = StoreSettings { pool_size: config.database.read_pool_size, ..server_settings(config) };
+                match &config.database.read_url {
+                    Some(copy) => store.reads_from_copy(copy, &reading)?,
+                    None => store.reads_apart(url, &reading)?,
                 }
                 let opened = Self::of_server(store);
                 (opened, upkeep == Upkeep::Serve && wanted == Some(true))
@@ -110,7 +112,10 @@ impl OpenStore {
     /// embedded store in a temporary folder.
     pub async fn throw_away(config: &Config) -> Result<Self, AppError> {
         if let Some(url) = &config.database.url {
-            let mut opened = Self::of_server(Store::connect_apart(url, &server_settings(config)).await?);
+            // A schema of its own is a setting of the session, which a pooler in transaction mode does not keep.
+            let direct = config.database.direct_url.as_ref().unwrap_or(url);
+            let settings = StoreSettings { direct: None, ..server_settings(config) };
+            let mut opened = Self::of_server(Store::connect_apart(direct, &settings).await?);
             opened.apart = true;
             return opened.prepared(true).await;
         }
@@ -226,6 +231,7 @@ fn server_settings(config: &Config) -> StoreSettings {
         acquire_timeout: config.database.acquire_timeout,
         statement_timeout: Some(config.database.statement_timeout),
         schema: None,
+        direct: config.database.direct_url.clone(),
     }
 }
 

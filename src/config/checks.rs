@@ -102,6 +102,7 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         );
     }
     found.extend(language_contradictions(config));
+    found.extend(tenant_contradictions(config));
     found.extend(model_contradictions(config));
     found.extend(list_contradiction(config, gathered));
     found.extend(name_contradictions(config));
@@ -140,6 +141,32 @@ fn language_contradictions(config: &Config) -> Vec<Contradiction> {
         if rule.keywords.iter().any(|keyword| !keyword.chars().any(char::is_alphanumeric)) {
             found.push(of_rule(&rule.name, "is a rule with a keyword that is no word", "take that keyword out"));
         }
+    }
+    found
+}
+
+/// Shares of nothing, and more than there is to share.
+fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
+    let shares = &config.tenants.shares;
+    let wrong = |value: String, what: &str, mend: &str| Contradiction {
+        keys: vec!["tenants.shares", "enrichment.monthly_cap_usd"],
+        value: Some(value),
+        what: what.to_owned(),
+        mend: mend.to_owned(),
+    };
+    let mut found = Vec::new();
+    let sum: f64 = shares.iter().map(|tenant| tenant.share).sum();
+    // Ten tenths are a little more than one.
+    if sum > 1.0 + 1e-9 {
+        found.push(wrong(
+            format!("{sum:.2}"),
+            "shares out more than the whole",
+            "write shares that are 1 together, or less",
+        ));
+    }
+    if !shares.is_empty() && config.enrichment.monthly_cap_usd <= 0.0 {
+        let mend = "set ENRICHMENT_MONTHLY_CAP_USD, or take the shares out";
+        found.push(wrong(config.enrichment.monthly_cap_usd.to_string(), "shares out a cap of nothing", mend));
     }
     found
 }

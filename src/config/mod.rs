@@ -29,6 +29,7 @@ mod schema;
 mod scoring;
 mod show;
 mod tables;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod traces;
@@ -61,6 +62,7 @@ pub use reread::{Baseline, Reread, TakenKeys};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;
+pub use tenants::{TenantShare, TenantsConfig};
 pub use traces::TracesConfig;
 pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 

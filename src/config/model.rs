@@ -16,6 +16,7 @@ use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::rejudge::RejudgeConfig;
 use super::scoring::ScoringConfig;
+use super::tenants::TenantsConfig;
 use super::traces::TracesConfig;
 use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
@@ -35,6 +36,7 @@ pub struct Config {
     pub http: HttpConfig,
     pub worker: WorkerConfig,
     pub jobs: JobsConfig,
+    pub tenants: TenantsConfig,
     pub webhooks: WebhooksConfig,
     pub rejudge: RejudgeConfig,
     pub log: LogConfig,
@@ -62,8 +64,13 @@ pub struct DatabaseConfig {
     /// A copy that pages and lists are read from. Unset: none.
     #[serde(default, deserialize_with = "secret")]
     pub read_url: Option<SecretString>,
-    /// Connections at most; the embedded database has one, whatever this says.
+    /// The same database past a pooler in transaction mode, which `url` names then. Unset: `url` names the server itself.
+    #[serde(default, deserialize_with = "secret")]
+    pub direct_url: Option<SecretString>,
+    /// Connections at most for the work; the embedded database has one, whatever this says.
     pub pool_size: u32,
+    /// Connections at most for pages and lists, beside those.
+    pub read_pool_size: u32,
     #[serde(with = "humantime_serde")]
     pub acquire_timeout: Duration,
     #[serde(with = "humantime_serde")]

@@ -75,6 +75,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::with_capacity(220);
     keys.extend(service_keys());
     keys.extend(http_and_work_keys());
+    keys.extend(super::tenants::keys());
     keys.extend(super::webhooks::keys());
     keys.extend(super::traces::keys());
     keys.extend(super::rejudge::keys());
@@ -101,7 +102,14 @@ fn service_keys() -> Vec<Key> {
             Kind::Secret(SecretKind::Postgres),
             "a copy of it for pages and lists",
         ),
-        Key::own("database.pool_size", count(1, 1000), "connections at most"),
+        Key::named(
+            "database.direct_url",
+            "DATABASE_DIRECT_URL",
+            Kind::Secret(SecretKind::Postgres),
+            "past the pooler that DATABASE_URL names",
+        ),
+        Key::own("database.pool_size", count(1, 1000), "connections at most for the work"),
+        Key::own("database.read_pool_size", count(1, 1000), "connections at most for pages and lists"),
         Key::own("database.acquire_timeout", CALL, "longest wait for a connection"),
         Key::own("database.statement_timeout", CALL, "longest time of one statement"),
         Key::own("database.migrate", Kind::Flag, "whether a start brings the schema up to date"),

@@ -50,6 +50,7 @@ mod services;
 mod shown;
 mod steps;
 mod summary;
+mod tenants;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -68,6 +69,7 @@ use crate::inference::llm::ItemSpend;
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
 use crate::telemetry::{metrics, traces};
+use tenants::Purse;
 
 pub use admit::Admission;
 pub use changed::Rejudging;
@@ -82,6 +84,7 @@ pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{LinkSettings, Listeners, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
 pub use steps::{Gatherers, Steps};
+pub use tenants::{Tenant, Tenants};
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -178,6 +181,8 @@ pub(crate) struct Journal {
     pub(crate) evaluated_at: DateTime<Utc>,
     /// What the item may spend on the language model, and has.
     pub(crate) llm: ItemSpend,
+    /// What the item's tenant may spend, where its channel is one of a tenant's.
+    purse: Option<Purse>,
     watcher: Option<Watcher>,
     inner: Mutex<JournalInner>,
 }
@@ -205,6 +210,7 @@ impl Journal {
             judge_until: now + budget.saturating_sub(reserve / 4),
             evaluated_at,
             llm: ItemSpend::new(0, 0.0),
+            purse: None,
             watcher: None,
             inner: Mutex::default(),
         }
@@ -215,6 +221,17 @@ impl Journal {
     pub(crate) fn spending(self, llm: ItemSpend, earlier: std::time::Duration) -> Self {
         let earlier = earlier.min((self.ask_until - self.started) / 3);
         Self { llm, ask_until: self.ask_until - earlier, ..self }
+    }
+
+    /// The same for an item of a tenant. One whose share is used up asks no language model.
+    pub(crate) fn of_tenant(self, purse: Option<Purse>) -> Self {
+        let llm = if purse.as_ref().is_some_and(Purse::is_empty) { ItemSpend::new(0, 0.0) } else { self.llm };
+        Self { purse, llm, ..self }
+    }
+
+    /// The item's tenant, where its share is used up: whoever costs is not asked.
+    pub(crate) fn out_of_money(&self) -> Option<&str> {
+        self.purse.as_ref().filter(|purse| purse.is_empty()).map(Purse::name)
     }
 
     /// The same, for somebody who waits.
@@ -269,6 +286,9 @@ impl Journal {
         if meter.attempts() == 0 || profile(provider).is_some_and(|profile| profile.local) {
             return;
         }
+        if let Some(purse) = &self.purse {
+            purse.spend(meter.usd());
+        }
         self.with(|inner| {
             *inner.calls.entry(provider.to_owned()).or_default() += meter.attempts();
             inner.usd += meter.usd();
@@ -311,10 +331,14 @@ impl Journal {
         self.with(|inner| inner.checked.iter().any(|known| known == source))
     }
 
+    /// What it all came to. To be asked once: the language model's bill is the tenant's then.
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.with(|inner| {
             let model = self.llm.spent();
+            if let Some(purse) = &self.purse {
+                purse.spend(model.usd);
+            }
             let tokens = u32::try_from(model.tokens_read + model.tokens_written).unwrap_or(u32::MAX);
             let cost = Cost {
                 usd: inner.usd + model.usd,
@@ -362,6 +386,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
     let journal = Journal::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
     let journal =
         journal.spending(services.item_spend(), services.adjudication_time()).watched(request.watcher.as_ref());
+    let journal = journal.of_tenant(services.tenants.purse(request.item.channel.as_deref()));
     if request.shed {
         journal.degrade(Degradation::Overload);
     }

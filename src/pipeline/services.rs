@@ -19,7 +19,7 @@ use crate::telemetry::metrics;
 
 use super::languages::plain;
 use super::page::PreparedPage;
-use super::{ItemLocks, LanguagePolicy, Latencies, Steps};
+use super::{ItemLocks, LanguagePolicy, Latencies, Steps, Tenants};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
@@ -203,6 +203,8 @@ pub struct Services {
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
     pub item_locks: ItemLocks,
+    /// Who shares the month's cap.
+    pub tenants: Arc<Tenants>,
     /// How long each provider usually takes, learnt while the process runs.
     pub latencies: Latencies,
 }

@@ -3,14 +3,13 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::postgres::PgListener;
 use sqlx::{PgConnection, Postgres, Row as _, Transaction};
 
 use super::{Store, StoreError};
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, words};
 
-const CHANNEL: &str = "corroborate_domain_rules";
+pub(super) const CHANNEL: &str = "corroborate_domain_rules";
 
 words! {
     /// What was done to a rule.
@@ -60,21 +59,6 @@ pub struct UnreadableDomain {
     /// Why not, the last time.
     pub reason: Option<String>,
     pub last_tried: Option<DateTime<Utc>>,
-}
-
-/// Hears of edits by other processes.
-#[derive(Debug)]
-pub struct RuleListener {
-    listener: PgListener,
-}
-
-impl RuleListener {
-    /// Waits for the next edit. Reconnects by itself; after a reconnect it reports an edit, since one may have been missed.
-    pub async fn changed(&mut self) -> Result<(), StoreError> {
-        // `None` is a lost connection that was mended: something may have been said meanwhile.
-        let _notification = self.listener.try_recv().await?;
-        Ok(())
-    }
 }
 
 impl Store {
@@ -277,17 +261,7 @@ impl Store {
         Ok(sqlx::query_scalar("SELECT count(*) FROM pages_under(ARRAY[$1])").bind(bare).fetch_one(&self.pool).await?)
     }
 
-    /// A connection of its own that hears of edits; `None` on the embedded store, which is polled.
-    pub async fn listen_for_rules(&self) -> Result<Option<RuleListener>, StoreError> {
-        if self.embedded {
-            return Ok(None);
-        }
-        let mut listener = PgListener::connect_with(&self.pool).await?;
-        listener.listen(CHANNEL).await?;
-        Ok(Some(RuleListener { listener }))
-    }
-
-    /// Woken when this process edited the lists.
+    /// Woken when the lists were edited, by this process or, where it listens, by another.
     pub fn rules_edited(&self) -> std::sync::Arc<tokio::sync::Notify> {
         std::sync::Arc::clone(&self.wake_rules)
     }

@@ -12,6 +12,10 @@ pub enum StoreError {
     #[error("the database cannot be reached; check that it runs and that DATABASE_URL names its host and port")]
     Unreachable(#[source] sqlx::Error),
     #[error(
+        "a pooler stands between this program and the database that DATABASE_URL names; set DATABASE_DIRECT_URL to the database itself (docs/operating.md, Connections)"
+    )]
+    Pooler(#[source] sqlx::Error),
+    #[error(
         "the extension `vector` is not installed on the database server; install pgvector there (package \
          postgresql-NN-pgvector, or the image pgvector/pgvector), then run `corroborate migrate`"
     )]
@@ -104,6 +108,7 @@ impl StoreError {
             Self::WrongPassword(_) => "store_password",
             Self::NoDatabase(_) => "store_no_database",
             Self::Unreachable(_) => "store_unreachable",
+            Self::Pooler(_) => "store_pooler",
             Self::MissingVector | Self::OldVector { .. } => "store_no_vector",
             Self::NotPermitted { .. } => "store_permission",
             Self::SchemaNewer { .. } => "store_newer",

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use sqlx::postgres::{PgListener, PgPoolOptions, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{Executor, Postgres, Row as _};
 
 use self::told::Told;
 use super::{Store, StoreError};
 
 /// The channel on which processes tell each other that a breaker changed.
-const CHANNEL: &str = "corroborate_fleet";
+pub(super) const CHANNEL: &str = "corroborate_fleet";
 
 /// What a process asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,20 +160,6 @@ pub struct FleetSnapshot {
     pub spent_usd: f64,
     pub day_ends_in: Duration,
     pub month_ends_in: Duration,
-}
-
-/// Hears of changes on a connection of its own.
-#[derive(Debug)]
-pub struct FleetListener {
-    listener: PgListener,
-}
-
-impl FleetListener {
-    /// Waits for a change. An error means that the connection is lost.
-    pub async fn changed(&mut self) -> Result<(), StoreError> {
-        self.listener.recv().await?;
-        Ok(())
-    }
 }
 
 /// A lease's statement on a connection that is there already: what it waited for must not count as its round trip.
@@ -366,20 +352,7 @@ impl Store {
         Ok(told.into())
     }
 
-    /// A connection of its own, beside the pool, that hears of changes; `None` on the embedded store, which nobody else
-    /// writes to.
-    pub async fn listen_to_fleet(&self) -> Result<Option<FleetListener>, StoreError> {
-        if self.embedded {
-            return Ok(None);
-        }
-        let options = self.pool.connect_options().as_ref().clone();
-        let own = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
-        let mut listener = PgListener::connect_with(&own).await?;
-        listener.listen(CHANNEL).await?;
-        Ok(Some(FleetListener { listener }))
-    }
-
-    /// Woken when this process changed a breaker.
+    /// Woken when a breaker changed, by this process or, where it listens, by another.
     pub fn fleet_changed(&self) -> Arc<tokio::sync::Notify> {
         Arc::clone(&self.wake_fleet)
     }

@@ -23,6 +23,7 @@ mod history;
 mod hosts;
 mod items;
 mod knowledge;
+mod listening;
 mod lock;
 mod outbox;
 mod overview;
@@ -31,6 +32,7 @@ mod rejudging;
 mod rescore;
 mod schema;
 mod sentences;
+mod session;
 mod shedding;
 mod sources;
 mod tested;
@@ -45,13 +47,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use sqlx::Connection as _;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use self::bounded::{BoundedPool, Cuts};
+use self::session::connect_options;
 use self::tested::Tested;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
@@ -59,7 +62,7 @@ pub use audit::AuditEntry;
 pub use cleanup::Cleaned;
 pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
 pub use configured_rules::FollowedRules;
-pub use domains::{RuleChange, RuleChangeAction, RuleListener, RuleRecord, UnreadableDomain};
+pub use domains::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
@@ -67,13 +70,14 @@ pub use evidence::{RecentItem, StoredSource};
 pub use external::{BadQuery, ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
 pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};
 pub use fleet::{
-    BreakerKind, FleetConnection, FleetListener, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
-    Returned, SharedBreaker,
+    BreakerKind, FleetConnection, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening, Returned,
+    SharedBreaker,
 };
 pub use history::EarlierVerdict;
 pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLook};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
 pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
+pub use listening::Listener;
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
@@ -101,14 +105,27 @@ pub struct StoreSettings {
     pub statement_timeout: Option<Duration>,
     /// The schema everything is in; `None`: the user's own.
     pub schema: Option<String>,
+    /// The same database past a pooler in transaction mode, which the address names then; `None`: no pooler is there.
+    pub direct: Option<SecretString>,
+}
+
+/// Connections beside those of the work.
+#[derive(Debug, Clone)]
+struct Reads {
+    pool: BoundedPool,
+    tested: Tested,
+    /// Of a database that follows this one, and may be a moment behind.
+    is_copy: bool,
 }
 
 /// The store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: BoundedPool,
-    /// Of a copy of the database that pages and lists are read from, where there is one.
-    reads: Option<(BoundedPool, Tested)>,
+    /// What pages and lists are read with; `None`: the same as the work.
+    reads: Option<Reads>,
+    /// Past a pooler, for what needs a session of its own; `None`: no pooler is between.
+    direct: Option<Arc<PgConnectOptions>>,
     /// True when this process owns the only connection: no LISTEN, one pool slot.
     embedded: bool,
     /// Woken when rows enter the table queue or the outbox from this process.
@@ -131,14 +148,22 @@ pub struct Store {
 
 impl Store {
     /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`] and [`Store::check_schema`].
+    ///
+    /// # Errors
+    /// [`StoreError::Pooler`] where a pooler is between and [`StoreSettings::direct`] does not say so.
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
         let options = connect_options(url, settings)?;
         // Asked once before the pool, which tries a server that refuses again and again, and then knows no reason.
-        match tokio::time::timeout(settings.acquire_timeout, PgConnection::connect_with(&options)).await {
-            Ok(connected) => connected?.close().await?,
+        match tokio::time::timeout(settings.acquire_timeout, session::probe(&options, settings)).await {
+            Ok(probed) => probed?,
             Err(_elapsed) => return Err(StoreError::Unreachable(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))),
         }
-        Self::open(options, settings, false).await
+        let mut store = Self::open(options, settings, false).await?;
+        if let Some(direct) = &settings.direct {
+            let settings = StoreSettings { direct: None, ..settings.clone() };
+            store.direct = Some(Arc::new(connect_options(direct, &settings)?));
+        }
+        Ok(store)
     }
 
     /// Opens the embedded server's only connection.
@@ -149,6 +174,7 @@ impl Store {
             acquire_timeout: Duration::from_mins(1),
             statement_timeout: None,
             schema: None,
+            direct: None,
         };
         Self::open(server.connect_options()?, &settings, true).await
     }
@@ -158,23 +184,37 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::BadUrl`] when `url` is not a Postgres address.
-    pub fn reads_from(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
-        let copy = Self::over(connect_options(url, settings)?, settings, false);
-        self.reads = Some((copy.pool, copy.tested));
+    pub fn reads_from_copy(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
+        self.reads(url, settings, true)
+    }
+
+    /// Reads pages and lists with connections of their own from now on.
+    ///
+    /// # Errors
+    /// As [`Store::reads_from_copy`].
+    pub fn reads_apart(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
+        self.reads(url, settings, false)
+    }
+
+    fn reads(&mut self, url: &SecretString, settings: &StoreSettings, is_copy: bool) -> Result<(), StoreError> {
+        let Self { pool, tested, .. } = Self::over(connect_options(url, settings)?, settings, false);
+        self.reads = Some(Reads { pool, tested, is_copy });
         Ok(())
     }
 
     /// The store as pages and lists read it. Whatever is decided or written wants the store itself.
     #[must_use]
     pub fn reading(&self) -> Self {
-        let (pool, tested) = self.reads.clone().unwrap_or_else(|| (self.pool.clone(), self.tested.clone()));
-        Self { pool, tested, ..self.clone() }
+        match &self.reads {
+            Some(reads) => Self { pool: reads.pool.clone(), tested: reads.tested.clone(), ..self.clone() },
+            None => self.clone(),
+        }
     }
 
     /// One item for a page or an answer: one that the copy does not have yet is looked for in the store itself.
     pub async fn item_to_show(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
         match self.reading().item(item_id).await? {
-            None if self.reads.is_some() => self.item(item_id).await,
+            None if self.reads.as_ref().is_some_and(|reads| reads.is_copy) => self.item(item_id).await,
             found => Ok(found),
         }
     }
@@ -192,6 +232,7 @@ impl Store {
             acquire_timeout: Duration::from_millis(1),
             statement_timeout: None,
             schema: None,
+            direct: None,
         };
         Self::over(PgConnectOptions::new_without_pgpass().host("detached.invalid"), &settings, false)
     }
@@ -230,6 +271,7 @@ impl Store {
             counted_stems: Arc::default(),
             pool,
             reads: None,
+            direct: None,
             embedded,
             wake_queue: Arc::new(Notify::new()),
             wake_outbox: Arc::new(Notify::new()),
@@ -292,8 +334,8 @@ impl Store {
     /// Closes every connection; the embedded server may be stopped afterwards.
     pub async fn close(&self) {
         self.pool.close().await;
-        if let Some((reads, _)) = &self.reads {
-            reads.close().await;
+        if let Some(reads) = &self.reads {
+            reads.pool.close().await;
         }
     }
 
@@ -317,25 +359,6 @@ impl Store {
     pub fn outbox_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_outbox)
     }
-}
-
-fn connect_options(url: &SecretString, settings: &StoreSettings) -> Result<PgConnectOptions, StoreError> {
-    let text = url.expose_secret();
-    // The driver takes any scheme, and would go looking for the host of a mysql:// address.
-    if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
-        return Err(StoreError::BadUrl);
-    }
-    let options: PgConnectOptions = text.parse().map_err(|_error: sqlx::Error| StoreError::BadUrl)?;
-    let options = match settings.statement_timeout {
-        Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
-        None => options,
-    };
-    let options = match &settings.schema {
-        // Behind it the place where the extension `vector` may be.
-        Some(schema) => options.options([("search_path", format!("{schema},public,extensions"))]),
-        None => options,
-    };
-    Ok(options.application_name("corroborate"))
 }
 
 /// The schema compares embeddings by their bits, which pgvector does since 0.7.

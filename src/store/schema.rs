@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use sqlx::PgConnection;
 use sqlx::migrate::{Migrate as _, Migrator};
+use sqlx::{Connection as _, PgConnection};
 
 use super::{Store, StoreError};
 
@@ -66,6 +66,13 @@ impl Store {
     /// On a connection without the statement timeout: building an index takes as long as the table is large, and the lock
     /// that another process's migration holds is waited for.
     async fn run_migrations(&self) -> Result<(), StoreError> {
+        if let Some(direct) = &self.direct {
+            // The lock and the settings are the session's, which a pooler gives to others between two transactions.
+            let mut own = PgConnection::connect_with(direct).await?;
+            let done = locked(&mut own).await;
+            own.close().await?;
+            return done;
+        }
         let mut connection = self.pool.acquire().await?;
         let done = locked(&mut connection).await;
         let reset = async {

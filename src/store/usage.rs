@@ -1,5 +1,7 @@
 //! What each provider was asked, and what it cost, per day.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::Serialize;
 use sqlx::Row as _;
@@ -81,6 +83,32 @@ impl Store {
             });
         }
         Ok(usage)
+    }
+
+    /// Adds what this process's items spent, by tenant, and says what all processes' have spent this month, US dollars.
+    pub async fn add_tenant_spending(
+        &self,
+        now: DateTime<Utc>,
+        spent: &BTreeMap<String, f64>,
+    ) -> Result<BTreeMap<String, f64>, StoreError> {
+        let (names, usd): (Vec<&str>, Vec<f64>) = spent.iter().map(|(name, usd)| (name.as_str(), *usd)).unzip();
+        let rows = sqlx::query(
+            "WITH month AS (SELECT date_trunc('month', $3::timestamptz AT TIME ZONE 'UTC')::date AS day),
+             added AS (SELECT tenant, usd FROM unnest($1::text[], $2::float8[]) AS row(tenant, usd)),
+             written AS (
+                 INSERT INTO tenant_spending AS stored (month, tenant, usd)
+                 SELECT day, tenant, usd FROM added, month ORDER BY tenant
+                 ON CONFLICT (month, tenant) DO UPDATE SET usd = stored.usd + excluded.usd RETURNING tenant, usd)
+             SELECT tenant, usd FROM written
+             UNION ALL SELECT tenant, usd FROM tenant_spending, month
+             WHERE tenant_spending.month = day AND tenant NOT IN (SELECT tenant FROM written)",
+        )
+        .bind(names)
+        .bind(usd)
+        .bind(now)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(|row| Ok((row.try_get("tenant")?, row.try_get("usd")?))).collect()
     }
 
     /// Dollars spent this month by the whole fleet.

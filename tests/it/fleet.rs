@@ -411,9 +411,11 @@ async fn what_is_to_be_told_once_a_day_is_told_by_one_process() {
 #[tokio::test]
 async fn the_others_hear_of_a_breaker_without_asking() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
-    let mut listener = processes[1].store.listen_to_fleet().await.unwrap().unwrap();
+    let changed = processes[1].store.fleet_changed();
+    let mut listener = processes[1].store.listen().await.unwrap().unwrap();
     processes[0].ask(async || throttled(60)).await.unwrap_err();
-    tokio::time::timeout(Duration::from_secs(5), listener.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(5), listener.hear()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(1), changed.notified()).await.unwrap();
     processes[1].follow().await;
     assert_eq!(processes[1].state(), GateState::Open);
 }

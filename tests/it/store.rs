@@ -405,8 +405,13 @@ async fn a_store_that_is_dropped_open_waits_for_nobody_and_frees_its_folder() {
 #[tokio::test]
 async fn a_database_that_refuses_is_said_at_once_with_the_reason() {
     use corroborate::store::{StoreError, StoreSettings};
-    let settings =
-        StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(30), statement_timeout: None, schema: None };
+    let settings = StoreSettings {
+        pool_size: 1,
+        acquire_timeout: Duration::from_secs(30),
+        statement_timeout: None,
+        schema: None,
+        direct: None,
+    };
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://u:p@{nobody}/x");
     let since = std::time::Instant::now();
@@ -420,8 +425,13 @@ async fn a_database_that_refuses_is_said_at_once_with_the_reason() {
 async fn a_wrong_password_and_a_missing_database_say_what_to_do() {
     use corroborate::store::StoreSettings;
     let Some(server) = database::server_url() else { return };
-    let settings =
-        StoreSettings { pool_size: 1, acquire_timeout: Duration::from_secs(5), statement_timeout: None, schema: None };
+    let settings = StoreSettings {
+        pool_size: 1,
+        acquire_timeout: Duration::from_secs(5),
+        statement_timeout: None,
+        schema: None,
+        direct: None,
+    };
     let mut missing = url::Url::parse(&server).unwrap();
     missing.set_path("nowhere");
     let error = Store::connect(&missing.as_str().to_owned().into(), &settings).await.unwrap_err();

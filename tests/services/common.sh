@@ -82,6 +82,10 @@ services_start() {
         return
     fi
     export TEST_DATABASE_URL TEST_AMQP_URL
+    # Some tests want a pooler before Postgres; without it they say so.
+    if [ -z "${TEST_PGBOUNCER:-}" ] && TEST_PGBOUNCER=$(tests/services/pgbouncer.sh path); then
+        export TEST_PGBOUNCER
+    fi
 }
 
 services_ready() {

@@ -41,7 +41,7 @@ use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient};
 use crate::pipeline::rescore::Terms;
-use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
+use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps, Tenant, Tenants};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
@@ -245,6 +245,7 @@ async fn assemble(
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
         item_locks: ItemLocks::default(),
+        tenants: tenants(config),
         latencies: Latencies::default(),
     });
     if is_daemon {
@@ -254,6 +255,13 @@ async fn assemble(
     tracker.spawn(behind.clone().run());
     let queue = queue(config, purpose, store, clock, &tracker, None).await?;
     Ok(Assembled { services, queue, usage, followers, behind, tracker })
+}
+
+fn tenants(config: &Config) -> Arc<Tenants> {
+    let cap = config.enrichment.monthly_cap_usd;
+    let shares = config.tenants.shares.iter();
+    let all = shares.map(|one| Tenant { name: one.name.clone(), channels: one.channels.clone(), usd: cap * one.share });
+    Arc::new(Tenants::new(all.collect()))
 }
 
 /// Which models are at work, and which providers are not.
@@ -319,6 +327,7 @@ pub(super) async fn judging(
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
         item_locks: ItemLocks::default(),
+        tenants: tenants(config),
         latencies: Latencies::default(),
     }))
 }

@@ -246,6 +246,11 @@ impl<'r> Round<'r> {
             finds.fail(provider, [Degradation::Deadline]);
             return None;
         }
+        if let Some(tenant) = self.journal.out_of_money().filter(|_| provider.paid()) {
+            self.journal.trace(format!("search: {name} not asked, {tenant} has used its share of the month's cap"));
+            finds.fail(provider, [Degradation::Budget]);
+            return None;
+        }
         let until = if provider.paid() { now + left / PAID_SHARE } else { self.until };
         Some(Box::pin(async move {
             let started = Instant::now();

@@ -15,7 +15,7 @@ use crate::store::StoreSettings;
 async fn store(pool_size: u32) -> Option<Store> {
     let url = SecretString::from(database::tests::server()?);
     let acquire_timeout = Duration::from_secs(20);
-    let settings = StoreSettings { pool_size, acquire_timeout, statement_timeout: None, schema: None };
+    let settings = StoreSettings { pool_size, acquire_timeout, statement_timeout: None, schema: None, direct: None };
     let store = Store::connect_apart(&url, &settings).await.unwrap();
     store.migrate().await.unwrap();
     Some(store)

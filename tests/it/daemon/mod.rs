@@ -21,6 +21,7 @@ mod models;
 mod outbox;
 mod pages;
 mod plans;
+mod pooler;
 mod prometheus;
 mod providers;
 mod refused;
@@ -29,5 +30,6 @@ mod remembered;
 mod round_trips;
 #[cfg(feature = "embedded")]
 mod surface;
+mod tenants;
 mod traces;
 mod work;

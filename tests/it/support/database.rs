@@ -44,8 +44,13 @@ pub(crate) async fn database() -> Option<TestDatabase> {
 }
 
 pub(crate) async fn connect(url: &str) -> Store {
-    let settings =
-        StoreSettings { pool_size: 4, acquire_timeout: Duration::from_secs(20), statement_timeout: None, schema: None };
+    let settings = StoreSettings {
+        pool_size: 4,
+        acquire_timeout: Duration::from_secs(20),
+        statement_timeout: None,
+        schema: None,
+        direct: None,
+    };
     Store::connect(&SecretString::from(url), &settings).await.unwrap()
 }
 

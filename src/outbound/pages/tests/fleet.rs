@@ -15,8 +15,13 @@ async fn store() -> Option<Store> {
         eprintln!("skipped: TEST_DATABASE_URL is not set");
         return None;
     };
-    let settings =
-        StoreSettings { pool_size: 4, acquire_timeout: Duration::from_secs(20), statement_timeout: None, schema: None };
+    let settings = StoreSettings {
+        pool_size: 4,
+        acquire_timeout: Duration::from_secs(20),
+        statement_timeout: None,
+        schema: None,
+        direct: None,
+    };
     let store = Store::connect_apart(&SecretString::from(url), &settings).await.unwrap();
     store.migrate().await.unwrap();
     Some(store)

@@ -1,0 +1,159 @@
+//! Many tenants on one fleet: channels that begin alike may spend their share of the month's cap, and no more.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::languages::plain;
+
+/// Channels that spend together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tenant {
+    pub name: String,
+    /// How its channels begin; case and a leading `@` aside.
+    pub channels: String,
+    /// What it may spend in a month, US dollars.
+    pub usd: f64,
+}
+
+/// Who may still spend. Each process adds what its items spent to the store and reads there what all of them did.
+#[derive(Debug, Default)]
+pub struct Tenants {
+    /// The longest beginning first: the most exact one decides.
+    all: Vec<Tenant>,
+    books: Mutex<Books>,
+}
+
+/// US dollars this month by tenant.
+#[derive(Debug, Default)]
+struct Books {
+    /// Of all processes, as the store said last.
+    stored: BTreeMap<String, f64>,
+    /// Of this process, not handed to the store yet.
+    owed: BTreeMap<String, f64>,
+    /// On their way to the store.
+    handed: BTreeMap<String, f64>,
+}
+
+impl Books {
+    fn spent(&self, name: &str) -> f64 {
+        [&self.stored, &self.owed, &self.handed].iter().filter_map(|part| part.get(name)).sum()
+    }
+}
+
+impl Tenants {
+    pub fn new(mut all: Vec<Tenant>) -> Self {
+        for tenant in &mut all {
+            tenant.channels = plain(&tenant.channels);
+        }
+        all.sort_by_key(|tenant| std::cmp::Reverse(tenant.channels.len()));
+        Self { all, books: Mutex::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What the items of a channel may spend; `None` where nobody's share is theirs, and the cap of all alone bounds them.
+    pub(crate) fn purse(self: &Arc<Self>, channel: Option<&str>) -> Option<Purse> {
+        let channel = plain(channel?);
+        let tenant = self.all.iter().find(|tenant| channel.starts_with(&tenant.channels))?;
+        Some(Purse { tenant: tenant.clone(), tenants: Arc::clone(self) })
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Books) -> T) -> T {
+        change(&mut self.books.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What is to be written to the store. It counts as spent here until the store has answered.
+    pub fn hand_over(&self) -> BTreeMap<String, f64> {
+        self.with(|books| {
+            books.handed = std::mem::take(&mut books.owed);
+            books.handed.clone()
+        })
+    }
+
+    /// The store took it, and says what all processes have spent this month.
+    pub fn learn(&self, stored: BTreeMap<String, f64>) {
+        self.with(|books| {
+            books.stored = stored;
+            books.handed.clear();
+        });
+    }
+
+    /// The store did not take it.
+    pub fn take_back(&self) {
+        self.with(|books| {
+            for (name, usd) in std::mem::take(&mut books.handed) {
+                *books.owed.entry(name).or_default() += usd;
+            }
+        });
+    }
+
+    /// Each tenant with what it has spent this month and what it may, US dollars.
+    pub fn figures(&self) -> Vec<(String, f64, f64)> {
+        self.with(|books| {
+            self.all.iter().map(|tenant| (tenant.name.clone(), books.spent(&tenant.name), tenant.usd)).collect()
+        })
+    }
+}
+
+/// What the items of one tenant may spend.
+#[derive(Debug, Clone)]
+pub(crate) struct Purse {
+    tenant: Tenant,
+    tenants: Arc<Tenants>,
+}
+
+impl Purse {
+    pub(crate) fn name(&self) -> &str {
+        &self.tenant.name
+    }
+
+    /// Whether the share is used up: whoever costs is not asked any more this month.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tenants.with(|books| books.spent(&self.tenant.name)) >= self.tenant.usd
+    }
+
+    pub(crate) fn spend(&self, usd: f64) {
+        if usd > 0.0 {
+            self.tenants.with(|books| *books.owed.entry(self.tenant.name.clone()).or_default() += usd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenants() -> Arc<Tenants> {
+        let tenant = |name: &str, channels: &str, usd| Tenant { name: name.into(), channels: channels.into(), usd };
+        Arc::new(Tenants::new(vec![tenant("north", "north/", 2.0), tenant("harbour", "@North/Harbour", 1.0)]))
+    }
+
+    #[test]
+    fn the_most_exact_beginning_decides_and_other_channels_are_nobodys() {
+        let tenants = tenants();
+        let name = |channel| tenants.purse(channel).map(|purse| purse.name().to_owned());
+        assert_eq!(name(Some("@north/news")).as_deref(), Some("north"));
+        assert_eq!(name(Some("NORTH/harbour-live")).as_deref(), Some("harbour"));
+        assert_eq!((name(Some("south/news")), name(None)), (None, None));
+    }
+
+    #[test]
+    fn what_is_spent_counts_at_once_and_is_handed_over_once() {
+        let tenants = tenants();
+        let purse = tenants.purse(Some("north/news")).unwrap();
+        purse.spend(1.5);
+        assert!(!purse.is_empty());
+        assert_eq!(tenants.hand_over(), BTreeMap::from([("north".to_owned(), 1.5)]));
+        purse.spend(0.5);
+        assert!(purse.is_empty(), "what is on its way counts");
+        tenants.take_back();
+        assert_eq!(tenants.hand_over(), BTreeMap::from([("north".to_owned(), 2.0)]), "nothing is lost on the way");
+        tenants.learn(BTreeMap::from([("north".to_owned(), 2.25)]));
+        assert_eq!(tenants.figures()[1], ("north".to_owned(), 2.25, 2.0));
+        assert!(tenants.hand_over().is_empty());
+        tenants.learn(BTreeMap::new());
+        assert!(!purse.is_empty(), "a new month");
+    }
+}
