@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::observers::OutboundObserver;
 use crate::broker::{Published, Queue, QueueError};
 use crate::domain::rules::DomainRules;
-use crate::outbound::Follower;
-use crate::pipeline::{RulesHandle, Tenants};
+use crate::outbound::{Follower, Tenants};
+use crate::pipeline::RulesHandle;
 use crate::providers::Provider;
 use crate::store::{OutboxBatch, Store, StoreError, WebhookState};
 use crate::telemetry::metrics;
@@ -433,7 +433,7 @@ async fn share_out(store: &Store, tenants: &Tenants, now: DateTime<Utc>) -> bool
     if tenants.is_empty() {
         return true;
     }
-    match store.add_tenant_spending(now, &tenants.hand_over()).await {
+    match store.add_tenant_spending(&tenants.hand_over()).await {
         Ok(stored) => tenants.learn(stored),
         Err(error) => {
             tracing::warn!(%error, "what the tenants spent could not be written; it is kept");

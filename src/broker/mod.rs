@@ -20,7 +20,7 @@ use futures::future::BoxFuture;
 mod amqp;
 mod observer;
 
-pub use amqp::{AmqpNames, AmqpQueue, AmqpReceipt, AmqpSettings};
+pub use amqp::{AmqpNames, AmqpQueue, AmqpReceipt, AmqpSettings, Clocks};
 pub use observer::{NoObserver, Observer};
 
 /// The queues that are consumed.

@@ -14,8 +14,8 @@ use crate::outbound::{AskError, CacheResult, FetchError, Observer};
 
 /// An error that a flight can end with.
 pub trait Refused: Clone + Send + Sync + 'static {
-    /// Whether it says something of the one who asked (its time was up) and nothing of the question, so that those who
-    /// waited may ask with their own time.
+    /// Whether it says something of the one who asked (its time was up, its money spent) and nothing of the question, so that those who
+    /// waited may ask with their own.
     fn is_the_askers_own(&self) -> bool;
     /// The error of one whose time was up.
     fn deadline() -> Self;
@@ -23,7 +23,7 @@ pub trait Refused: Clone + Send + Sync + 'static {
 
 impl Refused for AskError {
     fn is_the_askers_own(&self) -> bool {
-        matches!(self, Self::Deadline)
+        matches!(self, Self::Deadline | Self::ShareUsed)
     }
 
     fn deadline() -> Self {

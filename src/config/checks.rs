@@ -145,7 +145,7 @@ fn language_contradictions(config: &Config) -> Vec<Contradiction> {
     found
 }
 
-/// Shares of nothing, and more than there is to share.
+/// Shares of nothing, more than there is to share, and channels of nobody or of two.
 fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
     let shares = &config.tenants.shares;
     let wrong = |value: String, what: &str, mend: &str| Contradiction {
@@ -163,6 +163,15 @@ fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
             "shares out more than the whole",
             "write shares that are 1 together, or less",
         ));
+    }
+    let plain = |channels: &str| channels.trim().trim_start_matches('@').to_lowercase();
+    for (position, tenant) in shares.iter().enumerate() {
+        let channels = plain(&tenant.channels);
+        if channels.is_empty() {
+            found.push(wrong(tenant.name.clone(), "has every channel", "write how its channels begin"));
+        } else if shares.iter().take(position).any(|other| plain(&other.channels) == channels) {
+            found.push(wrong(tenant.name.clone(), "has the channels of another tenant", "write how its own begin"));
+        }
     }
     if !shares.is_empty() && config.enrichment.monthly_cap_usd <= 0.0 {
         let mend = "set ENRICHMENT_MONTHLY_CAP_USD, or take the shares out";
@@ -310,6 +319,10 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
     warn(
         !config.fetch.respect_robots,
         "fetch.respect_robots is false: pages are read that their sites forbid; only for your own sites".to_owned(),
+    );
+    warn(
+        config.database.direct_url.is_some() && config.database.url.is_none(),
+        "DATABASE_DIRECT_URL is set and DATABASE_URL, which names the pooler then, is not: the embedded database is used".to_owned(),
     );
     let enrichment = &config.enrichment;
     warn(

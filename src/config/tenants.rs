@@ -9,7 +9,7 @@ static SHARE: Shape = Shape {
     what: "tenant",
     secret_prefix: "CORROBORATE_TENANT",
     fields: &[
-        Field::required("name", Kind::Slug, "a short name, part of metrics"),
+        Field::required("name", Kind::Slug, "a short name, for the log and the table of what was spent"),
         Field::required("channels", Kind::Text, "how its channels begin"),
         Field::required("share", UNIT, "its share of the month's cap"),
     ],

@@ -61,6 +61,9 @@ pub enum AskError {
     /// Not asked: what is left of the budget is less than the price of the call.
     #[error("the month's spending cap is reached")]
     Budget,
+    /// Not asked: the item's tenant has spent its share of the cap.
+    #[error("the tenant's share of the month's spending cap is used up")]
+    ShareUsed,
     /// Not asked: the store, which shares the slots out among all processes, could not be asked itself.
     #[error("the shared request limit could not be read from the database: {detail}")]
     StoreAway { detail: String },
@@ -101,7 +104,7 @@ impl AskError {
             Self::DailyLimit => "daily_limit",
             Self::MonthlyLimit => "monthly_limit",
             Self::StoreAway { .. } => "store_away",
-            Self::Budget => "budget",
+            Self::Budget | Self::ShareUsed => "budget",
             Self::Deadline => "deadline",
             Self::NoRecording(_) => "no_recording",
         }
@@ -159,7 +162,7 @@ impl AskError {
             | Self::MonthlyLimit => Degradation::ProviderOpen(provider.to_owned()),
             Self::Busy { .. } => Degradation::ProviderBusy(provider.to_owned()),
             Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
-            Self::Budget => Degradation::Budget,
+            Self::Budget | Self::ShareUsed => Degradation::Budget,
             Self::StoreAway { .. } => Degradation::StoreAway(provider.to_owned()),
             Self::Deadline => Degradation::Deadline,
             Self::Server { .. }

@@ -195,6 +195,10 @@ impl Gate {
         let mut delays = Delays::new();
         let mut attempt = 1;
         let mut last: Option<AskError> = None;
+        if self.price().is_some() && asker.meter.is_out_of_money() {
+            self.observer.not_asked(self.settings.name, AskError::ShareUsed.label());
+            return Err(AskError::ShareUsed);
+        }
         loop {
             let permit = match self.permit(deadline).await {
                 Ok(permit) => permit,

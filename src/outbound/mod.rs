@@ -51,6 +51,7 @@ mod script;
 mod secrets;
 mod spend;
 pub mod ssrf_guard;
+mod tenants;
 mod terms;
 #[cfg(test)]
 pub(crate) mod test_server;
@@ -76,4 +77,6 @@ pub use request::ApiRequest;
 pub use reqwest::{Method, header};
 pub use response::ApiResponse;
 pub use spend::{AskMeter, Asker};
+pub(crate) use tenants::Purse;
+pub use tenants::{Tenant, Tenants};
 pub use terms::{GateSettings, GateState};

@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::tenants::Purse;
+
 /// Counts what one question led to: the attempts sent, retries and further pages included, and what they cost in US
 /// dollars. Refused before sending, or answered from a cache, counts nothing.
 #[derive(Debug, Default)]
-pub struct AskMeter(Mutex<Sums>);
+pub struct AskMeter {
+    sums: Mutex<Sums>,
+    purse: Option<Purse>,
+}
 
 #[derive(Debug, Default)]
 struct Sums {
@@ -19,13 +24,31 @@ struct Sums {
 }
 
 impl AskMeter {
+    /// One for an item of a tenant, whose share of the month's cap pays; `None`: nobody's share, the cap alone bounds it.
+    pub(crate) fn paid_from(purse: Option<Purse>) -> Self {
+        Self { purse, ..Self::default() }
+    }
+
+    /// Whether the tenant's share is used up, so that nothing that costs may be asked.
+    pub(super) fn is_out_of_money(&self) -> bool {
+        self.purse.as_ref().is_some_and(Purse::is_empty)
+    }
+
+    fn pay(&self, usd: f64) {
+        if let Some(purse) = &self.purse {
+            purse.spend(usd);
+        }
+    }
+
     pub(super) fn sent(&self, usd: f64) {
+        self.pay(usd);
         let mut sums = self.lock();
         sums.attempts += 1;
         sums.usd += usd;
     }
 
     pub(super) fn not_billed(&self, usd: f64) {
+        self.pay(-usd);
         self.lock().usd -= usd;
     }
 
@@ -62,7 +85,7 @@ impl AskMeter {
 
     fn lock(&self) -> MutexGuard<'_, Sums> {
         // Numbers: nothing that a panic could leave half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -24,8 +24,32 @@ use crate::store::{
 /// Sentences of a page kept for finding it again: the ones nearest to what was asked.
 const SENTENCES_PER_PAGE: usize = 3;
 
+/// Writes the result, dated after whatever it replaces.
 #[expect(clippy::too_many_arguments, reason = "the last stage takes what every stage before it made")]
 pub(super) async fn commit(
+    services: &Services,
+    request: &Request,
+    sent: &Item,
+    phase: Phase,
+    start: &RunStart,
+    hash: &str,
+    normal: &Normal,
+    decided: &[Decided],
+    judged: &Judged,
+    reviews: &Reviews,
+    result: &mut ItemResult,
+) -> Result<Committed, PipelineError> {
+    loop {
+        let written =
+            once(services, request, sent, phase, start, hash, normal, decided, judged, reviews, result).await?;
+        // Ends: each further round, another run of the item was written meanwhile.
+        let Committed::TooEarly(last) = written else { return Ok(written) };
+        result.enriched_at = services.clock.now().max(last + TimeDelta::microseconds(1));
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "as above")]
+async fn once(
     services: &Services,
     request: &Request,
     sent: &Item,

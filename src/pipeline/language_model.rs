@@ -8,6 +8,11 @@ use crate::domain::Degradation;
 /// Says that it was not heard, and why; the item goes on by the other judges and rules. Degraded items name it by what
 /// stands before the colon of its name: `llm` for every language model.
 pub(super) fn failed(name: &str, stage: &str, error: &(dyn Display + Sync), journal: &Journal) {
+    if journal.is_out_of_money() {
+        journal.degrade(Degradation::Budget);
+        journal.trace(format!("{stage}: {name} was not heard: {error}"));
+        return;
+    }
     let cause = Degradation::ModelFailed(name.split(':').next().unwrap_or(name).to_owned());
     if !journal.is_degraded_by(&cause) {
         tracing::warn!(%error, model = name, stage, "it was not heard; the item goes on without it");

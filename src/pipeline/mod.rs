@@ -50,7 +50,6 @@ mod services;
 mod shown;
 mod steps;
 mod summary;
-mod tenants;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -66,10 +65,10 @@ use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::{Phase, Relation};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
+use crate::outbound::{AskMeter, Purse};
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
 use crate::telemetry::{metrics, traces};
-use tenants::Purse;
 
 pub use admit::Admission;
 pub use changed::Rejudging;
@@ -84,7 +83,6 @@ pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
 pub use services::{LinkSettings, Listeners, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
 pub use steps::{Gatherers, Steps};
-pub use tenants::{Tenant, Tenants};
 
 /// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
@@ -216,6 +214,14 @@ impl Journal {
         }
     }
 
+    /// Of an item that is to be looked into.
+    fn of(services: &Services, request: &Request) -> Self {
+        Self::new(Instant::now(), services.time_budget(&request.item), services.clock.now())
+            .spending(services.item_spend(), services.adjudication_time())
+            .paid_from(services.tenants.purse(request.item.channel.as_deref()))
+            .watched(request.watcher.as_ref())
+    }
+
     /// The same for an item that may ask the language model; without it none is asked. Retrieval stops `earlier`, so that
     /// there is time to ask it about what was found.
     pub(crate) fn spending(self, llm: ItemSpend, earlier: std::time::Duration) -> Self {
@@ -223,15 +229,19 @@ impl Journal {
         Self { llm, ask_until: self.ask_until - earlier, ..self }
     }
 
-    /// The same for an item of a tenant. One whose share is used up asks no language model.
-    pub(crate) fn of_tenant(self, purse: Option<Purse>) -> Self {
-        let llm = if purse.as_ref().is_some_and(Purse::is_empty) { ItemSpend::new(0, 0.0) } else { self.llm };
-        Self { purse, llm, ..self }
+    /// The same for an item of a tenant, whose share of the month's cap pays for what is asked.
+    pub(crate) fn paid_from(self, purse: Option<Purse>) -> Self {
+        Self { llm: self.llm.paid_from(purse.clone()), purse, ..self }
     }
 
-    /// The item's tenant, where its share is used up: whoever costs is not asked.
-    pub(crate) fn out_of_money(&self) -> Option<&str> {
-        self.purse.as_ref().filter(|purse| purse.is_empty()).map(Purse::name)
+    /// Counts what one question costs.
+    pub(crate) fn meter(&self) -> AskMeter {
+        AskMeter::paid_from(self.purse.clone())
+    }
+
+    /// Whether the share of the item's tenant is used up: whoever costs is not asked.
+    pub(crate) fn is_out_of_money(&self) -> bool {
+        self.purse.as_ref().is_some_and(Purse::is_empty)
     }
 
     /// The same, for somebody who waits.
@@ -282,12 +292,9 @@ impl Journal {
     /// Takes over what was sent to a provider for this item; nothing sent leaves no trace. A look into our own store or a
     /// folder of the operator's is no call: nobody outside was asked, nothing was spent, and no cache could have saved it.
     /// That it was consulted stands in [`Journal::checked`], and what it took in its gate's metrics.
-    pub(crate) fn metered(&self, provider: &str, meter: &crate::outbound::AskMeter) {
+    pub(crate) fn metered(&self, provider: &str, meter: &AskMeter) {
         if meter.attempts() == 0 || profile(provider).is_some_and(|profile| profile.local) {
             return;
-        }
-        if let Some(purse) = &self.purse {
-            purse.spend(meter.usd());
         }
         self.with(|inner| {
             *inner.calls.entry(provider.to_owned()).or_default() += meter.attempts();
@@ -298,6 +305,9 @@ impl Journal {
     /// Translations by a language model, and the tokens it read and wrote for them.
     pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64, usd: f64) {
         self.llm.charge(usd);
+        if let Some(purse) = &self.purse {
+            purse.spend(usd);
+        }
         self.with(|inner| {
             inner.llm_calls += calls;
             inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
@@ -331,14 +341,10 @@ impl Journal {
         self.with(|inner| inner.checked.iter().any(|known| known == source))
     }
 
-    /// What it all came to. To be asked once: the language model's bill is the tenant's then.
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Cost) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.with(|inner| {
             let model = self.llm.spent();
-            if let Some(purse) = &self.purse {
-                purse.spend(model.usd);
-            }
             let tokens = u32::try_from(model.tokens_read + model.tokens_written).unwrap_or(u32::MAX);
             let cost = Cost {
                 usd: inner.usd + model.usd,
@@ -383,10 +389,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
             return Ok(Outcome::AlreadyDone);
         }
     };
-    let journal = Journal::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
-    let journal =
-        journal.spending(services.item_spend(), services.adjudication_time()).watched(request.watcher.as_ref());
-    let journal = journal.of_tenant(services.tenants.purse(request.item.channel.as_deref()));
+    let journal = Journal::of(services, request);
     if request.shed {
         journal.degrade(Degradation::Overload);
     }
@@ -430,8 +433,19 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
     if request.rejudging.as_ref().is_some_and(|rejudging| rejudging.is_poorer(&result)) {
         return Ok(Outcome::Poorer(Box::new(result)));
     }
-    let commit =
-        commit::commit(services, request, sent, phase, &start, &hash, &normal, &decided, &judged, &reviews, &result);
+    let commit = commit::commit(
+        services,
+        request,
+        sent,
+        phase,
+        &start,
+        &hash,
+        &normal,
+        &decided,
+        &judged,
+        &reviews,
+        &mut result,
+    );
     if timed("commit", &journal, commit).await? == Committed::Superseded {
         tracing::info!(
             phase = phase.as_str(),

@@ -11,6 +11,7 @@ use crate::inference::llm::{ItemSpend, LanguageModel, Purpose};
 use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
+use crate::outbound::Tenants;
 use crate::outbound::pages::PageFetcher;
 use crate::parsing::Parsers;
 use crate::providers::{Answer, Provider};
@@ -19,7 +20,7 @@ use crate::telemetry::metrics;
 
 use super::languages::plain;
 use super::page::PreparedPage;
-use super::{ItemLocks, LanguagePolicy, Latencies, Steps, Tenants};
+use super::{ItemLocks, LanguagePolicy, Latencies, Steps};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]

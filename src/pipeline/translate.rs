@@ -280,8 +280,13 @@ fn failed(services: &Services, what: &str, error: &AskError, journal: &Journal) 
     journal.trace(format!("translate: {what} is compared by words: {name} failed: {error}"));
 }
 
-/// Whether the item has used up what it may spend on the language model, and this is one.
+/// Whether the item has used up what it may spend on the language model, or its tenant its share, and this is one.
 fn is_too_dear(translator: &dyn Translator, journal: &Journal) -> bool {
+    if translator.is_language_model() && journal.is_out_of_money() {
+        journal.degrade(Degradation::Budget);
+        journal.trace("translate: the tenant's share of the month's cap is used up");
+        return true;
+    }
     let is_too_dear = translator.is_language_model() && journal.llm.is_used_up();
     if is_too_dear {
         journal.trace("translate: this item has used up what it may spend on the language model (llm.usd_per_item)");

@@ -1,8 +1,9 @@
 //! One item's result, its evidence, its idempotency key and its outbox messages: written together or not at all.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sqlx::types::Json;
 use tracing::Instrument as _;
 
 use super::{RunStart, SourceRow, Store, StoreError, vector_text};
@@ -50,6 +51,9 @@ pub enum Committed {
     Written,
     /// Nothing was written or is to be published: another run's result stands, of a later text or a richer one.
     Superseded,
+    /// Nothing was written: the result is to stand, and what it replaces is dated later, by this moment: another run began
+    /// after it, or by a clock that is ahead. Readers keep what is dated latest, so it is to be written with a later date.
+    TooEarly(DateTime<Utc>),
 }
 
 /// One claim with what stands behind it.
@@ -107,6 +111,14 @@ pub struct PassageRow {
     rank: i32,
 }
 
+/// What the database's function says.
+#[derive(Deserialize)]
+struct Ended {
+    is_written: bool,
+    outbox_ids: Option<Vec<i64>>,
+    held_until: Option<DateTime<Utc>>,
+}
+
 impl Store {
     /// Writes one result, unless one that another run wrote meanwhile is to stand: one statement, which is a transaction of
     /// its own. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
@@ -115,10 +127,12 @@ impl Store {
         let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
         let result = serde_json::to_string(commit.result);
         let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
-        let (is_written, ids, until): (bool, Option<Vec<i64>>, Option<DateTime<Utc>>) = sqlx::query_as(
-            "SELECT is_written, outbox_ids, held_until FROM commit_item($1::jsonb, $2::jsonb, $3::jsonb, $4, $5, $6, $7, $8,
-                 $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb, $17::jsonb,
-                 $18, make_interval(secs => $19))",
+        // The row is locked first, so that no other run of the item comes between the look and the writing.
+        let (before, written): (Option<DateTime<Utc>>, Option<Json<Ended>>) = sqlx::query_as(
+            "SELECT before.at, CASE WHEN before.at > $4 THEN NULL ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
+                 $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb,
+                 $16::jsonb, $17::jsonb, $18, make_interval(secs => $19))) END
+             FROM (SELECT (SELECT enriched_at FROM items WHERE item_id = $20 FOR UPDATE) AS at) AS before",
         )
         .bind(rows_text(&item_row(commit)?)?)
         .bind(without_nul(result))
@@ -139,11 +153,15 @@ impl Store {
         .bind(rows(&commit.webhooks)?)
         .bind(dedup_similarity)
         .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
+        .bind(&commit.item.item_id)
         .fetch_one(&self.pool)
         .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
         .await
         .map_err(StoreError::from)
         .inspect_err(|error| self.note_loss(error))?;
+        let Some(Json(Ended { is_written, outbox_ids: ids, held_until: until })) = written else {
+            return Ok(Committed::TooEarly(before.unwrap_or(commit.result.enriched_at)));
+        };
         if !is_written {
             return Ok(Committed::Superseded);
         }

@@ -15,6 +15,8 @@ pub enum StoreError {
         "a pooler stands between this program and the database that DATABASE_URL names; set DATABASE_DIRECT_URL to the database itself (docs/operating.md, Connections)"
     )]
     Pooler(#[source] sqlx::Error),
+    #[error("past the pooler, at DATABASE_DIRECT_URL: {0}")]
+    Direct(Box<StoreError>),
     #[error(
         "the extension `vector` is not installed on the database server; install pgvector there (package \
          postgresql-NN-pgvector, or the image pgvector/pgvector), then run `corroborate migrate`"
@@ -75,6 +77,7 @@ impl StoreError {
             // what waits in the queue must not be given up for it. The number of tries bounds the rest.
             Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
             Self::Statement(error) => transient(error),
+            Self::Direct(error) => error.is_transient(),
             Self::Shared(error) => error.is_transient(),
             _ => false,
         }
@@ -122,6 +125,7 @@ impl StoreError {
             Self::Embedded { .. } => "store_embedded",
             Self::Statement(_) => "store_statement",
             Self::Corrupt { .. } => "store_corrupt",
+            Self::Direct(error) => error.label(),
             Self::Shared(error) => error.label(),
         }
     }

@@ -330,7 +330,7 @@ impl Store {
             "WITH clock AS (SELECT clock_timestamp() AS moment),
              starts AS (SELECT moment, date_trunc('day', moment, 'UTC') AS day, date_trunc('month', moment, 'UTC') AS month
                  FROM clock)
-             SELECT jsonb_build_object(
+             SELECT jsonb_build_object('moment', moment,
                  'breakers', (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'identity', identity,
                          'kind', kind, 'until_in', extract(epoch FROM until - moment),
                          'probe_in', extract(epoch FROM probe_until - moment), 'reason', reason, 'error', error,
@@ -349,6 +349,7 @@ impl Store {
         .await?;
         let told: Told = serde_json::from_str(&text)
             .map_err(|error| StoreError::Corrupt { detail: format!("the fleet's state: {error}") })?;
+        self.server_clock.learn(told.moment);
         Ok(told.into())
     }
 

@@ -196,6 +196,7 @@ impl Store {
         }
         let (after_at, after_id) = after.unzip();
         let pattern = filter.q.as_deref().map(like_pattern);
+        let mut transaction = self.transaction().await?;
         let rows = sqlx::query(
             "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
                  fact_check_score, enriched_at, verdict, decisive
@@ -227,10 +228,12 @@ impl Store {
         .bind(filter.contradiction)
         .bind(filter.since)
         .bind(filter.q.as_deref().and_then(super::words::index_query))
-        // Planned anew each time: which index serves depends on what the list is narrowed to.
+        // Planned anew each time: which index serves depends on what the list is narrowed to. In a transaction, since behind
+        // a pooler a statement without a name is lost between two.
         .persistent(false)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *transaction)
         .await?;
+        transaction.commit().await?;
         let mut items = Vec::with_capacity(rows.len());
         for row in rows {
             items.push(ItemSummary {

@@ -38,8 +38,15 @@ impl Store {
         }
         let options = self.direct.clone().unwrap_or_else(|| self.pool.connect_options());
         let own = PgPoolOptions::new().max_connections(1).connect_lazy_with(options.as_ref().clone());
-        let mut listener = PgListener::connect_with(&own).await?;
-        listener.listen_all([domains::CHANNEL, fleet::CHANNEL]).await?;
+        let direct = |error: sqlx::Error| match self.direct {
+            Some(_) => StoreError::Direct(Box::new(error.into())),
+            None => error.into(),
+        };
+        let mut listener = PgListener::connect_with(&own).await.map_err(direct)?;
+        listener.listen_all([domains::CHANNEL, fleet::CHANNEL]).await.map_err(direct)?;
+        // What was changed before this moment is looked up now, and nothing after it is missed.
+        self.wake_rules.notify_one();
+        self.wake_fleet.notify_one();
         Ok(Some(Listener { listener, store: self.clone() }))
     }
 }

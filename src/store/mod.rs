@@ -32,6 +32,7 @@ mod rejudging;
 mod rescore;
 mod schema;
 mod sentences;
+mod server_clock;
 mod session;
 mod shedding;
 mod sources;
@@ -53,7 +54,10 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use crate::domain::Clock;
+
 use self::bounded::{BoundedPool, Cuts};
+use self::server_clock::ServerClock;
 use self::session::connect_options;
 use self::tested::Tested;
 
@@ -85,6 +89,7 @@ pub use queue::TableQueue;
 pub use rejudging::{Allowance, Basis, Due, Lookout, StoredRun};
 pub use rescore::{Judgements, Rejudged, Retold, StoredClaim, StoredJudgement, StoredPassage};
 pub use schema::MigrationReport;
+pub use server_clock::LaterClock;
 pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};
 pub use usage::{ProviderUsage, UsageDelta};
@@ -138,6 +143,7 @@ pub struct Store {
     /// Woken when a provider's breaker changes through this process.
     pub(crate) wake_fleet: Arc<Notify>,
     tested: Tested,
+    server_clock: ServerClock,
     fresh: Arc<outbox::Fresh>,
     counted_stems: Arc<feeds::CountedStems>,
     /// Questions that are put together.
@@ -267,6 +273,7 @@ impl Store {
             host_leases: hosts::leases(pool.clone()),
             robots_looks: hosts::robots_looks(pool.clone()),
             tested,
+            server_clock: ServerClock::default(),
             fresh: Arc::default(),
             counted_stems: Arc::default(),
             pool,
@@ -279,6 +286,11 @@ impl Store {
             wake_rules: Arc::new(Notify::new()),
             wake_fleet: Arc::new(Notify::new()),
         }
+    }
+
+    /// The later of a clock of this machine and the database's, as far as the latter was learnt from [`Store::fleet`].
+    pub fn later_clock(&self, own: Arc<dyn Clock>) -> LaterClock {
+        LaterClock::new(own, self.server_clock.clone())
     }
 
     /// Whether this is the store inside the process.

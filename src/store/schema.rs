@@ -12,6 +12,7 @@ use std::time::Duration;
 use sqlx::migrate::{Migrate as _, Migrator};
 use sqlx::{Connection as _, PgConnection};
 
+use super::session::past_pooler;
 use super::{Store, StoreError};
 
 static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
@@ -68,7 +69,7 @@ impl Store {
     async fn run_migrations(&self) -> Result<(), StoreError> {
         if let Some(direct) = &self.direct {
             // The lock and the settings are the session's, which a pooler gives to others between two transactions.
-            let mut own = PgConnection::connect_with(direct).await?;
+            let mut own = past_pooler(direct, self.pool.options().get_acquire_timeout()).await?;
             let done = locked(&mut own).await;
             own.close().await?;
             return done;

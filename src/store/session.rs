@@ -1,8 +1,10 @@
 //! What a connection is opened with, and whether it reaches the server itself.
 
+use std::time::Duration;
+
 use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{Connection as _, Row as _};
 
 use super::{StoreError, StoreSettings};
 
@@ -33,23 +35,30 @@ pub(super) fn connect_options(url: &SecretString, settings: &StoreSettings) -> R
 
 /// Connects once. A pooler that was not said to be there refuses what a session is to start with, or leaves it out.
 pub(super) async fn probe(options: &PgConnectOptions, settings: &StoreSettings) -> Result<(), StoreError> {
-    let mut connection = match PgConnection::connect_with(options).await {
+    if settings.direct.is_some() {
+        return Ok(PgConnection::connect_with(options).await?.close().await?);
+    }
+    // Nobody else sets this.
+    let mark = format!("{:016x}", rand::random::<u64>());
+    let marked = options.clone().options([("corroborate.session", mark.as_str())]);
+    let mut connection = match PgConnection::connect_with(&marked).await {
         Err(sqlx::Error::Database(error)) if error.message().contains("startup parameter") => {
             return Err(StoreError::Pooler(sqlx::Error::Database(error)));
         }
         connected => connected?,
     };
-    if let Some(limit) = settings.statement_timeout.filter(|_| settings.direct.is_none()) {
-        let millis: Option<String> =
-            sqlx::query_scalar("SELECT setting FROM pg_settings WHERE name = 'statement_timeout'")
-                .persistent(false)
-                .fetch_optional(&mut connection)
-                .await?;
-        if millis.is_some_and(|millis| millis != limit.as_millis().to_string()) {
-            let left_out = "the limit of a statement that a session starts with was left out on the way";
-            return Err(StoreError::Pooler(sqlx::Error::Configuration(left_out.into())));
-        }
+    // In the simple protocol: a pooler that is there after all may keep no prepared statements.
+    let found = sqlx::raw_sql("SELECT current_setting('corroborate.session', true)").fetch_one(&mut connection).await?;
+    if found.try_get::<Option<String>, _>(0)?.as_deref() != Some(mark.as_str()) {
+        let left_out = "what the session was to start with was left out on the way";
+        return Err(StoreError::Pooler(sqlx::Error::Configuration(left_out.into())));
     }
-    connection.close().await?;
-    Ok(())
+    Ok(connection.close().await?)
+}
+
+/// A connection for what needs a session of its own, past the pooler. `patience`: how long it is waited for.
+pub(super) async fn past_pooler(direct: &PgConnectOptions, patience: Duration) -> Result<PgConnection, StoreError> {
+    let connected = tokio::time::timeout(patience, PgConnection::connect_with(direct)).await;
+    let connected = connected.unwrap_or_else(|_elapsed| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())));
+    connected.map_err(|error| StoreError::Direct(Box::new(error.into())))
 }

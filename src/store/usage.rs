@@ -88,12 +88,11 @@ impl Store {
     /// Adds what this process's items spent, by tenant, and says what all processes' have spent this month, US dollars.
     pub async fn add_tenant_spending(
         &self,
-        now: DateTime<Utc>,
         spent: &BTreeMap<String, f64>,
     ) -> Result<BTreeMap<String, f64>, StoreError> {
         let (names, usd): (Vec<&str>, Vec<f64>) = spent.iter().map(|(name, usd)| (name.as_str(), *usd)).unzip();
         let rows = sqlx::query(
-            "WITH month AS (SELECT date_trunc('month', $3::timestamptz AT TIME ZONE 'UTC')::date AS day),
+            "WITH month AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS day),
              added AS (SELECT tenant, usd FROM unnest($1::text[], $2::float8[]) AS row(tenant, usd)),
              written AS (
                  INSERT INTO tenant_spending AS stored (month, tenant, usd)
@@ -105,7 +104,6 @@ impl Store {
         )
         .bind(names)
         .bind(usd)
-        .bind(now)
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter().map(|row| Ok((row.try_get("tenant")?, row.try_get("usd")?))).collect()

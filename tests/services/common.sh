@@ -53,7 +53,7 @@ clear_environment() {
         case $name in
             CORROBORATE_SHARED_DATA) ;;
             CORROBORATE_* | FACTCHECK_* | ENRICHMENT_* | FETCH_* | LLM_* | TRANSLATE_* | INFERENCE_* | MODELS_DIR | \
-                OTEL_* | HTTP_BIND | ADMIN_TOKEN | WORKER_CONCURRENCY | LOG_FORMAT | DATABASE_URL | DATABASE_URL_FILE | AMQP_URL | AMQP_URL_FILE)
+                OTEL_* | HTTP_BIND | ADMIN_TOKEN | WORKER_CONCURRENCY | LOG_FORMAT | DATABASE_* | AMQP_URL | AMQP_URL_FILE)
                 unset "$name"
                 cleared+=("$name") ;;
         esac
@@ -82,10 +82,6 @@ services_start() {
         return
     fi
     export TEST_DATABASE_URL TEST_AMQP_URL
-    # Some tests want a pooler before Postgres; without it they say so.
-    if [ -z "${TEST_PGBOUNCER:-}" ] && TEST_PGBOUNCER=$(tests/services/pgbouncer.sh path); then
-        export TEST_PGBOUNCER
-    fi
 }
 
 services_ready() {

@@ -20,7 +20,11 @@ mounts=(/proc /dev /tmp /var/tmp)
 
 make_root() {
     command -v debootstrap >/dev/null || install_packages debootstrap || return 1
-    rm -rf "$root.new"
+    for folder in "${mounts[@]}"; do
+        # What is mounted there is this machine's: nothing below is removed.
+        ! mountpoint --quiet "$root$folder" || { say "rabbitmq4: $root$folder is mounted; run: tests/services/rabbitmq4.sh clear"; return 1; }
+    done
+    rm -rf --one-file-system "$root" "$root.new"
     # Nothing is started while it is installed.
     debootstrap --variant=minbase --include=rabbitmq-server,ca-certificates trixie "$root.new" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" || return 1
     mv "$root.new" "$root"
@@ -46,7 +50,7 @@ case ${1:-} in
         printf '%s\n' "$programs" ;;
     clear)
         for folder in "${mounts[@]}"; do
-            if mountpoint --quiet "$root$folder"; then umount "$root$folder"; fi
+            ! mountpoint --quiet "$root$folder" || umount "$root$folder" || umount --lazy "$root$folder" || true
         done ;;
     *) sed -n '2,/^set /{/^# \{0,1\}/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac

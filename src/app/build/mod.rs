@@ -25,7 +25,7 @@ use self::providers::Parts;
 use self::settings::{page_settings, settings};
 use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore, Upkeep};
-use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Queue};
+use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Clocks, Queue};
 use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::domain::clock::{FixedClock, ShiftedClock};
@@ -39,9 +39,9 @@ use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
-use crate::outbound::{BuildError, Follower, HttpClient};
+use crate::outbound::{BuildError, Follower, HttpClient, Tenant, Tenants};
 use crate::pipeline::rescore::Terms;
-use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps, Tenant, Tenants};
+use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{Store, StoreError, TableQueue};
@@ -218,8 +218,12 @@ async fn assemble(
     let mut providers = providers::build(&parts)?;
     own::gatherers(&parts, &steps.gatherers, &mut providers);
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // What others found is known before the first call.
+    // What others found, and what the tenants have spent, is known before the first call.
     learn(store, &followers).await?;
+    let tenants = tenants(config);
+    if !tenants.is_empty() {
+        tenants.learn(store.add_tenant_spending(&tenants.hand_over()).await?);
+    }
     if !is_live {
         apart(&mut providers, exchanges);
     }
@@ -245,7 +249,7 @@ async fn assemble(
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
         item_locks: ItemLocks::default(),
-        tenants: tenants(config),
+        tenants: Arc::clone(&tenants),
         latencies: Latencies::default(),
     });
     if is_daemon {
@@ -413,7 +417,8 @@ async fn queue(
             ..AmqpSettings::new(url.clone(), prefetch)
         };
         settings.start_patience = patience.unwrap_or(settings.start_patience);
-        let connected = AmqpQueue::connect(settings, clock, Arc::new(QueueObserver), tracker).await?;
+        let clocks = Clocks { latest: Arc::new(store.later_clock(Arc::clone(&clock))), own: clock };
+        let connected = AmqpQueue::connect(settings, clocks, Arc::new(QueueObserver), tracker).await?;
         return Ok(Arc::new(connected));
     }
     let table = TableQueue::open(store.clone(), clock, config.queue.poll_interval);

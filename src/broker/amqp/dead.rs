@@ -172,7 +172,7 @@ impl AmqpQueue {
             if !gone.insert(once.finish()) {
                 continue;
             }
-            let properties = headers::for_requeue(&found.properties, self.clock.now());
+            let properties = headers::for_requeue(&found.properties, self.clocks.own.now());
             let Some((_, window)) = returning.iter_mut().find(|(name, _)| *name == queue) else { continue };
             window.push(Returning { body: found.letter.body, properties, tag: found.tag });
             if window.len() >= REQUEUE_WINDOW {

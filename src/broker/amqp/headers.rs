@@ -1,5 +1,6 @@
 //! Between the protocol's properties and ours. Pure.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -8,6 +9,7 @@ use lapin::{Acker, BasicProperties};
 
 use super::names::short;
 use crate::broker::{Delivery, QueueName, Receipt};
+use crate::domain::Clock;
 
 /// How often a message was tried and failed.
 pub(super) const ATTEMPTS: &str = "x-attempts";
@@ -48,11 +50,28 @@ pub struct AmqpReceipt {
     pub(super) properties: BasicProperties,
 }
 
-/// A message of the protocol as ours, received `now`.
-pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery, now: DateTime<Utc>) -> Delivery {
+/// What messages are dated by.
+#[derive(Debug, Clone)]
+pub struct Clocks {
+    /// This machine's.
+    pub own: Arc<dyn Clock>,
+    /// The latest of those that are known. A message's time lies ahead only where it is ahead of this one: by a clock that was
+    /// set back every new message would, and edits would be older than what they replace.
+    pub latest: Arc<dyn Clock>,
+}
+
+impl Clocks {
+    /// No other clock than this one is known.
+    pub fn one(own: Arc<dyn Clock>) -> Self {
+        Self { latest: Arc::clone(&own), own }
+    }
+}
+
+/// A message of the protocol as ours, received now.
+pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery, clocks: &Clocks) -> Delivery {
     // Before it is dated: the wait of a message without a time is unknown.
     let enqueued_at = enqueued_at(&message.properties);
-    let properties = dated(message.properties, now);
+    let properties = dated(message.properties, clocks.own.now(), clocks.latest.now());
     let text = |value: &Option<ShortString>| {
         value.as_ref().map(|value| value.as_str().to_owned()).filter(|value| !value.is_empty())
     };
@@ -148,8 +167,8 @@ fn sent_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
 }
 
 /// A message without a usable time gets that of its first sight, in the property's seconds, so that a retry carries it on.
-fn dated(properties: BasicProperties, now: DateTime<Utc>) -> BasicProperties {
-    if sent_at(&properties).is_some_and(|sent| sent <= now + AHEAD) {
+fn dated(properties: BasicProperties, now: DateTime<Utc>, latest: DateTime<Utc>) -> BasicProperties {
+    if sent_at(&properties).is_some_and(|sent| sent <= latest + AHEAD) {
         return properties;
     }
     match u64::try_from(now.timestamp()) {
@@ -382,10 +401,10 @@ mod tests {
             (Some(1_895_000_000), Some(first)),
         ] {
             let received = timestamp.into_iter().fold(BasicProperties::default(), BasicProperties::with_timestamp);
-            let received = dated(received, first);
+            let received = dated(received, first, first);
             assert_eq!(sent_at(&received), kept);
             let retry = for_retry(&received, 1, None, first, Duration::from_secs(30));
-            assert_eq!(sent_at(&dated(retry, later)), kept);
+            assert_eq!(sent_at(&dated(retry, later, later)), kept);
         }
     }
 

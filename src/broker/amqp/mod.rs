@@ -30,7 +30,6 @@ use super::{
     DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Published, Queue, QueueDepth, QueueError, QueueName,
     Receipt, Settle,
 };
-use crate::domain::Clock;
 
 mod dead;
 mod driver;
@@ -42,7 +41,7 @@ mod session;
 mod settings;
 mod topology;
 
-pub use self::headers::AmqpReceipt;
+pub use self::headers::{AmqpReceipt, Clocks};
 pub use self::names::AmqpNames;
 pub use self::settings::AmqpSettings;
 
@@ -51,7 +50,7 @@ pub struct AmqpQueue {
     shared: Arc<Shared>,
     retry_delays: Vec<Duration>,
     confirm_timeout: Duration,
-    clock: Arc<dyn Clock>,
+    clocks: Clocks,
     /// One operation on dead letters at a time: each holds the letters it looks at.
     dead: Mutex<()>,
     _close_on_drop: DropGuard,
@@ -71,7 +70,7 @@ impl AmqpQueue {
     /// when nobody answered for `start_patience`. After this it never fails for good.
     pub async fn connect(
         settings: AmqpSettings,
-        clock: Arc<dyn Clock>,
+        clocks: Clocks,
         observer: Arc<dyn Observer>,
         tracker: &TaskTracker,
     ) -> Result<Self, QueueError> {
@@ -98,7 +97,7 @@ impl AmqpQueue {
             shared,
             retry_delays: settings.retry_delays,
             confirm_timeout: settings.confirm_timeout,
-            clock,
+            clocks,
             dead: Mutex::new(()),
             _close_on_drop: closing.drop_guard(),
         })
@@ -120,7 +119,7 @@ impl AmqpQueue {
             let paused = *pauses.borrow_and_update();
             if let State::Up(session) = state
                 && !paused
-                && let Some(delivery) = next_of(&session, stopping, &mut pauses, &*self.clock).await
+                && let Some(delivery) = next_of(&session, stopping, &mut pauses, &self.clocks).await
             {
                 return Ok(delivery);
             }
@@ -143,7 +142,7 @@ impl AmqpQueue {
         let Ok(session) = self.shared.session() else { return };
         let mut fetched = session.stop_consuming().await.into_iter();
         while let Some((queue, message)) = fetched.next() {
-            let delivery = headers::delivery(queue, message, self.clock.now());
+            let delivery = headers::delivery(queue, message, &self.clocks);
             let Receipt::Amqp(receipt) = &delivery.receipt else { continue };
             if let Err(error) = self.retry(&delivery, receipt, Duration::ZERO, None).await {
                 tracing::debug!(%error, "what was fetched ahead is handed back");
@@ -187,7 +186,7 @@ impl AmqpQueue {
         let delay = self.retry_delay(wanted);
         let queue = self.shared.plan.names.retry_queue(delivery.queue, delay);
         let attempts = delivery.attempts.saturating_add(u32::from(error.is_some()));
-        let properties = headers::for_retry(&receipt.properties, attempts, error, self.clock.now(), delay);
+        let properties = headers::for_retry(&receipt.properties, attempts, error, self.clocks.own.now(), delay);
         let message = Outgoing { exchange: "", routing_key: &queue, body: &delivery.body, properties };
         self.publish_surely(&session, &[message]).await?;
         self.ack(receipt).await;
@@ -205,7 +204,7 @@ impl AmqpQueue {
         let names = &self.shared.plan.names;
         let origin = names.queue(delivery.queue);
         let attempts = delivery.attempts.saturating_add(1);
-        let properties = headers::for_dead(&receipt.properties, attempts, label, error, origin, self.clock.now());
+        let properties = headers::for_dead(&receipt.properties, attempts, label, error, origin, self.clocks.own.now());
         let message =
             Outgoing { exchange: &names.dead_exchange, routing_key: origin, body: &delivery.body, properties };
         self.publish_surely(&session, &[message]).await?;
@@ -260,7 +259,7 @@ impl AmqpQueue {
         // Through the default exchange, which knows every queue by its name: no binding has to fit.
         let target = self.shared.plan.names.queue(queue);
         for window in items.chunks(WINDOW) {
-            let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
+            let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
             let messages: Vec<Outgoing<'_>> = window
                 .iter()
                 .map(|body| Outgoing {
@@ -281,7 +280,7 @@ impl AmqpQueue {
         let session = self.shared.session()?;
         let mut published = Published::default();
         for window in messages.chunks(WINDOW) {
-            let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
+            let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
             let outgoing: Vec<Outgoing<'_>> = window
                 .iter()
                 .map(|message| {
@@ -364,7 +363,7 @@ async fn next_of(
     session: &Session,
     stopping: &CancellationToken,
     pauses: &mut watch::Receiver<bool>,
-    clock: &dyn Clock,
+    clocks: &Clocks,
 ) -> Option<Delivery> {
     // A delivery leaves the stream only in the poll that returns it, so dropping this future at any await loses none.
     let mut deliveries = tokio::select! {
@@ -384,7 +383,7 @@ async fn next_of(
         match consumed {
             // One that was fetched before its channel closed is the broker's again.
             (_, Ok(Some(message))) if message.acker.poisoned() => {}
-            (queue, Ok(Some(message))) => return Some(headers::delivery(queue, message, clock.now())),
+            (queue, Ok(Some(message))) => return Some(headers::delivery(queue, message, clocks)),
             (queue, Ok(None)) => session.lose(|| format!("the broker ended the consumer of {queue}")),
             (queue, Err(error)) => session.lose(|| format!("consuming {queue} failed: {error}")),
         }

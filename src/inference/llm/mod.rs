@@ -38,7 +38,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cache::Refused;
-use crate::outbound::AskError;
+use crate::outbound::{AskError, Purse};
 
 pub use model::{LanguageModel, ModelSettings, in_judges};
 pub use prices::Prices;
@@ -196,7 +196,7 @@ impl LlmError {
 
 impl Refused for LlmError {
     fn is_the_askers_own(&self) -> bool {
-        matches!(self, Self::Ask(AskError::Deadline) | Self::ItemLimit)
+        matches!(self, Self::Ask(AskError::Deadline | AskError::ShareUsed) | Self::ItemLimit)
     }
 
     fn deadline() -> Self {
@@ -210,6 +210,8 @@ pub struct ItemSpend {
     max_calls: u32,
     max_usd: f64,
     spent: Mutex<Spent>,
+    /// Of the item's tenant.
+    purse: Option<Purse>,
 }
 
 /// Sums over the calls of one item.
@@ -223,7 +225,16 @@ pub struct Spent {
 
 impl ItemSpend {
     pub fn new(max_calls: u32, max_usd: f64) -> Self {
-        Self { max_calls, max_usd, spent: Mutex::default() }
+        Self { max_calls, max_usd, spent: Mutex::default(), purse: None }
+    }
+
+    /// The same for an item of a tenant, whose share of the month's cap pays.
+    pub(crate) fn paid_from(self, purse: Option<Purse>) -> Self {
+        Self { purse, ..self }
+    }
+
+    fn purse(&self) -> Option<Purse> {
+        self.purse.clone()
     }
 
     /// Takes a call of at most that price, if the item may still make it.

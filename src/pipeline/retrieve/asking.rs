@@ -246,11 +246,6 @@ impl<'r> Round<'r> {
             finds.fail(provider, [Degradation::Deadline]);
             return None;
         }
-        if let Some(tenant) = self.journal.out_of_money().filter(|_| provider.paid()) {
-            self.journal.trace(format!("search: {name} not asked, {tenant} has used its share of the month's cap"));
-            finds.fail(provider, [Degradation::Budget]);
-            return None;
-        }
         let until = if provider.paid() { now + left / PAID_SHARE } else { self.until };
         Some(Box::pin(async move {
             let started = Instant::now();
@@ -267,7 +262,8 @@ impl<'r> Round<'r> {
         until: Instant,
     ) -> Result<Arc<Answer>, AskError> {
         let name = provider.name();
-        let mut call = Call { round: self, name, meter: AskMeter::default(), started: Instant::now(), answered: false };
+        let mut call =
+            Call { round: self, name, meter: self.journal.meter(), started: Instant::now(), answered: false };
         // Another item's call that is waited for is the other's, and a kept answer nobody's: neither is counted here.
         let asker = Asker { until, meter: &call.meter };
         let asked = async {

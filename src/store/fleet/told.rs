@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::{BreakerKind, FleetSnapshot, SharedBreaker, probe_span, span};
@@ -9,6 +10,7 @@ use super::{BreakerKind, FleetSnapshot, SharedBreaker, probe_span, span};
 /// The snapshot as the database writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Told {
+    pub(super) moment: DateTime<Utc>,
     breakers: Vec<ToldBreaker>,
     used: Vec<ToldUse>,
     spent_usd: f64,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use corroborate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Delivery, Observer, Queue, QueueError};
+use corroborate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Clocks, Delivery, Observer, Queue, QueueError};
 use corroborate::domain::SystemClock;
 use lapin::options::{
     BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, ExchangeDeleteOptions, QueueBindOptions,
@@ -92,7 +92,7 @@ impl Bed {
 
     pub(super) async fn try_connect(&self, settings: AmqpSettings) -> Result<AmqpQueue, QueueError> {
         let observer: Arc<dyn Observer> = Arc::clone(&self.counts) as Arc<dyn Observer>;
-        AmqpQueue::connect(settings, Arc::new(SystemClock), observer, &self.tracker).await
+        AmqpQueue::connect(settings, Clocks::one(Arc::new(SystemClock)), observer, &self.tracker).await
     }
 
     pub(super) async fn connect(&self) -> AmqpQueue {

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
+use sqlx::Executor as _;
 
 use crate::support::app::TestApp;
 use crate::support::daemon::{Daemon, free_address, until};
@@ -16,7 +17,7 @@ use crate::support::upstream::broker_url;
 
 /// Connections to the server, whatever there are to the pooler.
 const TO_SERVER: u32 = 3;
-/// Far less than the minute after which a process looks for itself.
+/// Far less than the hour after which a process looks for itself here.
 const SECONDS: Duration = Duration::from_secs(5);
 
 struct PgBouncer {
@@ -100,7 +101,10 @@ async fn a_fleet_works_through_a_pooler_that_keeps_no_session() {
     for id in &ids {
         let result = app.upstream.result(id, 1).await;
         assert_eq!(result["status"], "complete", "{result:#}");
-        assert_eq!(asked.get(&format!("/api/items/{}", id.replace(' ', "%20"))).await.status, 200);
+        for page in [format!("/api/items/{}", id.replace(' ', "%20")), "/api/items?limit=5".to_owned()] {
+            let answer = asked.get(&page).await;
+            assert_eq!(answer.status, 200, "{page}: {}", answer.body);
+        }
     }
 
     // What one says to the others is heard at once.
@@ -121,6 +125,10 @@ async fn a_fleet_works_through_a_pooler_that_keeps_no_session() {
 async fn a_pooler_that_nothing_speaks_of_is_refused() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
     let server = app.database_url.clone();
+    // As the user is set up for a pooler, whatever a session asks for.
+    let name = server.path().trim_start_matches('/');
+    let alter = format!("ALTER DATABASE {name} SET statement_timeout = '30s'");
+    app.database.execute(sqlx::AssertSqlSafe(alter)).await.unwrap();
     // As it is installed, and as those set it up whose clients were refused.
     for more in ["", "ignore_startup_parameters = options"] {
         let Some(pooler) = PgBouncer::before(&server, more).await else { return app.clear().await };

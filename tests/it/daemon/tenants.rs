@@ -62,6 +62,8 @@ async fn shares_that_cannot_be_given_stop_the_start() {
     for (shares, cap, why) in [
         (json!([north, south]), "100", "more than the whole"),
         (json!([north, north]), "100", "another tenant"),
+        (json!([north, {"name": "south", "channels": "@North/", "share": 0.1}]), "100", "channels of another tenant"),
+        (json!([{"name": "all", "channels": "@", "share": 0.1}]), "100", "every channel"),
         (json!([north]), "0", "a cap of nothing"),
     ] {
         let set = [("CORROBORATE_TENANTS_SHARES", shares.to_string()), ("ENRICHMENT_MONTHLY_CAP_USD", cap.to_owned())];

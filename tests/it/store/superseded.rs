@@ -91,6 +91,11 @@ async fn an_old_text_that_was_put_off_does_not_replace_its_edit() {
     let first = end(store, "late edit", Run { sent_at: Some(day(0)), ..run(&late, old) }, 1).await;
     let last = end(store, "late edit", Run { sent_at: Some(day(1)), ..run(&early, new) }, 2).await;
     assert_eq!((first, last), (Committed::Written, Committed::Written));
+    // What is written is dated after what it replaces, since readers keep what is dated latest.
+    let back = store.begin("late edit").await.unwrap();
+    let again = || Run { sent_at: Some(day(2)), ..run(&back, old) };
+    assert_eq!(end(store, "late edit", again(), 1).await, Committed::TooEarly(day(2)));
+    assert_eq!(end(store, "late edit", again(), 3).await, Committed::Written);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

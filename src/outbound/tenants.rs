@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::languages::plain;
-
 /// Channels that spend together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tenant {
@@ -13,6 +11,11 @@ pub struct Tenant {
     pub channels: String,
     /// What it may spend in a month, US dollars.
     pub usd: f64,
+}
+
+/// Names of channels as they are compared.
+fn plain(channel: &str) -> String {
+    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 /// Who may still spend. Each process adds what its items spent to the store and reads there what all of them did.
@@ -67,7 +70,10 @@ impl Tenants {
     /// What is to be written to the store. It counts as spent here until the store has answered.
     pub fn hand_over(&self) -> BTreeMap<String, f64> {
         self.with(|books| {
-            books.handed = std::mem::take(&mut books.owed);
+            // What a writer that was cut off left behind goes along.
+            for (name, usd) in std::mem::take(&mut books.owed) {
+                *books.handed.entry(name).or_default() += usd;
+            }
             books.handed.clone()
         })
     }
@@ -105,17 +111,14 @@ pub(crate) struct Purse {
 }
 
 impl Purse {
-    pub(crate) fn name(&self) -> &str {
-        &self.tenant.name
-    }
-
     /// Whether the share is used up: whoever costs is not asked any more this month.
     pub(crate) fn is_empty(&self) -> bool {
         self.tenants.with(|books| books.spent(&self.tenant.name)) >= self.tenant.usd
     }
 
+    /// Less than zero: what was taken before and not billed.
     pub(crate) fn spend(&self, usd: f64) {
-        if usd > 0.0 {
+        if usd != 0.0 {
             self.tenants.with(|books| *books.owed.entry(self.tenant.name.clone()).or_default() += usd);
         }
     }
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn the_most_exact_beginning_decides_and_other_channels_are_nobodys() {
         let tenants = tenants();
-        let name = |channel| tenants.purse(channel).map(|purse| purse.name().to_owned());
+        let name = |channel| tenants.purse(channel).map(|purse| purse.tenant.name);
         assert_eq!(name(Some("@north/news")).as_deref(), Some("north"));
         assert_eq!(name(Some("NORTH/harbour-live")).as_deref(), Some("harbour"));
         assert_eq!((name(Some("south/news")), name(None)), (None, None));
