@@ -9,10 +9,10 @@ SET synchronous_commit = off;
 
 -- Vectors of a subject lie close together: each is put together from thirds of a few hundred drawn ones.
 CREATE TEMP TABLE IF NOT EXISTS third AS
-SELECT n, part, (SELECT array_agg(hashint8extended(n * 1000 + part * 200 + place, 7) % 1000 / 1000.0 ORDER BY place)
+SELECT number, part, (SELECT array_agg(hashint8extended(number * 1000 + part * 200 + place, 7) % 1000 / 1000.0 ORDER BY place)
     FROM generate_series(1, 128) AS place)::vector(128) AS piece
-FROM generate_series(0, 699) AS n, generate_series(0, 2) AS part;
-CREATE UNIQUE INDEX IF NOT EXISTS third_by ON third (part, n);
+FROM generate_series(0, 699) AS number, generate_series(0, 2) AS part;
+CREATE UNIQUE INDEX IF NOT EXISTS third_by ON third (part, number);
 ANALYZE third;
 
 -- Eight sentences a page.
@@ -28,12 +28,12 @@ ON CONFLICT DO NOTHING;
 
 INSERT INTO evidence_claims (evidence_id, claim_text, claim_hash, embedding, embedder)
 SELECT 'grown' || n / 8, said.words || ' Case ' || n || '.', md5('grown' || n), a.piece || b.piece || c.piece, embedder
-FROM wanted, generate_series(first, last) AS n,
-    LATERAL (SELECT floor(power((hashint8extended(n, 3) & 1048575) / 1048576.0, 3) * 700)::bigint AS one,
+FROM wanted CROSS JOIN LATERAL generate_series(first, last) AS n
+    CROSS JOIN LATERAL (SELECT floor(power((hashint8extended(n, 3) & 1048575) / 1048576.0, 3) * 700)::bigint AS one,
         floor(power((hashint8extended(n, 4) & 1048575) / 1048576.0, 2) * 700)::bigint AS two,
         floor((hashint8extended(n, 5) & 1048575) / 1048576.0 * 700)::bigint AS three) AS drawn
-    JOIN third AS a ON a.part = 0 AND a.n = one JOIN third AS b ON b.part = 1 AND b.n = two
-    JOIN third AS c ON c.part = 2 AND c.n = three
+    JOIN third AS a ON a.part = 0 AND a.number = one JOIN third AS b ON b.part = 1 AND b.number = two
+    JOIN third AS c ON c.part = 2 AND c.number = three
     JOIN sentence AS said ON said.language = 'en' AND said.place = n % 100;
 
 -- Items are copies of those that the daemon did, each with its claims and what they cite.
@@ -54,8 +54,8 @@ SELECT 'grown-' || c.n, '@channel' || c.told % 400, t.title, said.words || ' Cas
     t.fact_check_tier, t.fact_check_notes, t.result, c.at, c.at, c.at + interval '400 days', t.embedder, t.phase, c.at, c.at,
     t.request, t.result #>> '{claims,0,verdict}', (t.result #>> '{claims,0,decisive}')::boolean
 FROM copied AS c JOIN template AS t USING (place)
-    JOIN third AS a ON a.part = 0 AND a.n = c.told % 700 JOIN third AS b ON b.part = 1 AND b.n = c.told / 700 % 700
-    JOIN third AS d ON d.part = 2 AND d.n = c.n % 700
+    JOIN third AS a ON a.part = 0 AND a.number = c.told % 700 JOIN third AS b ON b.part = 1 AND b.number = c.told / 700 % 700
+    JOIN third AS d ON d.part = 2 AND d.number = c.n % 700
     JOIN sentence AS said ON said.language = 'en' AND said.place = c.n % 100
 ORDER BY c.at;
 
