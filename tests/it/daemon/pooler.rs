@@ -1,4 +1,4 @@
-//! A real PgBouncer in transaction mode between the daemons and the database: two processes with twenty connections to it share
+//! A real `PgBouncer` in transaction mode between the daemons and the database: two processes with twenty connections to it share
 //! three to the server. Where `TEST_PGBOUNCER` names no program the tests say that they are skipped.
 
 use std::fs::Permissions;
