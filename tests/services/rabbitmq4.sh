@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# Chroot wants to be entered by every user.
+# Not below the checkout, since every user must be able to enter it.
 root=${TEST_RABBITMQ4_ROOT:-/var/tmp/corroborate-debian13}
 programs=$root.bin
 mounts=(/proc /dev /tmp /var/tmp)
