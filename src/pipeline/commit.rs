@@ -39,76 +39,60 @@ pub(super) async fn commit(
     reviews: &Reviews,
     result: &mut ItemResult,
 ) -> Result<Committed, PipelineError> {
-    loop {
-        let written =
-            once(services, request, sent, phase, start, hash, normal, decided, judged, reviews, result).await?;
-        // Ends: each further round, another run of the item was written meanwhile.
-        let Committed::TooEarly(last) = written else { return Ok(written) };
-        result.enriched_at = services.clock.now().max(last + TimeDelta::microseconds(1));
-    }
-}
-
-#[expect(clippy::too_many_arguments, reason = "as above")]
-async fn once(
-    services: &Services,
-    request: &Request,
-    sent: &Item,
-    phase: Phase,
-    start: &RunStart,
-    hash: &str,
-    normal: &Normal,
-    decided: &[Decided],
-    judged: &Judged,
-    reviews: &Reviews,
-    result: &ItemResult,
-) -> Result<Committed, PipelineError> {
     let rules = services.rules.current();
     let threshold = request.item.options.confidence_threshold();
-    let claims = decided
-        .iter()
-        .enumerate()
-        .map(|(position, one)| ClaimCommit {
-            claim: &one.result,
-            claim_date: one.claim_date,
-            confidence_threshold: threshold,
-            searched: judged.searched,
-            auto_correct: request.item.options.auto_correct(),
-            passages: judged.claims.get(position).map_or(&[], |claim| claim.passages.as_slice()),
-            reviews: reviews.get(position).map_or(&[], Vec::as_slice),
-        })
-        .collect();
-    let fresh: Vec<&std::sync::Arc<PreparedPage>> =
-        judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
-    let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
-    let (outbox, webhooks) = told(services, request, result)?;
-    let commit = Commit {
-        item: &request.item,
-        sent,
-        text: normal.main_text(),
-        phase,
-        content_hash: hash,
-        start,
-        sent_at: request.sent_at,
-        message_id: request.message_id.as_deref(),
-        why: request.rejudging.as_ref().map(|rejudging| rejudging.why),
-        embedding: &normal.embedding,
-        result,
-        claims,
-        sources: fresh.iter().map(|page| page.row(&rules, result.enriched_at)).collect(),
-        evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
-        uses: uses(services.settings.scoring.relevance_floor, decided, judged),
-        embedder: &normal.embedder,
-        outbox,
-        webhooks,
-        expires_at: result.enriched_at + ttl,
-    };
-    let committed = services.store.commit(&commit, services.settings.dedup_similarity).await?;
-    if committed == Committed::Written {
-        for page in fresh {
-            page.stored.store(true, Ordering::Relaxed);
+    loop {
+        let claims = decided
+            .iter()
+            .enumerate()
+            .map(|(position, one)| ClaimCommit {
+                claim: &one.result,
+                claim_date: one.claim_date,
+                confidence_threshold: threshold,
+                searched: judged.searched,
+                auto_correct: request.item.options.auto_correct(),
+                passages: judged.claims.get(position).map_or(&[], |claim| claim.passages.as_slice()),
+                reviews: reviews.get(position).map_or(&[], Vec::as_slice),
+            })
+            .collect();
+        let fresh: Vec<&std::sync::Arc<PreparedPage>> =
+            judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
+        let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
+        let (outbox, webhooks) = told(services, request, result)?;
+        let commit = Commit {
+            item: &request.item,
+            sent,
+            text: normal.main_text(),
+            phase,
+            content_hash: hash,
+            start,
+            sent_at: request.sent_at,
+            message_id: request.message_id.as_deref(),
+            why: request.rejudging.as_ref().map(|rejudging| rejudging.why),
+            embedding: &normal.embedding,
+            result,
+            claims,
+            sources: fresh.iter().map(|page| page.row(&rules, result.enriched_at)).collect(),
+            evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
+            uses: uses(services.settings.scoring.relevance_floor, decided, judged),
+            embedder: &normal.embedder,
+            outbox,
+            webhooks,
+            expires_at: result.enriched_at + ttl,
+        };
+        match services.store.commit(&commit, services.settings.dedup_similarity).await? {
+            // Ends: each further round, another run of the item was written meanwhile.
+            Committed::TooEarly(last) => {
+                result.enriched_at = services.clock.now().max(last + TimeDelta::microseconds(1));
+            }
+            committed => {
+                for page in fresh.iter().filter(|_| committed == Committed::Written) {
+                    page.stored.store(true, Ordering::Relaxed);
+                }
+                return Ok(committed);
+            }
         }
     }
-    Ok(committed)
 }
 
 /// The messages about a result. Readers of an item that was judged again unasked get what changed and why, and nothing where
