@@ -6,15 +6,19 @@
 use std::future::Future;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use sqlx::{Postgres, Transaction};
 use tokio::time::sleep;
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, bounded};
 
 /// Before the first further try there is no wait: once a connection is known to be broken the others are tested before they
 /// are handed out, so the next one works where the database does. The second one has missed two, and gets the time of a
 /// quick restart.
 const PAUSES: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
+
+/// A whole transaction gets the time of so many statements that take as long as one may: most take a thousandth of that.
+const TRANSACTION: u32 = 3;
 
 impl Store {
     /// Reads, and where the connection was lost meanwhile reads again on another one. A database that is slow, busy or
@@ -43,7 +47,20 @@ impl Store {
         }
     }
 
-    /// A transaction. Where the connection broke since it was last used another one is taken: nothing has been done yet.
+    /// What is done in a [`Store::transaction`], or an error where the database fell silent in it; nothing is written then,
+    /// unless only the answer to the commit was lost.
+    pub(super) fn in_time<'a, T: Send + 'a>(
+        &'a self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, StoreError>> {
+        // Boxed here, since many statements make a large future.
+        let work = Box::pin(work);
+        Box::pin(
+            async move { self.pool.ended(TRANSACTION, work).await.unwrap_or_else(|| Err(bounded::silence().into())) },
+        )
+    }
+
+    /// A transaction, for [`Store::in_time`]. Where the connection broke since it was last used another one is taken: nothing has been done yet.
     pub(super) async fn transaction(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
         self.again(|| async { Ok(self.pool.begin().await?) }).await
     }

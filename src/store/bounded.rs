@@ -1,5 +1,5 @@
-//! The pool, with an end to every wait for an answer to a statement on it. What is done on a connection that was taken out of it,
-//! as in a transaction, is not bounded here.
+//! The pool, with an end to every wait for an answer to a statement on it, and to work of several statements on a connection
+//! that is taken out of it, as in a transaction.
 //!
 //! The server ends a statement after its own limit, so an answer that has not come some time after will never come: the
 //! connection was lost without a word, as firewalls and proxies do that forget what is idle or hang themselves. The system
@@ -74,7 +74,7 @@ impl Drop for Running {
     }
 }
 
-fn silence() -> sqlx::Error {
+pub(super) fn silence() -> sqlx::Error {
     let silent = "the database did not answer, long after it should have given the statement up";
     sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, silent))
 }
@@ -83,6 +83,13 @@ impl BoundedPool {
     /// `statement`: when the server ends a statement; `acquire`: how long a free connection is waited for.
     pub(super) fn new(pool: PgPool, statement: Option<Duration>, acquire: Duration, cuts: Cuts) -> Self {
         Self { pool, limit: statement.map(|statement| statement + acquire + MARGIN), cuts }
+    }
+
+    /// Connections: idle, in use, at most.
+    pub(super) fn state(&self) -> (usize, usize, usize) {
+        let count = |connections: u32| usize::try_from(connections).unwrap_or(usize::MAX);
+        let idle = self.pool.num_idle();
+        (idle, count(self.pool.size()).saturating_sub(idle), count(self.pool.options().get_max_connections()))
     }
 
     fn running(&self) -> Running {
@@ -94,12 +101,17 @@ impl BoundedPool {
         &self,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, sqlx::Error> {
+        self.ended(1, answer).await.unwrap_or_else(|| Err(silence()))
+    }
+
+    /// What comes of work that takes as long as so many of the longest statements at most; `None` where it did not end by then.
+    pub(super) async fn ended<T>(&self, statements: u32, work: impl Future<Output = T>) -> Option<T> {
         // Dropped after `running`, so that its connection is given back when the cut is noted.
-        let mut answer = std::pin::pin!(answer);
+        let mut work = std::pin::pin!(work);
         let mut running = self.running();
-        let answered = before(self.limit, &mut answer).await;
-        running.has_ended = answered.is_some();
-        answered.unwrap_or_else(|| Err(silence()))
+        let done = before(self.limit.map(|limit| limit * statements), &mut work).await;
+        running.has_ended = done.is_some();
+        done
     }
 }
 

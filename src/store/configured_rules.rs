@@ -59,45 +59,48 @@ impl Store {
         domains.sort_unstable();
         domains.dedup();
         let mut followed = FollowedRules::default();
-        let mut transaction = self.begin_edit().await?;
-        for domain in domains {
-            let (was, will) = (find(before, domain), find(after, domain));
-            if was == will {
-                continue;
-            }
-            let live = one(&mut transaction, domain).await?;
-            if is_same(live.as_ref(), will.as_ref()) {
-                continue;
-            }
-            if !is_same(live.as_ref(), was.as_ref()) {
-                followed.kept.push(domain.to_owned());
-                continue;
-            }
-            match (&live, &will) {
-                (live, Some(rule)) => {
-                    let (action, count) = match live {
-                        None => (RuleChangeAction::Add, &mut followed.added),
-                        Some(_) => (RuleChangeAction::Change, &mut followed.changed),
-                    };
-                    let edit = Edit { before: live.as_ref(), after: rule, why: rule.why.as_deref() };
-                    put(&mut transaction, &edit, action, WHO, now).await?;
-                    *count += 1;
+        self.in_time(async {
+            let mut transaction = self.begin_edit().await?;
+            for domain in domains {
+                let (was, will) = (find(before, domain), find(after, domain));
+                if was == will {
+                    continue;
                 }
-                (Some(gone), None) => {
-                    remove(&mut transaction, gone, WHO, Some(GONE), now).await?;
-                    followed.removed += 1;
+                let live = one(&mut transaction, domain).await?;
+                if is_same(live.as_ref(), will.as_ref()) {
+                    continue;
                 }
-                (None, None) => {}
+                if !is_same(live.as_ref(), was.as_ref()) {
+                    followed.kept.push(domain.to_owned());
+                    continue;
+                }
+                match (&live, &will) {
+                    (live, Some(rule)) => {
+                        let (action, count) = match live {
+                            None => (RuleChangeAction::Add, &mut followed.added),
+                            Some(_) => (RuleChangeAction::Change, &mut followed.changed),
+                        };
+                        let edit = Edit { before: live.as_ref(), after: rule, why: rule.why.as_deref() };
+                        put(&mut transaction, &edit, action, WHO, now).await?;
+                        *count += 1;
+                    }
+                    (Some(gone), None) => {
+                        remove(&mut transaction, gone, WHO, Some(GONE), now).await?;
+                        followed.removed += 1;
+                    }
+                    (None, None) => {}
+                }
             }
-        }
-        if !followed.is_change() {
-            transaction.rollback().await?;
-            return Ok(followed);
-        }
-        self.tell(&mut transaction).await?;
-        transaction.commit().await?;
-        self.rules_edited().notify_waiters();
-        Ok(followed)
+            if !followed.is_change() {
+                transaction.rollback().await?;
+                return Ok(followed);
+            }
+            self.tell(&mut transaction).await?;
+            transaction.commit().await?;
+            self.rules_edited().notify_waiters();
+            Ok(followed)
+        })
+        .await
     }
 }
 

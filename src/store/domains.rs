@@ -83,27 +83,30 @@ impl Store {
 
     /// Installs the configured lists, once in the life of the store. Later edits belong to the admins.
     pub async fn install_domain_rules(&self, rules: &[DomainRule], now: DateTime<Utc>) -> Result<bool, StoreError> {
-        let mut transaction = self.begin_edit().await?;
-        let first = sqlx::query(
-            "INSERT INTO store_settings (key, value, updated_at) VALUES ('domain_lists_installed', 'true', $1)
+        self.in_time(async {
+            let mut transaction = self.begin_edit().await?;
+            let first = sqlx::query(
+                "INSERT INTO store_settings (key, value, updated_at) VALUES ('domain_lists_installed', 'true', $1)
              ON CONFLICT DO NOTHING",
-        )
-        .bind(now)
-        .execute(&mut *transaction)
-        .await?
-        .rows_affected()
-            == 1;
-        if first {
-            for rule in rules {
-                let edit = Edit { after: rule, why: rule.why.as_deref(), before: None };
-                put(&mut transaction, &edit, RuleChangeAction::Install, "configuration", now).await?;
+            )
+            .bind(now)
+            .execute(&mut *transaction)
+            .await?
+            .rows_affected()
+                == 1;
+            if first {
+                for rule in rules {
+                    let edit = Edit { after: rule, why: rule.why.as_deref(), before: None };
+                    put(&mut transaction, &edit, RuleChangeAction::Install, "configuration", now).await?;
+                }
             }
-        }
-        transaction.commit().await?;
-        if first {
-            self.wake_rules.notify_waiters();
-        }
-        Ok(first)
+            transaction.commit().await?;
+            if first {
+                self.wake_rules.notify_waiters();
+            }
+            Ok(first)
+        })
+        .await
     }
 
     /// Adds or changes a rule. Where the domain stays on its list, fields that are `None` keep their values; on another list
@@ -115,26 +118,29 @@ impl Store {
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<RuleChange, StoreError> {
-        let mut transaction = self.begin_edit().await?;
-        let before = one(&mut transaction, &new.domain).await?;
-        let after = before.as_ref().map_or_else(|| new.clone(), |before| merged(before, new));
-        let changed = before.as_ref().map_or_else(Vec::new, |before| differences(before, &after));
-        let action = match &before {
-            None => RuleChangeAction::Add,
-            Some(_) if changed.is_empty() => RuleChangeAction::Unchanged,
-            Some(_) => RuleChangeAction::Change,
-        };
-        if dry_run || action == RuleChangeAction::Unchanged {
-            transaction.rollback().await?;
-        } else {
-            // The record holds the reason of this edit, not the one that the rule keeps.
-            let edit = Edit { before: before.as_ref(), after: &after, why: new.why.as_deref() };
-            put(&mut transaction, &edit, action, who, now).await?;
-            self.tell(&mut transaction).await?;
-            transaction.commit().await?;
-            self.wake_rules.notify_waiters();
-        }
-        Ok(RuleChange { action, before, after: Some(after), changed })
+        self.in_time(async {
+            let mut transaction = self.begin_edit().await?;
+            let before = one(&mut transaction, &new.domain).await?;
+            let after = before.as_ref().map_or_else(|| new.clone(), |before| merged(before, new));
+            let changed = before.as_ref().map_or_else(Vec::new, |before| differences(before, &after));
+            let action = match &before {
+                None => RuleChangeAction::Add,
+                Some(_) if changed.is_empty() => RuleChangeAction::Unchanged,
+                Some(_) => RuleChangeAction::Change,
+            };
+            if dry_run || action == RuleChangeAction::Unchanged {
+                transaction.rollback().await?;
+            } else {
+                // The record holds the reason of this edit, not the one that the rule keeps.
+                let edit = Edit { before: before.as_ref(), after: &after, why: new.why.as_deref() };
+                put(&mut transaction, &edit, action, who, now).await?;
+                self.tell(&mut transaction).await?;
+                transaction.commit().await?;
+                self.wake_rules.notify_waiters();
+            }
+            Ok(RuleChange { action, before, after: Some(after), changed })
+        })
+        .await
     }
 
     /// Removes a rule; `None` when there is none for that domain.
@@ -146,25 +152,28 @@ impl Store {
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<Option<RuleChange>, StoreError> {
-        let mut transaction = self.begin_edit().await?;
-        let Some(before) = one(&mut transaction, domain).await? else {
-            transaction.rollback().await?;
-            return Ok(None);
-        };
-        if dry_run {
-            transaction.rollback().await?;
-        } else {
-            remove(&mut transaction, &before, who, why, now).await?;
-            self.tell(&mut transaction).await?;
-            transaction.commit().await?;
-            self.wake_rules.notify_waiters();
-        }
-        Ok(Some(RuleChange {
-            action: RuleChangeAction::Remove,
-            before: Some(before),
-            after: None,
-            changed: Vec::new(),
-        }))
+        self.in_time(async {
+            let mut transaction = self.begin_edit().await?;
+            let Some(before) = one(&mut transaction, domain).await? else {
+                transaction.rollback().await?;
+                return Ok(None);
+            };
+            if dry_run {
+                transaction.rollback().await?;
+            } else {
+                remove(&mut transaction, &before, who, why, now).await?;
+                self.tell(&mut transaction).await?;
+                transaction.commit().await?;
+                self.wake_rules.notify_waiters();
+            }
+            Ok(Some(RuleChange {
+                action: RuleChangeAction::Remove,
+                before: Some(before),
+                after: None,
+                changed: Vec::new(),
+            }))
+        })
+        .await
     }
 
     /// Edits of the lists, the latest first.
@@ -187,40 +196,43 @@ impl Store {
         who: &str,
         now: DateTime<Utc>,
     ) -> Result<Option<RuleChange>, StoreError> {
-        let mut transaction = self.begin_edit().await?;
-        let row = sqlx::query(
-            "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes WHERE id = $1",
-        )
-        .bind(id)
-        .fetch_optional(&mut *transaction)
-        .await?;
-        let Some(undone) = row.as_ref().map(record).transpose()? else { return Ok(None) };
-        let before = one(&mut transaction, &undone.domain).await?;
-        let after = undone.before;
-        let action = match (&before, &after) {
-            (before, after) if before == after => RuleChangeAction::Unchanged,
-            (None, Some(_)) => RuleChangeAction::Add,
-            (Some(_), Some(_)) => RuleChangeAction::Change,
-            (_, None) => RuleChangeAction::Remove,
-        };
-        let why = format!("undoes edit {id}");
-        match (&before, &after) {
-            _ if action == RuleChangeAction::Unchanged => {}
-            (_, Some(rule)) => {
-                let edit = Edit { before: before.as_ref(), after: rule, why: Some(&why) };
-                put(&mut transaction, &edit, action, who, now).await?;
+        self.in_time(async {
+            let mut transaction = self.begin_edit().await?;
+            let row = sqlx::query(
+                "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes WHERE id = $1",
+            )
+            .bind(id)
+            .fetch_optional(&mut *transaction)
+            .await?;
+            let Some(undone) = row.as_ref().map(record).transpose()? else { return Ok(None) };
+            let before = one(&mut transaction, &undone.domain).await?;
+            let after = undone.before;
+            let action = match (&before, &after) {
+                (before, after) if before == after => RuleChangeAction::Unchanged,
+                (None, Some(_)) => RuleChangeAction::Add,
+                (Some(_), Some(_)) => RuleChangeAction::Change,
+                (_, None) => RuleChangeAction::Remove,
+            };
+            let why = format!("undoes edit {id}");
+            match (&before, &after) {
+                _ if action == RuleChangeAction::Unchanged => {}
+                (_, Some(rule)) => {
+                    let edit = Edit { before: before.as_ref(), after: rule, why: Some(&why) };
+                    put(&mut transaction, &edit, action, who, now).await?;
+                }
+                (Some(gone), None) => remove(&mut transaction, gone, who, Some(&why), now).await?,
+                (None, None) => {}
             }
-            (Some(gone), None) => remove(&mut transaction, gone, who, Some(&why), now).await?,
-            (None, None) => {}
-        }
-        self.tell(&mut transaction).await?;
-        transaction.commit().await?;
-        self.wake_rules.notify_waiters();
-        let changed = match (&before, &after) {
-            (Some(before), Some(after)) => differences(before, after),
-            _ => Vec::new(),
-        };
-        Ok(Some(RuleChange { action, before, after, changed }))
+            self.tell(&mut transaction).await?;
+            transaction.commit().await?;
+            self.wake_rules.notify_waiters();
+            let changed = match (&before, &after) {
+                (Some(before), Some(after)) => differences(before, after),
+                _ => Vec::new(),
+            };
+            Ok(Some(RuleChange { action, before, after, changed }))
+        })
+        .await
     }
 
     /// Domains whose pages could not be read since then, those with the most first: `most` at most.

@@ -209,7 +209,8 @@ impl Store {
         entries: &[FeedEntryRow],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.transaction().await?;
+        self.in_time(async {
+let mut transaction = self.transaction().await?;
         sqlx::query(
             "UPDATE feeds SET claimed_until = NULL, next_poll_at = $2, gone = $3, last_error = $4,
                  failures = CASE WHEN $4 IS NULL THEN 0 ELSE failures + 1 END,
@@ -247,6 +248,7 @@ impl Store {
         .await?;
         transaction.commit().await?;
         Ok(())
+}).await
     }
 
     /// Takes the sites among these whose home page is due for a look, and sets the next look.

@@ -196,8 +196,9 @@ impl Store {
         }
         let (after_at, after_id) = after.unzip();
         let pattern = filter.q.as_deref().map(like_pattern);
-        let mut transaction = self.transaction().await?;
-        let rows = sqlx::query(
+        let read = async {
+            let mut transaction = self.transaction().await?;
+            let rows = sqlx::query(
             "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
                  fact_check_score, enriched_at, verdict, decisive
              FROM items
@@ -233,7 +234,10 @@ impl Store {
         .persistent(false)
         .fetch_all(&mut *transaction)
         .await?;
-        transaction.commit().await?;
+            transaction.commit().await?;
+            Ok(rows)
+        };
+        let rows = self.in_time(read).await?;
         let mut items = Vec::with_capacity(rows.len());
         for row in rows {
             items.push(ItemSummary {

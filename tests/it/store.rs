@@ -17,6 +17,7 @@ use crate::support::database;
 
 mod due;
 mod parked;
+mod silence;
 mod superseded;
 mod written;
 
