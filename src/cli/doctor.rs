@@ -193,6 +193,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStor
                 None => config::data_dir(config).display().to_string(),
             };
             findings.push(finding("store", Health::Ok, format!("{version}, {place}")));
+            findings.extend(copy(config, &opened.store).await);
             (Some(opened), true)
         }
         Ok((pending, version)) => {
@@ -205,6 +206,15 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStor
             (Some(opened), false)
         }
     }
+}
+
+/// The line of the database's copy, where one is configured.
+async fn copy(config: &Config, store: &Store) -> Option<Finding> {
+    config.database.read_url.as_ref()?;
+    Some(match store.reading().ping().await {
+        Ok(()) => finding("copy", Health::Ok, "the copy of the database answers, DATABASE_READ_URL"),
+        Err(error) => failed("copy", &error.into()),
+    })
 }
 
 /// How many migrations have not been run, and what the server is.
@@ -235,7 +245,7 @@ async fn queue(config: &Config, checkup: &Checkup, findings: &mut Vec<Finding>) 
         Some(Ok(Some(depth))) => {
             let health = if depth.dead > 0 { Health::Warn } else { Health::Ok };
             let hint = if depth.dead > 0 { "; see `corroborate dead list`" } else { "" };
-            let waiting = depth.enrichment + depth.factcheck;
+            let waiting = depth.important + depth.enrichment + depth.factcheck;
             finding("queue", health, format!("{kind}: {waiting} item(s) wait, {} dead{hint}", depth.dead))
         }
         Some(Ok(None)) => finding("queue", Health::Skip, "it is a table of the store; see there"),

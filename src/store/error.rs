@@ -12,7 +12,7 @@ pub enum StoreError {
     #[error("the database cannot be reached; check that it runs and that DATABASE_URL names its host and port")]
     Unreachable(#[source] sqlx::Error),
     #[error(
-        "a pooler stands between this program and the database that DATABASE_URL names; set DATABASE_DIRECT_URL to the database itself (docs/operating.md, Connections)"
+        "a pooler stands between this program and the database that DATABASE_URL (or DATABASE_READ_URL) names; set DATABASE_DIRECT_URL to the database itself (docs/operating.md, Connections)"
     )]
     Pooler(#[source] sqlx::Error),
     #[error("past the pooler, at DATABASE_DIRECT_URL: {0}")]
@@ -75,7 +75,11 @@ impl StoreError {
         match self {
             // A password being changed, a database being restored: to the daemon that runs, all of it is an outage, and
             // what waits in the queue must not be given up for it. The number of tries bounds the rest.
-            Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
+            Self::Unreachable(_)
+            | Self::WrongPassword(_)
+            | Self::NoDatabase(_)
+            | Self::NotPermitted { .. }
+            | Self::Pooler(_) => true,
             Self::Statement(error) => transient(error),
             Self::Direct(error) => error.is_transient(),
             Self::Shared(error) => error.is_transient(),
@@ -88,7 +92,11 @@ impl StoreError {
     /// database is held to be away.
     pub fn is_away(&self) -> bool {
         match self {
-            Self::Unreachable(_) | Self::WrongPassword(_) | Self::NoDatabase(_) | Self::NotPermitted { .. } => true,
+            Self::Unreachable(_)
+            | Self::WrongPassword(_)
+            | Self::NoDatabase(_)
+            | Self::NotPermitted { .. }
+            | Self::Pooler(_) => true,
             Self::Statement(error) => away(error),
             Self::Shared(error) => error.is_away(),
             _ => false,
@@ -160,8 +168,10 @@ fn transient(error: &sqlx::Error) -> bool {
                 || code.starts_with("53")
                 || code.starts_with("55")
                 || away_code(&code)
-                // The last is our own statement timeout: a busy server may be quicker next time.
+                // The third is our own statement timeout: a busy server may be quicker next time.
                 || ["23503", "23505", "57014"].contains(&code.as_ref())
+                // A table, column or function that is not there: a backup is being restored, and items must not be given up.
+                || ["42P01", "42703", "42883"].contains(&code.as_ref())
         }),
         _ => false,
     }
@@ -199,6 +209,8 @@ impl From<sqlx::Error> for StoreError {
             match database.code().as_deref() {
                 Some("28P01" | "28000") => return Self::WrongPassword(error),
                 Some("3D000") => return Self::NoDatabase(error),
+                // What a session starts with is refused by a pooler alone.
+                Some("08P01") if database.message().contains("startup parameter") => return Self::Pooler(error),
                 Some("42501") => return Self::NotPermitted { action: "do this", source: error },
                 Some("23514") if database.constraint() == Some("claim_has_evidence") => {
                     return Self::NoEvidence { detail: database.message().to_owned() };

@@ -41,12 +41,7 @@ pub(super) async fn probe(options: &PgConnectOptions, settings: &StoreSettings) 
     // Nobody else sets this.
     let mark = format!("{:016x}", rand::random::<u64>());
     let marked = options.clone().options([("corroborate.session", mark.as_str())]);
-    let mut connection = match PgConnection::connect_with(&marked).await {
-        Err(sqlx::Error::Database(error)) if error.message().contains("startup parameter") => {
-            return Err(StoreError::Pooler(sqlx::Error::Database(error)));
-        }
-        connected => connected?,
-    };
+    let mut connection = PgConnection::connect_with(&marked).await?;
     // In the simple protocol: a pooler that is there after all may keep no prepared statements.
     let found = sqlx::raw_sql("SELECT current_setting('corroborate.session', true)").fetch_one(&mut connection).await?;
     if found.try_get::<Option<String>, _>(0)?.as_deref() != Some(mark.as_str()) {
