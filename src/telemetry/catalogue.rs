@@ -456,7 +456,9 @@ metrics! {
 
     EVIDENCE_ROWS_DELETED = Counter, Count, "evidence_rows_deleted_total", [], "Rows of expired evidence deleted.";
     DB_POOL_CONNECTIONS = Gauge, Count, "db_pool_connections", [label("state", &["idle", "used", "max"])],
-        "Connections to the database of this process.";
+        "Connections of this process to the database for its work.";
+    DB_READ_POOL_CONNECTIONS = Gauge, Count, "db_read_pool_connections", [label("state", &["idle", "used", "max"])],
+        "Connections of this process to the database, or to its copy, for pages and lists.";
     DB_COMMIT_DURATION = Histogram(SHORT_SECONDS), Seconds, "db_commit_duration_seconds", [],
         "Time of the transaction that stores an item's result.";
     JOB_RUNS = Counter, Count, "job_runs_total", [label("job", JOBS), label("outcome", &["ok", "failed"])],

@@ -191,7 +191,7 @@ pub(super) mod tests {
         record::model_entries_dropped("stance", 2);
         record::cache_requests("stance", "hit", 3);
         record::evidence_rows_deleted(5);
-        record::db_pool(1, 2, 16);
+        record::db_pools((1, 2, 8), Some((2, 0, 2)));
         record::memory(1 << 28, None);
         record::db_commit(took);
         record::job_run("cleanup", true);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::catalogue::{ALL, Metric, MetricKind, Unit};
+use super::catalogue::{ALL, JOBS, Metric, MetricKind, OTHER, Unit};
 
 const DASHBOARDS: [&str; 4] = [
     include_str!("../../grafana/overview.json"),
@@ -20,6 +20,11 @@ const ALERTS: &str = include_str!("../../grafana/alerts.yml");
 
 /// Labels that Prometheus adds, and the bound of a bucket.
 const FOREIGN_LABELS: [&str; 3] = ["job", "instance", "le"];
+
+/// What Prometheus calls a metric's own label: where it adds one of that name itself, ours gives way.
+fn scraped(label: &str) -> String {
+    if FOREIGN_LABELS.contains(&label) { format!("exported_{label}") } else { label.to_owned() }
+}
 
 /// A metric's name with the matchers right behind it.
 static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(corroborate_[a-z0-9_]+)(?:\{([^}]*)\})?").unwrap());
@@ -66,18 +71,18 @@ fn expressions() -> Vec<String> {
 #[test]
 fn every_metric_label_and_value_used_exists() {
     for text in expressions() {
-        let mut labels: BTreeSet<&str> = FOREIGN_LABELS.into();
+        let mut labels: BTreeSet<String> = FOREIGN_LABELS.map(str::to_owned).into();
         for used in USE.captures_iter(&text) {
             let name = used.get(1).unwrap().as_str();
             let metric = metric_of(name).unwrap_or_else(|| panic!("{name} is not in the catalogue, used in {text}"));
-            labels.extend(metric.labels.iter().map(|label| label.name));
+            labels.extend(metric.labels.iter().map(|label| scraped(label.name)));
             let matchers = used.get(2).map_or("", |matchers| matchers.as_str());
             for matcher in MATCHER.captures_iter(matchers) {
                 let (label, values) = (matcher.get(1).unwrap().as_str(), matcher.get(3).unwrap().as_str());
                 if FOREIGN_LABELS.contains(&label) {
                     continue;
                 }
-                let known = metric.labels.iter().find(|known| known.name == label);
+                let known = metric.labels.iter().find(|known| scraped(known.name) == label);
                 let known = known.unwrap_or_else(|| panic!("{name} has no label {label}, used in {text}"));
                 for value in values.split('|') {
                     assert!(known.values.contains(&value), "{label} of {name} is never {value}, used in {text}");
@@ -85,8 +90,12 @@ fn every_metric_label_and_value_used_exists() {
             }
         }
         for grouping in GROUPING.captures_iter(&text) {
-            for label in grouping.get(1).unwrap().as_str().split(',').map(str::trim) {
+            // `on ()` names none: one whole beside another.
+            for label in grouping.get(1).unwrap().as_str().split(',').map(str::trim).filter(|label| !label.is_empty()) {
                 assert!(labels.contains(label), "nothing has the label {label} in {text}");
+                // Of such a metric its own label is meant.
+                let is_hidden = FOREIGN_LABELS.contains(&label) && labels.contains(&format!("exported_{label}"));
+                assert!(!is_hidden, "{label} is Prometheus's own; ours is exported_{label} in {text}");
             }
         }
     }
@@ -133,6 +142,26 @@ fn every_alert_leads_to_its_section_of_the_runbook() {
         assert!(RUNBOOK.lines().any(|line| line == format!("### {name}")), "the runbook has no section {name}");
     }
     assert_eq!(RUNBOOK.matches("### Corroborate").count(), alerts.len(), "a section speaks of no alert");
+}
+
+#[test]
+fn an_alert_and_its_section_of_the_runbook_give_the_same_statements() {
+    // Lines are broken elsewhere in each.
+    let [alerts, runbook] = [ALERTS, RUNBOOK].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let is_statement = |text: &&str| text.starts_with("SELECT ") || text.starts_with("UPDATE ");
+    let statements: Vec<&str> = alerts.split('`').filter(is_statement).collect();
+    assert!(!statements.is_empty());
+    for statement in statements {
+        assert!(runbook.contains(&format!("`{statement}`")), "the runbook has no `{statement}`");
+    }
+}
+
+#[test]
+fn the_runbook_names_every_piece_of_background_work() {
+    let section = RUNBOOK.split("\n### CorroborateJobFails\n").nth(1).unwrap().split("\n### ").next().unwrap();
+    for job in JOBS.iter().filter(|job| **job != OTHER) {
+        assert!(section.contains(&format!("`{job}`")), "the runbook does not say what {job} does");
+    }
 }
 
 #[test]

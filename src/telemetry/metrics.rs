@@ -332,10 +332,14 @@ pub fn evidence_rows_deleted(rows: u64) {
     count(&c::EVIDENCE_ROWS_DELETED, [], rows);
 }
 
-/// Connections of this process to the database.
-pub fn db_pool(idle: usize, used: usize, max: usize) {
-    for (state, connections) in [("idle", idle), ("used", used), ("max", max)] {
-        set(&c::DB_POOL_CONNECTIONS, [("state", state)], connections as f64);
+/// Connections of this process to the database for its work (idle, in use, at most), and those for pages and lists.
+pub fn db_pools(work: (usize, usize, usize), reads: Option<(usize, usize, usize)>) {
+    let pools = [(&c::DB_POOL_CONNECTIONS, Some(work)), (&c::DB_READ_POOL_CONNECTIONS, reads)];
+    for (gauge, pool) in pools {
+        let Some((idle, used, max)) = pool else { continue };
+        for (state, connections) in [("idle", idle), ("used", used), ("max", max)] {
+            set(gauge, [("state", state)], connections as f64);
+        }
     }
 }
 
