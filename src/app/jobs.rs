@@ -15,7 +15,7 @@ use crate::domain::rules::DomainRules;
 use crate::outbound::{Follower, Tenants};
 use crate::pipeline::RulesHandle;
 use crate::providers::Provider;
-use crate::store::{OutboxBatch, Store, StoreError, WebhookState};
+use crate::store::{OutboxBatch, Store, StoreError};
 use crate::telemetry::metrics;
 
 /// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
@@ -255,7 +255,14 @@ pub(super) async fn clean_up(
 ) {
     loop {
         let cleaned = match store.take_turn("last_cleanup", interval).await {
-            Ok(true) => store.cleanup(clock.now()).await.map(Some),
+            // Safe to be dropped: each batch is a statement of its own.
+            Ok(true) => tokio::select! {
+                cleaned = store.cleanup(clock.now()) => cleaned.map(Some),
+                () = stop.cancelled() => {
+                    give_cleanup_back(&store, interval).await;
+                    return;
+                }
+            },
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         };
@@ -270,9 +277,7 @@ pub(super) async fn clean_up(
             }
             Err(error) => {
                 tracing::warn!(error = %error, "clean-up failed; it is tried again soon");
-                if let Err(error) = store.give_turn_back("last_cleanup", interval).await {
-                    tracing::debug!(%error, "the next clean-up is a turn later");
-                }
+                give_cleanup_back(&store, interval).await;
                 if pause(&stop, interval.min(CLEANUP_AGAIN)).await {
                     return;
                 }
@@ -282,6 +287,13 @@ pub(super) async fn clean_up(
         if pause(&stop, interval).await {
             return;
         }
+    }
+}
+
+/// For the next process that looks: what was begun is not done for a whole interval otherwise.
+async fn give_cleanup_back(store: &Store, interval: Duration) {
+    if let Err(error) = store.give_turn_back("last_cleanup", interval).await {
+        tracing::debug!(%error, "the next clean-up is a turn later");
     }
 }
 
@@ -375,15 +387,12 @@ pub(super) async fn account(
             let age = outbox.oldest.map(|since| (now - since).to_std().unwrap_or_default());
             metrics::outbox(outbox.pending, age, outbox.parked);
         }
-        if let Ok(webhooks) = store.webhook_states().await {
-            let age = webhooks.iter().filter_map(|webhook| webhook.oldest).min();
-            let age = age.map(|since| (now - since).to_std().unwrap_or_default());
-            let sum = |count: fn(&WebhookState) -> i64| webhooks.iter().map(count).sum();
-            metrics::webhooks(sum(|webhook| webhook.pending), age, sum(|webhook| webhook.dead));
+        if let Ok(webhooks) = store.webhook_totals().await {
+            let age = webhooks.oldest.map(|since| (now - since).to_std().unwrap_or_default());
+            metrics::webhooks(webhooks.pending, age, webhooks.dead);
         }
         metrics::broker_connected(queue.ready().is_ok());
-        let (idle, used, max) = store.pool_state();
-        metrics::db_pool(idle, used, max);
+        metrics::db_pools(store.pool_state(), store.read_pool_state());
         if let Some(memory) = crate::telemetry::memory::memory() {
             metrics::memory(memory.resident, memory.limit);
         }

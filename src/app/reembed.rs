@@ -20,11 +20,17 @@ const REST: Duration = Duration::from_millis(250);
 /// How long to wait for a store or a model that is away.
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// Rounds at most, and the pauses between them: together close to an hour, longer than any transaction lasts and than the
+/// processes of a fleet take to be replaced one after the other.
+const ROUNDS: u32 = 12;
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_mins(10);
+
 /// Batches between two lines in the log.
 const LINE_EVERY: usize = 100;
 
-/// One pass over what is stored. What is stored meanwhile is of this embedder already. Ends when the token is cancelled; a
-/// batch that was not written is done at the next start.
+/// Rounds over what is stored, until none of it is another embedder's. Ends when the token is cancelled; a batch that was not
+/// written is done at the next start.
 pub(super) async fn reembed(store: Store, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
     // Safe to be dropped anywhere: a batch is written or it is not.
     tokio::select! {
@@ -34,10 +40,44 @@ pub(super) async fn reembed(store: Store, embedder: Arc<dyn Embedder>, stop: Can
     stop.cancelled().await;
 }
 
-/// Begins anywhere and goes round, so that the processes of a fleet that start together do not embed the same sentences:
-/// what one has done the others pass over.
+/// Goes round until none is left. The first round begins anywhere, so that the processes of a fleet that start together do not
+/// embed the same sentences: what one has done the others pass over. Later ones look for the few that are left, as a round passes
+/// over what another transaction holds, and a process that is being replaced goes on storing sentences of its own embedder.
 async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
-    let begin = beginning(store).await;
+    let mut begin = beginning(store).await;
+    let (mut done, mut behind) = (0, 0);
+    loop {
+        done += round(store, embedder, std::mem::take(&mut begin)).await;
+        behind += 1;
+        // Who cannot ask does not know that none is left.
+        let left = store.embedded_otherwise(embedder.name(), 0, 1).await;
+        if left.is_ok_and(|left| left.is_empty()) {
+            break;
+        }
+        let Some(pause) = pause_behind(behind) else {
+            tracing::warn!(
+                model.embedder = embedder.name(),
+                done,
+                "sentences of another embedder are left: they were in use all the time, or a process with another embedder \
+                 stores more of them; they are re-embedded at the next start"
+            );
+            return;
+        };
+        tokio::time::sleep(pause).await;
+    }
+    if done > 0 {
+        tracing::info!(model.embedder = embedder.name(), done, "every stored sentence is found by this embedder now");
+    }
+}
+
+/// The pause behind that many rounds, from the first; `None` where it was the last one.
+fn pause_behind(rounds: u32) -> Option<Duration> {
+    let doubled = rounds.saturating_sub(1).min(16);
+    (rounds < ROUNDS).then(|| (FIRST_PAUSE * 2_u32.pow(doubled)).min(LONGEST_PAUSE))
+}
+
+/// One round over all that is stored, from a sentence on to the last and then from the first; how many were written.
+async fn round(store: &Store, embedder: &Arc<dyn Embedder>, begin: i64) -> u64 {
     let (mut after, mut done, mut batches, mut is_second) = (begin, 0u64, 0usize, false);
     loop {
         let rest = match batch(store, embedder.as_ref(), after).await {
@@ -48,7 +88,7 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
                 }
                 REST
             }
-            Ok(None) if is_second || begin == 0 => break,
+            Ok(None) if is_second || begin == 0 => return done,
             Ok(None) => {
                 (after, is_second) = (0, true);
                 Duration::ZERO
@@ -59,9 +99,6 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
             }
         };
         tokio::time::sleep(rest).await;
-    }
-    if done > 0 {
-        tracing::info!(model.embedder = embedder.name(), done, "every stored sentence is found by this embedder now");
     }
 }
 
@@ -81,4 +118,18 @@ async fn batch(store: &Store, embedder: &dyn Embedder, after: i64) -> Result<Opt
     let rows: Vec<(i64, Vec<f32>)> = foreign.iter().map(|(id, _)| *id).zip(vectors).collect();
     let written = store.embed_again(&rows, embedder.name()).await.map_err(failed)?;
     Ok(Some((*last, written)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_come_back_soon_at_first_and_not_for_ever() {
+        let pauses: Vec<Duration> = (1..).map_while(pause_behind).collect();
+        assert_eq!(pauses.iter().take(3).map(Duration::as_secs).collect::<Vec<_>>(), [5, 10, 20]);
+        assert!(pauses.is_sorted() && pauses.len() == 11, "{pauses:?}");
+        let all: Duration = pauses.iter().sum();
+        assert!((40 * 60..60 * 60).contains(&all.as_secs()), "{all:?}");
+    }
 }

@@ -18,10 +18,10 @@ use crate::config::{Config, RejudgeConfig};
 use crate::domain::rules::DomainRules;
 use crate::domain::{ItemResult, ids};
 use crate::inference::llm::Purpose;
-use crate::pipeline::changed::{Messages, tells};
+use crate::pipeline::changed::tells;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::pipeline::{self, Outcome, Rejudging, Request, Services};
-use crate::store::{Allowance, Basis, Due, Lookout, Rejudged, Retold, StoreError, StoredJudgement, StoredRun};
+use crate::store::{Allowance, Basis, Due, Lookout, StoreError, StoredJudgement, StoredRun};
 use crate::telemetry::{item_span, metrics};
 
 /// The turn that one process of the fleet takes.
@@ -137,6 +137,10 @@ impl Rejudger {
             Err(error) => tracing::warn!(%error, "reasons to judge stored items again could not be looked for"),
         }
         self.judge_from_the_store().await?;
+        let dropped = store.drop_outdated(since).await?;
+        if dropped > 0 {
+            tracing::info!(items = dropped, "stored items have grown too old to be asked about again");
+        }
         self.ask_anew().await
     }
 
@@ -191,14 +195,9 @@ impl Rejudger {
 
     async fn judge(&self, due: &Due, stored: &StoredJudgement, terms: &Terms) -> Result<Done, StoreError> {
         let Some(rescored) = judge_again(stored, terms) else { return Ok(Done::Same) };
-        let (before, after, why) = (&stored.result, &rescored.result, due.reason);
-        let now = self.services.clock.now();
-        let messages = Messages::of(before, after, why, now, &terms.listeners);
-        let told = Retold { why, outbox: &messages.outbox, webhooks: &messages.webhooks };
-        let rows: Vec<Rejudged<'_>> =
-            rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
-        match self.services.store.write_rejudged(after, stored.evaluated_at, &rows, told, now, false).await {
-            Ok(true) => Ok(Done::of(before, after)),
+        let (store, now) = (&self.services.store, self.services.clock.now());
+        match rescored.write(store, stored, (due.reason, &terms.listeners), now, false).await {
+            Ok(true) => Ok(Done::of(&stored.result, &rescored.result)),
             Ok(false) => Ok(Done::Left),
             Err(error) if error.is_transient() => Err(error),
             Err(error) => {

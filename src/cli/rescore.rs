@@ -16,9 +16,8 @@ use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Tier, Verdict};
 use crate::domain::{Clock as _, Reason, SystemClock};
 use crate::judging::labels::{self, ReaderLanguage};
-use crate::pipeline::changed::Messages;
 use crate::pipeline::rescore::{Rescored, Terms, judge_again};
-use crate::store::{Rejudged, Retold, StoreError};
+use crate::store::StoreError;
 
 /// Items read at once.
 const BATCH: i64 = 100;
@@ -124,13 +123,8 @@ async fn pass(
         for stored in &page.read {
             tally.items += 1;
             let Some(rescored) = judge_again(stored, &terms) else { continue };
-            let rows: Vec<Rejudged<'_>> =
-                rescored.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
-            let now = SystemClock.now();
-            let why = Reason::Settings;
-            let told = Messages::of(&stored.result, &rescored.result, why, now, &terms.listeners);
-            let told = Retold { why, outbox: &told.outbox, webhooks: &told.webhooks };
-            match store.write_rejudged(&rescored.result, stored.evaluated_at, &rows, told, now, dry_run).await {
+            let told = (Reason::Settings, &terms.listeners);
+            match rescored.write(store, stored, told, SystemClock.now(), dry_run).await {
                 Ok(true) => tally.take(&rescored),
                 Ok(false) => tally.overtaken += 1,
                 Err(error @ StoreError::NoEvidence { .. }) => {

@@ -21,6 +21,9 @@ use crate::store::{
     ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
 };
 
+/// Dates of messages are told in milliseconds.
+pub(super) const NEXT: TimeDelta = TimeDelta::milliseconds(1);
+
 /// Sentences of a page kept for finding it again: the ones nearest to what was asked.
 const SENTENCES_PER_PAGE: usize = 3;
 
@@ -83,7 +86,7 @@ pub(super) async fn commit(
         match services.store.commit(&commit, services.settings.dedup_similarity).await? {
             // Ends: each further round, another run of the item was written meanwhile.
             Committed::TooEarly(last) => {
-                result.enriched_at = services.clock.now().max(last + TimeDelta::microseconds(1));
+                result.enriched_at = services.clock.now().max(last + NEXT);
             }
             committed => {
                 for page in fresh.iter().filter(|_| committed == Committed::Written) {

@@ -5,12 +5,14 @@
 use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::changed::Messages;
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, Told};
 use super::judge::is_adjudicator;
 use super::rounding::round;
 use super::services::Listeners;
 use super::shown::{self, Showable};
+use crate::domain::Reason;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, Features, ItemResult, Posterior};
 use crate::domain::rules::DomainRules;
@@ -25,7 +27,7 @@ use crate::judging::quality;
 use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::language::dates;
-use crate::store::{StoredClaim, StoredJudgement, StoredPassage};
+use crate::store::{Rejudged, Retold, Rewritten, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage};
 
 /// What is judged by.
 #[derive(Debug, Clone)]
@@ -44,6 +46,33 @@ pub struct Terms {
 pub struct Rescored {
     pub result: ItemResult,
     pub claims: Vec<RescoredClaim>,
+}
+
+impl Rescored {
+    /// Writes it, with the messages that tell of it, dated `now` or after whatever readers were told of the item before. False
+    /// where the item was judged anew or removed meanwhile. A `dry_run` keeps nothing.
+    pub async fn write(
+        &self,
+        store: &Store,
+        stored: &StoredJudgement,
+        (why, listeners): (Reason, &Listeners),
+        now: DateTime<Utc>,
+        dry_run: bool,
+    ) -> Result<bool, StoreError> {
+        let rows: Vec<Rejudged<'_>> =
+            self.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
+        let mut at = now;
+        loop {
+            let messages = Messages::of(&stored.result, &self.result, why, at, listeners);
+            let told = Retold { why, outbox: &messages.outbox, webhooks: &messages.webhooks };
+            match store.write_rejudged(&self.result, stored.evaluated_at, &rows, told, at, dry_run).await? {
+                Rewritten::Written => return Ok(true),
+                Rewritten::Overtaken => return Ok(false),
+                // Ends: each further round, readers were told of the item meanwhile.
+                Rewritten::TooEarly(last) => at = last + super::commit::NEXT,
+            }
+        }
+    }
 }
 
 /// A claim of which something changed.

@@ -49,6 +49,9 @@ enum Stale {
 /// Items removed per transaction: small enough never to hold a worker up.
 const BATCH: i64 = 500;
 
+/// Rows of feeds, webhooks and providers' state at once: nothing refers to them, and each batch looks for its rows from the start.
+const STALE_BATCH: u64 = 10_000;
+
 /// Calls by hour are drawn for a day; a month tells how a bad one began.
 const HOURS_AGE: &str = "30 days";
 
@@ -168,10 +171,15 @@ impl Store {
             // In no order, so what another one holds is left for the next time.
             let removal = format!(
                 "DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                     SELECT ctid FROM {table} WHERE {condition} FOR UPDATE SKIP LOCKED))"
+                     SELECT ctid FROM {table} WHERE {condition} LIMIT {STALE_BATCH} FOR UPDATE SKIP LOCKED))"
             );
-            let done = sqlx::query(sqlx::AssertSqlSafe(removal)).bind(now).execute(&self.pool).await?;
-            *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
+            loop {
+                let done = sqlx::query(sqlx::AssertSqlSafe(removal.clone())).bind(now).execute(&self.pool).await?;
+                *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
+                if done.rows_affected() < STALE_BATCH {
+                    break;
+                }
+            }
         }
         Ok(cleaned)
     }

@@ -25,15 +25,21 @@ pub struct EarlierVerdict {
 }
 
 /// Keeps an item's answers as they stand, just before others take their place.
-pub(super) async fn keep(connection: &mut PgConnection, item_id: &str, why: Reason) -> Result<(), StoreError> {
+pub(super) async fn keep(
+    connection: &mut PgConnection,
+    item_id: &str,
+    why: Reason,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO verdict_history (item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier,
-             score, judge, why)
-         SELECT item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier::text, score, judge, $2
+             score, judge, why, told_at)
+         SELECT item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier::text, score, judge, $2, $3
          FROM claims WHERE item_id = $1 ON CONFLICT DO NOTHING",
     )
     .bind(item_id)
     .bind(why.as_str())
+    .bind(now)
     .execute(connection)
     .await?;
     Ok(())

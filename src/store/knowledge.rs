@@ -103,17 +103,9 @@ pub struct EvidenceUse {
 
 impl Store {
     async fn nearest_evidence(&self, wanted: &NearTo<'_>) -> Result<Vec<NearEvidence>, StoreError> {
-        // The inner query goes by the bits alone, which is what the index answers; everything else is decided over its few
-        // rows. The sub-selects make the given vector be read once.
         let found = sqlx::query(
-            "WITH near AS MATERIALIZED (
-                 SELECT id, evidence_id, claim_text, embedding FROM evidence_claims
-                 WHERE embedder = $2
-                 ORDER BY embedding_bits <~> (SELECT binary_quantize($1::vector)::bit(384))
-                 LIMIT $5),
-             ranked AS (
-                 SELECT id, evidence_id, claim_text,
-                     1 - (embedding <=> (SELECT $1::vector)) AS similarity FROM near),
+            "WITH ranked AS MATERIALIZED (
+                 SELECT id, evidence_id, claim_text, similarity FROM near_sentences($1::vector, $2, $4, $5)),
              said AS (
                  SELECT id, evidence_id FROM ranked
                  UNION
@@ -203,7 +195,8 @@ impl Store {
         Ok(found.bind(after).bind(embedder).bind(most).fetch_all(&self.pool).await?)
     }
 
-    /// Gives sentences the vectors of that embedder; how many. One that was removed meanwhile stays removed.
+    /// Gives sentences the vectors of that embedder; how many. One that was removed meanwhile stays removed, and one that another
+    /// transaction holds keeps the vector it has: whoever wants all asks [`Self::embedded_otherwise`] again.
     pub async fn embed_again(&self, vectors: &[(i64, Vec<f32>)], embedder: &str) -> Result<u64, StoreError> {
         #[derive(Serialize)]
         struct Given {
@@ -212,7 +205,7 @@ impl Store {
         }
         let given: Vec<Given> =
             vectors.iter().map(|(id, vector)| Given { id: *id, embedding: vector_text(vector) }).collect();
-        // In one order everywhere, and nothing is waited for: what another transaction holds is left for the next start.
+        // In one order everywhere, and nothing is waited for: what another transaction holds is left for the next round.
         let done = sqlx::query(
             "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id bigint, embedding text)),
              held AS (
@@ -243,7 +236,8 @@ impl Store {
     /// re-embedded with their counters kept, those this version no longer knows retired.
     pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
         let given = rows(seeds)?;
-        let mut transaction = self.transaction().await?;
+        self.in_time(async {
+let mut transaction = self.transaction().await?;
         // Several processes may start at once.
         sqlx::query("SELECT pg_advisory_xact_lock(hashtext('corroborate seed facts'))")
             .execute(&mut *transaction)
@@ -291,5 +285,6 @@ impl Store {
         .await?;
         transaction.commit().await?;
         Ok(())
+}).await
     }
 }

@@ -57,7 +57,7 @@ use tokio_util::task::TaskTracker;
 use crate::domain::Clock;
 
 use self::bounded::{BoundedPool, Cuts};
-use self::server_clock::ServerClock;
+use self::server_clock::{CommonClock, ServerClock, SteadyClock};
 use self::session::connect_options;
 use self::tested::Tested;
 
@@ -87,14 +87,15 @@ pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
 pub use rejudging::{Allowance, Basis, Due, Lookout, StoredRun};
-pub use rescore::{Judgements, Rejudged, Retold, StoredClaim, StoredJudgement, StoredPassage};
+pub use rescore::{Judgements, Rejudged, Retold, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
 pub use schema::MigrationReport;
 pub use server_clock::LaterClock;
 pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};
 pub use usage::{ProviderUsage, UsageDelta};
 pub use webhooks::{
-    DeadWebhookMessage, DeadWebhooks, Webhook, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome, WebhookState,
+    DeadWebhookMessage, DeadWebhooks, Webhook, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome,
+    WebhookState, WebhookTotals,
 };
 
 /// Vectors in the schema have this many dimensions.
@@ -293,6 +294,15 @@ impl Store {
         LaterClock::new(own, self.server_clock.clone())
     }
 
+    /// The clock of the queue that is a table of this store, by one of this machine.
+    pub fn queue_clock(&self, own: Arc<dyn Clock>) -> Arc<dyn Clock> {
+        if self.embedded {
+            Arc::new(SteadyClock::new(own))
+        } else {
+            Arc::new(CommonClock::new(own, self.server_clock.clone()))
+        }
+    }
+
     /// Whether this is the store inside the process.
     pub fn is_embedded(&self) -> bool {
         self.embedded
@@ -329,9 +339,12 @@ impl Store {
 
     /// Connections (idle, in use, at most), for the gauge.
     pub fn pool_state(&self) -> (usize, usize, usize) {
-        let count = |connections: u32| usize::try_from(connections).unwrap_or(usize::MAX);
-        let idle = self.pool.num_idle();
-        (idle, count(self.pool.size()).saturating_sub(idle), count(self.pool.options().get_max_connections()))
+        self.pool.state()
+    }
+
+    /// The same of the connections for pages and lists, where they are others.
+    pub fn read_pool_state(&self) -> Option<(usize, usize, usize)> {
+        self.reads.as_ref().map(|reads| reads.pool.state())
     }
 
     /// Version and name of the server, for `doctor`.

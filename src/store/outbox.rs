@@ -56,6 +56,9 @@ const PARKED_AFTER: i32 = 35;
 /// The pause of what is parked: a day, so that it goes out by itself some time after its cause was mended.
 const PARKED_PAUSE: TimeDelta = TimeDelta::days(1);
 
+/// Messages that are counted one by one.
+pub(super) const COUNTED: i64 = 10_000;
+
 /// What waits in the outbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutboxState {
@@ -255,19 +258,24 @@ impl Store {
 
     /// Writes messages that belong to no new result: the answer to who asks for what is stored already.
     pub async fn write_outbox(&self, drafts: &[OutboxDraft], now: DateTime<Utc>) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await?;
-        write(&mut connection, drafts, now).await?;
+        self.in_time(async { write(&mut *self.pool.acquire().await?, drafts, now).await }).await?;
         self.fresh.unkept.store(true, Ordering::Relaxed);
         self.wake_outbox.notify_one();
         Ok(())
     }
 
-    /// How many messages wait, and since when.
+    /// How many messages wait, and since when. Beyond the first [`COUNTED`] their number is told by that of the last one written: a
+    /// broker that is away for long must not make every process read all of them every few seconds.
     pub async fn outbox_state(&self) -> Result<OutboxState, StoreError> {
         let (pending, oldest, parked): (i64, Option<DateTime<Utc>>, i64) = sqlx::query_as(
-            "SELECT count(*) FILTER (WHERE parked_at IS NULL), min(created_at) FILTER (WHERE parked_at IS NULL),
-                 count(parked_at) FROM outbox",
+            "WITH waiting AS MATERIALIZED (
+                 SELECT id, created_at FROM outbox WHERE parked_at IS NULL ORDER BY id LIMIT $1)
+             SELECT count(*) + CASE WHEN count(*) < $1 THEN 0 ELSE greatest((SELECT max(id) FROM outbox) - max(id)
+                     - (SELECT count(*) FROM outbox WHERE parked_at IS NOT NULL AND id > (SELECT max(id) FROM waiting)), 0) END,
+                 min(created_at), (SELECT count(*) FROM outbox WHERE parked_at IS NOT NULL)
+             FROM waiting",
         )
+        .bind(COUNTED)
         .fetch_one(&self.pool)
         .await?;
         let count = |rows| u64::try_from(rows).unwrap_or(0);

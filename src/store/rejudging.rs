@@ -21,7 +21,9 @@ const STORED_LATE: &str = "15 minutes";
 const MOST_REVIEWS: i64 = 1000;
 const NEAR_ITEMS: i64 = 40;
 
-/// Items noted when the scoring or the models change: some days of work at the usual number an hour, and a statement of a second.
+/// Items noted by one statement: some days of work at the usual number an hour, and a statement of seconds. Where there are more
+/// the latest count: a large site that is put on a list, or a week's pages that expired while nobody looked, must not make a
+/// statement that never ends.
 const MOST_NOTED: i64 = 100_000;
 
 /// An item that is removed within that time is not judged again for an expired page.
@@ -88,7 +90,8 @@ impl Store {
     /// Notes what verdicts follow from now on, and the items judged since then by something else as due. The number of these;
     /// `None` where nothing was noted before, or nothing is different.
     pub async fn judge_by(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
-        let mut transaction = self.transaction().await?;
+        self.in_time(async {
+let mut transaction = self.transaction().await?;
         let first = sqlx::query(
             "INSERT INTO store_settings (key, value, updated_at) VALUES ('rejudging_basis', $1, now()) ON CONFLICT DO NOTHING",
         )
@@ -117,6 +120,7 @@ impl Store {
             .await?;
         transaction.commit().await?;
         Ok(Some(noted))
+}).await
     }
 
     /// Returns true when the process that came last judges by the same: one with other settings would turn answers back.
@@ -137,7 +141,7 @@ impl Store {
         Ok(edited + expired + reviewed)
     }
 
-    /// Items that cite a page under a domain whose rule was edited. Edits commit in the order of their numbers, so that none is
+    /// Items that cite a page under a domain whose rule was edited, the latest of them. Edits commit in the order of their numbers, so that none is
     /// passed by.
     async fn note_edited_domains(&self) -> Result<u64, StoreError> {
         let (last, domains): (Option<i64>, Option<Vec<String>>) = sqlx::query_as(
@@ -152,10 +156,14 @@ impl Store {
         counted(
             sqlx::query_scalar(
                 "WITH pages AS MATERIALIZED (SELECT id FROM pages_under($1) AS under(id)),
+                 concerned AS MATERIALIZED (
+                     SELECT DISTINCT e.item_id FROM item_evidence e JOIN pages ON pages.id = e.evidence_id),
                  noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
-                     SELECT DISTINCT e.item_id, false, 'domain_lists'
-                     FROM item_evidence e JOIN pages ON pages.id = e.evidence_id ORDER BY 1
+                     SELECT item_id, false, 'domain_lists' FROM (
+                         SELECT i.item_id FROM concerned JOIN items i ON i.item_id = concerned.item_id
+                         ORDER BY i.enriched_at DESC LIMIT $3) AS latest
+                     ORDER BY item_id
                      ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0 RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($2::bigint), updated_at = now() WHERE key = 'rejudging_rules')
@@ -163,24 +171,27 @@ impl Store {
             )
             .bind(domains.unwrap_or_default())
             .bind(last)
+            .bind(MOST_NOTED)
             .fetch_one(&self.pool)
             .await,
         )
     }
 
-    /// Items whose verdict a page bears that has expired since the last look, before the item itself does.
+    /// Items whose verdict a page bears that has expired since the last look, before the item itself does; the latest of them.
     async fn note_expired_pages(&self, Lookout { now, since, .. }: Lookout) -> Result<u64, StoreError> {
         counted(
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
                 "WITH noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
-                     SELECT DISTINCT e.item_id, true, 'evidence_expired'
+                     SELECT item_id, true, 'evidence_expired' FROM (
+                     SELECT DISTINCT i.enriched_at, e.item_id
                      FROM evidence_sources s JOIN item_evidence e ON e.evidence_id = s.id JOIN items i ON i.item_id = e.item_id
                      WHERE s.expires_at <= $1 AND s.expires_at > (
                              SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_expiry')
                          AND s.origin = 'web' AND e.stance <> 'neutral' AND i.expires_at > $1 + interval '{REMOVED_SOON}'
                          AND coalesce(i.published_at, i.enriched_at) >= $2
-                     ORDER BY 1
+                     ORDER BY i.enriched_at DESC LIMIT $3) AS latest
+                     ORDER BY item_id
                      ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0 RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
@@ -189,6 +200,7 @@ impl Store {
             )))
             .bind(now)
             .bind(since)
+            .bind(MOST_NOTED)
             .fetch_one(&self.pool)
             .await,
         )
@@ -196,7 +208,7 @@ impl Store {
 
     /// Items like one for which a review was found since the last look, and that were judged before it was found. Whether it
     /// reviews a claim of theirs is for the run to say, which asks for it. They are found by the index over items' vectors.
-    async fn note_new_reviews(&self, Lookout { now, similarity, .. }: Lookout) -> Result<u64, StoreError> {
+    async fn note_new_reviews(&self, Lookout { now, since, similarity }: Lookout) -> Result<u64, StoreError> {
         let telling: Vec<&str> = [
             RatingClass::True,
             RatingClass::MostlyTrue,
@@ -214,19 +226,23 @@ impl Store {
                              SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_reviews')
                              - interval '{STORED_LATE}'
                          AND relation IN ('same', 'opposite') AND rating_class = ANY($3)
-                     GROUP BY item_id, url LIMIT {MOST_REVIEWS}),
+                     GROUP BY item_id, url ORDER BY min(matched_at) DESC LIMIT {MOST_REVIEWS}),
                  noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
                      SELECT DISTINCT near.item_id, true, 'fact_check'
                      FROM found JOIN items own ON own.item_id = found.item_id AND own.embedding IS NOT NULL,
                          LATERAL (
-                             SELECT item_id, evaluated_at, embedding FROM items
+                             SELECT item_id, evaluated_at, published_at, embedding FROM items
                              WHERE embedder = own.embedder
                              ORDER BY embedding_bits <~> own.embedding_bits LIMIT {NEAR_ITEMS}) AS near
                      WHERE near.item_id <> own.item_id AND near.evaluated_at < found.matched_at
                          AND 1 - (near.embedding <=> own.embedding) >= $2
+                         AND coalesce(near.published_at, near.evaluated_at) >= $4
                          AND NOT EXISTS (SELECT FROM item_fact_checks known
                              WHERE known.item_id = near.item_id AND known.url = found.url)
+                         -- What was noted since is noted, and perhaps in work: a review is looked at by several looks.
+                         AND NOT EXISTS (SELECT FROM rejudging noted
+                             WHERE noted.item_id = near.item_id AND noted.asks AND noted.noted_at >= found.matched_at)
                      ORDER BY 1
                      ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0
                      RETURNING item_id),
@@ -238,9 +254,27 @@ impl Store {
             .bind(now)
             .bind(similarity)
             .bind(telling)
+            .bind(since)
             .fetch_one(&self.pool)
             .await,
         )
+    }
+
+    /// Drops what would ask about items that are gone, or older than that: it is for nobody to be asked any more, and would
+    /// use up what may be asked about. The number of them.
+    pub async fn drop_outdated(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
+        let dropped = sqlx::query(
+            "DELETE FROM rejudging WHERE asks AND item_id = ANY (ARRAY(
+                 SELECT due.item_id FROM rejudging due LEFT JOIN items i ON i.item_id = due.item_id
+                 WHERE due.asks AND (due.taken_until IS NULL OR due.taken_until < now())
+                     AND (i.item_id IS NULL OR coalesce(i.published_at, i.evaluated_at) < $1)
+                 LIMIT $2))",
+        )
+        .bind(since)
+        .bind(MOST_NOTED)
+        .execute(&self.pool)
+        .await?;
+        Ok(dropped.rows_affected())
     }
 
     /// Takes what has been due for longest, as much as is allowed; what another process works on is left to it. By the

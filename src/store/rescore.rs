@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
@@ -70,6 +70,16 @@ pub struct Retold<'a> {
     pub why: Reason,
     pub outbox: &'a [OutboxDraft],
     pub webhooks: &'a [WebhookDraft],
+}
+
+/// What became of new answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewritten {
+    Written,
+    /// The item was judged anew or removed meanwhile; nothing was written.
+    Overtaken,
+    /// Readers were told of the item with that date, which is not before `now`; nothing was written. Date the messages later.
+    TooEarly(DateTime<Utc>),
 }
 
 /// Corrupt: a word in the store that this version does not know.
@@ -231,9 +241,8 @@ impl Store {
         Ok(claims)
     }
 
-    /// Writes what judging again made of an item, and the messages that tell of it. False, and nothing written, where the item was judged anew or removed
-    /// meanwhile. A `dry_run` goes as far as the database's own checks and takes everything back: what would be refused is
-    /// refused.
+    /// Writes what judging again made of an item, and the messages that tell of it, which `now` dates. A `dry_run` goes as far as
+    /// the database's own checks and takes everything back: what would be refused is refused.
     pub async fn write_rejudged(
         &self,
         result: &ItemResult,
@@ -242,45 +251,57 @@ impl Store {
         told: Retold<'_>,
         now: DateTime<Utc>,
         dry_run: bool,
-    ) -> Result<bool, StoreError> {
-        let mut transaction = self.transaction().await?;
-        let text = serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
-        let written = sqlx::query(
-            "UPDATE items SET fact_check_score = $3, fact_check_tier = $4::fact_check_tier, fact_check_notes = $5,
+    ) -> Result<Rewritten, StoreError> {
+        self.in_time(async {
+            let mut transaction = self.transaction().await?;
+            let spoken: Option<DateTime<Utc>> = sqlx::query_scalar("SELECT item_spoken_of($1)")
+                .bind(&result.item_id)
+                .fetch_one(&mut *transaction)
+                .await?;
+            // Dates of messages are told in milliseconds.
+            if let Some(last) = spoken.filter(|last| now < *last + TimeDelta::milliseconds(1) && !dry_run) {
+                return Ok(Rewritten::TooEarly(last));
+            }
+            let text =
+                serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
+            let written = sqlx::query(
+                "UPDATE items SET fact_check_score = $3, fact_check_tier = $4::fact_check_tier, fact_check_notes = $5,
                  result = $6::jsonb
              WHERE item_id = $1 AND evaluated_at = $2",
-        )
-        .bind(&result.item_id)
-        .bind(evaluated_at)
-        .bind(result.score.map(f64::from))
-        .bind(result.tier.map(crate::domain::Tier::as_str))
-        .bind(json(&result.notes)?)
-        .bind(without_nul(text))
-        .execute(&mut *transaction)
-        .await?;
-        if written.rows_affected() == 0 {
-            return Ok(false);
-        }
-        // Under the row's lock: of two runs at once only one finds it otherwise.
-        let turned = turns(&mut transaction, &result.item_id, claims).await?;
-        if !dry_run && turned {
-            super::history::keep(&mut transaction, &result.item_id, told.why).await?;
-        }
-        write_claims(&mut transaction, claims).await?;
-        if turned && !told.outbox.is_empty() {
-            super::outbox::write(&mut transaction, told.outbox, now).await?;
-        }
-        if turned && !told.webhooks.is_empty() {
-            super::webhooks::write(&mut transaction, told.webhooks, now).await?;
-        }
-        if dry_run {
-            // The checks wait for the commit, unless they are told to come now.
-            sqlx::query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *transaction).await?;
-            transaction.rollback().await?;
-        } else {
-            transaction.commit().await?;
-        }
-        Ok(true)
+            )
+            .bind(&result.item_id)
+            .bind(evaluated_at)
+            .bind(result.score.map(f64::from))
+            .bind(result.tier.map(crate::domain::Tier::as_str))
+            .bind(json(&result.notes)?)
+            .bind(without_nul(text))
+            .execute(&mut *transaction)
+            .await?;
+            if written.rows_affected() == 0 {
+                return Ok(Rewritten::Overtaken);
+            }
+            // Under the row's lock: of two runs at once only one finds it otherwise.
+            let turned = turns(&mut transaction, &result.item_id, claims).await?;
+            if !dry_run && turned {
+                super::history::keep(&mut transaction, &result.item_id, told.why, now).await?;
+            }
+            write_claims(&mut transaction, claims).await?;
+            if turned && !told.outbox.is_empty() {
+                super::outbox::write(&mut transaction, told.outbox, now).await?;
+            }
+            if turned && !told.webhooks.is_empty() {
+                super::webhooks::write(&mut transaction, told.webhooks, now).await?;
+            }
+            if dry_run {
+                // The checks wait for the commit, unless they are told to come now.
+                sqlx::query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *transaction).await?;
+                transaction.rollback().await?;
+            } else {
+                transaction.commit().await?;
+            }
+            Ok(Rewritten::Written)
+        })
+        .await
     }
 }
 

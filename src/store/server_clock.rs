@@ -1,7 +1,9 @@
 //! How the database's clock stands to this machine's.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -40,6 +42,49 @@ impl Clock for LaterClock {
     }
 }
 
+/// The database's clock, by this machine's: what the processes of a fleet put off and lease in a common table goes by one clock,
+/// wherever theirs stand.
+#[derive(Debug)]
+pub(super) struct CommonClock {
+    own: Arc<dyn Clock>,
+    server: ServerClock,
+}
+
+impl CommonClock {
+    pub(super) fn new(own: Arc<dyn Clock>, server: ServerClock) -> Self {
+        Self { own, server }
+    }
+}
+
+impl Clock for CommonClock {
+    fn now(&self) -> DateTime<Utc> {
+        self.own.now() + self.server.ahead()
+    }
+}
+
+/// A clock that goes on when the machine's is set back: what was to be done a minute later must not wait for an hour.
+#[derive(Debug)]
+pub(super) struct SteadyClock {
+    own: Arc<dyn Clock>,
+    last: Mutex<(DateTime<Utc>, Instant)>,
+}
+
+impl SteadyClock {
+    pub(super) fn new(own: Arc<dyn Clock>) -> Self {
+        let last = Mutex::new((own.now(), Instant::now()));
+        Self { own, last }
+    }
+}
+
+impl Clock for SteadyClock {
+    fn now(&self) -> DateTime<Utc> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = TimeDelta::from_std(last.1.elapsed()).unwrap_or_default();
+        *last = (self.own.now().max(last.0 + since), Instant::now());
+        last.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +100,30 @@ mod tests {
             server.learn(server_is_at);
             let off = later.now() - SystemClock.now() - expected;
             assert!(off.abs() < TimeDelta::seconds(5), "{off}");
+            let common = CommonClock::new(Arc::new(SystemClock), server.clone());
+            assert!((common.now() - server_is_at).abs() < TimeDelta::seconds(5), "by the server's, ahead or behind");
         }
+    }
+
+    #[derive(Debug)]
+    struct Hands(Mutex<DateTime<Utc>>);
+
+    impl Clock for Hands {
+        fn now(&self) -> DateTime<Utc> {
+            *self.0.lock().unwrap()
+        }
+    }
+
+    #[test]
+    fn the_steady_clock_goes_on_when_the_machines_is_set_back() {
+        let start = SystemClock.now();
+        let hands = Arc::new(Hands(Mutex::new(start)));
+        let steady = SteadyClock::new(Arc::clone(&hands) as Arc<dyn Clock>);
+        *hands.0.lock().unwrap() = start - TimeDelta::hours(1);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (first, then) = (steady.now(), steady.now());
+        assert!(first >= start + TimeDelta::milliseconds(20) && first < start + TimeDelta::minutes(1) && then >= first);
+        *hands.0.lock().unwrap() = start + TimeDelta::hours(1);
+        assert!(steady.now() >= start + TimeDelta::hours(1), "it follows one that is put forward");
     }
 }

@@ -90,6 +90,16 @@ impl Webhook {
     }
 }
 
+/// What waits for all webhooks together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebhookTotals {
+    pub pending: i64,
+    /// Since when the oldest of them waits.
+    pub oldest: Option<DateTime<Utc>>,
+    /// Given up.
+    pub dead: i64,
+}
+
 /// What waits for one webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WebhookState {
@@ -245,6 +255,23 @@ impl Store {
         // RETURNING keeps no order.
         messages.sort_by_key(|message| message.id);
         Ok(Some(WebhookBatch { store: self.clone(), until, messages }))
+    }
+
+    /// What waits for all webhooks together and what was given up, as [`Store::outbox_state`] counts.
+    pub async fn webhook_totals(&self) -> Result<WebhookTotals, StoreError> {
+        let (pending, oldest, dead) = sqlx::query_as(
+            "WITH waiting AS MATERIALIZED (
+                 SELECT id, created_at FROM webhook_messages WHERE dead_at IS NULL ORDER BY id LIMIT $1)
+             SELECT count(*) + CASE WHEN count(*) < $1 THEN 0 ELSE greatest((SELECT max(id) FROM webhook_messages) - max(id)
+                     - (SELECT count(*) FROM webhook_messages WHERE dead_at IS NOT NULL
+                         AND id > (SELECT max(id) FROM waiting)), 0) END,
+                 min(created_at), (SELECT count(*) FROM webhook_messages WHERE dead_at IS NOT NULL)
+             FROM waiting",
+        )
+        .bind(super::outbox::COUNTED)
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(WebhookTotals { pending, oldest, dead })
     }
 
     /// Every webhook for which something is stored, by name.

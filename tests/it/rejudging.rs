@@ -91,6 +91,12 @@ async fn a_domain_denied_later_takes_back_the_answers_that_rest_on_it_and_gives_
     assert_eq!(app.upstream.result("rests", 1).await["claims"][0]["verdict"], "supported");
     app.settled(&daemon).await;
     let asked = app.calls();
+    // As a process would have written it whose clock is an hour ahead of this one's.
+    let ahead: chrono::DateTime<chrono::Utc> =
+        sqlx::query_scalar("UPDATE items SET enriched_at = enriched_at + interval '1 hour' RETURNING enriched_at")
+            .fetch_one(&app.database)
+            .await
+            .unwrap();
     let hosts = TOLD_PAGES.map(|page| {
         let url: url::Url = app.simulator.page_url(page).parse().unwrap();
         url.host_str().unwrap().to_owned()
@@ -107,6 +113,8 @@ async fn a_domain_denied_later_takes_back_the_answers_that_rest_on_it_and_gives_
     assert_eq!(heard[0].body["why"], "domain_lists", "{:#}", heard[0].body);
     let updated = app.upstream.hear("the item", 1, |heard| heard.key == "item.updated").await;
     assert_eq!(updated[0].body["why"], "domain_lists");
+    let at = |heard: &Value| heard["at"].as_str().unwrap().parse::<chrono::DateTime<chrono::Utc>>().unwrap();
+    assert!(at(&updated[0].body) > ahead, "dated after what readers were told before");
     assert_eq!(verdict(&daemon, "rests").await, "not_enough_evidence");
     assert_eq!(replaced_why(&daemon, "rests").await, "domain_lists");
     let page = daemon.get("/evidence/rests").await.body;
@@ -117,6 +125,8 @@ async fn a_domain_denied_later_takes_back_the_answers_that_rest_on_it_and_gives_
     }
     until("the answer is what it was", async || verdict(&daemon, "rests").await == "supported").await;
     until("nothing is due", async || app.count("rejudging").await == 0).await;
+    let given_back = app.upstream.hear("the item again", 2, |heard| heard.key == "item.updated").await;
+    assert!(at(&given_back[1].body) > at(&given_back[0].body), "and after the one before");
     assert_eq!(app.calls(), asked, "nobody was asked");
     assert!(daemon.metric("corroborate_rejudged_total", "reason=\"domain_lists\",outcome=\"changed\"").await >= 2.0);
     app.finish(daemon).await;

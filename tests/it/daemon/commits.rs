@@ -40,3 +40,23 @@ async fn an_old_text_that_took_long_never_replaces_the_edit_that_another_process
     other.stop().await;
     app.finish(one).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_is_dated_after_what_it_replaces_though_the_clock_was_set_back() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &searched("edited", TOLD)).await;
+    app.upstream.result("edited", 1).await;
+    // As a process would have written it whose clock is an hour ahead of this one's.
+    let ahead: chrono::DateTime<chrono::Utc> =
+        sqlx::query_scalar("UPDATE items SET enriched_at = enriched_at + interval '1 hour' RETURNING enriched_at")
+            .fetch_one(&app.database)
+            .await
+            .unwrap();
+    app.upstream.publish("item.new", &searched("edited", ONCE)).await;
+    let result = app.upstream.result("edited", 2).await;
+    assert_eq!(stored_text(&app).await.as_deref(), Some(ONCE));
+    let dated = result["enriched_at"].as_str().unwrap().parse::<chrono::DateTime<chrono::Utc>>().unwrap();
+    assert!(dated > ahead && dated - ahead < chrono::TimeDelta::seconds(1), "{dated} replaces {ahead}");
+    app.finish(daemon).await;
+}

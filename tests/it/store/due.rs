@@ -77,6 +77,12 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     store.settle_due(&asked[0]).await.unwrap();
     assert_eq!(ids(&store.take_due(true, allowance(5, 100)).await.unwrap()), ["due:0", "due:1"]);
 
+    // What grew too old meanwhile is not asked about, and uses up nothing of the hour.
+    judged(store, "due:2", LATE + 5).await;
+    assert_eq!(store.judge_by(&basis("f", "p"), day(LATE)).await.unwrap(), Some(3));
+    assert_eq!(store.drop_outdated(day(LATE + 3)).await.unwrap(), 2);
+    assert_eq!(ids(&store.take_due(true, allowance(5, 100)).await.unwrap()), ["due:2"]);
+
     assert!(store.rejudging_spent().await.unwrap().abs() < f64::EPSILON);
     store.add_rejudging_cost(0.25).await.unwrap();
     store.add_rejudging_cost(0.5).await.unwrap();

@@ -76,3 +76,22 @@ async fn what_was_never_refused_is_taken_first_then_what_is_due_again() {
     }
     assert_eq!(taken, [vec!["new", "newer"], vec!["due again"]]);
 }
+
+#[tokio::test]
+async fn messages_beyond_the_first_ten_thousand_are_counted_by_their_numbers() {
+    let Some(url) = database::empty_database().await else { return };
+    let store = database::connect(&url).await;
+    store.migrate().await.unwrap();
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let wait = "INSERT INTO outbox (routing_key, body, message_id, created_at)
+        SELECT 'full', '{}', 'm' || number, now() - make_interval(secs => number) FROM generate_series(1, 10100) AS number";
+    connection.execute(wait).await.unwrap();
+    let state = store.outbox_state().await.unwrap();
+    assert_eq!((state.pending, state.parked), (10_100, 0));
+    connection
+        .execute("UPDATE outbox SET parked_at = now() WHERE id <= 5; DELETE FROM outbox WHERE id > 60")
+        .await
+        .unwrap();
+    let state = store.outbox_state().await.unwrap();
+    assert_eq!((state.pending, state.parked), (55, 5));
+}

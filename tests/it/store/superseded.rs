@@ -129,3 +129,23 @@ async fn of_many_that_end_at_once_one_is_written() {
         assert_eq!(written.iter().filter(|end| **end == Committed::Written).count(), 1, "{written:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_item_and_its_edit_that_end_at_once_are_dated_in_the_order_in_which_they_stand() {
+    let Some(database) = database::database().await else { return };
+    let store = &database.store;
+    let (old, new) = (("The bridge opens.", Phase::Two, false), ("The bridge opened at noon.", Phase::Two, false));
+    for round in 0..40 {
+        let item = format!("round {round}");
+        let (earlier, later) = (store.begin(&item).await.unwrap(), store.begin(&item).await.unwrap());
+        // There is no row yet that one of them could lock.
+        let (edited, first) =
+            tokio::join!(end(store, &item, run(&later, new), 1), end(store, &item, run(&earlier, old), 2));
+        let is_in_order = match (edited, first) {
+            (Committed::TooEarly(last), Committed::Written) => last == day(2),
+            (Committed::Written, Committed::Superseded) => true,
+            _ => false,
+        };
+        assert!(is_in_order, "{item}: the edit {edited:?}, the old text {first:?}");
+    }
+}
