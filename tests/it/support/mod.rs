@@ -29,3 +29,15 @@ pub(crate) fn skipped(why: &str) {
     assert!(std::env::var_os("CORROBORATE_TEST_REQUIRE_SERVICES").is_none(), "a service is missing: {why}");
     println!("skipped: {why}");
 }
+
+/// Says that a test is skipped for want of a program on this machine. tests/run installs these where it starts the services from
+/// packages; there the test fails without them. Where the services come from Docker, or are somebody's own, it installs none.
+#[expect(clippy::disallowed_methods, reason = "tests/run says where the services come from")]
+pub(crate) fn without_program(why: &str) {
+    // Set where tests/run has started RabbitMQ from packages.
+    if std::env::var_os("TEST_RABBITMQ_DIR").is_some() {
+        skipped(why);
+    } else {
+        println!("skipped: {why}");
+    }
+}

@@ -26,13 +26,13 @@ impl Node {
         assert_eq!(code, Some(0), "{command}: {said}");
     }
 
-    /// `None` where `RabbitMQ` is not installed on this machine.
+    /// `None`, said aloud, where `RabbitMQ` is not installed on this machine.
     pub(crate) async fn start() -> Option<(Self, url::Url)> {
         let node = Self { dir: tempfile::tempdir().unwrap() };
         match node.run("start", &[]).await {
             (Some(0), url) => Some((node, url.parse().unwrap())),
             (Some(69), _) => {
-                println!("skipped: RabbitMQ is not installed here");
+                super::without_program("RabbitMQ is not installed here; tests/run installs it");
                 None
             }
             other => panic!("the node did not start: {other:?}"),
