@@ -23,7 +23,11 @@ pub(super) fn connect_options(url: &SecretString, settings: &StoreSettings) -> R
         return Ok(options);
     }
     let options = match settings.statement_timeout {
-        Some(limit) => options.options([("statement_timeout", format!("{}ms", limit.as_millis()))]),
+        // The second is for a session whose process is cut off from it in the middle of a transaction: it holds its locks until
+        // the server notices, which takes the system two hours.
+        Some(limit) => ["statement_timeout", "idle_in_transaction_session_timeout"]
+            .into_iter()
+            .fold(options, |options, name| options.options([(name, format!("{}ms", limit.as_millis()))])),
         None => options,
     };
     Ok(match &settings.schema {
