@@ -124,16 +124,24 @@ struct Profile {
 }
 
 const PROFILES: &[Profile] = &[
-    Profile { code: "ru", own: "ыэщ", foreign: "іїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
-    Profile { code: "uk", own: "іїєґ", foreign: "ыэъўјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
-    Profile { code: "be", own: "ўі", foreign: "ищъїєґјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
-    Profile { code: "bg", own: "ъщ", foreign: "ыэіїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯ" },
-    Profile { code: "mk", own: "ѓќѕјљњ", foreign: "ыэіїєґўъщйьяюђћәғқңөұүһҷҳӣӯ" },
-    Profile { code: "sr", own: "ћђјљњџ", foreign: "ыэіїєґўъщйьяюѓќѕәғқңөұүһҷҳӣӯ" },
-    Profile { code: "kk", own: "әғқңөұүһі", foreign: "їєґўјљњћђџѓќѕҷҳӣӯ" },
-    Profile { code: "mn", own: "өү", foreign: "іїєґўјљњћђџѓќѕәғқңұһҷҳӣӯщ" },
-    Profile { code: "tg", own: "ҷҳӣӯғқ", foreign: "іїєґўјљњћђџѓќѕәңөұүһыщ" },
+    Profile { code: "ru", own: "ыэщ", foreign: "іїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯҗ" },
+    Profile { code: "uk", own: "іїєґ", foreign: "ыэъўјљњћђџѓќѕәғқңөұүһҷҳӣӯҗ" },
+    Profile { code: "be", own: "ўі", foreign: "ищъїєґјљњћђџѓќѕәғқңөұүһҷҳӣӯҗ" },
+    Profile { code: "bg", own: "ъщ", foreign: "ыэіїєґўјљњћђџѓќѕәғқңөұүһҷҳӣӯҗ" },
+    Profile { code: "mk", own: "ѓќѕјљњ", foreign: "ыэіїєґўъщйьяюђћәғқңөұүһҷҳӣӯҗ" },
+    Profile { code: "sr", own: "ћђјљњџ", foreign: "ыэіїєґўъщйьяюѓќѕәғқңөұүһҷҳӣӯҗ" },
+    Profile { code: "kk", own: "әғқңөұүһі", foreign: "їєґўјљњћђџѓќѕҷҳӣӯҗ" },
+    Profile { code: "mn", own: "өү", foreign: "іїєґўјљњћђџѓќѕәғқңұһҷҳӣӯҗщ" },
+    Profile { code: "tg", own: "ҷҳӣӯғқ", foreign: "іїєґўјљњћђџѓќѕәңөұүһҗыщ" },
+    Profile { code: "ky", own: "ңөү", foreign: "іїєґўјљњћђџѓќѕәғқұһҷҳӣӯҗщ" },
+    Profile { code: "tt", own: "әөүһҗң", foreign: "іїєґўјљњћђџѓќѕғқұҷҳӣӯ" },
+    Profile { code: "uz", own: "ўқғҳ", foreign: "іїєґјљњћђџѓќѕәңөұүһҷӣӯҗыщ" },
 ];
+
+/// Whether a language, by its ISO 639-1 code, is one that [`detect`] tells by its Cyrillic letters.
+pub fn is_cyrillic_language(code: &str) -> bool {
+    PROFILES.iter().any(|profile| profile.code == code)
+}
 
 /// What letters, words and endings say of the profiles, one bit each: a word is looked up once, not once a profile.
 struct Signs {
@@ -352,6 +360,16 @@ mod tests {
             ("Олон файл сонгогдож болох эсэх", "mn"),
             ("Сонгуулийн хорооны дарга мэдэгдэл хийв", "mn"),
             ("Манай улсын эдийн засаг сэргэж эхэлсэн", "mn"),
+            ("Бишкекте жаңы мектеп ачылды", "ky"),
+            ("Өкмөт күйүүчү майдын баасын төмөндөттү", "ky"),
+            ("Чек арада эки өлкөнүн аскерлери ок атышты", "ky"),
+            ("Казанда яңа мәктәп ачылды", "tt"),
+            ("Янгында өч кеше зыян күрде", "tt"),
+            ("Хөкүмәт ягулык бәясен төшерде", "tt"),
+            ("Тошкентда янги мактаб очилди, деди ҳоким", "uz"),
+            ("Ҳукумат ёқилғи нархини пасайтирди", "uz"),
+            ("Чегарада икки давлат ҳарбийлари ўртасида отишма бўлди", "uz"),
+            ("Ҳукумат нархи сӯзишвориро паст кард", "tg"),
             ("Пожар потушили утром", "ru"),
             ("Власти закрыли рынок", "ru"),
             ("Суд арестовал директора завода", "ru"),

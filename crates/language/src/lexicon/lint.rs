@@ -126,7 +126,7 @@ fn no_row_stands_twice() {
 }
 
 /// Languages written in Cyrillic letters, besides Russian and Ukrainian; the others of the lexicon have none.
-const CYRILLIC: [&str; 6] = ["be", "bg", "kk", "mk", "mn", "tg"];
+const CYRILLIC: [&str; 9] = ["be", "bg", "kk", "ky", "mk", "mn", "tg", "tt", "uz"];
 /// Letters that Ukrainian has and Russian has not, and the other way round.
 const UKRAINIAN: &str = "іїєґ";
 const RUSSIAN: &str = "ыэъё";
