@@ -46,9 +46,9 @@ struct Word<'a> {
     acronym: bool,
 }
 
-/// The names of a text, each once, in order of appearance. `hints` are names upstream already found: those are taken as
+/// The names of a text in that language, each once, in order of appearance. `hints` are names upstream already found: those are taken as
 /// they are, with their kind, whether or not a rule would have seen them.
-pub fn entities(text: &str, _language: Option<&str>, hints: &[EntityHint]) -> Vec<Entity> {
+pub fn entities(text: &str, language: Option<&str>, hints: &[EntityHint]) -> Vec<Entity> {
     let mut found: Vec<Entity> = Vec::new();
     for hint in hints {
         let kind = EntityKind::from_label(hint.kind.as_deref().unwrap_or_default());
@@ -65,8 +65,8 @@ pub fn entities(text: &str, _language: Option<&str>, hints: &[EntityHint]) -> Ve
         .map(|word| word.text.as_str())
         .collect();
     for (words, sentence) in parts.iter().zip(sentences(text)) {
-        if cyrillic::is_mostly(sentence) && !is_headline(words) {
-            cyrillic::in_sentence(words, sentence, &mut found);
+        if cyrillic::is_read(language) && cyrillic::is_mostly(sentence) && !is_headline(words) {
+            cyrillic::in_sentence(words, sentence, language, &mut found);
         } else {
             in_sentence(words, sentence, &small, &inner, &mut found);
         }

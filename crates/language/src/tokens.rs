@@ -1,5 +1,8 @@
 //! Words as the other rooms compare them: normalised, stemmed, marked.
 
+use std::borrow::Cow;
+
+use unicode_normalization::char::compose;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::{is_cyrillic, stemming, stopwords};
@@ -64,6 +67,78 @@ pub fn normalise_word(word: &str) -> String {
             .collect()
     };
     if is_nfkc_quick(word.chars()) == IsNormalized::Yes { fold(&mut word.chars()) } else { fold(&mut word.nfkc()) }
+}
+
+/// The text with the stress marks of Cyrillic vowels dropped and the breve and the dots put back onto their letters: "Володи́мир" is
+/// "Володимир", and "и" with a breve behind it is "й". Vocabularies know no word with a stress mark, which is how encyclopaedias
+/// write the name that an article is about.
+///
+/// Only vowels bear stress: behind "г" and "к" the acute makes the Macedonian letters. "ѐ" and "ѝ", which are but "е" and "и" with a
+/// grave, go without it in either spelling. Bytes of the result are not those of the text.
+pub fn unstressed(text: &str) -> Cow<'_, str> {
+    let is_mark =
+        |letter: char| matches!(letter, '\u{0300}' | '\u{0301}' | '\u{0306}' | '\u{0308}' | 'Ѐ' | 'Ѝ' | 'ѐ' | 'ѝ');
+    if text.is_ascii() || !text.contains(is_mark) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut before = None::<char>;
+    for letter in text.chars() {
+        let vowel = before.is_some_and(bears_stress);
+        let whole = before.filter(|before| is_cyrillic(*before)).and_then(|before| match letter {
+            '\u{0306}' | '\u{0308}' => compose(before, letter),
+            _ => None,
+        });
+        let next = match letter {
+            '\u{0300}' | '\u{0301}' if vowel => continue,
+            'Ѐ' => 'Е',
+            'Ѝ' => 'И',
+            'ѐ' => 'е',
+            'ѝ' => 'и',
+            letter => letter,
+        };
+        if whole.is_some() {
+            plain.pop();
+        }
+        let next = whole.unwrap_or(next);
+        plain.push(next);
+        before = Some(next);
+    }
+    Cow::Owned(plain)
+}
+
+/// Vowels of the Cyrillic alphabets of Slavic languages.
+fn bears_stress(letter: char) -> bool {
+    matches!(
+        letter,
+        'а' | 'е'
+            | 'ё'
+            | 'и'
+            | 'о'
+            | 'у'
+            | 'ы'
+            | 'э'
+            | 'ю'
+            | 'я'
+            | 'і'
+            | 'ї'
+            | 'є'
+            | 'ъ'
+            | 'А'
+            | 'Е'
+            | 'Ё'
+            | 'И'
+            | 'О'
+            | 'У'
+            | 'Ы'
+            | 'Э'
+            | 'Ю'
+            | 'Я'
+            | 'І'
+            | 'Ї'
+            | 'Є'
+            | 'Ъ'
+    )
 }
 
 /// Modern Russian and Ukrainian letters: no normalisation changes them.
@@ -174,6 +249,27 @@ mod tests {
         assert_eq!(texts("ﬁne ½ Ⅳ"), ["fine", "1⁄2", "iv"]);
         assert_eq!(texts("«Нью-Йорк» 'quoted'"), ["нью", "йорк", "quoted"]);
         assert!(texts("🔥🔥 — …").is_empty());
+    }
+
+    #[test]
+    fn stress_marks_go_and_letters_stay_whole() {
+        for (text, plain) in [
+            ("Володи\u{301}мир Зеле\u{301}нський", "Володимир Зеленський"),
+            ("О\u{301}дер, за\u{300}мок", "Одер, замок"),
+            ("Украі\u{308}\u{301}на", "Україна"),
+            ("Киі\u{301}\u{308}в", "Київ"),
+            ("Ї\u{301}хали", "Їхали"),
+            ("маи\u{306}бутніи\u{306} е\u{308}ж", "майбутній ёж"),
+            ("ле\u{300}топись и лѐтопись", "летопись и летопись"),
+            // Letters of other alphabets keep what makes them letters.
+            ("café, cafe\u{301}", "café, cafe\u{301}"),
+            ("Г\u{301}орче, к\u{301}е", "Г\u{301}орче, к\u{301}е"),
+            ("plain", "plain"),
+            ("Київ", "Київ"),
+        ] {
+            assert_eq!(unstressed(text), plain, "{text:?}");
+        }
+        assert!(matches!(unstressed("Київ і Харків"), Cow::Borrowed(_)), "nothing is copied for nothing");
     }
 
     #[test]

@@ -221,6 +221,28 @@ fn refused(name: &str, change: impl Fn(&str) -> String) -> ModelError {
     error.unwrap_err()
 }
 
+/// Encyclopaedias stress the name that an article is about, and some pages come with "й" and "ї" in two pieces.
+#[test]
+fn a_stressed_word_is_to_the_shipped_models_the_word_itself() {
+    let bundled = ModelFolder::bundled();
+    assert!(!bundled.is_empty());
+    for folder in bundled {
+        let texts = Texts::load(&folder).unwrap();
+        for (stressed, plain) in [
+            ("Володи\u{301}мир Зеле\u{301}нський", "Володимир Зеленський"),
+            ("Украі\u{308}\u{301}нськии\u{306} прем'є\u{301}р", "Український прем'єр"),
+            ("Моско\u{300}вский кремль", "Московский кремль"),
+        ] {
+            assert_eq!(texts.single(stressed).unwrap(), texts.single(plain).unwrap(), "{stressed}");
+            assert_eq!(
+                texts.pair(stressed, stressed, true).unwrap(),
+                texts.pair(plain, plain, true).unwrap(),
+                "{stressed}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_manifest_that_does_not_fit_the_graph_says_which_key_to_change() {
     let error = refused("bert-embedding-f32", |text| text.replace("dimension = 32", "dimension = 64"));

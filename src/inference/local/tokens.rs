@@ -5,6 +5,7 @@ use std::fmt;
 use tokenizers::{Encoding, Tokenizer, TruncationDirection};
 
 use crate::inference::folder::{ModelError, ModelFolder};
+use crate::language::tokens::unstressed;
 
 /// Characters of a text that are looked at per token of the longest input. Words of real languages have fewer; what lies
 /// behind would be cut off anyway, and a text of megabytes must not be tokenised for its first line.
@@ -83,11 +84,13 @@ impl Texts {
         Ok(Tokens { types: vec![0; ids.len()], ids })
     }
 
-    /// The text's own tokens, without marks.
+    /// The text's own tokens, without marks. A vocabulary that was made of unstressed text knows no word with a stress mark.
     fn pieces(&self, text: &str) -> Result<Encoding, String> {
         let most = self.max_length.saturating_mul(CHARS_PER_TOKEN);
         let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
-        self.tokenizer.encode_fast(text.get(..end).unwrap_or(text), false).map_err(|error| error.to_string())
+        // No offsets are asked of an encoding, so that its text may be another than the one handed in.
+        let plain = unstressed(text.get(..end).unwrap_or(text));
+        self.tokenizer.encode_fast(plain.as_ref(), false).map_err(|error| error.to_string())
     }
 
     /// Whether there is no token in it that means anything.

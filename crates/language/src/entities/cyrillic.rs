@@ -6,15 +6,17 @@ use std::sync::LazyLock;
 use super::kind::EntityKind;
 use super::{Entity, Word, add, adjacent, entity_of, known_at, markers, mixed_case, tagger};
 use crate::dates::names::is_calendar_word;
+use crate::detect::is_cyrillic_language;
 use crate::lexicon::Words;
 use crate::names::name_key;
 use crate::{cut, has_cyrillic, is_cyrillic, lemmas, stopwords};
 
 /// Adds the names of a Russian or Ukrainian sentence: what the network finds, what the gazetteer knows, and what else has a
 /// capital that it does not owe to its place.
-pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, found: &mut Vec<Entity>) {
+pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, language: Option<&str>, found: &mut Vec<Entity>) {
     let normalised: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-    let spans = tagger::tagged(sentence);
+    let is_ukrainian = is_ukrainian(sentence, language);
+    let spans = tagger::tagged(sentence, is_ukrainian);
     let span_at = |index: usize| {
         let word = words.get(index)?;
         spans.iter().find(|span| span.start <= word.start && word.start < span.end)
@@ -23,7 +25,8 @@ pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, found: &mut Vec<En
     while index < words.len() {
         let tagged = span_at(index).and_then(|span| {
             let taken = words_of_span(words, index, span.end, sentence);
-            let nothing = taken == 1 && words.get(index).is_some_and(|word| owes_its_capital(word, index, sentence));
+            let nothing =
+                taken == 1 && words.get(index).is_some_and(|word| owes_its_capital(word, index, is_ukrainian));
             (!nothing).then(|| (taken, entity_of(words, index, taken, sentence, span.kind)))
         });
         // "Ігор" beside the "Терехов" that the network found.
@@ -68,20 +71,27 @@ fn words_of_span(words: &[Word<'_>], index: usize, end: usize, sentence: &str) -
 
 /// Whether a word that the network takes for a name by itself is none: an abbreviation that names nothing, or a sentence's first
 /// word that a dictionary has, or that nothing but its capital speaks for.
-fn owes_its_capital(word: &Word<'_>, index: usize, sentence: &str) -> bool {
+fn owes_its_capital(word: &Word<'_>, index: usize, is_ukrainian: bool) -> bool {
     if names_nothing(word.surface) {
         return true;
     }
     let first = index == 0 && !word.acronym && !mixed_case(word.surface);
-    let plain =
-        || lemmas::lemma(&word.text, is_ukrainian(sentence)).is_some() || stopwords::is_stop_word(&word.text, None);
+    let plain = || lemmas::lemma(&word.text, is_ukrainian).is_some() || stopwords::is_stop_word(&word.text, None);
     let like_a_name = || markers::is_first_name(&word.text) || markers::is_surname(&word.text);
-    first && (plain() || !(tagger::knows(word.surface, sentence) || like_a_name()))
+    first && (plain() || !(tagger::knows(word.surface, is_ukrainian) || like_a_name()))
 }
 
-/// Whether the sentence has letters that Ukrainian has and Russian lacks.
-pub(super) fn is_ukrainian(sentence: &str) -> bool {
+/// Whether the network is asked: what it learnt from is Russian, and Ukrainian words are put into Russian for it. A text whose
+/// language nobody knows may be either; one in a language of another alphabet quotes somebody, whose language nobody knows.
+pub(super) fn is_read(language: Option<&str>) -> bool {
+    language.is_none_or(|code| matches!(code, "ru" | "uk") || !is_cyrillic_language(code))
+}
+
+/// Whether a sentence is Ukrainian: by the letters that one of the two languages lacks, and where it has none of them, as one
+/// short one in 25 has not, by what its text is written in.
+pub(super) fn is_ukrainian(sentence: &str, language: Option<&str>) -> bool {
     sentence.contains(['і', 'ї', 'є', 'ґ', 'І', 'Ї', 'Є', 'Ґ'])
+        || (language == Some("uk") && !sentence.contains(['ы', 'э', 'ё', 'ъ', 'Ы', 'Э', 'Ё', 'Ъ']))
 }
 
 /// How many words make a name of no known kind: capitals that neither the sentence nor a quotation opens with, or that no

@@ -24,8 +24,15 @@ pub(super) struct Span {
     pub(super) kind: EntityKind,
 }
 
-/// Words of one sentence that are looked at; what comes behind names nothing.
-const LONGEST: usize = 256;
+/// Words and marks that the network sees at once: each takes some kilobytes. A longer sentence, as a page without full stops is one,
+/// is read in windows of so many.
+const WINDOW: usize = 256;
+/// What two windows share: a word is tagged by its window with at least half of this on either side of it. The network looks three
+/// words to each side, and which tag follows which reaches little further.
+const OVERLAP: usize = 32;
+/// Words and marks of one sentence that are looked at, ten pages of print; what comes behind names nothing. Each takes the network a
+/// tenth of a millisecond, and a text without full stops must not take seconds.
+const LONGEST: usize = 4_096;
 /// Sentences whose names are kept in each of two generations: one text is asked for its names by several readers.
 const KEPT: usize = 4096;
 /// Bytes of a sentence that is kept: a page without full stops is one sentence, and thousands of those would be the memory.
@@ -50,20 +57,24 @@ struct Found {
     older: HashMap<String, Arc<[Span]>>,
 }
 
-static FOUND: LazyLock<Mutex<Found>> = LazyLock::new(Mutex::default);
+/// Those read as Russian, and those read as Ukrainian: a sentence in whose letters both agree may be asked for as either.
+static FOUND: LazyLock<[Mutex<Found>; 2]> = LazyLock::new(Default::default);
 
 /// The names of a sentence, in order; none overlaps another.
-pub(super) fn tagged(sentence: &str) -> Arc<[Span]> {
-    let found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+pub(super) fn tagged(sentence: &str, is_ukrainian: bool) -> Arc<[Span]> {
+    let [russian, ukrainian] = &*FOUND;
+    let kept = if is_ukrainian { ukrainian } else { russian };
+    let found = kept.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(spans) = found.newer.get(sentence).or_else(|| found.older.get(sentence)) {
         return Arc::clone(spans);
     }
     drop(found);
-    let spans: Arc<[Span]> = TAGGER.as_ref().map(|tagger| tagger.spans(sentence)).unwrap_or_default().into();
+    let spans: Arc<[Span]> =
+        TAGGER.as_ref().map(|tagger| tagger.spans(sentence, is_ukrainian)).unwrap_or_default().into();
     if sentence.len() > KEPT_BYTES {
         return spans;
     }
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = kept.lock().unwrap_or_else(PoisonError::into_inner);
     if found.newer.len() >= KEPT {
         found.older = std::mem::take(&mut found.newer);
     }
@@ -72,23 +83,39 @@ pub(super) fn tagged(sentence: &str) -> Arc<[Span]> {
 }
 
 /// Whether the network has a vector of the word, so that more than its capitals speaks for what it says of it.
-pub(super) fn knows(word: &str, sentence: &str) -> bool {
-    let is_ukrainian = super::cyrillic::is_ukrainian(sentence);
+pub(super) fn knows(word: &str, is_ukrainian: bool) -> bool {
     TAGGER.as_ref().is_some_and(|tagger| tagger.vectors.place(&shape::small(word), is_ukrainian).is_some())
 }
 
 impl Tagger {
-    fn spans(&self, sentence: &str) -> Vec<Span> {
+    fn spans(&self, sentence: &str, is_ukrainian: bool) -> Vec<Span> {
         let pieces = pieces(sentence);
-        let is_ukrainian = super::cyrillic::is_ukrainian(sentence);
+        let mut tags = Vec::with_capacity(pieces.len());
+        let mut begin = 0;
+        loop {
+            let end = (begin + WINDOW).min(pieces.len());
+            let own = self.tags(pieces.get(begin..end).unwrap_or_default(), sentence, is_ukrainian);
+            // The window before has tagged the first half of what both see.
+            let known = tags.len() - begin;
+            let is_last = end == pieces.len();
+            let kept = if is_last { own.len() } else { own.len() - OVERLAP / 2 };
+            tags.extend(own.into_iter().take(kept).skip(known));
+            if is_last {
+                return joined(&pieces, &tags);
+            }
+            begin += WINDOW - OVERLAP;
+        }
+    }
+
+    /// The tag of each of these pieces, which the network sees and no others.
+    fn tags(&self, pieces: &[(usize, usize)], sentence: &str, is_ukrainian: bool) -> Vec<usize> {
         let mut input = Vec::with_capacity(pieces.len() * network::INPUT);
-        for (start, end) in &pieces {
+        for (start, end) in pieces {
             let piece = cut(sentence, *start, *end);
             self.vectors.push(self.vectors.place(&shape::small(piece), is_ukrainian), &mut input);
             self.network.push_shape(shape::of(piece), &mut input);
         }
-        let tags = self.network.tags(input);
-        joined(&pieces, &tags)
+        self.network.tags(input)
     }
 }
 

@@ -1,5 +1,7 @@
 //! How a word is written: its alphabet and its capitals, or which mark it is.
 
+use crate::tokens::unstressed;
+
 /// The marks that have a shape of their own, in the network's order.
 const MARKS: &str = "!#$%&()[]\\/*+,.:;<=>?@^_{|}~-‐−‒⁃–—―`\"'«»„“ʼʻ”№…";
 const RUSSIAN: usize = 1;
@@ -68,9 +70,10 @@ fn is_title(word: &str) -> bool {
         && letters.all(|c| !c.is_uppercase())
 }
 
-/// The word as the vectors are kept under: small letters, plain apostrophes and hyphens.
+/// The word as the vectors are kept under: small letters, no stress marks, plain apostrophes and hyphens.
 pub(super) fn small(word: &str) -> String {
-    let folded = word.chars().flat_map(char::to_lowercase).map(|letter| match letter {
+    let plain = unstressed(word);
+    let folded = plain.chars().flat_map(char::to_lowercase).map(|letter| match letter {
         '’' | 'ʼ' => '\'',
         '‑' => '-',
         other => other,

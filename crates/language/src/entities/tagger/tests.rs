@@ -2,7 +2,8 @@ use super::EntityKind::{Loc, Org, Person};
 use super::*;
 
 fn named(sentence: &str) -> Vec<(&str, EntityKind)> {
-    tagged(sentence).iter().map(|span| (cut(sentence, span.start, span.end), span.kind)).collect()
+    let is_ukrainian = crate::entities::cyrillic::is_ukrainian(sentence, None);
+    tagged(sentence, is_ukrainian).iter().map(|span| (cut(sentence, span.start, span.end), span.kind)).collect()
 }
 
 /// What the Python package gives for these sentences with the same words cut from its vectors.
@@ -47,9 +48,40 @@ fn a_sentence_without_words_and_one_without_end_are_no_trouble() {
     assert!(named(&long).iter().all(|(name, _)| name.contains("Киев")));
 }
 
+/// A list without full stops is one sentence: what stands behind its first 256 words is named as well, and so is what two windows
+/// of the network cut in two.
+#[test]
+fn names_are_found_however_far_from_the_beginning_they_stand() {
+    let (name, filler) = ("Алексея Навального", "и ещё была жалоба");
+    for before in [0, 20, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 110, 300] {
+        // A word more or less moves the name over the edges of the windows.
+        for more in ["", "вчера ", "вчера же ", "вчера же вот "] {
+            let sentence = format!("{}{more}они видели {name}, {filler}", format!("{filler}, ").repeat(before));
+            assert_eq!(named(&sentence), [(name, Person)], "{before} {more:?}");
+        }
+    }
+    let list: Vec<String> = (0..300).map(|number| format!("в Киев приехал участник номер {number}")).collect();
+    assert_eq!(named(&list.join(", ")).len(), 300, "each Kyiv once, those in two windows too");
+}
+
 #[test]
 fn a_sentence_that_was_read_before_gives_the_same_again() {
     let sentence = "Глава МИД Китая Ван И вылетел в Москву.";
-    assert_eq!(tagged(sentence), tagged(sentence));
-    assert!(!tagged(sentence).is_empty());
+    assert_eq!(tagged(sentence, false), tagged(sentence, false));
+    assert!(!tagged(sentence, false).is_empty());
+}
+
+/// An encyclopaedia writes the name an article is about with its stress, and some pages come with "й" and "ї" in two pieces.
+#[test]
+fn a_stressed_name_is_found_where_it_stands() {
+    for (sentence, names) in [
+        (
+            "Влади\u{301}мир Зеле\u{301}нский прилетел в Варша\u{301}ву.",
+            [("Влади\u{301}мир Зеле\u{301}нский", Person), ("Варша\u{301}ву", Loc)],
+        ),
+        ("Сергеи\u{306} Лавров выступил в Нью-Йорке.", [("Сергеи\u{306} Лавров", Person), ("Нью-Йорке", Loc)]),
+    ] {
+        assert_eq!(named(sentence), names, "{sentence}");
+    }
+    assert_eq!(shape::small("Зеле\u{301}нськии\u{306}"), "зеленський");
 }
