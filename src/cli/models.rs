@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::output::{Colour, Output};
 use crate::config::Config;
 use crate::domain::{Clock, SystemClock};
-use crate::inference::choice::{self, choose};
+use crate::inference::choice::{self, choose, together};
 use crate::inference::remote::{self, Patience, RemoteModels};
 use crate::inference::{Embedder as _, ModelFolder, Reranker as _, StanceModel as _, Task, scan};
 use crate::judging::plain::plain;
@@ -78,7 +78,7 @@ struct Row {
     origin: Option<String>,
 }
 
-/// What judges each task: a model's name, or the word for none.
+/// What judges each task: a model's name, the names of several with `+` between them, or the word for none.
 #[derive(Debug, Serialize)]
 struct InUse {
     embedding: String,
@@ -112,15 +112,17 @@ impl Stock {
     fn listed(mut self, config: &Config) -> Listed {
         let mut problems = std::mem::take(&mut self.problems);
         let served = self.served();
-        let mut used = |task: Task| {
+        let mut used = |task: Task| -> Vec<(String, String)> {
             if let Some((_, name, location)) = served.iter().find(|(of, ..)| *of == task) {
-                return Some((name.clone(), location.clone()));
+                return vec![(name.clone(), location.clone())];
             }
-            match self.chosen(task, config) {
-                Ok(folder) => folder.map(|folder| (folder.manifest.name.clone(), folder.location())),
+            match together(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped) {
+                Ok(folders) => {
+                    folders.into_iter().map(|folder| (folder.manifest.name.clone(), folder.location())).collect()
+                }
                 Err(error) => {
                     problems.push(error.to_string());
-                    None
+                    Vec::new()
                 }
             }
         };
@@ -131,7 +133,7 @@ impl Stock {
                 Task::Stance => &stance,
                 Task::Relevance => &relevance,
             };
-            of_task.as_ref().is_some_and(|(_, used)| used == location)
+            of_task.iter().any(|(_, used)| used == location)
         };
         let mut models: Vec<Row> = served
             .iter()
@@ -160,12 +162,13 @@ impl Stock {
             });
         }
         models.sort_by(|one, other| one.task.cmp(&other.task).then(other.in_use.cmp(&one.in_use)));
-        let name = |used: Option<(String, String)>, task: Task| {
-            used.map_or_else(|| choice::without(task).to_owned(), |(name, _)| name)
+        let name = |used: Vec<(String, String)>, task: Task| {
+            let names: Vec<String> = used.into_iter().map(|(name, _)| name).collect();
+            if names.is_empty() { choice::without(task).to_owned() } else { names.join("+") }
         };
         // Without a model of its own, relevance is the cosine of a learnt embedder.
-        let by_embedder = config.inference.reranker == choice::AUTO && relevance.is_none();
-        let relevance = if by_embedder { relevance.or(embedding.clone()) } else { relevance };
+        let by_embedder = config.inference.reranker == choice::AUTO && relevance.is_empty();
+        let relevance = if by_embedder { embedding.clone() } else { relevance };
         let in_use = InUse {
             embedding: name(embedding, Task::Embedding),
             stance: name(stance, Task::Stance),

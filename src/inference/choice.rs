@@ -1,6 +1,6 @@
 //! Which folder's model does a task, by the rules of the configuration.
 
-use super::{ModelFolder, Task};
+use super::{ModelFolder, Task, sets};
 use crate::config::InferenceConfig;
 
 /// In the configuration: the best there is.
@@ -80,15 +80,48 @@ pub fn choose<'a>(
     Ok(all().next())
 }
 
+/// The models of a task that work together, those before the others: a text goes to the first that reads it.
+///
+/// Vectors of two models are not compared, and relevance has one scale, so that only stance has several. What the operator names
+/// works alone, and so does a model of their own. One of a set that was pulled is for other languages than those that ship read:
+/// these keep theirs, which they were trained and measured for, unless the one of the set is named.
+///
+/// # Errors
+/// Those of [`choose`].
+pub fn together<'a>(
+    task: Task,
+    wanted: &str,
+    brought: &'a [ModelFolder],
+    shipped: &'a [ModelFolder],
+) -> Result<Vec<&'a ModelFolder>, ChoiceError> {
+    let Some(chosen) = choose(task, wanted, brought, shipped)? else { return Ok(Vec::new()) };
+    let is_chosen = |folder: &&ModelFolder| std::ptr::eq(*folder, chosen);
+    let others = || shipped.iter().filter(|folder| folder.manifest.task == task && !is_chosen(folder));
+    let alone = task != Task::Stance || wanted != AUTO;
+    Ok(if alone {
+        vec![chosen]
+    } else if shipped.iter().any(|folder| is_chosen(&folder)) {
+        std::iter::once(chosen).chain(others()).collect()
+    } else if sets::model_of(&chosen.manifest).is_some() {
+        others().chain(std::iter::once(chosen)).collect()
+    } else {
+        vec![chosen]
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn folder(name: &str, task: &str) -> ModelFolder {
+        folder_with(name, task, "")
+    }
+
+    fn folder_with(name: &str, task: &str, more: &str) -> ModelFolder {
         let dir = tempfile::tempdir().unwrap();
-        let more = if task == "stance" { "labels = [\"entail\", \"not_entail\"]" } else { "" };
+        let labels = if task == "stance" { "labels = [\"entail\", \"not_entail\"]" } else { "" };
         let text = format!(
-            "name = \"{name}\"\ntask = \"{task}\"\nmodel = \"m\"\ntokenizer = \"t\"\nmax_length = 64\n{more}\n"
+            "name = \"{name}\"\ntask = \"{task}\"\nmodel = \"m\"\ntokenizer = \"t\"\nmax_length = 64\n{labels}\n{more}\n"
         );
         std::fs::write(dir.path().join("model.toml"), text).unwrap();
         ModelFolder::read(dir.path()).unwrap()
@@ -106,6 +139,28 @@ mod tests {
         assert_eq!(name("small", &brought).as_deref(), Some("small"));
         assert_eq!(name("rules", &brought), None);
         assert!(choose(Task::Embedding, AUTO, &brought, &shipped).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_set_is_for_what_those_that_ship_do_not_read_and_what_is_named_works_alone() {
+        let shipped = [folder("small", "stance"), folder("ranker", "relevance")];
+        let origin = "origin = \"MoritzLaurer/mDeBERTa-v3-base-mnli-xnli@0123\"";
+        let pulled = [folder_with("mdeberta-v3-base-xnli", "stance", origin)];
+        let own = [folder("mine", "stance")];
+        let names = |wanted: &str, brought: &[ModelFolder]| -> Vec<String> {
+            let found = together(Task::Stance, wanted, brought, &shipped).unwrap();
+            found.into_iter().map(|folder| folder.manifest.name.clone()).collect()
+        };
+        assert_eq!(names(AUTO, &pulled), ["small", "mdeberta-v3-base-xnli"]);
+        assert_eq!(names("mdeberta-v3-base-xnli", &pulled), ["mdeberta-v3-base-xnli"]);
+        assert_eq!(names("small", &pulled), ["small"]);
+        assert_eq!(names(AUTO, &own), ["mine"], "a model of the operator's own is preferred to what ships");
+        assert_eq!(names(AUTO, &[]), ["small"]);
+        assert!(names("rules", &pulled).is_empty());
+        let two = [folder("first", "stance"), folder("second", "stance")];
+        let both = together(Task::Stance, AUTO, &[], &two).unwrap();
+        assert_eq!(both.iter().map(|one| one.manifest.name.as_str()).collect::<Vec<_>>(), ["first", "second"]);
+        assert_eq!(together(Task::Relevance, AUTO, &[], &shipped).unwrap().len(), 1);
     }
 
     #[test]

@@ -132,6 +132,10 @@ pub struct Manifest {
     /// ISO 639-1, or `*`.
     #[serde(default = "any_language")]
     pub languages: Vec<String>,
+    /// Of a hundred labelled pairs of `models verify` how many it was right on, by language: whether a file of it has lost
+    /// something shows by this.
+    #[serde(default)]
+    pub expected: BTreeMap<String, u8>,
     #[serde(default)]
     pub licence: Option<String>,
     /// Where it comes from.
@@ -236,6 +240,9 @@ impl Manifest {
             return Err(format!("`max_length` is {}; give {LEAST_TOKENS} to {MOST_TOKENS} tokens", self.max_length));
         }
         check_numbers(self.temperature, &self.bias)?;
+        if let Some((language, right)) = self.expected.iter().find(|(_, right)| **right > 100) {
+            return Err(format!("`expected` says {right} of 100 for {language:?}; give 0 to 100"));
+        }
         match self.task {
             Task::Embedding => self.check_embedding(),
             Task::Stance => self.check_stance(),

@@ -232,6 +232,10 @@ fn manifest(model: &HubModel, outputs: &Outputs, origin: &str, sums: &[(&str, St
         Outputs::Dimension(dimension) => {
             line("pooling", serde_json::json!(model.pooling.unwrap_or(Pooling::Mean)).to_string());
             line("dimension", dimension.to_string());
+            // Without it relevance would go by shared words.
+            if let Some(cosine) = model.cosine {
+                line("cosine", serde_json::json!(cosine).to_string());
+            }
         }
         Outputs::Relevance => {}
     }
@@ -243,6 +247,12 @@ fn manifest(model: &HubModel, outputs: &Outputs, origin: &str, sums: &[(&str, St
     line("languages", "[\"*\"]".to_owned());
     line("licence", quoted(model.licence));
     line("origin", quoted(origin));
+    if !model.expected.is_empty() {
+        text.push_str("\n[expected]\n");
+    }
+    for (language, right) in model.expected {
+        let _infallible = writeln!(text, "{language} = {right}");
+    }
     text.push_str("\n[sha256]\n");
     for (name, sum) in sums {
         let _infallible = writeln!(text, "{} = {}", quoted(name), quoted(sum));
@@ -267,6 +277,8 @@ mod tests {
         configuration: "config.json",
         max_length: 512,
         pooling: None,
+        cosine: None,
+        expected: &[("en", 81), ("ru", 70)],
         query_prefix: "",
         passage_prefix: "",
         licence: "MIT",
@@ -276,6 +288,8 @@ mod tests {
         task: Task::Embedding,
         repository: "acme/vectors",
         pooling: Some(Pooling::Mean),
+        cosine: Some([0.7, 0.9]),
+        expected: &[],
         query_prefix: "query: ",
         passage_prefix: "passage: ",
         ..JUDGE
@@ -324,6 +338,8 @@ mod tests {
         assert_eq!(heard.lock().unwrap()[0], "Begins { model: \"judge\", file: \"tokenizer.json\", size: Some(12) }");
         let vectors = lock.pull(&client(&hub), &VECTORS, Some("main"), &|_| {}).await.unwrap().folder.manifest;
         assert_eq!((vectors.dimension, vectors.query_prefix.as_str()), (Some(384), "query: "));
+        assert_eq!((vectors.cosine, read.cosine), (Some([0.7, 0.9]), None));
+        assert_eq!((read.expected.get("en"), read.expected.len(), vectors.expected.len()), (Some(&81), 2, 0));
         assert_eq!(vectors.origin, Some(format!("acme/vectors@{COMMIT}")), "a branch is noted as what it stood for");
         let names: Vec<String> =
             crate::inference::scan(models.path()).unwrap().into_iter().map(|found| found.manifest.name).collect();

@@ -162,8 +162,10 @@ impl StanceModel for RoutedStance {
         self.models.iter().any(|(_, languages)| languages.read(text))
     }
 
+    /// Of the first, whose languages come before the others'; none where one of them reads all.
     fn pivot(&self) -> Option<&str> {
-        self.models.first().and_then(|(_, languages)| languages.pivot())
+        let is_all_read = self.models.iter().any(|(_, languages)| languages.is_every());
+        self.models.first().filter(|_| !is_all_read).and_then(|(_, languages)| languages.pivot())
     }
 
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
@@ -329,6 +331,9 @@ mod tests {
         assert_eq!((one.asked(), other.asked()), (1, 2));
         assert_eq!(routed.name(), "model:constant+model:constant");
         assert!(routed.reads(russian) && routed.reads(english) && !routed.reads(greek));
+        assert_eq!(routed.pivot(), Some("en"));
+        let all = routed.and(Arc::clone(&other) as _, ModelLanguages::every());
+        assert!(all.reads(greek) && all.pivot().is_none(), "nothing has to be translated for it");
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //! independent projects publish the same ones; where they do not, the hub's own is held against what came. Weights are
 //! not part of this project: their licence is named and goes into `model.toml`.
 
-use super::{Pooling, Task};
+use super::{Manifest, Pooling, Task};
 
 /// A file of a repository.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,11 @@ pub struct HubModel {
     pub max_length: usize,
     /// Of embedding models.
     pub pooling: Option<Pooling>,
+    /// Of embedding models: [`Manifest::cosine`].
+    pub cosine: Option<[f64; 2]>,
+    /// Of a hundred pairs how many it should be right on, by language: [`Manifest::expected`]. What others published of XNLI stands
+    /// in for what was measured, since no hub is asked where this is built.
+    pub expected: &'static [(&'static str, u8)],
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
     pub licence: &'static str,
@@ -66,6 +71,10 @@ const E5_SMALL: HubModel = HubModel {
     configuration: "config.json",
     max_length: 512,
     pooling: Some(Pooling::Mean),
+    // Trained with a temperature of 0.01, which leaves all its cosines between about 0.7 and 1, as its card says.
+    cosine: Some([0.7, 0.9]),
+    // Nothing is published that can be held against the pairs.
+    expected: &[],
     query_prefix: "query: ",
     passage_prefix: "passage: ",
     licence: "MIT",
@@ -87,12 +96,16 @@ const MDEBERTA_XNLI: HubModel = HubModel {
     configuration: "config.json",
     max_length: 512,
     pooling: None,
+    cosine: None,
+    // The mean of XNLI's languages by its card; Ukrainian is none of them.
+    expected: &[("en", 81), ("ru", 81), ("uk", 81)],
     query_prefix: "",
     passage_prefix: "",
     licence: "MIT",
 };
 
-/// The same in int8, for machines that cannot hold the other.
+/// The same in int8, for machines that cannot hold the other. As much is expected of it: what it has lost is what `models verify` is to
+/// tell.
 const MDEBERTA_XNLI_INT8: HubModel = HubModel {
     name: "mdeberta-v3-base-xnli-int8",
     model: PinnedFile {
@@ -118,6 +131,9 @@ const MINILM_XNLI: HubModel = HubModel {
     configuration: "config.json",
     max_length: 512,
     pooling: None,
+    cosine: None,
+    // The mean of XNLI's languages by its card; Ukrainian is none of them.
+    expected: &[("en", 72), ("ru", 72), ("uk", 72)],
     query_prefix: "",
     passage_prefix: "",
     licence: "MIT",
@@ -151,6 +167,23 @@ pub fn set(name: &str) -> Option<&'static ModelSet> {
     SETS.iter().find(|set| set.name == name)
 }
 
+/// The model of a set that a manifest is of, by the repository that it says it comes from.
+pub fn model_of(manifest: &Manifest) -> Option<&'static HubModel> {
+    let (repository, _) = manifest.origin.as_deref()?.split_once('@')?;
+    SETS.iter().flat_map(|set| set.models).find(|model| model.repository == repository && model.name == manifest.name)
+}
+
+/// The manifest's cosines, else those of the set that it is of: one that was fetched by a version that did not write them has none.
+pub fn cosine_of(manifest: &Manifest) -> Option<[f64; 2]> {
+    manifest.cosine.or_else(|| model_of(manifest)?.cosine)
+}
+
+/// How many of a hundred pairs in a language the model should be right on; `None` where nobody said.
+pub fn expected_of(manifest: &Manifest, language: &str) -> Option<u8> {
+    let own = manifest.expected.iter().find(|(own, _)| own.eq_ignore_ascii_case(language)).map(|(_, right)| *right);
+    own.or_else(|| model_of(manifest)?.expected.iter().find(|(own, _)| *own == language).map(|(_, right)| *right))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,8 +199,29 @@ mod tests {
                 assert_eq!(file.size.is_some(), file.sha256.is_some(), "{} of {}", file.path, model.name);
             }
             assert_eq!(model.pooling.is_some(), model.task == Task::Embedding);
+            assert_eq!(model.cosine.is_some(), model.task == Task::Embedding, "{}", model.name);
+            assert!(model.expected.iter().all(|(_, right)| *right <= 100), "{}", model.name);
+            assert_eq!(model.expected.is_empty(), model.task == Task::Embedding, "{}", model.name);
             assert_eq!(model.repository.split('/').count(), 2);
         }
         assert!(set("multilingual").is_some() && set("everything").is_none());
+    }
+
+    #[test]
+    fn what_a_set_says_holds_for_a_folder_that_was_fetched_before_it_was_written_there() {
+        let manifest = |origin: &str, more: &str| {
+            Manifest::parse(&format!(
+                "name = \"multilingual-e5-small\"\ntask = \"embedding\"\nmodel = \"m\"\ntokenizer = \"t\"\nmax_length = 64\n\
+                 pooling = \"mean\"\ndimension = 384\norigin = \"{origin}\"\n{more}"
+            ))
+            .unwrap()
+        };
+        let pulled = "intfloat/multilingual-e5-small@0123";
+        assert_eq!(cosine_of(&manifest(pulled, "")), Some([0.7, 0.9]));
+        assert_eq!(cosine_of(&manifest(pulled, "cosine = [0.5, 0.8]\n")), Some([0.5, 0.8]));
+        assert_eq!(cosine_of(&manifest("trained by me", "")), None);
+        assert!(model_of(&manifest(pulled, "")).is_some() && model_of(&manifest("somebody/else@0123", "")).is_none());
+        let shown = manifest("trained by me", "[expected]\nEN = 90\n");
+        assert_eq!([expected_of(&shown, "en"), expected_of(&shown, "ru")], [Some(90), None]);
     }
 }

@@ -15,7 +15,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::support::daemon::{Finished, finish, free_address};
+use crate::support::app::TestApp;
+use crate::support::daemon::{Finished, finish, free_address, until};
+use crate::support::stories::{self, TOLD, item};
 
 /// What `main` stands for at the hub.
 const COMMIT: &str = "89abcdef0123456789abcdef0123456789abcdef";
@@ -180,6 +182,9 @@ async fn a_set_is_fetched_whole_over_a_cut_connection_and_is_then_in_use() {
     for (name, repository, ..) in SET {
         let manifest = std::fs::read_to_string(bed.models().join(name).join("model.toml")).unwrap();
         assert!(manifest.contains(&format!("origin = \"{repository}@{COMMIT}\"")), "{manifest}");
+        // Without its range relevance would go by shared words; without what is expected nobody would see what is lost.
+        let key = if name == SET[0].0 { "cosine = [0.7,0.9]" } else { "[expected]\nen = 81" };
+        assert!(manifest.contains(key), "{manifest}");
         assert!(pulled.stdout.contains(&format!("fetched: {name}")), "{}", pulled.stdout);
     }
     let again = bed.pull(&hub, &["--revision", "main", "--json"]).await;
@@ -187,8 +192,13 @@ async fn a_set_is_fetched_whole_over_a_cut_connection_and_is_then_in_use() {
     let told: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(told["models"][0]["fetched"], false, "{told:#}");
     let listed = bed.run(&["models", "--json"]).await.json();
-    assert_eq!(listed["in_use"]["stance"], "mdeberta-v3-base-xnli", "{listed:#}");
+    // Those that ship keep the languages that they read; a set that is named judges all of them.
+    let shipped = if cfg!(feature = "models") { "mpnet-stance-en-ru-uk-int8+" } else { "" };
+    assert_eq!(listed["in_use"]["stance"], format!("{shipped}mdeberta-v3-base-xnli"), "{listed:#}");
     assert_eq!(listed["in_use"]["embedding"], "multilingual-e5-small");
+    let named = [("INFERENCE_STANCE", "mdeberta-v3-base-xnli")];
+    let named = bed.run_with(&named, &["models", "--json"]).await.json();
+    assert_eq!(named["in_use"]["stance"], "mdeberta-v3-base-xnli", "{named:#}");
     let text = bed.run(&["models", "list"]).await;
     assert!(text.ok().contains("mdeberta-v3-base-xnli") && text.stdout.contains("MIT"), "{}", text.stdout);
     // What runs here is another question than what is here.
@@ -276,4 +286,30 @@ async fn models_on_servers_are_listed_as_in_use_and_a_server_that_is_away_is_a_p
     let away = bed.run_with(&[("INFERENCE_STANCE_URL", &nobody)], &["models", "list"]).await;
     assert!(away.code == 0 && away.stderr.contains("take INFERENCE_STANCE_URL out"), "{}", away.stderr);
     assert_eq!(bed.run_with(&[("INFERENCE_STANCE_URL", &nobody)], &["models", "verify"]).await.code, 1);
+}
+
+/// A round passes over what a transaction holds; it must not wait for the next start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sentence_that_is_in_use_while_all_others_are_re_embedded_is_come_back_for() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &item("first", TOLD)).await;
+    app.upstream.result("first", 1).await;
+    daemon.stop().await;
+    sqlx::query("UPDATE evidence_claims SET embedder = 'another'").execute(&app.database).await.unwrap();
+    let mut held = app.database.begin().await.unwrap();
+    // Not one of the facts that come with the program: those are re-embedded where they are installed.
+    let one = "SELECT said.id FROM evidence_claims said JOIN evidence_sources page ON page.id = said.evidence_id \
+               WHERE page.origin = 'web' ORDER BY said.id LIMIT 1 FOR UPDATE OF said";
+    sqlx::query(one).fetch_one(&mut *held).await.unwrap();
+
+    let daemon = app.start().await;
+    let left = async || app.count("evidence_claims WHERE embedder = 'another'").await;
+    until("all others are re-embedded", async || left().await == 1).await;
+    // As long as the rest of the first round takes, which ends at the one that is held.
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    assert_eq!(left().await, 1);
+    held.rollback().await.unwrap();
+    until("what was held is re-embedded as well", async || left().await == 0).await;
+    app.finish(daemon).await;
 }

@@ -26,9 +26,11 @@ static PAIRS: LazyLock<Vec<LabelledPair>> = LazyLock::new(|| {
 
 /// The pairs in languages that a model reads, language by language; `*` or nothing stands for all.
 pub(super) fn read_by(languages: &[String]) -> Vec<(&'static str, Vec<&'static LabelledPair>)> {
-    let all = languages.is_empty() || languages.iter().any(|language| language == "*");
+    let all = languages.is_empty() || languages.iter().any(|language| language.trim() == "*");
     let mut found: Vec<(&str, Vec<&LabelledPair>)> = Vec::new();
-    for pair in PAIRS.iter().filter(|pair| all || languages.contains(&pair.language)) {
+    // As whoever judges reads them: "EN" in a model.toml is English.
+    let is_named = |code: &str| languages.iter().any(|language| language.trim().eq_ignore_ascii_case(code));
+    for pair in PAIRS.iter().filter(|pair| all || is_named(&pair.language)) {
         match found.iter_mut().find(|(language, _)| *language == pair.language) {
             Some((_, pairs)) => pairs.push(pair),
             None => found.push((&pair.language, vec![pair])),
@@ -54,5 +56,7 @@ mod tests {
         }
         assert_eq!(read_by(&["uk".to_owned(), "pl".to_owned()]).len(), 1);
         assert_eq!(read_by(&["*".to_owned()]).len(), 3);
+        let capitals = read_by(&["EN".to_owned(), " Ru".to_owned()]);
+        assert_eq!(capitals.iter().map(|(language, _)| *language).collect::<Vec<_>>(), ["en", "ru"]);
     }
 }
