@@ -1,6 +1,6 @@
-//! Translation for judging. The stance model that ships reads English alone; where a translator is configured, a claim and
-//! the few best passages in another language are put into one the model reads, judged there, and said so
-//! (`model:…+translated`). What is stored and cited stays the original text, and figures and dates are compared in it.
+//! Translation for judging. The stance model that ships reads English, Russian and Ukrainian; where a translator is
+//! configured, a claim and the few best passages in another language are put into one the model reads, judged there, and said
+//! so (`model:…+translated`). What is stored and cited stays the original text, and figures and dates are compared in it.
 //!
 //! Bounded: so many passages a claim, so many characters an item ([`super::Settings`]); what was translated is kept by the
 //! translator itself, so a retry and the next item of the same story cost nothing. What cannot be translated is compared by
