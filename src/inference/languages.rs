@@ -22,10 +22,15 @@ const OWN_ALPHABET: f64 = 0.6;
 const SURE: f64 = 0.8;
 
 /// Words up to which a Cyrillic text may be a mere name, which every one of those languages writes alike: its guess must be
-/// sure too. Longer ones go by the guess however unsure it is, since Bulgarian and Serbian ones hardly ever make it sure. Of the
-/// sentences that lingua is tested with that lets 2 to 4 of 100 Bulgarian, Macedonian, Serbian, Belarusian and Mongolian ones
-/// pass for Russian or Ukrainian (with the sure guess alone 34, 79, 69, 6 and 14), and keeps 99 of 100 Russian and Ukrainian.
+/// sure too. Longer ones go by the guess unless it is a coin's toss ([`LIKELY`]), since Bulgarian and Serbian ones hardly ever
+/// make it sure.
 const NAME_WORDS: usize = 2;
+
+/// From here on a guess that such a text is in another language counts. Of the sentences that lingua is tested with 4 to 8 of 100
+/// Bulgarian, Macedonian, Serbian and Mongolian ones and 2 Belarusian ones pass for Russian or Ukrainian then (with the sure
+/// guess alone 34, 79, 69, 14 and 6; with any guess 2 to 4), and of the Russian and Ukrainian lines written for training 5 and 1 of
+/// 1,000 do not (with any guess 9 and 2). Most items are Russian or Ukrainian, so that these count for more.
+const LIKELY: f64 = 0.53;
 
 /// Languages written in Cyrillic letters; all others a model may name are taken for languages of the Latin alphabet,
 /// unless they are among [`OTHER_LETTERS`].
@@ -96,7 +101,7 @@ impl ModelLanguages {
             return true;
         }
         let is_cyrillic_prose = cyrillic * 2 >= all && words(head) > NAME_WORDS;
-        found.confidence < SURE && !is_cyrillic_prose
+        found.confidence < if is_cyrillic_prose { LIKELY } else { SURE }
     }
 }
 
@@ -294,14 +299,17 @@ mod tests {
 
     #[test]
     fn a_neighbour_of_russian_is_not_read_for_it() {
+        let mut taken = 0;
         for (language, sentences) in NEIGHBOURS {
             let read: Vec<&str> = sentences.iter().copied().filter(|sentence| three().read(sentence)).collect();
-            // One of five may have no letter and no word that tells it.
-            assert!(read.len() <= 1, "{language}: {read:?}");
+            // Short ones may have no letter and no word that tells them.
+            assert!(read.len() <= 2, "{language}: {read:?}");
+            taken += read.len();
             assert!(!three().read(&sentences.join(" ")), "{language}");
             let own = ModelLanguages::new(&[(*language).to_owned()]);
             assert!(sentences.iter().filter(|sentence| own.read(sentence)).count() >= 4, "{language}");
         }
+        assert!(taken <= 5, "{taken} of fifty");
     }
 
     #[test]
