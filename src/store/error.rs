@@ -170,6 +170,8 @@ fn transient(error: &sqlx::Error) -> bool {
                 || away_code(&code)
                 // The third is our own statement timeout: a busy server may be quicker next time.
                 || ["23503", "23505", "57014"].contains(&code.as_ref())
+                // The server took back a session that did nothing in a transaction: this process was stopped for a while.
+                || code == "25P03"
                 // A table, column or function that is not there: a backup is being restored, and items must not be given up.
                 || ["42P01", "42703", "42883"].contains(&code.as_ref())
         }),
@@ -196,9 +198,9 @@ fn away_code(code: &str) -> bool {
 fn cut_off(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
-        sqlx::Error::Database(database) => {
-            database.code().is_some_and(|code| code.starts_with("08") || ["57P01", "57P02"].contains(&code.as_ref()))
-        }
+        sqlx::Error::Database(database) => database
+            .code()
+            .is_some_and(|code| code.starts_with("08") || ["57P01", "57P02", "25P03"].contains(&code.as_ref())),
         _ => false,
     }
 }

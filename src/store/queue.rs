@@ -40,7 +40,10 @@ const APART: TimeDelta = TimeDelta::seconds(5);
 #[derive(Debug)]
 pub struct TableQueue {
     store: Store,
+    /// Of what is put off and leased.
     clock: Arc<dyn Clock>,
+    /// Of those who are told since when something waits.
+    told_by: Arc<dyn Clock>,
     name: String,
     poll: Duration,
     delivery_limit: u32,
@@ -60,6 +63,7 @@ impl TableQueue {
         let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
         Self {
             store,
+            told_by: Arc::clone(&clock),
             clock,
             name,
             poll,
@@ -74,6 +78,16 @@ impl TableQueue {
     #[must_use]
     pub fn limited_to(self, delivery_limit: u32) -> Self {
         Self { delivery_limit, ..self }
+    }
+
+    /// Tells since when something waits by another clock: whoever works on it subtracts that from its own.
+    #[must_use]
+    pub fn told_by(self, told_by: Arc<dyn Clock>) -> Self {
+        Self { told_by, ..self }
+    }
+
+    fn told(&self, moment: DateTime<Utc>) -> DateTime<Utc> {
+        moment + (self.told_by.now() - self.clock.now())
     }
 
     /// Renews what this consumer holds for as long as it lives; when it stops, hands back what it holds and does not work on.
@@ -211,7 +225,7 @@ impl TableQueue {
             correlation_id: row.try_get("correlation_id")?,
             // Nothing between the API and the table carries one.
             traceparent: None,
-            enqueued_at: Some(row.try_get("available_at")?),
+            enqueued_at: Some(self.told(row.try_get("available_at")?)),
             sent_at: Some(row.try_get("enqueued_at")?),
             receipt: Receipt::Table(id),
         }))
@@ -339,7 +353,7 @@ impl TableQueue {
             enrichment: unsigned(row.1),
             factcheck: unsigned(row.2),
             dead: unsigned(row.3),
-            oldest: row.4,
+            oldest: row.4.map(|moment| self.told(moment)),
         })
     }
 

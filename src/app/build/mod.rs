@@ -421,8 +421,8 @@ async fn queue(
         let connected = AmqpQueue::connect(settings, clocks, Arc::new(QueueObserver), tracker).await?;
         return Ok(Arc::new(connected));
     }
-    let table = TableQueue::open(store.clone(), store.queue_clock(clock), config.queue.poll_interval);
-    let table = Arc::new(table.limited_to(config.queue.delivery_limit));
+    let table = TableQueue::open(store.clone(), store.queue_clock(Arc::clone(&clock)), config.queue.poll_interval);
+    let table = Arc::new(table.told_by(clock).limited_to(config.queue.delivery_limit));
     tracker.spawn(TableQueue::attend(Arc::downgrade(&table)));
     Ok(table)
 }
