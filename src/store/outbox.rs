@@ -57,7 +57,7 @@ const PARKED_AFTER: i32 = 35;
 const PARKED_PAUSE: TimeDelta = TimeDelta::days(1);
 
 /// Messages that are counted one by one.
-pub(super) const COUNTED: i64 = 10_000;
+const COUNTED: i64 = 10_000;
 
 /// What waits in the outbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

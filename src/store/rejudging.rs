@@ -137,6 +137,12 @@ let mut transaction = self.transaction().await?;
     pub async fn look_for_reasons(&self, lookout: Lookout) -> Result<u64, StoreError> {
         let edited = self.note_edited_domains().await?;
         let expired = self.note_expired_pages(lookout).await?;
+        if edited.max(expired) >= MOST_NOTED.unsigned_abs() {
+            tracing::warn!(
+                most = MOST_NOTED,
+                "more stored items are to be judged again than are noted at once; older ones keep their answers"
+            );
+        }
         let reviewed = self.note_new_reviews(lookout).await?;
         Ok(edited + expired + reviewed)
     }
@@ -382,7 +388,10 @@ async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime
     let noted = sqlx::query(
         "INSERT INTO rejudging (item_id, asks, reason)
          SELECT item_id, $1, $2 FROM (
-             SELECT item_id FROM items WHERE enriched_at >= $3 AND evaluated_at >= $3 ORDER BY enriched_at DESC LIMIT $4) AS latest
+             SELECT item_id FROM items WHERE enriched_at >= $3 AND evaluated_at >= $3
+                 -- Nobody is asked anew about older news.
+                 AND (NOT $1 OR coalesce(published_at, evaluated_at) >= $3)
+             ORDER BY enriched_at DESC LIMIT $4) AS latest
          ORDER BY item_id
          ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0",
     )
