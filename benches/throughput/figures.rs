@@ -58,7 +58,7 @@ impl Figure {
 pub(crate) struct Figures(Vec<Figure>);
 
 impl Figures {
-    /// Said at once as well: a run of hours that is cut off has told what it measured until then.
+    /// Prints it at once as well, so that a run of hours that is cut off has shown what it measured until then.
     pub(crate) fn push(&mut self, figure: Figure) {
         eprintln!("measured: {}: {} {}; {}", figure.name, number(figure.value), figure.unit, figure.remarks);
         self.0.push(figure);

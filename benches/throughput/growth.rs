@@ -122,7 +122,7 @@ async fn look(
 async fn grow(setup: &Setup, from: (u64, u64), to: (u64, u64)) -> anyhow::Result<()> {
     let mut connection = PgConnection::connect(setup.database.as_deref().context("a database is needed")?).await?;
     fill::sentences(&mut connection).await?;
-    // An index of vectors takes 0.7 kB a row while it is built; what does not fit is a hundred times slower.
+    // An index of vectors takes 0.7 kB a row while it is built; what does not fit is many times slower.
     let megabytes = 2_000.max(to.0 / 1_000);
     let memory = format!("SET maintenance_work_mem = '{megabytes}MB'; SET jit = off");
     connection.execute(sqlx::raw_sql(AssertSqlSafe(memory))).await?;

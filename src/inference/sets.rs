@@ -97,7 +97,7 @@ const MDEBERTA_XNLI: HubModel = HubModel {
     max_length: 512,
     pooling: None,
     cosine: None,
-    // The mean of XNLI's languages by its card; Ukrainian is none of them.
+    // The mean of XNLI's languages by its card; XNLI has no Ukrainian.
     expected: &[("en", 81), ("ru", 81), ("uk", 81)],
     query_prefix: "",
     passage_prefix: "",
@@ -132,7 +132,7 @@ const MINILM_XNLI: HubModel = HubModel {
     max_length: 512,
     pooling: None,
     cosine: None,
-    // The mean of XNLI's languages by its card; Ukrainian is none of them.
+    // The mean of XNLI's languages by its card; XNLI has no Ukrainian.
     expected: &[("en", 72), ("ru", 72), ("uk", 72)],
     query_prefix: "",
     passage_prefix: "",

@@ -21,7 +21,7 @@ use crate::store::{
     ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
 };
 
-/// Dates of messages are told in milliseconds.
+/// Messages are dated to the millisecond.
 pub(super) const NEXT: TimeDelta = TimeDelta::milliseconds(1);
 
 /// Sentences of a page kept for finding it again: the ones nearest to what was asked.

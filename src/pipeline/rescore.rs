@@ -49,7 +49,7 @@ pub struct Rescored {
 }
 
 impl Rescored {
-    /// Writes it, with the messages that tell of it, dated `now` or after whatever readers were told of the item before. False
+    /// Writes it, with the messages that tell of it, dated `now` or, if that is later, after the last message about the item. False
     /// where the item was judged anew or removed meanwhile. A `dry_run` keeps nothing.
     pub async fn write(
         &self,
@@ -68,7 +68,7 @@ impl Rescored {
             match store.write_rejudged(&self.result, stored.evaluated_at, &rows, told, at, dry_run).await? {
                 Rewritten::Written => return Ok(true),
                 Rewritten::Overtaken => return Ok(false),
-                // Ends: each further round, readers were told of the item meanwhile.
+                // Ends: each further round, another message about the item was written meanwhile.
                 Rewritten::TooEarly(last) => at = last + super::commit::NEXT,
             }
         }

@@ -264,7 +264,7 @@ impl Store {
         Ok(())
     }
 
-    /// How many messages wait, and since when. Beyond the first [`COUNTED`] their number is told by that of the last one written: a
+    /// How many messages wait, and since when. Beyond the first [`COUNTED`] their number is reckoned from the id of the last one written: a
     /// broker that is away for long must not make every process read all of them every few seconds.
     pub async fn outbox_state(&self) -> Result<OutboxState, StoreError> {
         let (pending, oldest, parked): (i64, Option<DateTime<Utc>>, i64) = sqlx::query_as(

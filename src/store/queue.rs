@@ -42,8 +42,8 @@ pub struct TableQueue {
     store: Store,
     /// Of what is put off and leased.
     clock: Arc<dyn Clock>,
-    /// Of those who are told since when something waits.
-    told_by: Arc<dyn Clock>,
+    /// Of the process that works on what waits.
+    reader_clock: Arc<dyn Clock>,
     name: String,
     poll: Duration,
     delivery_limit: u32,
@@ -63,7 +63,7 @@ impl TableQueue {
         let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
         Self {
             store,
-            told_by: Arc::clone(&clock),
+            reader_clock: Arc::clone(&clock),
             clock,
             name,
             poll,
@@ -80,14 +80,14 @@ impl TableQueue {
         Self { delivery_limit, ..self }
     }
 
-    /// Tells since when something waits by another clock: whoever works on it subtracts that from its own.
+    /// Gives the moment since when something waits by another clock: that of the process, which subtracts it from its own time.
     #[must_use]
-    pub fn told_by(self, told_by: Arc<dyn Clock>) -> Self {
-        Self { told_by, ..self }
+    pub fn read_by(self, reader_clock: Arc<dyn Clock>) -> Self {
+        Self { reader_clock, ..self }
     }
 
-    fn told(&self, moment: DateTime<Utc>) -> DateTime<Utc> {
-        moment + (self.told_by.now() - self.clock.now())
+    fn by_reader(&self, moment: DateTime<Utc>) -> DateTime<Utc> {
+        moment + (self.reader_clock.now() - self.clock.now())
     }
 
     /// Renews what this consumer holds for as long as it lives; when it stops, hands back what it holds and does not work on.
@@ -225,7 +225,7 @@ impl TableQueue {
             correlation_id: row.try_get("correlation_id")?,
             // Nothing between the API and the table carries one.
             traceparent: None,
-            enqueued_at: Some(self.told(row.try_get("available_at")?)),
+            enqueued_at: Some(self.by_reader(row.try_get("available_at")?)),
             sent_at: Some(row.try_get("enqueued_at")?),
             receipt: Receipt::Table(id),
         }))
@@ -353,7 +353,7 @@ impl TableQueue {
             enrichment: unsigned(row.1),
             factcheck: unsigned(row.2),
             dead: unsigned(row.3),
-            oldest: row.4.map(|moment| self.told(moment)),
+            oldest: row.4.map(|moment| self.by_reader(moment)),
         })
     }
 

@@ -78,7 +78,7 @@ pub enum Rewritten {
     Written,
     /// The item was judged anew or removed meanwhile; nothing was written.
     Overtaken,
-    /// Readers were told of the item with that date, which is not before `now`; nothing was written. Date the messages later.
+    /// The last message about the item has that date, and `now` is not later; nothing was written. Date the messages later.
     TooEarly(DateTime<Utc>),
 }
 
@@ -258,7 +258,7 @@ impl Store {
                 .bind(&result.item_id)
                 .fetch_one(&mut *transaction)
                 .await?;
-            // Dates of messages are told in milliseconds.
+            // Messages are dated to the millisecond.
             if let Some(last) = spoken.filter(|last| now < *last + TimeDelta::milliseconds(1) && !dry_run) {
                 return Ok(Rewritten::TooEarly(last));
             }

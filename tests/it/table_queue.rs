@@ -132,12 +132,12 @@ async fn what_is_important_is_handed_out_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn how_long_something_waits_is_told_by_the_clock_of_whoever_works_on_it() {
+async fn how_long_something_waits_goes_by_the_clock_of_the_process_that_works_on_it() {
     let Some(database) = database::database().await else { return };
     let hands = |at| Arc::new(Hands(std::sync::Mutex::new(at))) as Arc<dyn corroborate::domain::Clock>;
     // The common clock of the table, and that of a process an hour ahead of it.
     let ahead = day(2) + TimeDelta::hours(1);
-    let queue = TableQueue::open(database.store.clone(), hands(day(2)), POLL).told_by(hands(ahead));
+    let queue = TableQueue::open(database.store.clone(), hands(day(2)), POLL).read_by(hands(ahead));
     queue.publish_items(QueueName::Enrichment, &[b"new".to_vec()]).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().oldest, Some(ahead));
     let delivery = queue.receive().await.unwrap();

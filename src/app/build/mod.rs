@@ -422,7 +422,7 @@ async fn queue(
         return Ok(Arc::new(connected));
     }
     let table = TableQueue::open(store.clone(), store.queue_clock(Arc::clone(&clock)), config.queue.poll_interval);
-    let table = Arc::new(table.told_by(clock).limited_to(config.queue.delivery_limit));
+    let table = Arc::new(table.read_by(clock).limited_to(config.queue.delivery_limit));
     tracker.spawn(TableQueue::attend(Arc::downgrade(&table)));
     Ok(table)
 }
