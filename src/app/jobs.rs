@@ -374,6 +374,7 @@ pub(super) async fn account(
     loop {
         let now = clock.now();
         let flushed = flush_usage(&store, &usage, &tenants, now).await;
+        metrics::tenant_share_used(tenants.most_used());
         let counted = store.count_uses().await;
         let figures = store.usage(now).await;
         metrics::job_run("usage", flushed && counted.is_ok() && figures.is_ok());

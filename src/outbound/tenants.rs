@@ -101,6 +101,12 @@ impl Tenants {
             self.all.iter().map(|tenant| (tenant.name.clone(), books.spent(&tenant.name), tenant.usd)).collect()
         })
     }
+
+    /// The largest part of a share that a tenant has used: 0 without tenants, 1 when one of them may spend no more.
+    pub fn most_used(&self) -> f64 {
+        let used = |(_, spent, may): (String, f64, f64)| if may > 0.0 { spent / may } else { 1.0 };
+        self.figures().into_iter().map(used).fold(0.0, f64::max)
+    }
 }
 
 /// What the items of one tenant may spend.
@@ -155,8 +161,16 @@ mod tests {
         assert_eq!(tenants.hand_over(), BTreeMap::from([("north".to_owned(), 2.0)]), "nothing is lost on the way");
         tenants.learn(BTreeMap::from([("north".to_owned(), 2.25)]));
         assert_eq!(tenants.figures()[1], ("north".to_owned(), 2.25, 2.0));
+        assert!((tenants.most_used() - 1.125).abs() < 1e-9, "of the two the one that has used more");
         assert!(tenants.hand_over().is_empty());
         tenants.learn(BTreeMap::new());
         assert!(!purse.is_empty(), "a new month");
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_used_up() {
+        let of = |usd| Tenants::new(vec![Tenant { name: "north".into(), channels: "north/".into(), usd }]).most_used();
+        assert!((of(0.0) - 1.0).abs() < 1e-9, "{}", of(0.0));
+        assert!(of(2.0).abs() < 1e-9 && Tenants::default().most_used().abs() < 1e-9);
     }
 }

@@ -235,6 +235,11 @@ pub fn spend(day_usd: f64, month_usd: f64, daily_budget_usd: f64, monthly_cap_us
     set(&c::SPEND_LIMIT, [("period", "month")], monthly_cap_usd);
 }
 
+/// How much of its share the tenant that has used most of it has used.
+pub fn tenant_share_used(ratio: f64) {
+    set(&c::TENANT_SHARE_USED, [], ratio);
+}
+
 /// A page was asked for; `outcome` is one of [`c::PAGE_OUTCOMES`].
 pub fn page_fetched(outcome: &str) {
     count(&c::PAGE_FETCHES, [("outcome", outcome)], 1);
