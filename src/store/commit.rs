@@ -127,9 +127,11 @@ impl Store {
         let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
         let result = serde_json::to_string(commit.result);
         let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
-        // The item is locked first, so that no other run of it comes between the look and the writing.
+        // The item is locked first, so that no other run of it comes between the look and the writing. Messages are dated to
+        // the millisecond; what has the very same moment is this commit, tried again.
         let (before, written): (Option<DateTime<Utc>>, Option<Json<Ended>>) = sqlx::query_as(
-            "SELECT before.at, CASE WHEN before.at > $4 THEN NULL ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
+            "SELECT before.at, CASE WHEN before.at > $4::timestamptz - interval '1 millisecond' AND before.at <> $4 THEN NULL
+                 ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
                  $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb,
                  $16::jsonb, $17::jsonb, $18, make_interval(secs => $19))) END
              FROM (SELECT item_spoken_of($20) AS at) AS before",

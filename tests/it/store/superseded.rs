@@ -1,6 +1,6 @@
 //! Two runs on one item at the same time, in whatever order they end.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::store::{Committed, RunStart, Store};
 use sqlx::{Connection as _, Executor as _, PgConnection};
@@ -9,8 +9,11 @@ use super::written::{Run, Written, commit, day};
 use crate::support::database;
 
 async fn end(store: &Store, item: &str, run: Run<'_>, number: i64) -> Committed {
-    let written =
-        Written { item, channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(number) };
+    end_at(store, item, run, day(number)).await
+}
+
+async fn end_at(store: &Store, item: &str, run: Run<'_>, now: DateTime<Utc>) -> Committed {
+    let written = Written { item, channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now };
     commit(store, run, written, &[]).await.unwrap()
 }
 
@@ -96,6 +99,12 @@ async fn an_old_text_that_was_put_off_does_not_replace_its_edit() {
     let again = || Run { sent_at: Some(day(2)), ..run(&back, old) };
     assert_eq!(end(store, "late edit", again(), 1).await, Committed::TooEarly(day(2)));
     assert_eq!(end(store, "late edit", again(), 3).await, Committed::Written);
+    // Messages are dated to the millisecond: within one of them readers could not say which is the later.
+    let moment = |microseconds| day(3) + TimeDelta::microseconds(microseconds);
+    let start = store.begin("late edit").await.unwrap();
+    let again = || Run { sent_at: Some(day(3)), ..run(&start, old) };
+    assert_eq!(end_at(store, "late edit", again(), moment(400)).await, Committed::TooEarly(day(3)));
+    assert_eq!(end_at(store, "late edit", again(), moment(1000)).await, Committed::Written);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
