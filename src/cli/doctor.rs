@@ -2,6 +2,7 @@
 //! the others.
 
 mod language_model;
+mod memory;
 
 use std::fmt::Write as _;
 use std::future::Future;
@@ -193,6 +194,9 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStor
                 None => config::data_dir(config).display().to_string(),
             };
             findings.push(finding("store", Health::Ok, format!("{version}, {place}")));
+            if config.database.url.is_some() {
+                findings.extend(memory::finding_of(&opened.store).await);
+            }
             findings.extend(copy(config, &opened.store).await);
             (Some(opened), true)
         }

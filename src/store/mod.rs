@@ -88,7 +88,7 @@ pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
 pub use rejudging::{Allowance, Basis, Due, Lookout, StoredRun};
 pub use rescore::{Judgements, Rejudged, Retold, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
-pub use schema::MigrationReport;
+pub use schema::{MigrationReport, VectorMemory};
 pub use server_clock::LaterClock;
 pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};

@@ -32,7 +32,25 @@ pub struct MigrationReport {
     pub version: usize,
 }
 
+/// What the indexes of vectors take, and what the server keeps in memory itself; bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VectorMemory {
+    pub indexes: i64,
+    pub shared_buffers: i64,
+}
+
 impl Store {
+    /// How large the indexes of vectors are beside the server's own memory.
+    pub async fn vector_memory(&self) -> Result<VectorMemory, StoreError> {
+        let (indexes, shared_buffers) = sqlx::query_as(
+            "SELECT coalesce(sum(pg_relation_size(one.oid)), 0)::bigint, pg_size_bytes(current_setting('shared_buffers'))
+             FROM pg_class one JOIN pg_am method ON method.oid = one.relam WHERE method.amname = 'hnsw'",
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(VectorMemory { indexes, shared_buffers })
+    }
+
     /// Brings the schema up to date. Safe to run by many processes at once: migrations hold an advisory lock.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use self::written::{EMBEDDER, Run, URL, Written, claim, commit, day, passage, re
 use crate::support::database;
 
 mod due;
+mod memory;
 mod parked;
 mod silence;
 mod superseded;

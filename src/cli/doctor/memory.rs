@@ -1,0 +1,40 @@
+//! Whether the database's memory holds what every item goes through: the indexes of vectors.
+
+use crate::store::{Store, VectorMemory};
+
+use super::{Finding, Health, failed, finding};
+
+const MB: f64 = 1e6;
+
+/// A line where the memory falls short, or could not be looked at.
+pub(super) async fn finding_of(store: &Store) -> Option<Finding> {
+    match store.vector_memory().await {
+        Ok(memory) => advice(memory).map(|advice| finding("store", Health::Warn, advice)),
+        Err(error) => Some(failed("store", &error.into())),
+    }
+}
+
+/// What to do where the indexes are larger than what the server keeps in memory itself.
+fn advice(VectorMemory { indexes, shared_buffers }: VectorMemory) -> Option<String> {
+    (indexes > shared_buffers).then(|| {
+        format!(
+            "the indexes of vectors take {:.0} MB, and the server's shared_buffers is {:.0} MB: items wait for what does not fit; \
+             raise it, a quarter of the server's memory is usual (docs/operating.md, Many rows)",
+            indexes as f64 / MB,
+            shared_buffers as f64 / MB
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_given_where_the_indexes_do_not_fit_alone() {
+        let of = |indexes, shared_buffers| advice(VectorMemory { indexes, shared_buffers });
+        assert_eq!(of(128_000_000, 128_000_000), None);
+        let said = of(1_950_000_000, 134_217_728).unwrap();
+        assert!(said.contains("1950 MB") && said.contains("134 MB") && said.contains("raise it"), "{said}");
+    }
+}
