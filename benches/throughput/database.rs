@@ -24,6 +24,15 @@ impl Scratch {
         Ok(Self { server, name })
     }
 
+    /// One that is there already, beside the one the URL names.
+    pub(crate) fn existing(url: &str, name: &str) -> anyhow::Result<Self> {
+        Ok(Self { server: url.parse().context("reading --database")?, name: name.to_owned() })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// For `DATABASE_URL`.
     pub(crate) fn url(&self) -> String {
         self.server.clone().database(&self.name).to_url_lossy().to_string()

@@ -88,6 +88,13 @@ struct Arguments {
     /// them, and --items at most.
     #[arg(long)]
     sentences: Vec<u64>,
+    /// Leaves the database that `growth` has filled, and says its name.
+    #[arg(long)]
+    keep: bool,
+    /// `growth`: the name of a database that an earlier run has filled and kept, to be measured instead of filling one. Clean-up takes
+    /// a part of it away each time.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["sentences", "keep"])]
+    filled: Option<String>,
     /// Days that the items of `pages` are spread over; the overview shows the last one.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     days: u32,

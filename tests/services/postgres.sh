@@ -10,6 +10,7 @@
 #
 #   TEST_PG_BIN      a folder with initdb, pg_ctl and postgres to use instead (its server must have pgvector)
 #   TEST_PG_DURABLE  1: leave fsync on, as a measurement must; tests run without it, they throw the data away
+#   TEST_PG_SHARED_BUFFERS  what the server keeps in memory itself, 128MB if not given
 #   TEST_PG_PRELOAD  a library that the server is started with (LD_PRELOAD), e.g. one that shifts its clock
 #
 # The distribution's packages have no pgvector everywhere, so the server comes from the PyPI package
@@ -24,7 +25,7 @@ password=corroborate
 
 say() { printf '%s\n' "postgres: $*" >&2; }
 die() { say "$*"; exit 69; }
-usage() { sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"
@@ -163,7 +164,7 @@ start() {
         echo "unix_socket_directories = ''"
         # Every test has a database and a small pool of its own, and they run side by side.
         echo "max_connections = 200"
-        echo "shared_buffers = 128MB"
+        echo "shared_buffers = ${TEST_PG_SHARED_BUFFERS:-128MB}"
         # The distribution's default would log in the machine's time zone; tests compare times.
         echo "timezone = 'UTC'"
         if [ "${TEST_PG_DURABLE:-0}" != 1 ]; then
