@@ -257,7 +257,7 @@ pub(super) async fn clean_up(
         let cleaned = match store.take_turn("last_cleanup", interval).await {
             // Safe to be dropped: each batch is a statement of its own.
             Ok(true) => tokio::select! {
-                cleaned = store.cleanup(clock.now()) => cleaned.map(Some),
+                cleaned = store.cleanup_beside_work(clock.now()) => cleaned.map(Some),
                 () = stop.cancelled() => {
                     give_cleanup_back(&store, interval).await;
                     return;
