@@ -88,7 +88,7 @@ struct Arguments {
     /// them, and --items at most.
     #[arg(long)]
     sentences: Vec<u64>,
-    /// Leaves the database that `growth` has filled, and says its name.
+    /// Leaves the database that `growth` has filled, and says its name; on servers of your own, since `tests/bench` throws its away.
     #[arg(long)]
     keep: bool,
     /// `growth`: the name of a database that an earlier run has filled and kept, to be measured instead of filling one. Clean-up takes
