@@ -17,14 +17,19 @@ use crate::domain::{Item, ItemResult, Reason};
 /// the last look goes back as far.
 const STORED_LATE: &str = "15 minutes";
 
-/// Reviews looked at in one go, and items near to the item of each: as many as the index over vectors gives.
-const MOST_REVIEWS: i64 = 1000;
+/// Reviews looked at in one go, the latest, and items near to the item of each: as many as the index over vectors gives. Where
+/// that index does not lie in memory, a look into it takes tens of milliseconds, and a statement may take half a minute.
+const MOST_REVIEWS: i64 = 200;
 const NEAR_ITEMS: i64 = 40;
 
-/// Items noted by one statement: some days of work at the usual number an hour, and a statement of seconds. Where there are more
-/// the latest count: a large site that is put on a list, or a week's pages that expired while nobody looked, must not make a
-/// statement that never ends.
+/// Items noted by one statement, and pages that it looks at: some days of work at the usual number an hour, and a statement of
+/// seconds. A large site that is put on a list, or a week's pages that expired while nobody looked, must not make a statement that
+/// never ends. Of the items the latest count; where pages are left, the next look goes on with them.
 const MOST_NOTED: i64 = 100_000;
+
+/// What a new reason makes of an item that is due already.
+const AGAIN: &str =
+    "noted_at = now(), taken_until = NULL, attempts = 0, reason = more_urgent(rejudging.reason, excluded.reason)";
 
 /// An item that is removed within that time is not judged again for an expired page.
 const REMOVED_SOON: &str = "1 day";
@@ -90,10 +95,14 @@ impl Store {
     /// Notes what verdicts follow from now on, and the items judged since then by something else as due. The number of these;
     /// `None` where nothing was noted before, or nothing is different.
     pub async fn judge_by(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
-        self.in_time(async {
-let mut transaction = self.transaction().await?;
+        self.in_time(self.judge_by_now(basis, since)).await
+    }
+
+    async fn judge_by_now(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
+        let mut transaction = self.transaction().await?;
         let first = sqlx::query(
-            "INSERT INTO store_settings (key, value, updated_at) VALUES ('rejudging_basis', $1, now()) ON CONFLICT DO NOTHING",
+            "INSERT INTO store_settings (key, value, updated_at) VALUES ('rejudging_basis', $1, now())
+             ON CONFLICT DO NOTHING",
         )
         .bind(basis.stored())
         .execute(&mut *transaction)
@@ -120,7 +129,6 @@ let mut transaction = self.transaction().await?;
             .await?;
         transaction.commit().await?;
         Ok(Some(noted))
-}).await
     }
 
     /// Returns true when the process that came last judges by the same: one with other settings would turn answers back.
@@ -135,16 +143,24 @@ let mut transaction = self.transaction().await?;
 
     /// Notes what became due since the last look; the number of items.
     pub async fn look_for_reasons(&self, lookout: Lookout) -> Result<u64, StoreError> {
-        let edited = self.note_edited_domains().await?;
-        let expired = self.note_expired_pages(lookout).await?;
-        if edited.max(expired) >= MOST_NOTED.unsigned_abs() {
-            tracing::warn!(
-                most = MOST_NOTED,
-                "more stored items are to be judged again than are noted at once; older ones keep their answers"
-            );
+        // One that fails does not keep the others from looking.
+        let looks = [
+            self.note_edited_domains().await,
+            self.note_expired_pages(lookout).await,
+            self.note_new_reviews(lookout).await,
+        ];
+        let mut noted = 0;
+        for look in looks {
+            let found = look?;
+            if found >= MOST_NOTED.unsigned_abs() {
+                tracing::warn!(
+                    most = MOST_NOTED,
+                    "more stored items are to be judged again than are noted at once; older ones keep their answers"
+                );
+            }
+            noted += found;
         }
-        let reviewed = self.note_new_reviews(lookout).await?;
-        Ok(edited + expired + reviewed)
+        Ok(noted)
     }
 
     /// Items that cite a page under a domain whose rule was edited, the latest of them. Edits commit in the order of their numbers, so that none is
@@ -160,7 +176,7 @@ let mut transaction = self.transaction().await?;
         .await?;
         let Some(last) = last else { return Ok(0) };
         counted(
-            sqlx::query_scalar(
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
                 "WITH pages AS MATERIALIZED (SELECT id FROM pages_under($1) AS under(id)),
                  concerned AS MATERIALIZED (
                      SELECT DISTINCT e.item_id FROM item_evidence e JOIN pages ON pages.id = e.evidence_id),
@@ -170,11 +186,11 @@ let mut transaction = self.transaction().await?;
                          SELECT i.item_id FROM concerned JOIN items i ON i.item_id = concerned.item_id
                          ORDER BY i.enriched_at DESC LIMIT $3) AS latest
                      ORDER BY item_id
-                     ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0 RETURNING item_id),
+                     ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN} RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($2::bigint), updated_at = now() WHERE key = 'rejudging_rules')
-                 SELECT count(*) FROM noted",
-            )
+                 SELECT count(*) FROM noted"
+            )))
             .bind(domains.unwrap_or_default())
             .bind(last)
             .bind(MOST_NOTED)
@@ -183,18 +199,19 @@ let mut transaction = self.transaction().await?;
         )
     }
 
-    /// Items whose verdict a page bears that has expired since the last look, before the item itself does; the latest of them.
+    /// Items whose verdict a page bears that has expired since the last look, before the item itself does; the latest of them. The
+    /// pages that expired first come first, so that the time looked up to passes none by.
     async fn note_expired_pages(&self, Lookout { now, since, .. }: Lookout) -> Result<u64, StoreError> {
         counted(
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
                 // Few pages expire between two looks, which no statistics say: who cites them is looked up for each (OFFSET 0 sees
                 // to that), or else the largest table is gone through every minute.
                 "WITH expired AS MATERIALIZED (
-                     SELECT id FROM evidence_sources
+                     SELECT id, expires_at FROM evidence_sources
                      WHERE expires_at <= $1 AND expires_at > (
                              SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_expiry')
                          AND origin = 'web'
-                     ORDER BY expires_at DESC LIMIT $3),
+                     ORDER BY expires_at FETCH FIRST ($3) ROWS WITH TIES),
                  noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
                      SELECT item_id, true, 'evidence_expired' FROM (
@@ -206,9 +223,10 @@ let mut transaction = self.transaction().await?;
                                  AND coalesce(i.published_at, i.enriched_at) >= $2 OFFSET 0) AS i
                      ORDER BY i.enriched_at DESC LIMIT $3) AS latest
                      ORDER BY item_id
-                     ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0 RETURNING item_id),
+                     ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN} RETURNING item_id),
                  looked AS (
-                     UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
+                     UPDATE store_settings SET updated_at = now(), value = to_jsonb((
+                         SELECT CASE WHEN count(*) < $3 THEN $1::timestamptz ELSE max(expires_at) END FROM expired))
                      WHERE key = 'rejudging_expiry')
                  SELECT count(*) FROM noted"
             )))
@@ -258,7 +276,7 @@ let mut transaction = self.transaction().await?;
                          AND NOT EXISTS (SELECT FROM rejudging noted
                              WHERE noted.item_id = near.item_id AND noted.asks AND noted.noted_at >= found.matched_at)
                      ORDER BY 1
-                     ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0
+                     ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN}
                      RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
@@ -393,7 +411,7 @@ let mut transaction = self.transaction().await?;
 
 /// Notes the items judged since then, the latest of them where there are too many.
 async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime<Utc>) -> Result<u64, StoreError> {
-    let noted = sqlx::query(
+    let noted = sqlx::query(sqlx::AssertSqlSafe(format!(
         "INSERT INTO rejudging (item_id, asks, reason)
          SELECT item_id, $1, $2 FROM (
              SELECT item_id FROM items WHERE enriched_at >= $3 AND evaluated_at >= $3
@@ -401,8 +419,8 @@ async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime
                  AND (NOT $1 OR coalesce(published_at, evaluated_at) >= $3)
              ORDER BY enriched_at DESC LIMIT $4) AS latest
          ORDER BY item_id
-         ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0",
-    )
+         ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN}"
+    )))
     .bind(reason.asks())
     .bind(reason.as_str())
     .bind(since)

@@ -189,6 +189,38 @@ async fn an_item_whose_page_lost_the_passage_is_asked_about_anew_where_that_may_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_item_whose_page_was_taken_away_is_due_and_the_page_is_cited_no_more() {
+    let Some(app) = quick(stories::world()).await else { return };
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &item("first", ONCE)).await;
+    assert_eq!(app.upstream.result("first", 1).await["claims"][0]["verdict"], "supported");
+    app.settled(&daemon).await;
+    let page = app.simulator.page_url(ONCE_PAGE);
+    let said = format!(
+        "evidence_claims WHERE evidence_id IN (SELECT id FROM evidence_sources WHERE url = '{page}' AND raw_text <> '')"
+    );
+    assert!(app.count(&said).await > 0);
+    // Every item is due by another model; that one of its pages is gone is what it is due by then.
+    sqlx::query("INSERT INTO rejudging (item_id, asks, reason) VALUES ('first', true, 'model')")
+        .execute(&app.database)
+        .await
+        .unwrap();
+    // A server that fails has taken nothing away.
+    for (id, status, is_gone) in [("second", 503, false), ("third", 410, true)] {
+        tokio::time::sleep(KEPT).await;
+        app.simulator.set_fault(Target::Page, Fault::status(status));
+        app.upstream.publish("item.new", &searched(id, ONCE)).await;
+        app.upstream.result(id, 1).await;
+        app.settled(&daemon).await;
+        assert_eq!(due(&app, "first", "evidence_corrected").await, is_gone, "{status}");
+        assert_eq!(app.count(&said).await == 0, is_gone, "{status}");
+    }
+    let kept = app.count(&format!("evidence_sources WHERE url = '{page}' AND raw_text <> ''")).await;
+    assert_eq!(kept, 1, "what the item cites stays as it was read");
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_review_found_for_one_item_is_asked_for_by_the_ones_before_that_claim_the_same() {
     let (world, turn) = Turning::new();
     let Some(mut app) = quick(world).await else { return };
@@ -243,5 +275,38 @@ async fn expired_evidence_is_looked_for_anew_and_a_bad_moment_takes_nothing_away
     assert_eq!(now["claims"][0]["verdict"], "supported");
     assert_eq!(app.upstream.all(|heard| heard.key == "item.updated").await.len(), 0, "nothing changed for readers");
     assert_eq!(replaced_why(&daemon, "old").await, "evidence_expired");
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_page_is_passed_by_when_more_expire_than_one_look_takes() {
+    let Some(app) = quick(stories::world()).await else { return };
+    let daemon = app.start().await;
+    for (id, text) in [("early", TOLD), ("late", ONCE)] {
+        app.upstream.publish("item.new", &item(id, text)).await;
+        assert_eq!(app.upstream.result(id, 1).await["claims"][0]["verdict"], "supported");
+    }
+    app.settled(&daemon).await;
+    // Nobody looked for two hours, in which as many pages expired as one look takes, one item's before them and one's behind.
+    let many = "INSERT INTO evidence_sources (id, url, domain, source_type, origin, fetched_at, expires_at)
+        SELECT 'many' || n, 'https://many.example/' || n, 'many.example', 'news', 'web', now() - interval '3 hours',
+            now() - interval '1 hour' + n * interval '10 milliseconds' FROM generate_series(1, 100000) AS n";
+    let expired = |item, before| {
+        format!(
+            "UPDATE evidence_sources SET expires_at = now() - interval '{before}'
+             WHERE id IN (SELECT evidence_id FROM item_evidence WHERE item_id = '{item}')"
+        )
+    };
+    let since = "UPDATE store_settings SET value = to_jsonb(now() - interval '2 hours') WHERE key = 'rejudging_expiry'";
+    let statements = [many.to_owned(), expired("early", "90 minutes"), expired("late", "1 minute"), since.to_owned()];
+    let mut transaction = app.database.begin().await.unwrap();
+    for statement in statements {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut *transaction).await.unwrap();
+    }
+    transaction.commit().await.unwrap();
+    until("both are due", async || {
+        due(&app, "early", "evidence_expired").await && due(&app, "late", "evidence_expired").await
+    })
+    .await;
     app.finish(daemon).await;
 }

@@ -13,7 +13,7 @@ words! {
         Model => "model",
         /// A page that bears its verdict is no longer kept as it was read.
         EvidenceExpired => "evidence_expired",
-        /// A page was read again, and a passage that bears its verdict is no longer there.
+        /// A page was read again, and a passage that bears its verdict is no longer there, or the whole page is gone.
         EvidenceCorrected => "evidence_corrected",
         /// A fact-checker reviewed a claim like one of its own after it was judged.
         FactCheck => "fact_check",
