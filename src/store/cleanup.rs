@@ -51,7 +51,7 @@ enum Stale {
 /// Items removed per transaction: small enough never to hold a worker up.
 const BATCH: i64 = 500;
 
-/// Between batches of items and pages the daemon rests that many times as long as a batch took. Nobody waits for clean-up, and
+/// Between batches the daemon rests that many times as long as a batch took. Nobody waits for clean-up, and
 /// without rests it took three tenths of what two cores do.
 const REST: u32 = 9;
 
@@ -143,7 +143,7 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Removes what has expired, in batches. Several processes may run it at once: rows another one holds are left to it.
+    /// Removes what has expired, and brings the counters of what stays up to date, in batches. Several processes may run it at once: rows another one holds are left to it.
     pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.clean(now, 0).await
     }
@@ -170,11 +170,22 @@ impl Store {
             tokio::time::sleep(begun.elapsed() * rest).await;
         }
         self.remove_pages(now, rest, &mut cleaned).await?;
+        // How often what stays was of use.
         loop {
+            let begun = Instant::now();
+            let settled: i64 =
+                sqlx::query_scalar("SELECT settle_counters($1::integer)").bind(BATCH).fetch_one(&self.pool).await?;
+            if settled < BATCH {
+                break;
+            }
+            tokio::time::sleep(begun.elapsed() * rest).await;
+        }
+        loop {
+            let begun = Instant::now();
             let removed = self
                 .remove(
-                    "DELETE FROM fact_check_cache WHERE (normalized_claim, provider) IN (
-                         SELECT normalized_claim, provider FROM fact_check_cache WHERE expires_at <= $1 LIMIT $2)",
+                    "DELETE FROM fact_check_cache WHERE ctid = ANY (ARRAY(
+                         SELECT ctid FROM fact_check_cache WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))",
                     now,
                 )
                 .await?;
@@ -182,6 +193,7 @@ impl Store {
             if removed < BATCH {
                 break;
             }
+            tokio::time::sleep(begun.elapsed() * rest).await;
         }
         cleaned.answers = self.tidy_answers(now).await?;
         for (kind, table, condition) in stale() {
@@ -191,11 +203,13 @@ impl Store {
                      SELECT ctid FROM {table} WHERE {condition} LIMIT {STALE_BATCH} FOR UPDATE SKIP LOCKED))"
             );
             loop {
+                let begun = Instant::now();
                 let done = sqlx::query(sqlx::AssertSqlSafe(removal.clone())).bind(now).execute(&self.pool).await?;
                 *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
                 if done.rows_affected() < STALE_BATCH {
                     break;
                 }
+                tokio::time::sleep(begun.elapsed() * rest).await;
             }
         }
         Ok(cleaned)

@@ -149,7 +149,8 @@ impl Store {
         Ok(sqlx::query_as(
             "SELECT said.evidence_id, max(said.access_count + noted.uses)
              FROM evidence_claims said CROSS JOIN LATERAL (
-                 SELECT count(*)::integer AS uses FROM evidence_uses WHERE evidence_claim_id = said.id) AS noted
+                 SELECT (SELECT count(*) FROM evidence_uses WHERE evidence_claim_id = said.id)::integer
+                     + coalesce((SELECT access_count FROM evidence_counters WHERE evidence_claim_id = said.id), 0) AS uses) AS noted
              WHERE said.evidence_id = ANY($1) AND said.access_count + noted.uses > 0 GROUP BY said.evidence_id",
         )
         .bind(ids)
@@ -157,7 +158,7 @@ impl Store {
         .await?)
     }
 
-    /// Adds the uses that items noted to the counters of their sentences. Any process may, at any time.
+    /// Adds up the uses that items noted, apart from the sentences themselves. Any process may, at any time.
     pub async fn count_uses(&self) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
             let counted: i64 =
