@@ -226,6 +226,15 @@ impl Store {
         }
     }
 
+    /// The passages of an item, likewise.
+    pub async fn evidence_to_show(&self, item_id: &str) -> Result<Vec<StoredEvidence>, StoreError> {
+        let found = self.reading().item_evidence(item_id).await?;
+        if found.is_empty() && self.reads.as_ref().is_some_and(|reads| reads.is_copy) {
+            return self.item_evidence(item_id).await;
+        }
+        Ok(found)
+    }
+
     async fn open(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Result<Self, StoreError> {
         let store = Self::over(options, settings, embedded);
         store.ping().await?;

@@ -70,7 +70,7 @@ async fn clean_up(
     let services = &app.services;
     let now = services.clock.now();
     let rows = if request.dry_run {
-        services.store.cleanup_preview(now).await?
+        services.store.reading().cleanup_preview(now).await?
     } else {
         let removed = services.store.cleanup(now).await?;
         metrics::evidence_rows_deleted(u64::try_from(removed.total()).unwrap_or(0));

@@ -64,6 +64,8 @@ async fn no_statement_of_work_goes_through_a_large_table() {
     {
         assert_eq!(daemon.get(page).await.status, 200, "{page}");
     }
+    let preview = serde_json::json!({"domain": "site7.example", "list": "deny"});
+    assert_eq!(daemon.post("/api/domains/preview", &preview).await.status, 200);
     app.settled(&daemon).await;
     app.run(&["cleanup"]).await.ok();
     app.run(&["domains", "add", "site7.example", "--deny", "--why", "a test"]).await.ok();

@@ -54,7 +54,7 @@ impl Stood {
 /// `after`: the domain's rule as it would be; `None`: removed.
 pub(crate) async fn of(app: &App, domain: &str, after: Option<&DomainRule>) -> Result<Effect, Problem> {
     let services = &app.services;
-    let judged = services.store.judgements_under(domain, MOST + 1).await?;
+    let judged = services.store.reading().judgements_under(domain, MOST + 1).await?;
     let (rules, _version) = services.store.domain_rules().await?;
     let allowlist_only = services.rules.current().allowlist_only;
     let terms = |rules: Vec<DomainRule>| Terms {

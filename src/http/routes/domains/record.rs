@@ -68,7 +68,7 @@ pub(crate) const UNREADABLE_FRESH: Duration = Duration::from_mins(1);
 /// Domains most of whose pages could not be read lately.
 pub(crate) async fn unreadable_domains(app: &App) -> Result<Vec<UnreadableDomain>, Problem> {
     let since = app.services.clock.now() - UNREADABLE_SINCE;
-    Ok(app.unreadable.try_get(app.services.store.unreadable_domains(since, MOST_UNREADABLE)).await?)
+    Ok(app.unreadable.try_get(app.services.store.reading().unreadable_domains(since, MOST_UNREADABLE)).await?)
 }
 
 pub(super) async fn unreadable(State(app): State<App>) -> Result<Json<List<UnreadableDomain>>, Problem> {

@@ -329,7 +329,7 @@ async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<ItemRe
 }
 
 async fn evidence(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<List<StoredEvidence>>, Problem> {
-    let passages = app.services.store.item_evidence(&id).await?;
+    let passages = app.services.store.evidence_to_show(&id).await?;
     if passages.is_empty() {
         // Nothing found is an answer, an unknown item is none.
         stored(&app, &id).await?;
