@@ -60,9 +60,10 @@ pub(super) async fn relay_outbox(
     loop {
         let published = publish_batch(&store, &queue, &mut pace, tick).await;
         metrics::job_run("outbox", published.is_ok());
-        store.outbox_keeps_up(matches!(published, Ok(false)) && pace.alone == 0);
+        // What came in meanwhile is next, and no sign that too much comes.
+        store.outbox_keeps_up(!matches!(published, Ok(Left::Batch) | Err(_)) && pace.alone == 0);
         match published {
-            Ok(true) if !stop.is_cancelled() => continue,
+            Ok(Left::Batch | Left::Fresh) if !stop.is_cancelled() => continue,
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(error = %error, "the outbox could not be published; it is kept and tried again");
@@ -84,7 +85,10 @@ pub(super) async fn relay_outbox(
                 // What the drained items wrote goes out now. What is cut off halfway is sent again after the next start,
                 // under the same message id.
                 let rest = async {
-                    while matches!(publish_batch(&store, &queue, &mut pace, Duration::ZERO).await, Ok(true)) {}
+                    while matches!(
+                        publish_batch(&store, &queue, &mut pace, Duration::ZERO).await,
+                        Ok(Left::Batch | Left::Fresh)
+                    ) {}
                 };
                 if tokio::time::timeout(LAST_ROUND_PATIENCE, rest).await.is_err() {
                     tracing::info!("the outbox still holds results; they are published after the next start");
@@ -129,17 +133,26 @@ impl Pace {
     }
 }
 
-/// True when more may wait.
+/// What a batch left behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// It was full: more may wait.
+    Batch,
+    /// This process has written more meanwhile.
+    Fresh,
+    Nothing,
+}
+
 async fn publish_batch(
     store: &Store,
     queue: &Arc<dyn Queue>,
     pace: &mut Pace,
     tick: Duration,
-) -> Result<bool, super::AppError> {
+) -> Result<Left, super::AppError> {
     let limit = if pace.alone > 0 { 1 } else { pace.batch };
     let Some(taken) = pace.take(store, limit, tick).await? else {
         pace.alone = 0;
-        return Ok(false);
+        return Ok(Left::Nothing);
     };
     let offered = taken.messages.len();
     let sent = queue.publish_results(&taken.messages).await;
@@ -166,7 +179,10 @@ async fn publish_batch(
         let detail = format!("{unclear} of {offered} messages");
         return Err(QueueError::NotConfirmed { target: "the results exchange".to_owned(), detail }.into());
     }
-    Ok(i64::try_from(offered).unwrap_or(0) >= limit || store.has_fresh_outbox())
+    if i64::try_from(offered).unwrap_or(0) >= limit {
+        return Ok(Left::Batch);
+    }
+    Ok(if store.has_fresh_outbox() { Left::Fresh } else { Left::Nothing })
 }
 
 /// Tells the store, again and again while it is away: what is published and stays in the outbox is published twice.
