@@ -13,6 +13,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Before a process that ended is started again.
 const PAUSE: Duration = Duration::from_secs(1);
 const START_LIMIT: Duration = Duration::from_secs(90);
+/// The exit status of a daemon that finds a server away.
+const SERVER_AWAY: i32 = 69;
 
 /// One place in the fleet.
 #[derive(Debug)]
@@ -25,9 +27,9 @@ struct Place {
 /// What happened to processes without anybody's doing.
 #[derive(Debug, Default)]
 struct Record {
-    /// Ended by themselves after they were ready.
+    /// Ended by themselves after they were ready, or before it for another reason than a server that was away.
     crashes: Vec<String>,
-    /// Ended before they were ready, most often for want of a server, which is what they are to do.
+    /// Ended before they were ready for want of a server, which is what they are to do.
     failed_starts: u64,
 }
 
@@ -93,7 +95,8 @@ impl Fleet {
                 if let Some(status) = place.daemon.has_ended()? {
                     place.empty_since = Some(Instant::now());
                     let mut record = self.record.lock().await;
-                    if was_ready {
+                    // A server that is away is why a start may fail, and the only reason.
+                    if was_ready || status.code() != Some(SERVER_AWAY) {
                         let end = place.daemon.log_end();
                         eprintln!("process {number} ended by itself with {status}: {end}");
                         record.crashes.push(format!("process {number} ended by itself with {status}: {end}"));

@@ -9,6 +9,10 @@ impl Series {
         self.0.push((at, figure));
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn mean(&self) -> f64 {
         self.0.iter().map(|(_, figure)| figure).sum::<f64>() / self.0.len().max(1) as f64
     }

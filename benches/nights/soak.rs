@@ -24,6 +24,8 @@ const SETTLING: f64 = 0.25;
 const FLAT_MEMORY: f64 = 0.05;
 /// Growth of connections and of open files that counts as flat: a pool breathes by a few.
 const FLAT_COUNT: f64 = 4.0;
+/// A slope of fewer says nothing.
+const LEAST_LOOKS: usize = 10;
 /// Numbers of the soak's items begin here, so that those before share nothing with them.
 const FIRST: u64 = 1_000_000;
 
@@ -54,6 +56,10 @@ impl Seen {
     }
 
     fn hold(&self, line: &mut Line) {
+        // Without looks everything is flat.
+        line.insists(self.memory.len() >= LEAST_LOOKS, || {
+            format!("the fleet was looked at {} times, {LEAST_LOOKS} are needed", self.memory.len())
+        });
         let flat = [
             (&self.memory, "MB of memory", FLAT_MEMORY * self.memory.mean()),
             (&self.files, "open files", FLAT_COUNT),

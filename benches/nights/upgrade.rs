@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
+use tokio::time::Instant;
 
 use crate::Options;
 use crate::line::Line;
@@ -40,15 +41,28 @@ async fn migrate(program: &Path, database: &str) -> anyhow::Result<String> {
     Ok(said.trim().to_owned())
 }
 
+/// Moments at equal distances, so that what happens at them ends with the load and not behind it.
+struct Timetable {
+    next: Instant,
+    pause: Duration,
+}
+
+impl Timetable {
+    async fn wait(&mut self) {
+        self.next += self.pause;
+        tokio::time::sleep_until(self.next).await;
+    }
+}
+
 /// Replaces the processes one by one by another program.
-async fn roll(stage: &Stage, program: &Path, pause: Duration, what: &str) -> anyhow::Result<()> {
+async fn roll(stage: &Stage, program: &Path, timetable: &mut Timetable, what: &str) -> anyhow::Result<()> {
     for number in 0..stage.fleet.len() {
+        timetable.wait().await;
         stage.fleet.stop_one(number).await.with_context(|| format!("rolling {what}"))?;
         stage.fleet.set_program(number, program.to_owned()).await;
         stage.fleet.start_one(number).await?;
         stage.fleet.ready(number).await.with_context(|| format!("rolling {what}"))?;
         eprintln!("process {} rolled {what}, {} published", number + 1, stage.publish_count());
-        tokio::time::sleep(pause).await;
     }
     Ok(())
 }
@@ -75,15 +89,20 @@ pub(crate) async fn run(options: &UpgradeOptions, line: &mut Line) -> anyhow::Re
     let pause = span.div_f64(f64::from(u32::from(common.processes) * 3 + 4));
     stage
         .play(&messages, &[], span, line, async |stage, line| {
-            tokio::time::sleep(pause * 2).await;
+            let mut timetable = Timetable { next: Instant::now() + pause, pause };
+            timetable.wait().await;
             let said = migrate(&new, &stage.postgres.url).await?;
             eprintln!("this version: {said}");
             line.figure("migrate:", said);
             // The version before goes on upon the new schema.
-            tokio::time::sleep(pause).await;
+            timetable.wait().await;
             for (program, what) in [(&new, "forward"), (&old, "back"), (&new, "forward again")] {
-                roll(stage, program, pause, what).await?;
+                roll(stage, program, &mut timetable, what).await?;
             }
+            let published = stage.publish_count();
+            line.insists(published < messages.len() as u64, || {
+                "everything was published before the last process was replaced: give the night more minutes".to_owned()
+            });
             line.figure("rolls:", format!("forward, back and forward again, {} processes each", stage.fleet.len()));
             Ok(())
         })

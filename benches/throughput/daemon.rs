@@ -165,6 +165,11 @@ impl Daemon {
         Ok(self.counted("item_duration_seconds_count").await? as u64)
     }
 
+    /// Clean-ups that the process has been through so far.
+    pub(crate) async fn clean_ups(&self) -> anyhow::Result<f64> {
+        self.counted("job_runs_total{job=\"cleanup\",outcome=\"ok\"").await
+    }
+
     /// Texts that the embedder and pairs that the stance model of the process were run on so far. What was answered from
     /// memory is not among them.
     pub(crate) async fn model_rows(&self) -> anyhow::Result<[f64; 2]> {

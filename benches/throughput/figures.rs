@@ -47,8 +47,8 @@ impl Figure {
         }
     }
 
-    pub(crate) fn remark(mut self, remarks: String) -> Self {
-        self.remarks = remarks;
+    pub(crate) fn remark(mut self, remarks: impl Into<String>) -> Self {
+        self.remarks = remarks.into();
         self
     }
 }

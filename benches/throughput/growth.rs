@@ -32,16 +32,20 @@ const PORTION: u64 = 500_000;
 const MOST_TIMES: f64 = 1.5;
 /// Rows that an item may have read from start to end of a table; those of the small tables (domains, providers, settings) are.
 const READ_THROUGH: f64 = 2_000.0;
-/// So many pages and items expire for the measurement of clean-up beside the work: enough that it lasts.
+/// So many pages and items expire for the measurement of clean-up at full speed beside the work: enough that it lasts.
 const EXPIRED: i64 = 100_000;
+/// And so many for that of the daemon's own, which rests and takes ten times as long.
+const EXPIRED_OWN: i64 = 12_000;
 /// Of 128 pages and items so many do at most.
 const MOST_EXPIRED: i64 = 32;
 /// And so many for what a day costs, of a store that keeps everything for four months.
 const EXPIRED_IN_A_DAY: i64 = 1;
 /// So few items at a time while clean-up runs, so that enough of them end before it does.
 const BESIDE: u64 = 40;
-/// And so many times that many before it.
+/// And so many times that many without it.
 const PORTIONS_ALONE: u64 = 15;
+/// A daemon that was started does so many first.
+const BEFORE_PORTIONS: u64 = 200;
 
 /// What is looked at at each size.
 struct Seen {
@@ -144,6 +148,7 @@ impl Bench<'_> {
         figures.push(of_reads(name, &before, &after));
         figures.push(of_disk(pool, name).await?);
         figures.push(clean_a_day(setup, pool, name).await?);
+        figures.push(self.clean_itself(setup, pool, name).await?);
         figures.push(self.clean(setup, pool, name).await?);
         Ok(())
     }
@@ -170,50 +175,78 @@ impl Bench<'_> {
         Ok(Seen { millis, rate: batch.rate() })
     }
 
-    /// How many items are done while another process cleans up, beside without.
-    async fn clean(&mut self, setup: &Setup, pool: &PgPool, name: &str) -> anyhow::Result<Figure> {
-        let there: i64 =
-            sqlx::query_scalar("SELECT (SELECT count(*) FROM items) + (SELECT count(*) FROM evidence_sources)")
-                .fetch_one(pool)
-                .await?;
-        let share = (EXPIRED * 128).div_euclid(there.max(1)) + 1;
-        let expired = expire(pool, share.min(MOST_EXPIRED)).await?;
-        let daemon = Daemon::start(setup, self.simulator).await?;
-        let mut upstream = Upstream::connect(&self.arguments.amqp).await?;
-        upstream.run(&self.take(60)).await?;
-        // In the same portions as beside clean-up: each has a beginning and an end at which not all of the daemon is at work.
-        let mut alone = 0.0;
-        for _ in 0..PORTIONS_ALONE {
-            alone += upstream.run(&self.take(BESIDE)).await?.elapsed.as_secs_f64();
+    /// How many items a second are done while the daemon itself cleans up, as it does once a day, beside without.
+    async fn clean_itself(&mut self, setup: &Setup, pool: &PgPool, name: &str) -> anyhow::Result<Figure> {
+        let expired = expire_about(pool, EXPIRED_OWN, 1).await?;
+        // No other process has its turn yet, so that the daemon begins with it.
+        sqlx::query("DELETE FROM store_settings WHERE key = 'last_cleanup'").execute(pool).await?;
+        let (daemon, mut upstream) = self.at_work(setup).await?;
+        let begin = Instant::now();
+        ensure!(daemon.clean_ups().await? < 1.0, "clean-up was done before the measurement: fill a larger store");
+        let mut during = Vec::new();
+        while daemon.clean_ups().await? < 1.0 {
+            during.push(self.portion(&mut upstream).await?);
         }
-        let without = (PORTIONS_ALONE * BESIDE) as f64 / alone;
+        let took = begin.elapsed().as_secs_f64();
+        // The last went on after it ended.
+        during.pop();
+        let mut without = Vec::new();
+        for _ in 0..during.len().max(PORTIONS_ALONE as usize) {
+            without.push(self.portion(&mut upstream).await?);
+        }
+        upstream.close().await?;
+        daemon.stop().await?;
+        let remark = format!("{expired} items and pages had expired, cleaned in {took:.0} s and the daemon's start");
+        of_cleaning(&format!("while the daemon cleans up, {name}"), &during, &without, Target::AtLeast(95.0), &remark)
+    }
+
+    /// The same while another process cleans up at full speed, which is for a quiet hour.
+    async fn clean(&mut self, setup: &Setup, pool: &PgPool, name: &str) -> anyhow::Result<Figure> {
+        let expired = expire_about(pool, EXPIRED, 2).await?;
+        let (daemon, mut upstream) = self.at_work(setup).await?;
+        let mut without = Vec::new();
+        for _ in 0..PORTIONS_ALONE {
+            without.push(self.portion(&mut upstream).await?);
+        }
         let begin = Instant::now();
         let mut cleaning = start_cleaning(setup)?;
-        let (mut seconds, mut took) = (Vec::new(), None);
+        let (mut during, mut took) = (Vec::new(), None);
         while took.is_none() {
-            seconds.push(upstream.run(&self.take(BESIDE)).await?.elapsed.as_secs_f64());
+            during.push(self.portion(&mut upstream).await?);
             if let Some(status) = cleaning.try_wait()? {
                 ensure!(status.success(), "clean-up ended with {status}");
                 took = Some(begin.elapsed().as_secs_f64());
             }
         }
-        // The last went on after it ended.
-        seconds.pop();
-        ensure!(!seconds.is_empty(), "clean-up was done within a batch of {BESIDE} items: fill a larger store");
-        let during = (seconds.len() as u64 * BESIDE) as f64 / seconds.iter().sum::<f64>();
+        during.pop();
         upstream.close().await?;
         daemon.stop().await?;
-        Ok(Figure::new(
-            &format!("items a second while cleaning up, {name}"),
-            100.0 * during / without,
-            "%",
-            Target::AtLeast(95.0),
-        )
-        .remark(format!(
-            "{during:.1} beside {without:.1} items/s; {expired} items and pages had expired, cleaned in {:.0} s",
-            took.unwrap_or_default()
-        )))
+        let took = took.unwrap_or_default();
+        let remark = format!("{expired} items and pages had expired, cleaned in {took:.0} s");
+        of_cleaning(&format!("beside corroborate cleanup, {name}"), &during, &without, Target::None, &remark)
     }
+
+    /// A daemon that has done some items.
+    async fn at_work(&mut self, setup: &Setup) -> anyhow::Result<(Daemon, Upstream)> {
+        let daemon = Daemon::start(setup, self.simulator).await?;
+        let mut upstream = Upstream::connect(&self.arguments.amqp).await?;
+        upstream.run(&self.take(BEFORE_PORTIONS)).await.with_context(|| daemon.log_end())?;
+        Ok((daemon, upstream))
+    }
+
+    /// Seconds that a few items take. Each portion has a beginning and an end at which not all of the daemon is at work, so that
+    /// portions compare with portions alone.
+    async fn portion(&mut self, upstream: &mut Upstream) -> anyhow::Result<f64> {
+        Ok(upstream.run(&self.take(BESIDE)).await?.elapsed.as_secs_f64())
+    }
+}
+
+/// How many items a second are done during clean-up, beside without; seconds of portions.
+fn of_cleaning(name: &str, during: &[f64], without: &[f64], target: Target, remark: &str) -> anyhow::Result<Figure> {
+    ensure!(!during.is_empty(), "clean-up was done within {BESIDE} items: fill a larger store");
+    let [during, without] = [during, without].map(|of| (of.len() as u64 * BESIDE) as f64 / of.iter().sum::<f64>());
+    let remark = format!("{during:.1} beside {without:.1} items/s; {remark}");
+    Ok(Figure::new(&format!("items a second {name}"), 100.0 * during / without, "%", target).remark(remark))
 }
 
 fn setup(arguments: &Arguments, database: &Scratch) -> Setup {
@@ -324,16 +357,26 @@ fn of(seen: &Seen, name: &str, target: Target) -> Figure {
     Figure::new(&format!("one item alone, p99, {name}"), at(0.99), "ms", target).remark(remarks)
 }
 
-/// Lets that many in 128 of the pages and the items expire, and says how many these are.
-async fn expire(pool: &PgPool, share: i64) -> anyhow::Result<u64> {
+/// Lets that many in 128 of the pages and the items expire, others for each draw, and says how many these are.
+async fn expire(pool: &PgPool, share: i64, draw: i64) -> anyhow::Result<u64> {
     let mut expired = 0;
     for (table, key) in [("items", "item_id"), ("evidence_sources", "id")] {
         let statement = format!(
-            "UPDATE {table} SET expires_at = now() - interval '1 hour' WHERE hashtextextended({key}, 1) & 127 < {share}"
+            "UPDATE {table} SET expires_at = now() - interval '1 hour' WHERE hashtextextended({key}, {draw}) & 127 < {share}"
         );
         expired += sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await?.rows_affected();
     }
     Ok(expired)
+}
+
+/// Lets about so many of them expire.
+async fn expire_about(pool: &PgPool, count: i64, draw: i64) -> anyhow::Result<u64> {
+    let there: i64 =
+        sqlx::query_scalar("SELECT (SELECT count(*) FROM items) + (SELECT count(*) FROM evidence_sources)")
+            .fetch_one(pool)
+            .await?;
+    let share = (count * 128).div_euclid(there.max(1)) + 1;
+    expire(pool, share.min(MOST_EXPIRED), draw).await
 }
 
 fn start_cleaning(setup: &Setup) -> anyhow::Result<Child> {
@@ -350,7 +393,7 @@ fn start_cleaning(setup: &Setup) -> anyhow::Result<Child> {
 /// What a day's clean-up takes with nothing beside it, and the vacuum behind it: of the tables with vectors nearly all of it is the
 /// indexes', which the neighbours of a deleted row are linked anew in.
 async fn clean_a_day(setup: &Setup, pool: &PgPool, name: &str) -> anyhow::Result<Figure> {
-    let expired = expire(pool, EXPIRED_IN_A_DAY).await?;
+    let expired = expire(pool, EXPIRED_IN_A_DAY, 3).await?;
     let begin = Instant::now();
     let status = start_cleaning(setup)?.wait()?;
     ensure!(status.success(), "clean-up ended with {status}");
