@@ -1,14 +1,33 @@
 -- What a page that was taken away means for the items that rest on it. Everything keeps its name and its arguments: a program of the
 -- version before goes on beside it.
 
--- Which of two reasons for judging an item again is kept: of those that concern every item, another takes the place. By it the
--- items are worked on, and readers are told it.
+-- Which of two reasons for judging an item again is kept. Every item has one when the models or the settings are others, or when its
+-- pages grow old; what is the matter with this item alone takes their place, for it is worked on first, and readers are told it.
 CREATE OR REPLACE FUNCTION more_urgent(known text, new text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN known IN ('model', 'settings', 'evidence_expired') THEN new ELSE known END
 $$;
 
--- As in 0026. A page of which its server says that there is none (404, 410) was taken away: its sentences are cited no more, and the
--- items that rest on them are to be judged again. Its text stays, as what they cite now.
+-- As in 0030, without pages that were taken away. The sentences stay: other pages may say the same ones.
+CREATE OR REPLACE FUNCTION near_sentences(given vector, made_by text, at timestamptz, most bigint)
+RETURNS TABLE (id bigint, evidence_id text, claim_text text, similarity double precision) LANGUAGE plpgsql ROWS 40 AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM search_near(greatest(most, 40)::integer, 2000);
+    RETURN QUERY SELECT near.id, near.evidence_id, near.claim_text, 1 - (near.embedding <=> given) FROM (
+        SELECT said.id, said.evidence_id, said.claim_text, said.embedding FROM evidence_claims AS said
+        -- No EXISTS: that may be answered by going through all pages first.
+        WHERE said.embedder = made_by AND (
+            coalesce((SELECT page.expires_at > at AND NOT page.extraction_failed AND page.failure IS DISTINCT FROM 'not_found'
+                FROM evidence_sources AS page WHERE page.id = said.evidence_id), false)
+            OR coalesce((SELECT bool_or(page.expires_at > at AND NOT page.extraction_failed AND page.failure IS DISTINCT FROM 'not_found')
+                FROM evidence_echoes AS echo JOIN evidence_sources AS page ON page.id = echo.evidence_id
+                WHERE echo.evidence_claim_id = said.id), false))
+        ORDER BY said.embedding_bits <~> binary_quantize(given)::bit(384) LIMIT most) AS near;
+END $$;
+
+-- As in 0026. A page that was read and of which its server says now that there is none (404, 410) was taken away: the items that rest on
+-- it are to be judged again, once, and nothing new is to rest on it. Its text stays, for them; that it is gone stands in `failure`, where
+-- `extraction_failed` is false, until it is read again.
 CREATE OR REPLACE FUNCTION store_pages(page_rows jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     new_ones bigint;
@@ -34,12 +53,11 @@ BEGIN
     known AS (
         SELECT stored.id FROM evidence_sources AS stored WHERE stored.id IN (SELECT given.id FROM given)
         ORDER BY stored.id FOR NO KEY UPDATE),
-    -- A page that says something else now, or that its site has taken away, no longer says what was taken from it.
+    -- A page that says something else now no longer says what was taken from it.
     gone AS (
         DELETE FROM evidence_claims AS sentence USING evidence_sources AS stored JOIN known USING (id) JOIN given USING (id)
-        WHERE sentence.evidence_id = stored.id AND stored.fetched_at < given.fetched_at AND (
-            (stored.content_hash <> given.content_hash AND NOT given.extraction_failed)
-            OR (given.failure = 'not_found' AND stored.origin = 'web' AND NOT stored.extraction_failed))),
+        WHERE sentence.evidence_id = stored.id AND stored.content_hash <> given.content_hash
+            AND stored.fetched_at < given.fetched_at AND NOT given.extraction_failed),
     corrected AS (
         INSERT INTO rejudging (item_id, asks, reason)
         SELECT DISTINCT e.item_id, true, 'evidence_corrected'
@@ -50,10 +68,15 @@ BEGIN
                 (stored.content_hash <> given.content_hash AND NOT given.extraction_failed
                     -- A passage may be put together of title and description: only what stood in the text can be gone from it.
                     AND position(e.passage IN stored.raw_text) > 0 AND position(e.passage IN given.raw_text) = 0)
-                OR given.failure = 'not_found')
+                OR (given.failure = 'not_found' AND stored.failure IS DISTINCT FROM 'not_found'))
         ORDER BY 1
         ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0,
-            reason = more_urgent(rejudging.reason, excluded.reason))
+            reason = more_urgent(rejudging.reason, excluded.reason)),
+    -- None of those that are written below: what could not be read replaces no page that could.
+    taken_away AS (
+        UPDATE evidence_sources AS stored SET failure = given.failure FROM given JOIN known USING (id)
+        WHERE stored.id = given.id AND stored.fetched_at < given.fetched_at AND given.failure = 'not_found'
+            AND stored.origin = 'web' AND NOT stored.extraction_failed AND stored.failure IS DISTINCT FROM 'not_found')
     UPDATE evidence_sources AS stored SET title = given.title, published_at = given.published_at,
         language = given.language, raw_text = given.raw_text, source_type = given.source_type,
         content_hash = given.content_hash, independent_group = given.independent_group, canonical = given.canonical,

@@ -1,5 +1,5 @@
 -- Counters apart from vectors. What a program of the version before counts goes there as well; it ranks by what clean-up has brought
--- up to date.
+-- up to date, and its own clean-up brings nothing.
 
 -- How often sentences were of use since their own counters were written. Those stand beside the vector, in a row of two kilobytes
 -- with five indexes, the vectors' among them: written for every use, an item that is answered from what is stored would cost as
@@ -32,12 +32,13 @@ CREATE OR REPLACE FUNCTION count_uses(most integer) RETURNS bigint LANGUAGE sql 
     SELECT count(*) FROM taken
 $$;
 
--- Brings sentences' own counters up to date, and tells of how many. A counter is not worth waiting for, nor a deadlock: that of a
--- sentence that is gone or held is forgotten.
-CREATE OR REPLACE FUNCTION settle_counters(most integer) RETURNS bigint LANGUAGE sql AS $$
+-- Brings the next sentences' own counters up to date, by id, and gives the last one's; NULL where there are no more. A counter is not
+-- worth waiting for, nor a deadlock: that of a sentence that is gone or held is forgotten.
+CREATE OR REPLACE FUNCTION settle_counters(behind bigint, most integer) RETURNS bigint LANGUAGE sql AS $$
     WITH taken AS (
         DELETE FROM evidence_counters WHERE evidence_claim_id IN (
-            SELECT evidence_claim_id FROM evidence_counters ORDER BY evidence_claim_id LIMIT most FOR UPDATE SKIP LOCKED)
+            SELECT evidence_claim_id FROM evidence_counters WHERE evidence_claim_id > behind
+            ORDER BY evidence_claim_id LIMIT most FOR UPDATE SKIP LOCKED)
         RETURNING *),
     held AS (
         SELECT said.id FROM evidence_claims AS said WHERE said.id IN (SELECT evidence_claim_id FROM taken)
@@ -50,5 +51,5 @@ CREATE OR REPLACE FUNCTION settle_counters(most integer) RETURNS bigint LANGUAGE
             avg_relevance = (said.avg_relevance * (said.access_count + 1) + taken.relevance)
                 / (said.access_count + 1 + taken.access_count)
         FROM taken JOIN held ON held.id = taken.evidence_claim_id WHERE said.id = held.id)
-    SELECT count(*) FROM taken
+    SELECT max(evidence_claim_id) FROM taken
 $$;

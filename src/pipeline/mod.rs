@@ -177,6 +177,8 @@ pub(crate) struct Journal {
     /// The end of the item's time but for storing: whoever judges may be asked until then.
     pub(crate) judge_until: Instant,
     pub(crate) evaluated_at: DateTime<Utc>,
+    /// Whether a stored item is judged again, which a page that changed may be the reason of.
+    pub(crate) anew: bool,
     /// What the item may spend on the language model, and has.
     pub(crate) llm: ItemSpend,
     /// What the item's tenant may spend, where its channel is one of a tenant's.
@@ -207,6 +209,7 @@ impl Journal {
             ask_until: now + budget.saturating_sub(reserve),
             judge_until: now + budget.saturating_sub(reserve / 4),
             evaluated_at,
+            anew: false,
             llm: ItemSpend::new(0, 0.0),
             purse: None,
             watcher: None,
@@ -216,7 +219,8 @@ impl Journal {
 
     /// Of an item that is to be looked into.
     fn of(services: &Services, request: &Request) -> Self {
-        Self::new(Instant::now(), services.time_budget(&request.item), services.clock.now())
+        let new = Self::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
+        Self { anew: request.rejudging.is_some(), ..new }
             .spending(services.item_spend(), services.adjudication_time())
             .paid_from(services.tenants.purse(request.item.channel.as_deref()))
             .watched(request.watcher.as_ref())

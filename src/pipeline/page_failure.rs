@@ -62,6 +62,11 @@ impl PageFailure {
         }
     }
 
+    /// Whether a word says that the page is gone.
+    pub(super) fn is_gone(word: &str) -> bool {
+        word == Self::NotFound.as_str()
+    }
+
     /// Whether a stored word says that the page could not be had.
     pub(super) fn was_not_had(word: &str) -> bool {
         NOT_HAD.contains(&word)

@@ -78,6 +78,16 @@ pub(crate) struct Found {
     pub(crate) searched: bool,
 }
 
+/// What a run that looks anew takes as it is: what was read so lately.
+const ANEW: std::time::Duration = std::time::Duration::from_mins(10);
+
+/// Pages that were read before are read again.
+fn oldest(services: &Services, journal: &Journal) -> DateTime<Utc> {
+    let age = services.settings.page_ttl;
+    let age = if journal.anew { age.min(ANEW) } else { age };
+    journal.evaluated_at - TimeDelta::from_std(age).unwrap_or(TimeDelta::days(1))
+}
+
 /// A page whose stored row may be cleaned away while this item is judged is read again.
 const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(10);
 
@@ -88,6 +98,8 @@ pub(super) async fn read(
     journal: &Journal,
 ) -> Result<Pages, PipelineError> {
     let horizon = journal.evaluated_at + EXPIRY_MARGIN;
+    let oldest = oldest(services, journal);
+    let is_stale = |page: &PreparedPage| page.expires_at <= horizon || (journal.anew && page.read_at < oldest);
     let mut cached: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(found.candidates.len());
     for candidate in &found.candidates {
         if candidate.hit.content.is_some() {
@@ -97,11 +109,11 @@ pub(super) async fn read(
         }
         let key = candidate.url.as_str();
         let page = services.page_cache.get(key).await;
-        if page.as_ref().is_some_and(|page| page.expires_at <= horizon) {
+        if page.as_ref().is_some_and(|page| is_stale(page)) {
             // Or the fetch below would be answered with it.
             services.page_cache.forget(key).await;
         }
-        cached.push(page.filter(|page| page.expires_at > horizon));
+        cached.push(page.filter(|page| !is_stale(page)));
     }
     let missing: Vec<String> = found
         .candidates
@@ -131,7 +143,8 @@ pub(super) async fn read(
     let also = if known > 0 { format!(", and {known} of our own knowledge") } else { String::new() };
     let of = found.candidates.len();
     journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
-    if readable == 0 && !found.candidates.is_empty() {
+    let gone = failures().filter(|word| PageFailure::is_gone(word)).count();
+    if readable == 0 && gone < found.candidates.len() {
         journal.degrade(Degradation::NoPageRead);
     } else if not_had >= readable && not_had > 0 {
         // What could be read is no more than half of what could have been had: the others may say otherwise. A wall or a
@@ -224,7 +237,7 @@ pub(super) async fn one(
         return Ok(ReadPage::new(page, provider, reused));
     }
     let key = candidate.url.as_str();
-    let since = journal.evaluated_at - TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
+    let since = oldest(services, journal);
     if let Some(source) = stored.filter(|source| source.fetched_at >= since) {
         let page = Arc::new(from_store(source, &candidate.url));
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
@@ -279,7 +292,13 @@ async fn fetch(
         _ => (Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone()), Validators::default()),
     };
     let now = journal.evaluated_at;
-    let outcome = services.pages.fetch_if_changed(&asked, &known, journal.ask_until, &denied).await;
+    let mut outcome = services.pages.fetch_if_changed(&asked, &known, journal.ask_until, &denied).await;
+    if let (Err(FetchError::Status(404 | 410)), Ok(own)) = (&outcome, Url::parse(&candidate.hit.url))
+        && own != asked
+    {
+        // Where it led to then there is no page now: the site may have moved it.
+        outcome = services.pages.fetch_if_changed(&own, &Validators::default(), journal.ask_until, &denied).await;
+    }
     let error = match (outcome, stored) {
         (Ok(Fetched::Page(fetched)), _) => match prepare(services, candidate, fetched, now).await {
             Ok(page) => {

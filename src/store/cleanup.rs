@@ -170,16 +170,6 @@ impl Store {
             tokio::time::sleep(begun.elapsed() * rest).await;
         }
         self.remove_pages(now, rest, &mut cleaned).await?;
-        // How often what stays was of use.
-        loop {
-            let begun = Instant::now();
-            let settled: i64 =
-                sqlx::query_scalar("SELECT settle_counters($1::integer)").bind(BATCH).fetch_one(&self.pool).await?;
-            if settled < BATCH {
-                break;
-            }
-            tokio::time::sleep(begun.elapsed() * rest).await;
-        }
         loop {
             let begun = Instant::now();
             let removed = self
@@ -212,7 +202,23 @@ impl Store {
                 tokio::time::sleep(begun.elapsed() * rest).await;
             }
         }
+        self.settle_counters(rest).await?;
         Ok(cleaned)
+    }
+
+    /// How often what stays was of use. Once by id: uses go on, and what is counted anew behind is for the next time.
+    async fn settle_counters(&self, rest: u32) -> Result<(), StoreError> {
+        let mut last = Some(0_i64);
+        while let Some(behind) = last {
+            let begun = Instant::now();
+            last = sqlx::query_scalar("SELECT settle_counters($1, $2::integer)")
+                .bind(behind)
+                .bind(BATCH)
+                .fetch_one(&self.pool)
+                .await?;
+            tokio::time::sleep(begun.elapsed() * rest).await;
+        }
+        Ok(())
     }
 
     /// Pages that have expired and that nothing cites. Each is looked at once: those that are cited stay, and would be walked

@@ -43,7 +43,8 @@ pub struct RecentItem {
 }
 
 impl Store {
-    /// The pages of these canonical URLs that will not have expired by `until`, however long ago they were fetched.
+    /// The pages of these canonical URLs that will not have expired by `until`, however long ago they were fetched. One that was
+    /// taken away since is kept for the items that cite it, and is none of them.
     pub async fn sources_by_url(&self, urls: &[String], until: DateTime<Utc>) -> Result<Vec<StoredSource>, StoreError> {
         if urls.is_empty() {
             return Ok(Vec::new());
@@ -51,7 +52,8 @@ impl Store {
         let rows = sqlx::query(
             "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, claim_reviews, publisher,
                  extraction_failed, failure, etag, last_modified, fetched_at, origin
-             FROM evidence_sources WHERE url = ANY($1) AND expires_at > $2",
+             FROM evidence_sources
+             WHERE url = ANY($1) AND expires_at > $2 AND (extraction_failed OR failure IS DISTINCT FROM 'not_found')",
         )
         .bind(urls)
         .bind(until)

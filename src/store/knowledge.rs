@@ -115,6 +115,7 @@ impl Store {
                  similarity
              FROM ranked JOIN said USING (id) JOIN evidence_sources page ON page.id = said.evidence_id
              WHERE similarity >= $3 AND page.expires_at > $4 AND NOT page.extraction_failed
+                 AND page.failure IS DISTINCT FROM 'not_found'
                  -- The operator's own texts are asked for themselves, each time.
                  AND page.origin IN ('web', 'kb')
              ORDER BY similarity DESC, page.fetched_at DESC, page.url",

@@ -17,9 +17,11 @@ use crate::domain::{Item, ItemResult, Reason};
 /// the last look goes back as far.
 const STORED_LATE: &str = "15 minutes";
 
-/// Reviews looked at in one go, the latest, and items near to the item of each: as many as the index over vectors gives. Where
-/// that index does not lie in memory, a look into it takes tens of milliseconds, and a statement may take half a minute.
-const MOST_REVIEWS: i64 = 200;
+/// Reviews looked at in one go, the latest, and by one statement: where the index over vectors does not lie in memory, a look into it
+/// takes tens of milliseconds, and a statement may take half a minute.
+const MOST_REVIEWS: usize = 1000;
+const REVIEWS_AT_ONCE: usize = 100;
+/// Items near to the item of each: as many as that index gives.
 const NEAR_ITEMS: i64 = 40;
 
 /// Items noted by one statement, and pages that it looks at: some days of work at the usual number an hour, and a statement of
@@ -149,18 +151,24 @@ impl Store {
             self.note_expired_pages(lookout).await,
             self.note_new_reviews(lookout).await,
         ];
-        let mut noted = 0;
+        let (mut noted, mut failure) = (0, None);
         for look in looks {
-            let found = look?;
-            if found >= MOST_NOTED.unsigned_abs() {
-                tracing::warn!(
-                    most = MOST_NOTED,
-                    "more stored items are to be judged again than are noted at once; older ones keep their answers"
-                );
+            match look {
+                Ok(found) if found >= MOST_NOTED.unsigned_abs() => {
+                    tracing::warn!(
+                        most = MOST_NOTED,
+                        "more stored items are to be judged again than are noted at once; older ones keep their answers"
+                    );
+                    noted += found;
+                }
+                Ok(found) => noted += found,
+                Err(error) => {
+                    tracing::warn!(%error, "one of the looks for what is to be judged again failed");
+                    failure = Some(error);
+                }
             }
-            noted += found;
         }
-        Ok(noted)
+        failure.map_or(Ok(noted), Err)
     }
 
     /// Items that cite a page under a domain whose rule was edited, the latest of them. Edits commit in the order of their numbers, so that none is
@@ -240,7 +248,37 @@ impl Store {
 
     /// Items like one for which a review was found since the last look, and that were judged before it was found. Whether it
     /// reviews a claim of theirs is for the run to say, which asks for it. They are found by the index over items' vectors.
-    async fn note_new_reviews(&self, Lookout { now, since, similarity }: Lookout) -> Result<u64, StoreError> {
+    async fn note_new_reviews(&self, lookout: Lookout) -> Result<u64, StoreError> {
+        let (mut noted, mut is_done) = (0, false);
+        for first in (0..MOST_REVIEWS).step_by(REVIEWS_AT_ONCE) {
+            let (found, new) = self.note_reviews(lookout, first).await?;
+            noted += new;
+            is_done = found < REVIEWS_AT_ONCE as u64;
+            if is_done {
+                break;
+            }
+        }
+        if !is_done {
+            tracing::warn!(
+                most = MOST_REVIEWS,
+                "more reviews were found than are looked at in one go; the older ones change nothing"
+            );
+        }
+        sqlx::query(
+            "UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now() WHERE key = 'rejudging_reviews'",
+        )
+        .bind(lookout.now)
+        .execute(&self.pool)
+        .await?;
+        Ok(noted)
+    }
+
+    /// The same for a hundred of them: how many these are, and the items that are due by them.
+    async fn note_reviews(
+        &self,
+        Lookout { now, since, similarity }: Lookout,
+        first: usize,
+    ) -> Result<(u64, u64), StoreError> {
         let telling: Vec<&str> = [
             RatingClass::True,
             RatingClass::MostlyTrue,
@@ -250,15 +288,15 @@ impl Store {
         ]
         .map(RatingClass::as_str)
         .to_vec();
-        counted(
-            sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
-                "WITH found AS MATERIALIZED (
+        let (found, noted): (i64, i64) = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+            "WITH found AS MATERIALIZED (
                      SELECT item_id, url, min(matched_at) AS matched_at FROM item_fact_checks
                      WHERE matched_at <= $1 AND matched_at > (
                              SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_reviews')
                              - interval '{STORED_LATE}'
                          AND relation IN ('same', 'opposite') AND rating_class = ANY($3)
-                     GROUP BY item_id, url ORDER BY min(matched_at) DESC LIMIT {MOST_REVIEWS}),
+                     GROUP BY item_id, url ORDER BY min(matched_at) DESC, url, item_id
+                     LIMIT {REVIEWS_AT_ONCE} OFFSET $5),
                  noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
                      SELECT DISTINCT near.item_id, true, 'fact_check'
@@ -277,19 +315,17 @@ impl Store {
                              WHERE noted.item_id = near.item_id AND noted.asks AND noted.noted_at >= found.matched_at)
                      ORDER BY 1
                      ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN}
-                     RETURNING item_id),
-                 looked AS (
-                     UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now()
-                     WHERE key = 'rejudging_reviews')
-                 SELECT count(*) FROM noted"
-            )))
-            .bind(now)
-            .bind(similarity)
-            .bind(telling)
-            .bind(since)
-            .fetch_one(&self.pool)
-            .await,
-        )
+                     RETURNING item_id)
+                 SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM noted)"
+        )))
+        .bind(now)
+        .bind(similarity)
+        .bind(telling)
+        .bind(since)
+        .bind(i64::try_from(first).unwrap_or(i64::MAX))
+        .fetch_one(&self.pool)
+        .await?;
+        Ok((found.unsigned_abs(), noted.unsigned_abs()))
     }
 
     /// Drops what would ask about items that are gone, or older than that: it is for nobody to be asked any more, and would

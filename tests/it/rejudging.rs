@@ -189,34 +189,56 @@ async fn an_item_whose_page_lost_the_passage_is_asked_about_anew_where_that_may_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_item_whose_page_was_taken_away_is_due_and_the_page_is_cited_no_more() {
-    let Some(app) = quick(stories::world()).await else { return };
+async fn items_whose_page_was_taken_away_are_judged_again_once_and_it_is_cited_no_more() {
+    let Some(mut app) = quick(stories::world()).await else { return };
     let daemon = app.start().await;
     app.upstream.publish("item.new", &item("first", ONCE)).await;
     assert_eq!(app.upstream.result("first", 1).await["claims"][0]["verdict"], "supported");
     app.settled(&daemon).await;
-    let page = app.simulator.page_url(ONCE_PAGE);
-    let said = format!(
-        "evidence_claims WHERE evidence_id IN (SELECT id FROM evidence_sources WHERE url = '{page}' AND raw_text <> '')"
-    );
-    assert!(app.count(&said).await > 0);
     // Every item is due by another model; that one of its pages is gone is what it is due by then.
     sqlx::query("INSERT INTO rejudging (item_id, asks, reason) VALUES ('first', true, 'model')")
         .execute(&app.database)
         .await
         .unwrap();
-    // A server that fails has taken nothing away.
+    let page = app.simulator.page_url(ONCE_PAGE);
+    let taken_away = format!(
+        "evidence_sources WHERE url = '{page}' AND raw_text <> '' AND NOT extraction_failed AND failure = 'not_found'"
+    );
+    // A server that fails has taken nothing away: what was read before stays evidence, for the second item as well.
     for (id, status, is_gone) in [("second", 503, false), ("third", 410, true)] {
         tokio::time::sleep(KEPT).await;
         app.simulator.set_fault(Target::Page, Fault::status(status));
         app.upstream.publish("item.new", &searched(id, ONCE)).await;
-        app.upstream.result(id, 1).await;
+        let result = app.upstream.result(id, 1).await;
+        assert_eq!(result["claims"][0]["verdict"] == "supported", !is_gone, "{result:#}");
         app.settled(&daemon).await;
         assert_eq!(due(&app, "first", "evidence_corrected").await, is_gone, "{status}");
-        assert_eq!(app.count(&said).await == 0, is_gone, "{status}");
+        assert_eq!(app.count(&taken_away).await == 1, is_gone, "{status}: its text stays for those that cite it");
     }
-    let kept = app.count(&format!("evidence_sources WHERE url = '{page}' AND raw_text <> ''")).await;
-    assert_eq!(kept, 1, "what the item cites stays as it was read");
+    daemon.stop().await;
+
+    app.set("CORROBORATE_REJUDGE_MONTHLY_SHARE", "0.5");
+    let daemon = app.start().await;
+    let heard = app.upstream.hear("both items", 2, |heard| heard.key == "item.updated").await;
+    for id in ["first", "second"] {
+        assert!(heard.iter().any(|one| one.body["item_id"] == id && one.body["why"] == "evidence_corrected"), "{id}");
+        assert_eq!(verdict(&daemon, id).await, "not_enough_evidence", "{id}");
+    }
+    until("nothing is due", async || app.count("rejudging").await == 0).await;
+    // Who knows the story by our own sentences does not find it there.
+    app.upstream.publish("item.new", &item("fourth", ONCE)).await;
+    assert_eq!(app.upstream.result("fourth", 1).await["claims"][0]["verdict"], "not_enough_evidence");
+    app.settled(&daemon).await;
+    assert_eq!(app.count("rejudging").await, 0, "that it is gone is known");
+
+    // It is there again.
+    daemon.stop().await;
+    app.simulator.set_fault(Target::Page, None);
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &searched("fifth", ONCE)).await;
+    assert_eq!(app.upstream.result("fifth", 1).await["claims"][0]["verdict"], "supported");
+    app.settled(&daemon).await;
+    assert_eq!(app.count(&taken_away).await, 0);
     app.finish(daemon).await;
 }
 
