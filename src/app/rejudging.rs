@@ -18,6 +18,7 @@ use crate::config::{Config, RejudgeConfig};
 use crate::domain::rules::DomainRules;
 use crate::domain::{ItemResult, ids};
 use crate::inference::llm::Purpose;
+use crate::judging::scoring::Scoring;
 use crate::pipeline::changed::tells;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::pipeline::{self, Outcome, Rejudging, Request, Services};
@@ -320,7 +321,9 @@ fn at_once(per_hour: u32, interval: Duration) -> u32 {
 /// What this process judges by. What only a release changes is no part of it: `corroborate rescore` is for that.
 fn basis(services: &Services, allowlist_only: bool) -> Basis {
     let settings = &services.settings;
-    let numbers = (settings.scoring, allowlist_only, settings.passages_shown, settings.claims_per_item);
+    // Whoever sets nothing has the same settings when a release brings another number.
+    let scoring = Some(settings.scoring).filter(|scoring| *scoring != Scoring::default());
+    let numbers = (scoring, allowlist_only, settings.passages_shown, settings.claims_per_item);
     let models = &services.models;
     let adjudicator = services.language_model_for(Purpose::Adjudicate).map_or("", |model| model.name());
     let names = [models.embedder.name(), models.stance.name(), models.reranker.name(), adjudicator];
