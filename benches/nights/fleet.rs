@@ -1,6 +1,7 @@
 //! The processes of a night, started again by themselves as a service manager would.
 
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,18 @@ struct Record {
     crashes: Vec<String>,
     /// Ended before they were ready for want of a server, which is what they are to do.
     failed_starts: u64,
+}
+
+impl Record {
+    fn ended(&mut self, number: usize, status: ExitStatus, was_ready: bool, log_end: &str) {
+        // A server that is away is why a start may fail, and the only reason.
+        if was_ready || status.code() != Some(SERVER_AWAY) {
+            eprintln!("process {number} ended by itself with {status}: {log_end}");
+            self.crashes.push(format!("process {number} ended by itself with {status}: {log_end}"));
+        } else {
+            self.failed_starts += 1;
+        }
+    }
 }
 
 /// Shared between the night and what tends the fleet meanwhile.
@@ -80,6 +93,7 @@ impl Fleet {
                 if let Some(status) = place.daemon.has_ended()? {
                     place.empty_since = Some(Instant::now());
                     ensure!(place.is_wanted, "process {number} ended with {status}: {end}");
+                    self.record.lock().await.ended(number, status, place.daemon.was_ready, &end);
                 }
             }
             tokio::time::sleep(LOOK).await;
@@ -94,15 +108,7 @@ impl Fleet {
                 let was_ready = place.daemon.was_ready;
                 if let Some(status) = place.daemon.has_ended()? {
                     place.empty_since = Some(Instant::now());
-                    let mut record = self.record.lock().await;
-                    // A server that is away is why a start may fail, and the only reason.
-                    if was_ready || status.code() != Some(SERVER_AWAY) {
-                        let end = place.daemon.log_end();
-                        eprintln!("process {number} ended by itself with {status}: {end}");
-                        record.crashes.push(format!("process {number} ended by itself with {status}: {end}"));
-                    } else {
-                        record.failed_starts += 1;
-                    }
+                    self.record.lock().await.ended(number, status, was_ready, &place.daemon.log_end());
                 }
                 let is_due = place.empty_since.is_none_or(|since| since.elapsed() >= PAUSE);
                 if place.is_wanted && place.daemon.pid().is_none() && is_due {

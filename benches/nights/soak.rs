@@ -25,7 +25,7 @@ const FLAT_MEMORY: f64 = 0.05;
 /// Growth of connections and of open files that counts as flat: a pool breathes by a few.
 const FLAT_COUNT: f64 = 4.0;
 /// A slope of fewer says nothing.
-const LEAST_LOOKS: usize = 10;
+const LEAST_LOOKS: usize = 8;
 /// Numbers of the soak's items begin here, so that those before share nothing with them.
 const FIRST: u64 = 1_000_000;
 
