@@ -143,7 +143,9 @@ pub(super) async fn read(
     let also = if known > 0 { format!(", and {known} of our own knowledge") } else { String::new() };
     let of = found.candidates.len();
     journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
-    let gone = failures().filter(|word| PageFailure::is_gone(word)).count();
+    // Some sites say 404 to whom they do not want, so that a first look at nothing else is no answer. Where a stored item is judged
+    // again, its page was there before.
+    let gone = failures().filter(|word| journal.anew && PageFailure::is_gone(word)).count();
     if readable == 0 && gone < found.candidates.len() {
         journal.degrade(Degradation::NoPageRead);
     } else if not_had >= readable && not_had > 0 {

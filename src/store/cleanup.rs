@@ -143,7 +143,8 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Removes what has expired, and brings the counters of what stays up to date, in batches. Several processes may run it at once: rows another one holds are left to it.
+    /// Removes what has expired, and brings the counters of what stays up to date, in batches. Several processes may run it at
+    /// once: rows another one holds are left to it.
     pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.clean(now, 0).await
     }

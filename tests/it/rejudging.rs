@@ -227,7 +227,9 @@ async fn items_whose_page_was_taken_away_are_judged_again_once_and_it_is_cited_n
     until("nothing is due", async || app.count("rejudging").await == 0).await;
     // Who knows the story by our own sentences does not find it there.
     app.upstream.publish("item.new", &item("fourth", ONCE)).await;
-    assert_eq!(app.upstream.result("fourth", 1).await["claims"][0]["verdict"], "not_enough_evidence");
+    let fourth = app.upstream.result("fourth", 1).await;
+    assert_eq!(fourth["claims"][0]["verdict"], "not_enough_evidence");
+    assert_eq!(fourth["degraded"], json!(["no_page_read"]), "one that was never read is not known to be gone");
     app.settled(&daemon).await;
     assert_eq!(app.count("rejudging").await, 0, "that it is gone is known");
 
