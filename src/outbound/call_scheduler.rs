@@ -286,11 +286,12 @@ impl CallScheduler {
         let changed = inner.reported != state;
         inner.reported = state;
         let reason = inner.breaker.reason().map(str::to_owned);
-        drop(inner);
         let provider = self.settings.name;
         if changed {
+            // Under the lock: two changes at the same moment are reported in the order they were made.
             self.observer.circuit(provider, state.as_str());
         }
+        drop(inner);
         match learnt {
             Some(Learnt::LeftAlone(kind)) => {
                 self.observer.learnt(provider, kind.as_str());

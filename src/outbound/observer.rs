@@ -11,7 +11,8 @@ pub trait Observer: Send + Sync + Debug {
     fn not_asked(&self, provider: &'static str, reason: &'static str);
     /// An attempt waited for the rate limiter.
     fn rate_wait(&self, provider: &'static str, waited: Duration);
-    /// The provider's state is now `ready`, `open`, `exhausted` or `disabled`.
+    /// The provider's state is now `ready`, `open`, `exhausted` or `disabled`. Heard while that state is locked, so that the
+    /// last report is the state: it may not be asked for in here.
     fn circuit(&self, provider: &'static str, state: &'static str);
     /// The breaker opened; `reason` is the label of the error that opened it.
     fn circuit_opened(&self, provider: &'static str, reason: &'static str);

@@ -1,7 +1,6 @@
 //! One delivery, from the queue's hand to its end.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -9,6 +8,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::disposition::{Outcome, disposition};
+use super::in_flight::InFlight;
 use super::lag::Lag;
 use super::notice::{Notice, NoticeKind};
 use super::overload::{Admission, Load, Overload};
@@ -31,7 +31,7 @@ pub(super) struct Bench {
     pub(super) lag: Lag,
     /// The grace is over: what is not done goes back.
     pub(super) hand_back: CancellationToken,
-    pub(super) in_flight: AtomicUsize,
+    pub(super) in_flight: InFlight,
 }
 
 impl Bench {
@@ -49,7 +49,7 @@ impl Bench {
             self.overload.note_lag(delivery.queue, (now - time).to_std().unwrap_or_default());
         }
         let in_hand = self.lag.taken(delivery.queue, delivery.enqueued_at, now);
-        self.count(1);
+        self.in_flight.begun(&*self.parts.observer);
         let outcome = self.work_on(&delivery).await;
         if let Outcome::Failed(ProcessError::Away { detail, .. }) = &outcome {
             self.pause.begin(detail);
@@ -57,14 +57,9 @@ impl Bench {
         let how = disposition(&outcome, delivery.attempts, &self.settings.retry);
         self.tell(&delivery, &outcome, &how);
         self.end(&delivery, &outcome, how).await;
-        self.count(-1);
+        self.in_flight.ended(&*self.parts.observer);
         self.lag.settled(in_hand);
         self.parts.observer.finished(delivery.queue, outcome.label(), started.elapsed());
-    }
-
-    fn count(&self, change: isize) {
-        let before = self.in_flight.fetch_add(change.cast_unsigned(), Ordering::Relaxed);
-        self.parts.observer.in_flight(before.wrapping_add_signed(change));
     }
 
     async fn work_on(&self, delivery: &Delivery) -> Outcome {

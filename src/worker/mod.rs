@@ -11,7 +11,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -29,6 +28,7 @@ use crate::domain::{Clock, Item};
 mod allowance;
 mod delivery;
 mod disposition;
+mod in_flight;
 mod lag;
 mod notice;
 pub mod overload;
@@ -44,6 +44,7 @@ pub use self::overload::{Load, OverloadLimits, OverloadPolicy};
 pub use self::pause::Probe;
 
 use self::delivery::Bench;
+use self::in_flight::InFlight;
 use self::lag::Lag;
 use self::overload::Overload;
 use self::pause::Pause;
@@ -175,7 +176,7 @@ pub async fn run(
         pause: Pause::new(),
         lag: Lag::default(),
         hand_back: CancellationToken::new(),
-        in_flight: AtomicUsize::new(0),
+        in_flight: InFlight::default(),
         settings,
         parts,
     });
@@ -255,7 +256,7 @@ async fn drain(bench: &Bench, mut tasks: JoinSet<()>) -> Result<(), WorkerError>
         }
     };
     if timeout(bench.settings.grace, finish(&mut tasks)).await.is_err() {
-        let left = bench.in_flight.load(Ordering::Relaxed);
+        let left = bench.in_flight.now();
         tracing::info!(items = left, "the grace is over; items are handed back");
         bench.hand_back.cancel();
         if timeout(HAND_BACK_PATIENCE, finish(&mut tasks)).await.is_err() {
