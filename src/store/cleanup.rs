@@ -1,10 +1,11 @@
 //! Removal by age. An item goes with its claims and evidence; a page goes when it has expired and nothing cites it. What
 //! nobody wants any more (a feed, a site, a provider's old key) is known by its age: what is wanted is touched often.
 
-use std::time::Instant;
+use std::future::Future;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use tokio::time::{Instant, sleep};
 
 use super::{Store, StoreError};
 
@@ -51,12 +52,26 @@ enum Stale {
 /// Items removed per transaction: small enough never to hold a worker up.
 const BATCH: i64 = 500;
 
-/// Between batches the daemon rests that many times as long as a batch took. Nobody waits for clean-up, and
-/// without rests it took three tenths of what two cores do.
-const REST: u32 = 9;
+/// How long clean-up rests after each batch, as a multiple of what the batch took.
+#[derive(Debug, Clone, Copy)]
+struct Pace(u32);
+
+impl Pace {
+    /// For an administrator who waits for the end.
+    const AT_ONCE: Self = Self(0);
+    /// For the daemon: nobody waits for it, and without rests it took three tenths of what two cores do.
+    const BESIDE_WORK: Self = Self(9);
+
+    async fn batch<T>(self, batch: impl Future<Output = T>) -> T {
+        let begun = Instant::now();
+        let done = batch.await;
+        sleep(begun.elapsed() * self.0).await;
+        done
+    }
+}
 
 /// Rows of feeds, webhooks and providers' state at once: nothing refers to them, and each batch looks for its rows from the start.
-const STALE_BATCH: u64 = 10_000;
+const STALE_BATCH: i64 = 10_000;
 
 /// Calls by hour are drawn for a day; a month tells how a bad one began.
 const HOURS_AGE: &str = "30 days";
@@ -146,89 +161,65 @@ impl Store {
     /// Removes what has expired, and brings the counters of what stays up to date, in batches. Several processes may run it at
     /// once: rows another one holds are left to it.
     pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
-        self.clean(now, 0).await
+        self.clean(now, Pace::AT_ONCE).await
     }
 
     /// The same with rests, so that work beside it hardly notices.
     pub async fn cleanup_beside_work(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
-        self.clean(now, REST).await
+        self.clean(now, Pace::BESIDE_WORK).await
     }
 
-    async fn clean(&self, now: DateTime<Utc>, rest: u32) -> Result<Cleaned, StoreError> {
+    async fn clean(&self, now: DateTime<Utc>, pace: Pace) -> Result<Cleaned, StoreError> {
         let mut cleaned = Cleaned::default();
-        loop {
-            let begun = Instant::now();
-            let removed = self.remove(
-                "DELETE FROM items WHERE item_id = ANY (ARRAY(
-                     SELECT item_id FROM items WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))",
-                now,
-            );
-            let removed = removed.await?;
-            cleaned.items += removed;
-            if removed < BATCH {
-                break;
-            }
-            tokio::time::sleep(begun.elapsed() * rest).await;
-        }
-        self.remove_pages(now, rest, &mut cleaned).await?;
-        loop {
-            let begun = Instant::now();
-            let removed = self
-                .remove(
-                    "DELETE FROM fact_check_cache WHERE ctid = ANY (ARRAY(
-                         SELECT ctid FROM fact_check_cache WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))",
-                    now,
-                )
-                .await?;
-            cleaned.fact_check_cache += removed;
-            if removed < BATCH {
-                break;
-            }
-            tokio::time::sleep(begun.elapsed() * rest).await;
-        }
+        let old_items = "DELETE FROM items WHERE item_id = ANY (ARRAY(
+             SELECT item_id FROM items WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))";
+        cleaned.items = self.remove(old_items.to_owned(), BATCH, now, pace).await?;
+        self.remove_pages(now, pace, &mut cleaned).await?;
+        let old_reviews = "DELETE FROM fact_check_cache WHERE ctid = ANY (ARRAY(
+             SELECT ctid FROM fact_check_cache WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))";
+        cleaned.fact_check_cache = self.remove(old_reviews.to_owned(), BATCH, now, pace).await?;
         cleaned.answers = self.tidy_answers(now).await?;
         for (kind, table, condition) in stale() {
             // In no order, so what another one holds is left for the next time.
             let removal = format!(
                 "DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                     SELECT ctid FROM {table} WHERE {condition} LIMIT {STALE_BATCH} FOR UPDATE SKIP LOCKED))"
+                     SELECT ctid FROM {table} WHERE {condition} LIMIT $2 FOR UPDATE SKIP LOCKED))"
             );
-            loop {
-                let begun = Instant::now();
-                let done = sqlx::query(sqlx::AssertSqlSafe(removal.clone())).bind(now).execute(&self.pool).await?;
-                *cleaned.stale(kind) += i64::try_from(done.rows_affected()).unwrap_or(i64::MAX);
-                if done.rows_affected() < STALE_BATCH {
-                    break;
-                }
-                tokio::time::sleep(begun.elapsed() * rest).await;
-            }
+            *cleaned.stale(kind) += self.remove(removal, STALE_BATCH, now, pace).await?;
         }
-        self.settle_counters(rest).await?;
+        self.settle_counters(pace).await?;
         Ok(cleaned)
     }
 
+    /// Runs `statement` until it removes fewer than `most` rows; it takes now and `most`. Says how many it removed.
+    async fn remove(&self, statement: String, most: i64, now: DateTime<Utc>, pace: Pace) -> Result<i64, StoreError> {
+        let mut all = 0;
+        loop {
+            let batch = sqlx::query(sqlx::AssertSqlSafe(statement.clone())).bind(now).bind(most).execute(&self.pool);
+            let removed = i64::try_from(pace.batch(batch).await?.rows_affected()).unwrap_or(i64::MAX);
+            all += removed;
+            if removed < most {
+                return Ok(all);
+            }
+        }
+    }
+
     /// How often what stays was of use. Once by id: uses go on, and what is counted anew behind is for the next time.
-    async fn settle_counters(&self, rest: u32) -> Result<(), StoreError> {
+    async fn settle_counters(&self, pace: Pace) -> Result<(), StoreError> {
         let mut last = Some(0_i64);
         while let Some(behind) = last {
-            let begun = Instant::now();
-            last = sqlx::query_scalar("SELECT settle_counters($1, $2::integer)")
-                .bind(behind)
-                .bind(BATCH)
-                .fetch_one(&self.pool)
-                .await?;
-            tokio::time::sleep(begun.elapsed() * rest).await;
+            let batch = sqlx::query_scalar("SELECT settle_counters($1, $2::integer)").bind(behind).bind(BATCH);
+            last = pace.batch(batch.fetch_one(&self.pool)).await?;
         }
         Ok(())
     }
 
     /// Pages that have expired and that nothing cites. Each is looked at once: those that are cited stay, and would be walked
     /// again by every batch.
-    async fn remove_pages(&self, now: DateTime<Utc>, rest: u32, cleaned: &mut Cleaned) -> Result<(), StoreError> {
+    async fn remove_pages(&self, now: DateTime<Utc>, pace: Pace, cleaned: &mut Cleaned) -> Result<(), StoreError> {
         let mut after: (Option<DateTime<Utc>>, Option<String>) = (None, None);
         loop {
-            let begun = Instant::now();
-            let row: (i64, i64, i64, Option<DateTime<Utc>>, Option<String>) = sqlx::query_as(
+            let batch = sqlx::query_as(
                 "WITH seen AS MATERIALIZED (
                      SELECT id, expires_at FROM evidence_sources
                      WHERE expires_at <= $1 AND origin <> 'kb' AND ($3::timestamptz IS NULL OR expires_at >= $3)
@@ -248,21 +239,33 @@ impl Store {
             .bind(now)
             .bind(BATCH)
             .bind(after.0)
-            .bind(&after.1)
-            .fetch_one(&self.pool)
-            .await?;
+            .bind(&after.1);
+            let row: (i64, i64, i64, Option<DateTime<Utc>>, Option<String>) =
+                pace.batch(batch.fetch_one(&self.pool)).await?;
             cleaned.evidence_sources += row.1;
             cleaned.evidence_claims += row.2;
             if row.0 < BATCH {
                 return Ok(());
             }
             after = (row.3, row.4);
-            tokio::time::sleep(begun.elapsed() * rest).await;
         }
     }
+}
 
-    async fn remove(&self, statement: &'static str, now: DateTime<Utc>) -> Result<i64, StoreError> {
-        let done = sqlx::query(statement).bind(now).bind(BATCH).execute(&self.pool).await?;
-        Ok(i64::try_from(done.rows_affected()).unwrap_or(i64::MAX))
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn beside_work_clean_up_rests_nine_times_as_long_as_it_works() {
+        let begun = Instant::now();
+        let worked = Pace::BESIDE_WORK.batch(async {
+            sleep(Duration::from_millis(20)).await;
+            begun.elapsed()
+        });
+        let worked = worked.await;
+        assert!(begun.elapsed() >= worked * 10, "{worked:?} of {:?}", begun.elapsed());
     }
 }
