@@ -409,6 +409,21 @@ async fn what_is_to_be_told_once_a_day_is_told_by_one_process() {
 }
 
 #[tokio::test]
+async fn a_turn_is_had_by_one_process_and_is_anybodys_when_it_is_given_back() {
+    let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
+    let minute = Duration::from_mins(1);
+    let all_look = async |every: Duration| {
+        let looks = processes.iter().map(|process| process.store.take_turn("tidying", every));
+        let looks = futures::future::join_all(looks).await;
+        looks.into_iter().filter(|look| *look.as_ref().unwrap()).count()
+    };
+    assert_eq!(all_look(minute).await, 1);
+    assert_eq!(all_look(minute).await, 0, "it lasts a minute");
+    processes[1].store.give_turn_back("tidying", minute).await.unwrap();
+    assert_eq!(all_look(minute).await, 1, "what was not done is anybody's again");
+}
+
+#[tokio::test]
 async fn the_others_hear_of_a_breaker_without_asking() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
     let changed = processes[1].store.fleet_changed();
