@@ -270,7 +270,9 @@ pub(super) async fn clean_up(
     stop: CancellationToken,
 ) {
     loop {
-        let cleaned = match store.take_turn("last_cleanup", interval).await {
+        let turn = store.take_turn("last_cleanup", interval).await;
+        let is_ours = matches!(turn, Ok(true));
+        let cleaned = match turn {
             // Safe to be dropped: each batch is a statement of its own.
             Ok(true) => tokio::select! {
                 cleaned = store.cleanup_beside_work(clock.now()) => cleaned.map(Some),
@@ -293,7 +295,9 @@ pub(super) async fn clean_up(
             }
             Err(error) => {
                 tracing::warn!(error = %error, "clean-up failed; it is tried again soon");
-                give_cleanup_back(&store, interval).await;
+                if is_ours {
+                    give_cleanup_back(&store, interval).await;
+                }
                 if pause(&stop, interval.min(CLEANUP_AGAIN)).await {
                     return;
                 }

@@ -150,7 +150,8 @@ impl TableQueue {
         let (freed, dead): (i64, i64) = sqlx::query_as(
             "WITH expired AS MATERIALIZED (
                  SELECT id, lost + 1 AS lost FROM queue_messages
-                 WHERE taken_by IS NOT NULL AND ($1 OR taken_at < $2) FOR UPDATE SKIP LOCKED),
+                 WHERE taken_by IS NOT NULL AND ($1 OR taken_at < $2) AND NOT (taken_by = $7 AND id = ANY($8))
+                 FOR UPDATE SKIP LOCKED),
              gone AS (
                  DELETE FROM queue_messages q USING expired e WHERE q.id = e.id AND e.lost >= $3 RETURNING q.*),
              dead AS (
@@ -175,6 +176,9 @@ impl TableQueue {
         ))
         .bind(now)
         .bind(APART.as_seconds_f64())
+        // What this process works on after a long stall is still its own, and is renewed.
+        .bind(&self.name)
+        .bind(self.working_on())
         .fetch_one(&self.store.pool)
         .await?;
         *self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
