@@ -126,7 +126,7 @@ fn keep_oldest(letters: &mut Vec<DeadLetter>, limit: usize) {
 
 impl AmqpQueue {
     async fn walk(&self) -> Result<Walk<'_>, QueueError> {
-        let channel = self.shared.session()?.side_channel().await?;
+        let channel = self.shared.session()?.side_channel(self.confirm_timeout).await?;
         Ok(Walk { channel, names: &self.shared.plan.names, held: BTreeSet::new() })
     }
 

@@ -161,8 +161,13 @@ impl AmqpQueue {
         let channel = session.careful.lock().await;
         let mut sent = publish(&channel, batch, true, self.confirm_timeout).await;
         if sent.contains(&Sent::Returned) {
-            if let Err((step, error)) = topology::declare(&channel, &self.shared.plan.steps).await {
-                session.lose(|| format!("declaring {} again failed: {error}", step.describe()));
+            let declared = timeout(self.confirm_timeout, topology::declare(&channel, &self.shared.plan.steps)).await;
+            match declared {
+                Ok(Ok(())) => {}
+                Ok(Err((step, error))) => {
+                    session.lose(|| format!("declaring {} again failed: {error}", step.describe()));
+                }
+                Err(_elapsed) => session.lose(|| "the broker did not let us declare in time".to_owned()),
             }
             sent = publish(&channel, batch, true, self.confirm_timeout).await;
         }
@@ -317,7 +322,7 @@ impl AmqpQueue {
     async fn count(&self) -> Result<QueueDepth, QueueError> {
         let session = self.shared.session()?;
         let names = &self.shared.plan.names;
-        let channel = session.side_channel().await?;
+        let channel = session.side_channel(self.confirm_timeout).await?;
         let ready = |queue: &str| {
             let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
             let asked = channel.queue_declare(short(queue), options, FieldTable::default());

@@ -223,12 +223,14 @@ impl Session {
         self.publishing.status().blocked()
     }
 
-    /// A channel of its own for questions that may fail: the broker closes a channel over a wrong question.
-    pub(super) async fn side_channel(&self) -> Result<Channel, QueueError> {
-        self.publishing
-            .create_channel()
-            .await
-            .map_err(|error| QueueError::Failed { action: "opening a channel", detail: error.to_string() })
+    /// A channel of its own for questions that may fail: the broker closes a channel over a wrong question. Nothing may be
+    /// published on it: it is one of the consuming connection, which a broker that takes no messages goes on answering.
+    pub(super) async fn side_channel(&self, patience: Duration) -> Result<Channel, QueueError> {
+        let action = "opening a channel";
+        match timeout(patience, self.consuming.create_channel()).await {
+            Ok(opened) => opened.map_err(|error| QueueError::Failed { action, detail: error.to_string() }),
+            Err(_elapsed) => Err(QueueError::Failed { action, detail: "no answer from the broker".to_owned() }),
+        }
     }
 
     /// Starts the consumers where there are none, and they are still wanted. What goes wrong ends the session; the next one
