@@ -27,9 +27,9 @@ use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPol
 /// Connections that wait to be accepted, as in the standard library.
 const BACKLOG: u32 = 1024;
 
-/// How long background work may take to end once the worker has: the outbox is published, pages are shown to their end. A transaction
-/// whose connection was lost without a word ends never, and all that it would have written is written by the next start.
-const ENDING: Duration = Duration::from_secs(20);
+/// How long background work may take to end once the worker has: pages are shown to their end, then what they wrote is published.
+/// A transaction whose connection was lost without a word ends never, and all that it would have written is written by the next start.
+const ENDING: Duration = Duration::from_secs(30);
 
 /// What `serve` runs.
 #[derive(Debug, Clone, Copy)]
@@ -94,15 +94,31 @@ impl App {
         };
         // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
         let later = CancellationToken::new();
+        // A check that a person waits for ends after that, and its messages go out like others.
+        let (served, last) = (CancellationToken::new(), CancellationToken::new());
         let mut background = JoinSet::new();
-        self.start_jobs(options, receivers, &mut background, &later);
+        self.start_relays(receivers, &mut background, &last);
+        self.start_jobs(options, &mut background, &later);
         if let Some(export) = export {
             background.spawn(named("the export of traces", endless(export.run(later.clone()))));
         }
         let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
         background.spawn(named("the HTTP server", {
-            let stop = later.clone();
-            async move { http::serve(listener, router, stop).await.map_err(|error| error.to_string()) }
+            let (stop, served) = (later.clone(), served.clone().drop_guard());
+            async move {
+                let done = http::serve(listener, router, stop).await.map_err(|error| error.to_string());
+                drop(served);
+                done
+            }
+        }));
+        background.spawn(named("the end of the relays", {
+            let later = later.clone();
+            async move {
+                later.cancelled().await;
+                served.cancelled().await;
+                last.cancel();
+                Ok(())
+            }
         }));
         on_ready(address);
         let ended = self.run_until(options, &shutdown, &mut background).await;
@@ -212,9 +228,9 @@ impl App {
         }
     }
 
-    fn start_jobs(
+    /// What brings results to the broker and to webhooks.
+    fn start_relays(
         &self,
-        options: ServeOptions,
         receivers: Vec<(String, WebhookReceiver)>,
         tasks: &mut JoinSet<Result<(), AppError>>,
         stop: &CancellationToken,
@@ -236,6 +252,11 @@ impl App {
             let webhook = Webhook::new(receiver, &self.config.webhooks, store.clone(), clock);
             tasks.spawn(named("a webhook", endless(webhook.run(jobs.outbox_interval, stop.clone()))));
         }
+    }
+
+    fn start_jobs(&self, options: ServeOptions, tasks: &mut JoinSet<Result<(), AppError>>, stop: &CancellationToken) {
+        let jobs = &self.config.jobs;
+        let (store, services) = (&self.store, &self.services);
         tasks.spawn(named("the listener", endless(jobs::listen(store.clone(), stop.clone()))));
         tasks.spawn(named(
             "the follower of domain lists",
@@ -261,9 +282,12 @@ impl App {
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
         tasks.spawn(named("re-embedding", endless(job)));
         // Beside a worker: a process that only serves pages has no time for items.
-        if self.config.rejudge.enabled && options.worker {
-            let job = Rejudger::new(services, &self.queue, &self.config).run(stop.clone());
-            tasks.spawn(named("judging again", endless(job)));
+        if self.config.rejudge.enabled {
+            // What either writes says from now on what it was judged by.
+            let rejudger = Rejudger::new(services, &self.queue, &self.config);
+            if options.worker {
+                tasks.spawn(named("judging again", endless(rejudger.run(stop.clone()))));
+            }
         }
         for provider in services.providers.configured() {
             if let Some(interval) = provider.upkeep() {
