@@ -256,7 +256,7 @@ async fn refresh(store: &Store, rules: &RulesHandle, allowlist_only: bool, known
     if version != known {
         let (list, version) = store.domain_rules().await?;
         tracing::info!(rules = list.len(), version, "domain lists taken over");
-        rules.replace(DomainRules::new(list, allowlist_only));
+        rules.replace(DomainRules::new(list, allowlist_only), version);
         return Ok(version);
     }
     Ok(version)

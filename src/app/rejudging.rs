@@ -22,7 +22,7 @@ use crate::judging::scoring::Scoring;
 use crate::pipeline::changed::tells;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::pipeline::{self, Outcome, Rejudging, Request, Services};
-use crate::store::{Allowance, Basis, Due, Lookout, StoreError, StoredJudgement, StoredRun};
+use crate::store::{Allowance, Basis, Due, JudgedBy, Lookout, StoreError, StoredJudgement, StoredRun};
 use crate::telemetry::{item_span, metrics};
 
 /// The turn that one process of the fleet takes.
@@ -89,7 +89,7 @@ impl Rejudger {
     pub(super) fn new(services: &Arc<Services>, queue: &Arc<dyn Queue>, config: &Config) -> Self {
         let enrichment = &config.enrichment;
         Self {
-            basis: basis(services, enrichment.allowlist_only),
+            basis: services.basis.get_or_init(|| basis(services, enrichment.allowlist_only)).clone(),
             services: Arc::clone(services),
             queue: Arc::clone(queue),
             settings: config.rejudge.clone(),
@@ -163,7 +163,7 @@ impl Rejudger {
             return Ok(());
         }
         // Read here: an edit that made items due may not have come to this process yet.
-        let (rules, _version) = store.domain_rules().await?;
+        let (rules, version) = store.domain_rules().await?;
         let settings = &self.services.settings;
         let terms = Terms {
             scoring: settings.scoring,
@@ -171,6 +171,7 @@ impl Rejudger {
             passages_shown: settings.passages_shown,
             claims_per_item: settings.claims_per_item,
             listeners: settings.listeners(),
+            judged_by: JudgedBy { lists: Some(version), basis: Some(self.basis.clone()) },
         };
         let ids: Vec<String> = due.iter().map(|one| one.item_id.clone()).collect();
         let page = store.judgements_of_items(&ids).await?;
@@ -197,7 +198,7 @@ impl Rejudger {
     async fn judge(&self, due: &Due, stored: &StoredJudgement, terms: &Terms) -> Result<Done, StoreError> {
         let Some(rescored) = judge_again(stored, terms) else { return Ok(Done::Same) };
         let (store, now) = (&self.services.store, self.services.clock.now());
-        match rescored.write(store, stored, (due.reason, &terms.listeners), now, false).await {
+        match rescored.write(store, stored, (due.reason, terms), now, false).await {
             Ok(true) => Ok(Done::of(&stored.result, &rescored.result)),
             Ok(false) => Ok(Done::Left),
             Err(error) if error.is_transient() => Err(error),

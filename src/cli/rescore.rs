@@ -123,8 +123,7 @@ async fn pass(
         for stored in &page.read {
             tally.items += 1;
             let Some(rescored) = judge_again(stored, &terms) else { continue };
-            let told = (Reason::Settings, &terms.listeners);
-            match rescored.write(store, stored, told, SystemClock.now(), dry_run).await {
+            match rescored.write(store, stored, (Reason::Settings, &terms), SystemClock.now(), dry_run).await {
                 Ok(true) => tally.take(&rescored),
                 Ok(false) => tally.overtaken += 1,
                 Err(error @ StoreError::NoEvidence { .. }) => {

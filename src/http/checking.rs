@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use futures::stream::{self, Stream};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -83,9 +84,10 @@ pub(crate) async fn check(app: &App, asked: Asked, watcher: Option<Watcher>) -> 
     run(app, Request { watcher, ..Request::personal(asked.item) }).await
 }
 
-/// Judges a stored item once more, when it is its turn.
-pub(crate) async fn again(app: &App, item: Item) -> Result<ItemResult, Problem> {
-    run(app, Request { again: true, ..Request::personal(item) }).await
+/// Judges a stored item once more, when it is its turn. An edit of it that was sent after `sent_at` and is stored meanwhile is
+/// answered with instead.
+pub(crate) async fn again(app: &App, item: Item, sent_at: Option<DateTime<Utc>>) -> Result<ItemResult, Problem> {
+    run(app, Request { again: true, sent_at, ..Request::personal(item) }).await
 }
 
 async fn run(app: &App, request: Request) -> Result<ItemResult, Problem> {

@@ -393,6 +393,8 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
             return Ok(Outcome::AlreadyDone);
         }
     };
+    // Before the lists are taken: what changes from here on is noted as outdated when it is written.
+    let judged_by = services.judged_by();
     let journal = Journal::of(services, request);
     if request.shed {
         journal.degrade(Degradation::Overload);
@@ -448,6 +450,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         &decided,
         &judged,
         &reviews,
+        &judged_by,
         &mut result,
     );
     if timed("commit", &journal, commit).await? == Committed::Superseded {

@@ -27,7 +27,9 @@ use crate::judging::quality;
 use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::language::dates;
-use crate::store::{Rejudged, Retold, Rewritten, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage};
+use crate::store::{
+    JudgedBy, Rejudged, Retold, Rewritten, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage,
+};
 
 /// What is judged by.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub struct Terms {
     pub claims_per_item: usize,
     /// Where messages about changed verdicts go.
     pub listeners: Listeners,
+    /// What that is in the store's words.
+    pub judged_by: JudgedBy,
 }
 
 /// An item of which something changed.
@@ -55,7 +59,7 @@ impl Rescored {
         &self,
         store: &Store,
         stored: &StoredJudgement,
-        (why, listeners): (Reason, &Listeners),
+        (why, terms): (Reason, &Terms),
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<bool, StoreError> {
@@ -63,8 +67,9 @@ impl Rescored {
             self.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
         let mut at = now;
         loop {
-            let messages = Messages::of(&stored.result, &self.result, why, at, listeners);
-            let told = Retold { why, outbox: &messages.outbox, webhooks: &messages.webhooks };
+            let messages = Messages::of(&stored.result, &self.result, why, at, &terms.listeners);
+            let (outbox, webhooks) = (&messages.outbox, &messages.webhooks);
+            let told = Retold { why, outbox, webhooks, judged_by: &terms.judged_by };
             match store.write_rejudged(&self.result, stored.evaluated_at, &rows, told, at, dry_run).await? {
                 Rewritten::Written => return Ok(true),
                 Rewritten::Overtaken => return Ok(false),

@@ -1,6 +1,6 @@
 //! What the stages work with. Built once by `app`, shared by every item.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::cache::{FactCheckCache, PageCache, SearchCache};
@@ -15,7 +15,7 @@ use crate::outbound::Tenants;
 use crate::outbound::pages::PageFetcher;
 use crate::parsing::Parsers;
 use crate::providers::{Answer, Provider};
-use crate::store::Store;
+use crate::store::{Basis, JudgedBy, Store};
 use crate::telemetry::metrics;
 
 use super::languages::plain;
@@ -163,21 +163,26 @@ impl SearchProviders {
 /// The live domain lists; swapped whole when an admin edits them.
 #[derive(Debug, Default)]
 pub struct RulesHandle {
-    rules: RwLock<Arc<DomainRules>>,
+    /// With their version in the store; `None` where they are of no store.
+    rules: RwLock<(Arc<DomainRules>, Option<i64>)>,
 }
 
 impl RulesHandle {
-    pub fn new(rules: DomainRules) -> Self {
-        Self { rules: RwLock::new(Arc::new(rules)) }
+    pub fn new(rules: DomainRules, version: Option<i64>) -> Self {
+        Self { rules: RwLock::new((Arc::new(rules), version)) }
     }
 
     /// The lists as of now; an item keeps the ones it started with.
     pub fn current(&self) -> Arc<DomainRules> {
-        Arc::clone(&self.rules.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    pub fn replace(&self, rules: DomainRules) {
-        *self.rules.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(rules);
+    fn version(&self) -> Option<i64> {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    pub fn replace(&self, rules: DomainRules, version: i64) {
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = (Arc::new(rules), Some(version));
     }
 }
 
@@ -208,9 +213,16 @@ pub struct Services {
     pub tenants: Arc<Tenants>,
     /// How long each provider usually takes, learnt while the process runs.
     pub latencies: Latencies,
+    /// What this process judges by; set where stored items are judged again.
+    pub basis: OnceLock<Basis>,
 }
 
 impl Services {
+    /// What a run that begins now judges by.
+    pub(super) fn judged_by(&self) -> JudgedBy {
+        JudgedBy { lists: self.rules.version(), basis: self.basis.get().cloned() }
+    }
+
     /// The item's own wish, never more than the operator's limit.
     pub(crate) fn time_budget(&self, item: &Item) -> Duration {
         item.options.max_seconds.map_or(self.settings.max_time, |seconds| {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::types::Json;
 use tracing::Instrument as _;
 
-use super::{RunStart, SourceRow, Store, StoreError, vector_text};
+use super::{JudgedBy, RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
@@ -43,6 +43,8 @@ pub struct Commit<'a> {
     pub outbox: Vec<super::OutboxDraft>,
     pub webhooks: Vec<super::WebhookDraft>,
     pub expires_at: DateTime<Utc>,
+    /// What it was judged by.
+    pub judged_by: &'a JudgedBy,
 }
 
 /// What became of a result that was to be written.
@@ -129,12 +131,15 @@ impl Store {
         let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
         // The item is locked first, so that no other run of it comes between the look and the writing. Messages are dated to
         // the millisecond; what has the very same moment is this commit, tried again.
-        let (before, written): (Option<DateTime<Utc>>, Option<Json<Ended>>) = sqlx::query_as(
-            "SELECT before.at, CASE WHEN before.at > $4::timestamptz - interval '1 millisecond' AND before.at <> $4 THEN NULL
-                 ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
-                 $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb,
-                 $16::jsonb, $17::jsonb, $18, make_interval(secs => $19))) END
-             FROM (SELECT item_spoken_of($20) AS at) AS before",
+        let (before, written, outdated): (Option<DateTime<Utc>>, Option<Json<Ended>>, Option<bool>) = sqlx::query_as(
+            "SELECT done.at, done.ended,
+                 CASE WHEN (done.ended->>'is_written')::boolean THEN note_outdated($20, $21, $22) END
+             FROM (SELECT before.at,
+                     CASE WHEN before.at > $4::timestamptz - interval '1 millisecond' AND before.at <> $4 THEN NULL
+                         ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
+                             $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb,
+                             $15::jsonb, $16::jsonb, $17::jsonb, $18, make_interval(secs => $19))) END AS ended
+                 FROM (SELECT begin_result(), item_spoken_of($20) AS at) AS before OFFSET 0) AS done",
         )
         .bind(rows_text(&item_row(commit)?)?)
         .bind(without_nul(result))
@@ -156,6 +161,8 @@ impl Store {
         .bind(dedup_similarity)
         .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
         .bind(&commit.item.item_id)
+        .bind(commit.judged_by.lists)
+        .bind(commit.judged_by.basis.as_ref().map(super::Basis::stored))
         .fetch_one(&self.pool)
         .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
         .await
@@ -168,6 +175,9 @@ impl Store {
             return Ok(Committed::Superseded);
         }
         crate::telemetry::metrics::db_commit(started.elapsed());
+        if outdated == Some(true) {
+            tracing::info!("lists, settings or models were changed while it was judged: it is judged again soon");
+        }
         if let Some(ids) = ids {
             self.fresh.written(&commit.outbox, &ids, until, started);
             self.wake_outbox.notify_one();

@@ -285,7 +285,10 @@ impl Store {
         Ok(transaction)
     }
 
+    /// The last step of an edit: lets results be written that are being written, so that all of an earlier version are there for
+    /// who looks for them, and tells other processes.
     pub(super) async fn tell(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        sqlx::query("SELECT await_results()").execute(&mut *connection).await?;
         if !self.embedded {
             sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(connection).await?;
         }

@@ -85,10 +85,11 @@ impl Store {
         Ok(found)
     }
 
-    /// A stored item as it was sent, so that it can be judged again.
-    pub async fn item_as_sent(&self, item_id: &str) -> Result<Option<Item>, StoreError> {
+    /// A stored item as it was sent, so that it can be judged again, and when that was, where it is known: an edit that was sent
+    /// later stays, though its result may be written while this one is judged.
+    pub async fn item_as_sent(&self, item_id: &str) -> Result<Option<(Item, Option<DateTime<Utc>>)>, StoreError> {
         let row = sqlx::query(
-            "SELECT text, request, jsonb_build_object('schema', 1, 'item_id', item_id, 'title', title, 'url', url,
+            "SELECT text, sent_at, request, jsonb_build_object('schema', 1, 'item_id', item_id, 'title', title, 'url', url,
                  'channel', channel, 'language', language, 'published_at', published_at, 'importance', importance,
                  'cluster_id', cluster_id, 'cluster_members', cluster_members) AS columns
              FROM items WHERE item_id = $1",
@@ -106,6 +107,7 @@ impl Store {
         if !is_whole && let Some(fields) = sent.as_object_mut() {
             fields.insert("text".to_owned(), Value::String(text));
         }
-        serde_json::from_value(sent).map(Some).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
+        let item = serde_json::from_value(sent).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
+        Ok(Some((item, row.try_get("sent_at")?)))
     }
 }

@@ -7,6 +7,7 @@
 mod again;
 mod answers;
 mod audit;
+mod basis;
 mod bounded;
 mod cleanup;
 mod commit;
@@ -63,6 +64,7 @@ use self::tested::Tested;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
 pub use audit::AuditEntry;
+pub use basis::{Basis, JudgedBy};
 pub use cleanup::Cleaned;
 pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
 pub use configured_rules::FollowedRules;
@@ -86,7 +88,7 @@ pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
-pub use rejudging::{Allowance, Basis, Due, Lookout, StoredRun};
+pub use rejudging::{Allowance, Due, Lookout, StoredRun};
 pub use rescore::{Judgements, Rejudged, Retold, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
 pub use schema::{MigrationReport, VectorMemory};
 pub use server_clock::LaterClock;

@@ -6,8 +6,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde_json::json;
-use sqlx::{PgConnection, Row as _};
+use sqlx::Row as _;
 
 use super::{Store, StoreError};
 use crate::domain::verdict::{Phase, RatingClass};
@@ -27,29 +26,14 @@ const NEAR_ITEMS: i64 = 40;
 /// Items noted by one statement, and pages that it looks at: some days of work at the usual number an hour, and a statement of
 /// seconds. A large site that is put on a list, or a week's pages that expired while nobody looked, must not make a statement that
 /// never ends. Of the items the latest count; where pages are left, the next look goes on with them.
-const MOST_NOTED: i64 = 100_000;
+pub(super) const MOST_NOTED: i64 = 100_000;
 
 /// What a new reason makes of an item that is due already.
-const AGAIN: &str =
+pub(super) const AGAIN: &str =
     "noted_at = now(), taken_until = NULL, attempts = 0, reason = more_urgent(rejudging.reason, excluded.reason)";
 
 /// An item that is removed within that time is not judged again for an expired page.
 const REMOVED_SOON: &str = "1 day";
-
-/// What verdicts follow from beside the evidence. Two processes with the same configuration have the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Basis {
-    /// Of everything that judging from the store depends on.
-    pub settings: String,
-    /// The models at work.
-    pub models: String,
-}
-
-impl Basis {
-    fn stored(&self) -> serde_json::Value {
-        json!({"settings": self.settings, "models": self.models})
-    }
-}
 
 /// How far is looked for reasons, beyond what was looked at before.
 #[derive(Debug, Clone, Copy)]
@@ -94,55 +78,6 @@ pub struct StoredRun {
 }
 
 impl Store {
-    /// Notes what verdicts follow from now on, and the items judged since then by something else as due. The number of these;
-    /// `None` where nothing was noted before, or nothing is different.
-    pub async fn judge_by(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
-        self.in_time(self.judge_by_now(basis, since)).await
-    }
-
-    async fn judge_by_now(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
-        let mut transaction = self.transaction().await?;
-        let first = sqlx::query(
-            "INSERT INTO store_settings (key, value, updated_at) VALUES ('rejudging_basis', $1, now())
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(basis.stored())
-        .execute(&mut *transaction)
-        .await?;
-        let before: serde_json::Value =
-            sqlx::query_scalar("SELECT value FROM store_settings WHERE key = 'rejudging_basis' FOR UPDATE")
-                .fetch_one(&mut *transaction)
-                .await?;
-        if first.rows_affected() == 1 || before == basis.stored() {
-            transaction.commit().await?;
-            return Ok(None);
-        }
-        let mut noted = 0;
-        for (field, now, reason) in
-            [("settings", &basis.settings, Reason::Settings), ("models", &basis.models, Reason::Model)]
-        {
-            if before.get(field).and_then(serde_json::Value::as_str) != Some(now) {
-                noted += note_all(&mut transaction, reason, since).await?;
-            }
-        }
-        sqlx::query("UPDATE store_settings SET value = $1, updated_at = now() WHERE key = 'rejudging_basis'")
-            .bind(basis.stored())
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(Some(noted))
-    }
-
-    /// Returns true when the process that came last judges by the same: one with other settings would turn answers back.
-    pub async fn is_judged_by(&self, basis: &Basis) -> Result<bool, StoreError> {
-        let same: Option<bool> =
-            sqlx::query_scalar("SELECT value = $1 FROM store_settings WHERE key = 'rejudging_basis'")
-                .bind(basis.stored())
-                .fetch_optional(&self.pool)
-                .await?;
-        Ok(same.unwrap_or(false))
-    }
-
     /// Notes what became due since the last look; the number of items.
     pub async fn look_for_reasons(&self, lookout: Lookout) -> Result<u64, StoreError> {
         // One that fails does not keep the others from looking.
@@ -429,41 +364,21 @@ impl Store {
     /// What a whole new run of a stored item begins from; `None` where it is gone.
     pub async fn stored_run(&self, item_id: &str) -> Result<Option<StoredRun>, StoreError> {
         // The time first: whatever is written while the rest is read has another one.
-        let row = sqlx::query("SELECT phase, sent_at, evaluated_at FROM items WHERE item_id = $1")
+        let row = sqlx::query("SELECT phase, evaluated_at FROM items WHERE item_id = $1")
             .bind(item_id)
             .fetch_optional(&self.pool)
             .await?;
         let Some(row) = row else { return Ok(None) };
-        let (sent_at, evaluated_at) = (row.try_get("sent_at")?, row.try_get("evaluated_at")?);
+        let evaluated_at = row.try_get("evaluated_at")?;
         let phase: Option<String> = row.try_get("phase")?;
-        let (Some(item), Some(stored)) = (self.item_as_sent(item_id).await?, self.item(item_id).await?) else {
+        let (Some((item, sent_at)), Some(stored)) = (self.item_as_sent(item_id).await?, self.item(item_id).await?)
+        else {
             return Ok(None);
         };
         // Where an old program left no mark, the most: a poorer result never takes a richer one's place.
         let phase = phase.as_deref().and_then(Phase::parse).unwrap_or(Phase::Two);
         Ok(Some(StoredRun { item, result: stored.result, phase, sent_at, evaluated_at }))
     }
-}
-
-/// Notes the items judged since then, the latest of them where there are too many.
-async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime<Utc>) -> Result<u64, StoreError> {
-    let noted = sqlx::query(sqlx::AssertSqlSafe(format!(
-        "INSERT INTO rejudging (item_id, asks, reason)
-         SELECT item_id, $1, $2 FROM (
-             SELECT item_id FROM items WHERE enriched_at >= $3 AND evaluated_at >= $3
-                 -- Nobody is asked anew about older news.
-                 AND (NOT $1 OR coalesce(published_at, evaluated_at) >= $3)
-             ORDER BY enriched_at DESC LIMIT $4) AS latest
-         ORDER BY item_id
-         ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN}"
-    )))
-    .bind(reason.asks())
-    .bind(reason.as_str())
-    .bind(since)
-    .bind(MOST_NOTED)
-    .execute(connection)
-    .await?;
-    Ok(noted.rows_affected())
 }
 
 fn counted(found: Result<i64, sqlx::Error>) -> Result<u64, StoreError> {

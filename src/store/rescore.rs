@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 
 use super::commit::{json, rows, without_nul};
-use super::{OutboxDraft, Store, StoreError, WebhookDraft};
+use super::{JudgedBy, OutboxDraft, Store, StoreError, WebhookDraft};
 use crate::domain::evidence::{Adjudication, JudgedPassage, MatchedReview, Review};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
@@ -70,6 +70,8 @@ pub struct Retold<'a> {
     pub why: Reason,
     pub outbox: &'a [OutboxDraft],
     pub webhooks: &'a [WebhookDraft],
+    /// What it was judged by now.
+    pub judged_by: &'a JudgedBy,
 }
 
 /// What became of new answers.
@@ -255,7 +257,7 @@ impl Store {
     ) -> Result<Rewritten, StoreError> {
         self.in_time(async {
             let mut transaction = self.transaction().await?;
-            let spoken: Option<DateTime<Utc>> = sqlx::query_scalar("SELECT item_spoken_of($1)")
+            let ((), spoken): ((), Option<DateTime<Utc>>) = sqlx::query_as("SELECT begin_result(), item_spoken_of($1)")
                 .bind(&result.item_id)
                 .fetch_one(&mut *transaction)
                 .await?;
@@ -298,6 +300,12 @@ impl Store {
                 sqlx::query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *transaction).await?;
                 transaction.rollback().await?;
             } else {
+                sqlx::query("SELECT note_outdated($1, $2, $3)")
+                    .bind(&result.item_id)
+                    .bind(told.judged_by.lists)
+                    .bind(told.judged_by.basis.as_ref().map(super::Basis::stored))
+                    .execute(&mut *transaction)
+                    .await?;
                 transaction.commit().await?;
             }
             Ok(Rewritten::Written)

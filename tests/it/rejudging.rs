@@ -133,6 +133,90 @@ async fn a_domain_denied_later_takes_back_the_answers_that_rest_on_it_and_gives_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_domain_denied_while_an_item_is_in_work_takes_its_answer_back_as_well() {
+    let Some(app) = quick(stories::world()).await else { return };
+    let daemon = app.start().await;
+    app.simulator.set_fault(Target::Page, Fault::slow(Duration::from_secs(3)));
+    app.upstream.publish("item.new", &item("late", TOLD)).await;
+    until("its pages are asked for", async || app.simulator.calls(Target::Page) >= 3).await;
+    for page in TOLD_PAGES {
+        let url: url::Url = app.simulator.page_url(page).parse().unwrap();
+        let rule = json!({"domain": url.host_str().unwrap(), "list": "deny"});
+        assert_eq!(daemon.post("/api/domains", &rule).await.status, 201);
+    }
+    // The look for items that rest on them passes before the item is there.
+    until("the edits were looked at", async || {
+        app.count("store_settings WHERE key = 'rejudging_rules' AND (value #>> '{}')::bigint = (SELECT max(id) FROM domain_rule_changes)")
+            .await
+            == 1
+    })
+    .await;
+    assert_eq!(app.count("items").await, 0);
+    assert_eq!(app.upstream.result("late", 1).await["claims"][0]["verdict"], "supported", "by the lists it began with");
+    until("its answer is taken back", async || verdict(&daemon, "late").await == "not_enough_evidence").await;
+    assert_eq!(replaced_why(&daemon, "late").await, "domain_lists");
+    until("nothing is due", async || app.count("rejudging").await == 0).await;
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_of_the_lists_lets_results_be_written_first_and_waits_no_longer_than_it_must() {
+    let Some(app) = quick(stories::world()).await else { return };
+    let daemon = app.start().await;
+    let mut writing = app.database.begin().await.unwrap();
+    sqlx::query("SELECT begin_result()").execute(&mut *writing).await.unwrap();
+    let rule = json!({"domain": "slow.example", "list": "deny"});
+    let is_listed = async || app.count("domain_rules WHERE domain = 'slow.example'").await == 1;
+    let (edited, ()) = tokio::join!(daemon.post("/api/domains", &rule), async {
+        until("the edit waits", async || {
+            app.count(
+                "pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database()
+                     AND locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted",
+            )
+            .await
+                > 0
+        })
+        .await;
+        assert!(!is_listed().await);
+        writing.rollback().await.unwrap();
+    });
+    assert_eq!(edited.status, 201, "{}", edited.body);
+    assert!(is_listed().await);
+    // One that never ends holds nobody up for good.
+    let mut hung = app.database.begin().await.unwrap();
+    sqlx::query("SELECT begin_result()").execute(&mut *hung).await.unwrap();
+    let rule = json!({"domain": "hung.example", "list": "deny"});
+    assert_eq!(daemon.post("/api/domains", &rule).await.status, 201);
+    hung.rollback().await.unwrap();
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_item_judged_again_by_hand_while_its_edit_is_in_work_keeps_the_edit() {
+    let Some(app) = quick(stories::world()).await else { return };
+    let daemon = app.start().await;
+    let publish = async |text: &str, sent: u64| {
+        let body = item("edited", text).to_string();
+        app.upstream.publish_as("item.new", body.as_bytes(), |properties| properties.with_timestamp(sent)).await;
+    };
+    publish(TOLD, 1_790_000_000).await;
+    app.upstream.result("edited", 1).await;
+    app.settled(&daemon).await;
+    let pages = app.simulator.calls(Target::Page);
+    app.simulator.set_fault(Target::Page, Fault::slow(Duration::from_secs(2)));
+    publish(ONCE, 1_790_000_060).await;
+    until("the edit's page is asked for", async || app.simulator.calls(Target::Page) > pages).await;
+    let again = daemon.post("/api/items/edited/again", &json!({})).await;
+    assert_eq!(again.status, 200, "{}", again.body);
+    app.settled(&daemon).await;
+    let text = "items WHERE item_id = 'edited' AND text LIKE '%Osterik%'";
+    assert_eq!(app.count(text).await, 1, "the edit stands");
+    assert!(again.body.contains("Osterik"), "and is what is answered: {}", again.body);
+    app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_settings_turn_what_was_judged_once_and_a_process_of_before_does_not_turn_it_back() {
     let Some(mut app) = quick(stories::world()).await else { return };
     let before = app.start().await;

@@ -140,7 +140,7 @@ async fn searches(
         Some(store) => store.domain_rules().await?.0,
         None => config.enrichment.first_rules(),
     };
-    let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
+    let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only), None));
     let detached = Store::detached();
     let parsers = Arc::default();
     let store_or_none = store.unwrap_or(&detached);

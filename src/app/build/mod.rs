@@ -11,7 +11,7 @@ mod providers;
 mod settings;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -44,7 +44,7 @@ use crate::pipeline::rescore::Terms;
 use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
-use crate::store::{Store, StoreError, TableQueue};
+use crate::store::{JudgedBy, Store, StoreError, TableQueue};
 
 /// What the application is opened for.
 #[derive(Debug)]
@@ -198,8 +198,9 @@ async fn assemble(
     curves::warn_of_another_judge(&config.scoring, models.stance.name());
     store.check_dimension(models.embedder.dimension())?;
     store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
-    let (rules, _version) = store.domain_rules().await?;
-    let rules = Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only)));
+    let (rules, version) = store.domain_rules().await?;
+    let rules = DomainRules::new(rules, config.enrichment.allowlist_only);
+    let rules = Arc::new(RulesHandle::new(rules, Some(version)));
     let usage = Arc::new(OutboundObserver::default());
     seeds::install(store, &models.embedder, now).await?;
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
@@ -251,6 +252,7 @@ async fn assemble(
         item_locks: ItemLocks::default(),
         tenants: Arc::clone(&tenants),
         latencies: Latencies::default(),
+        basis: OnceLock::new(),
     });
     if is_daemon {
         log_parts(&services);
@@ -289,7 +291,7 @@ fn log_parts(services: &Services) {
 /// The configuration's numbers and the store's lists. The configured lists are installed first where no process has done so.
 pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppError> {
     store.install_domain_rules(&config.enrichment.first_rules(), SystemClock.now()).await?;
-    let (rules, _version) = store.domain_rules().await?;
+    let (rules, version) = store.domain_rules().await?;
     let settings = settings(config, false)?;
     Ok(Terms {
         scoring: settings.scoring,
@@ -297,6 +299,7 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
         passages_shown: settings.passages_shown,
         claims_per_item: settings.claims_per_item,
         listeners: settings::listeners(config),
+        judged_by: JudgedBy { lists: Some(version), basis: None },
     })
 }
 
@@ -325,7 +328,7 @@ pub(super) async fn judging(
         language_model,
         steps: Steps::default(),
         translator,
-        rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only))),
+        rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only), None)),
         clock: Arc::clone(&clock),
         search_cache: caches.search(),
         fact_check_cache: caches.fact_check(),
@@ -333,6 +336,7 @@ pub(super) async fn judging(
         item_locks: ItemLocks::default(),
         tenants: tenants(config),
         latencies: Latencies::default(),
+        basis: OnceLock::new(),
     }))
 }
 

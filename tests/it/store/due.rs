@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use corroborate::domain::Reason;
 use corroborate::domain::verdict::{Phase, Verdict};
-use corroborate::store::{Allowance, Basis, Committed, Due, Store};
+use corroborate::store::{Allowance, Basis, Committed, Due, JudgedBy, Store};
 
-use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
+use super::written::{Run, TEXT, URL, Written, commit, commit_judged_by, day, passage, write};
 
 /// Far from what other promises write.
 const LATE: i64 = 2_000;
@@ -87,4 +87,39 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     store.add_rejudging_cost(0.25).await.unwrap();
     store.add_rejudging_cost(0.5).await.unwrap();
     assert!((store.rejudging_spent().await.unwrap() - 0.75).abs() < 1e-9);
+}
+
+/// What changed while it was judged was looked for before it was there.
+pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
+    let in_force = basis("late", "late");
+    store.judge_by(&in_force, day(LATE + 100)).await.unwrap();
+    let version = store.domain_rules_version().await.unwrap();
+    let of_now = JudgedBy { lists: Some(version), basis: Some(in_force) };
+    let earlier = |settings, models| JudgedBy { basis: Some(basis(settings, models)), ..of_now.clone() };
+    for (item, judged_by, expected) in [
+        ("late:now", of_now.clone(), vec![]),
+        ("late:command", JudgedBy::default(), vec![]),
+        ("late:lists", JudgedBy { lists: Some(version - 1), ..of_now.clone() }, vec![Reason::DomainLists]),
+        ("late:settings", earlier("early", "late"), vec![Reason::Settings]),
+        ("late:models", earlier("late", "early"), vec![Reason::Model]),
+        (
+            "late:all",
+            JudgedBy { lists: Some(version - 1), ..earlier("early", "early") },
+            vec![Reason::DomainLists, Reason::Model],
+        ),
+    ] {
+        let start = store.begin(item).await.unwrap();
+        let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
+        let passages = vec![passage(URL, 0.9, 0.0)];
+        let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(LATE + 100) };
+        assert_eq!(commit_judged_by(store, run, written, &[URL], &judged_by).await.unwrap(), Committed::Written);
+        let mut due = Vec::new();
+        for asks in [false, true] {
+            for one in store.take_due(asks, allowance(200, 10_000)).await.unwrap() {
+                store.settle_due(&one).await.unwrap();
+                due.extend((one.item_id == item).then_some(one.reason));
+            }
+        }
+        assert_eq!(due, expected, "{item}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::http::App;
 use crate::http::problem::Problem;
 use crate::pipeline::Listeners;
 use crate::pipeline::rescore::{Terms, judge_again};
-use crate::store::StoredJudgement;
+use crate::store::{JudgedBy, StoredJudgement};
 
 /// Items looked at: the latest. Judging one again takes about a millisecond.
 const MOST: i64 = 300;
@@ -64,6 +64,7 @@ pub(crate) async fn of(app: &App, domain: &str, after: Option<&DomainRule>) -> R
         claims_per_item: services.settings.claims_per_item,
         // Nothing is written.
         listeners: Listeners::default(),
+        judged_by: JudgedBy::default(),
     };
     let planned = rules.iter().filter(|rule| rule.domain != domain).chain(after).cloned().collect();
     let (now, then) = (terms(rules), terms(planned));

@@ -14,9 +14,9 @@ use crate::store::EarlierVerdict;
 
 /// Judges an item again, whatever was done of it.
 pub(crate) async fn judged(app: &App, who: &Who, id: &str) -> Result<ItemResult, Problem> {
-    let item = app.services.store.item_as_sent(id).await?.ok_or_else(super::unknown_item)?;
+    let (item, sent_at) = app.services.store.item_as_sent(id).await?.ok_or_else(super::unknown_item)?;
     who.did(app, "item.again", id, None).await;
-    checking::again(app, item).await
+    checking::again(app, item, sent_at).await
 }
 
 pub(super) async fn again(State(app): State<App>, who: Who, ApiPath(id): ApiPath) -> Result<Json<ItemResult>, Problem> {
