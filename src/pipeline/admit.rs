@@ -14,7 +14,9 @@ pub enum Admission {
 pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
     let phase = allowed_phase(services, request);
     let redo = request.again || (services.settings.redo && request.message_id.is_none());
-    let start = services.store.begin(&request.item.item_id).await?;
+    // Before the lists are taken: what changes from here on is noted as outdated when the result is written.
+    let judged_by = services.judged_by();
+    let start = RunStart { judged_by, ..services.store.begin(&request.item.item_id).await? };
     // Judged again unasked, by the text that was stored: what was written since, or removed, stands.
     let is_overtaken = request.rejudging.as_ref().is_some_and(|again| start.seen != Some(again.evaluated_at));
     let done = is_overtaken || (!redo && is_done(&start.done, phase, hash, request));

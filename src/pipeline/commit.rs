@@ -18,7 +18,7 @@ use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
 use crate::domain::{Event, Item, ids};
 use crate::providers::knowledge;
 use crate::store::{
-    ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, JudgedBy, OutboxDraft, RunStart, WebhookDraft,
+    ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
 };
 
 /// Messages are dated to the millisecond.
@@ -40,7 +40,6 @@ pub(super) async fn commit(
     decided: &[Decided],
     judged: &Judged,
     reviews: &Reviews,
-    judged_by: &JudgedBy,
     result: &mut ItemResult,
 ) -> Result<Committed, PipelineError> {
     let rules = services.rules.current();
@@ -83,7 +82,6 @@ pub(super) async fn commit(
             outbox,
             webhooks,
             expires_at: result.enriched_at + ttl,
-            judged_by,
         };
         match services.store.commit(&commit, services.settings.dedup_similarity).await? {
             // Ends: each further round, another run of the item was written meanwhile.

@@ -383,6 +383,11 @@ pub async fn run(services: &Services, request: &Request) -> Result<Outcome, Pipe
     Box::pin(whole(services, request)).await
 }
 
+/// Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
+fn lacks_reviewers(services: &Services, claims: &[claims::Claim]) -> bool {
+    services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable)
+}
+
 async fn whole(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
     let hash = request.item.content_hash();
     let _lock = services.item_locks.lock(&request.item.item_id).await;
@@ -393,8 +398,6 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
             return Ok(Outcome::AlreadyDone);
         }
     };
-    // Before the lists are taken: what changes from here on is noted as outdated when it is written.
-    let judged_by = services.judged_by();
     let journal = Journal::of(services, request);
     if request.shed {
         journal.degrade(Degradation::Overload);
@@ -411,9 +414,8 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         timed("corroborate", &journal, corroborate::channels(services, item, &normal, &journal)),
     );
     let (mut reviews, also_reported_by) = (reviews?, also_reported_by?);
-    let wants_fact_checks = phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck);
-    if wants_fact_checks && services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable) {
-        // Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
+    if (phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck)) && lacks_reviewers(services, &claims)
+    {
         journal.degrade(Degradation::NoProvider);
     }
     let says_it = |review: &MatchedReview| matches!(review.relation, Relation::Same | Relation::Opposite);
@@ -450,7 +452,6 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         &decided,
         &judged,
         &reviews,
-        &judged_by,
         &mut result,
     );
     if timed("commit", &journal, commit).await? == Committed::Superseded {

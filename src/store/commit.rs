@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::types::Json;
 use tracing::Instrument as _;
 
-use super::{JudgedBy, RunStart, SourceRow, Store, StoreError, vector_text};
+use super::{RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
@@ -43,8 +43,6 @@ pub struct Commit<'a> {
     pub outbox: Vec<super::OutboxDraft>,
     pub webhooks: Vec<super::WebhookDraft>,
     pub expires_at: DateTime<Utc>,
-    /// What it was judged by.
-    pub judged_by: &'a JudgedBy,
 }
 
 /// What became of a result that was to be written.
@@ -161,8 +159,8 @@ impl Store {
         .bind(dedup_similarity)
         .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
         .bind(&commit.item.item_id)
-        .bind(commit.judged_by.lists)
-        .bind(commit.judged_by.basis.as_ref().map(super::Basis::stored))
+        .bind(commit.start.judged_by.lists)
+        .bind(commit.start.judged_by.basis.as_ref().map(super::Basis::stored))
         .fetch_one(&self.pool)
         .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
         .await

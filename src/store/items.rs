@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
-use super::{Store, StoreError};
+use super::{JudgedBy, Store, StoreError};
 use crate::domain::result::ItemResult;
 use crate::domain::verdict::{Phase, Tier, Verdict};
 
@@ -27,6 +27,8 @@ pub struct RunStart {
     /// When the stored result was evaluated; one with another time was written since.
     pub seen: Option<DateTime<Utc>>,
     pub done: Vec<DonePhase>,
+    /// What it judges by; for the run to say.
+    pub judged_by: JudgedBy,
 }
 
 /// A stored item with its result.
@@ -150,7 +152,7 @@ impl Store {
                 stands: row.try_get("stands")?,
             });
         }
-        Ok(RunStart { began_at, seen, done })
+        Ok(RunStart { began_at, seen, done, judged_by: JudgedBy::default() })
     }
 
     /// One item with its result.

@@ -143,8 +143,8 @@ impl TableQueue {
         Ok(())
     }
 
-    /// Frees what holders left behind that ended, and gives up what too many of them ended with. With `everything` no
-    /// holder can be alive.
+    /// Frees what holders left behind that ended, not what this process works on, and gives up what too many of them ended
+    /// with. With `everything` no holder can be alive.
     async fn reclaim(&self, everything: bool) -> Result<(), StoreError> {
         let now = self.clock.now();
         let (freed, dead): (i64, i64) = sqlx::query_as(
@@ -176,7 +176,6 @@ impl TableQueue {
         ))
         .bind(now)
         .bind(APART.as_seconds_f64())
-        // What this process works on after a long stall is still its own, and is renewed.
         .bind(&self.name)
         .bind(self.working_on())
         .fetch_one(&self.store.pool)

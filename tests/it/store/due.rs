@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use corroborate::domain::Reason;
 use corroborate::domain::verdict::{Phase, Verdict};
-use corroborate::store::{Allowance, Basis, Committed, Due, JudgedBy, Store};
+use corroborate::store::{Allowance, Basis, Committed, Due, JudgedBy, RunStart, Store};
 
-use super::written::{Run, TEXT, URL, Written, commit, commit_judged_by, day, passage, write};
+use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
 
 /// Far from what other promises write.
 const LATE: i64 = 2_000;
@@ -108,11 +108,11 @@ pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
             vec![Reason::DomainLists, Reason::Model],
         ),
     ] {
-        let start = store.begin(item).await.unwrap();
+        let start = RunStart { judged_by, ..store.begin(item).await.unwrap() };
         let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
         let passages = vec![passage(URL, 0.9, 0.0)];
         let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(LATE + 100) };
-        assert_eq!(commit_judged_by(store, run, written, &[URL], &judged_by).await.unwrap(), Committed::Written);
+        assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), Committed::Written);
         let mut due = Vec::new();
         for asks in [false, true] {
             for one in store.take_due(asks, allowance(200, 10_000)).await.unwrap() {

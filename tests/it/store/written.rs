@@ -6,7 +6,7 @@ use corroborate::domain::result::{ClaimResult, Context, Cost, Features, ItemResu
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
-    ClaimCommit, Commit, Committed, EvidenceClaimRow, JudgedBy, OutboxDraft, RunStart, SourceRow, Store, StoreError,
+    ClaimCommit, Commit, Committed, EvidenceClaimRow, OutboxDraft, RunStart, SourceRow, Store, StoreError,
 };
 
 pub(super) const EMBEDDER: &str = "hashed-ngrams";
@@ -171,16 +171,6 @@ pub(super) async fn commit(
     written: Written<'_>,
     urls: &[&str],
 ) -> Result<Committed, StoreError> {
-    commit_judged_by(store, run, written, urls, &JudgedBy::default()).await
-}
-
-pub(super) async fn commit_judged_by(
-    store: &Store,
-    run: Run<'_>,
-    written: Written<'_>,
-    urls: &[&str],
-    judged_by: &JudgedBy,
-) -> Result<Committed, StoreError> {
     let mut item = Item::from_claim(written.item.to_owned(), run.text);
     item.channel = written.channel.map(str::to_owned);
     let mut result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
@@ -219,7 +209,6 @@ pub(super) async fn commit_judged_by(
             message_id: item.item_id.clone(),
         }],
         expires_at: written.now + TimeDelta::days(30),
-        judged_by,
     };
     store.commit(&commit, 0.98).await
 }
