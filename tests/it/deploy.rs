@@ -115,6 +115,12 @@ fn every_event_that_a_webhook_may_ask_for_is_named_where_it_is_set_up() {
 }
 
 #[test]
+fn the_image_judges_by_the_models_that_the_documents_promise() {
+    let features = value(DOCKERFILE, "ARG FEATURES=");
+    assert!(features.split(',').any(|feature| feature == "models"), "{features}: rules alone would judge");
+}
+
+#[test]
 fn processes_run_without_rights_that_they_do_not_need() {
     let user = value(DOCKERFILE, "USER");
     assert_eq!(value(KUBERNETES, "runAsUser:"), user);
