@@ -292,10 +292,14 @@ fn open_door(config: &Config) -> Option<String> {
     }
     let token = http.admin_token.as_ref().map(|token| secrecy::ExposeSecret::expose_secret(token).len());
     match token {
-        None => Some(format!(
-            "HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: writes and admin reads are closed",
-            http.bind
-        )),
+        None => {
+            let closed =
+                if http.open_reading { "everything but looking" } else { "everything but the probes and /metrics" };
+            Some(format!(
+                "HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: {closed} is closed",
+                http.bind
+            ))
+        }
         Some(length) if length < SHORT_TOKEN => Some(format!(
             "ADMIN_TOKEN is shorter than {SHORT_TOKEN} characters and HTTP_BIND {} is open to the network",
             http.bind

@@ -21,7 +21,14 @@ const OUR_PREFIXES: [&str; 8] =
 const SHARED_PREFIXES: [&str; 7] = ["HTTP_", "DATABASE_", "AMQP_", "ADMIN_", "LOG_", "MODELS_", "OTEL_"];
 
 /// Names for tests and measurements; the daemon does not read them.
-const RESERVED_PREFIXES: [&str; 3] = ["CORROBORATE_TEST_", "CORROBORATE_BENCH_", "CORROBORATE_SHARED_DATA"];
+const RESERVED_PREFIXES: [&str; 5] = [
+    "CORROBORATE_TEST_",
+    "CORROBORATE_BENCH_",
+    "CORROBORATE_SHARED_DATA",
+    // What clients of ours read, in the shell of somebody who also types our commands.
+    "CORROBORATE_TOKEN",
+    "CORROBORATE_URL",
+];
 
 /// Value that empties a list or unsets a key without default.
 const NONE: &str = "none";

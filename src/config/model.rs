@@ -121,7 +121,7 @@ pub struct QueueConfig {
 #[serde(deny_unknown_fields)]
 pub struct HttpConfig {
     pub bind: SocketAddr,
-    /// Unset: writes and admin reads work on a loopback bind only.
+    /// Unset: on another bind than loopback nobody may change anything or spend money, nor look, unless `open_reading` lets them.
     #[serde(default, deserialize_with = "secret")]
     pub admin_token: Option<SecretString>,
     /// May look and not change; unset: there is none.
@@ -140,7 +140,7 @@ pub struct HttpConfig {
 }
 
 impl HttpConfig {
-    /// Whether writes and admin reads are served at all: with a token, or on loopback.
+    /// Whether what changes something is served at all: with a token, or on loopback.
     pub fn admin_open(&self) -> bool {
         self.admin_token.is_some() || self.bind.ip().is_loopback()
     }

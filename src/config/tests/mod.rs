@@ -276,6 +276,8 @@ fn names_of_others_are_left_alone() {
         ("CORROBORATE_PORT", "tcp://10.0.0.1:80"),
         ("LLM_PORT_80_TCP_ADDR", "10.0.0.1"),
         ("CORROBORATE_TEST_DATABASE", "x"),
+        ("CORROBORATE_TOKEN", "x"),
+        ("CORROBORATE_URL", "http://127.0.0.1:8080"),
         ("CORROBORATE_SHARED_DATA", "/data"),
     ];
     assert!(load_env(&foreign).is_ok());
@@ -359,7 +361,7 @@ fn defaults_follow_the_keys_they_depend_on() {
 #[test]
 fn what_is_doubtful_is_warned_of() {
     let cases: &[(&[(&str, &str)], &str)] = &[
-        (&[("HTTP_BIND", "0.0.0.0:8080")], "writes and admin reads are closed"),
+        (&[("HTTP_BIND", "0.0.0.0:8080")], "everything but the probes and /metrics is closed"),
         (&[("HTTP_BIND", "[::]:8080"), ("ADMIN_TOKEN", "short")], "shorter than 16"),
         (&[("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")], "internal network"),
         (&[("ENRICHMENT_MONTHLY_CAP_USD", "5")], "before the budget warns"),
