@@ -20,7 +20,7 @@ mod actions;
     after_help = "First steps:\n  corroborate demo                       the main job on recorded items, offline\n  corroborate check \"The Eiffel Tower is 330 metres tall\"\n  corroborate serve                      the daemon\n  corroborate doctor                     what is configured, reachable and missing\n\nResults are confidence signals with their sources, never certificates of truth.\nExit codes: 0 done, 1 failed, 2 usage, 64 configuration, 69 something needed is not to be had."
 )]
 pub struct Cli {
-    /// Configuration file (TOML); its keys are explained by `corroborate config show`.
+    /// Configuration file (TOML); its keys are described by `corroborate schema config`.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// JSON for machines instead of text for people.

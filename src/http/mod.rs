@@ -119,7 +119,7 @@ impl Deref for App {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct HttpSettings {
-    /// Needed for writes and admin reads when set; without it they work on a loopback bind only.
+    /// Needed for everything but what is public when set; without it all of that works on a loopback bind only.
     pub admin_token: Option<SecretString>,
     /// May look at what is stored, and no more; counts only beside an admin's.
     pub read_token: Option<SecretString>,
