@@ -161,3 +161,28 @@ async fn a_broker_that_throws_it_out_or_goes_away_loses_nothing() {
     assert!(daemon.metric("corroborate_broker_reconnects_total", "").await >= 2.0);
     app.finish(daemon).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_takes_no_messages_is_still_asked_what_waits() {
+    if broker_url().is_none() {
+        return;
+    }
+    let Some((node, url)) = Node::start().await else { return };
+    let Some(app) = TestApp::at(url.as_str(), WORLD).await else { return };
+    let daemon = app.start().await;
+    // Only who publishes during the alarm is told of it.
+    app.simulator.set_fault(Target::Page, Fault::slow(Duration::from_secs(4)));
+    publish(&app, 0..3).await;
+    until("they are in work", async || daemon.metric("corroborate_items_in_flight", "").await == 3.0).await;
+    node.done("ctl", &["set_vm_memory_high_watermark", "0.000001"]).await;
+    until("it says that it is full", async || daemon.get("/readyz").await.body.contains("takes no messages")).await;
+    let asked = std::time::Instant::now();
+    let dead = daemon.get("/api/dead").await;
+    assert_eq!(dead.status, 200, "{}", dead.body);
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    node.done("ctl", &["set_vm_memory_high_watermark", "0.9"]).await;
+    until("it is ready again", async || daemon.get("/readyz").await.status == 200).await;
+    until("all are done", async || heard(&app).await.len() == 3).await;
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}
