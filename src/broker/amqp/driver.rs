@@ -69,6 +69,8 @@ impl Shared {
 
 /// Runs until `closing`.
 pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
+    // However it ends: whoever waits for a delivery hears that none will come, and the process ends instead of standing still.
+    let _no_more = shared.stopping.clone().drop_guard();
     let mut failures = 0_u32;
     loop {
         let since = Instant::now();
