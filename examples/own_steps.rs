@@ -173,7 +173,7 @@ pub(crate) async fn enriched(
     app.close().await?;
     match done? {
         Outcome::Done(result) => Ok(*result),
-        Outcome::AlreadyDone | Outcome::Poorer(_) => {
+        Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => {
             Err("this bulletin was done before: give it another folder".into())
         }
     }

@@ -91,7 +91,7 @@ async fn one(app: &App, item: Item) -> Result<DemoItem, AppError> {
     request.redelivered = true;
     match pipeline::run(&app.services, &request).await? {
         Outcome::Done(result) => Ok(DemoItem { item, result: *result, reused: false }),
-        Outcome::AlreadyDone | Outcome::Poorer(_) => {
+        Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => {
             let stored = app.store.item(&item.item_id).await?.ok_or_else(|| crate::store::StoreError::Corrupt {
                 detail: format!("{} is done and not stored", item.item_id),
             })?;

@@ -288,7 +288,10 @@ impl Rejudger {
                 store.add_rejudging_cost(after.cost.usd - held).await?;
                 Ok(Done::Later)
             }
-            Ok(Outcome::AlreadyDone) => Ok(Done::Left),
+            Ok(Outcome::AlreadyDone { usd }) => {
+                store.add_rejudging_cost(usd - held).await?;
+                Ok(Done::Left)
+            }
             Err(error) if error.is_transient() => {
                 tracing::warn!(item.id = due.item_id, %error, "an item could not be judged anew; it is tried again later");
                 Ok(Done::Later)

@@ -38,7 +38,7 @@ pub(super) fn process(services: Arc<Services>) -> Process {
             };
             let (outcome, done) = match pipeline::run(&services, &request).await {
                 Ok(Outcome::Done(_)) => ("committed", Ok(Processed::Committed)),
-                Ok(Outcome::AlreadyDone | Outcome::Poorer(_)) => ("already_done", Ok(Processed::AlreadyDone)),
+                Ok(Outcome::AlreadyDone { .. } | Outcome::Poorer(_)) => ("already_done", Ok(Processed::AlreadyDone)),
                 Err(error) => (error.label(), Err(classify(&error, &services.store).await)),
             };
             item_ended(outcome, done.is_err());

@@ -104,7 +104,7 @@ async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Res
     let item = check_item(claim, language);
     match pipeline::run(&app.services, &Request::personal(item.clone())).await? {
         Outcome::Done(result) => Ok(*result),
-        Outcome::AlreadyDone | Outcome::Poorer(_) => match app.store.item(&item.item_id).await? {
+        Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => match app.store.item(&item.item_id).await? {
             Some(stored) => Ok(stored.result),
             None => Err(Failure::failed("the stored answer was removed meanwhile; ask again")),
         },

@@ -213,7 +213,7 @@ async fn one(app: &App, item: Item) -> Result<ItemResult, Failure> {
     request.personal = false;
     match pipeline::run(&app.services, &request).await {
         Ok(Outcome::Done(result)) => Ok(*result),
-        Ok(Outcome::AlreadyDone | Outcome::Poorer(_)) => match app.store.item(&request.item.item_id).await? {
+        Ok(Outcome::AlreadyDone { .. } | Outcome::Poorer(_)) => match app.store.item(&request.item.item_id).await? {
             Some(stored) => Ok(stored.result),
             None => Err(Failure::failed("its stored result was removed meanwhile; run again")),
         },

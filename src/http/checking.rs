@@ -97,7 +97,7 @@ async fn run(app: &App, request: Request) -> Result<ItemResult, Problem> {
     for _ in 0..2 {
         match pipeline::run(&app.services, &request).await? {
             Outcome::Done(result) => return Ok(*result),
-            Outcome::AlreadyDone | Outcome::Poorer(_) => {
+            Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => {
                 if let Some(stored) = app.services.store.item(&request.item.item_id).await? {
                     return Ok(stored.result);
                 }

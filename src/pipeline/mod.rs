@@ -136,8 +136,8 @@ pub enum Outcome {
     /// Everything is committed, outbox included.
     Done(Box<ItemResult>),
     /// Nothing was written: the same content was done before, or another process was done with a later text or a richer
-    /// result of this one meanwhile.
-    AlreadyDone,
+    /// result of this one meanwhile. `usd`: what was spent before that was known, US dollars.
+    AlreadyDone { usd: f64 },
     /// Nothing was written: less could be asked than for the stored result of an item that nobody asked for again.
     Poorer(Box<ItemResult>),
 }
@@ -395,7 +395,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         Admission::Run(phase, start) => (phase, start),
         Admission::AlreadyDone => {
             commit::answer_again(services, request).await?;
-            return Ok(Outcome::AlreadyDone);
+            return Ok(Outcome::AlreadyDone { usd: 0.0 });
         }
     };
     let journal = Journal::of(services, request);
@@ -460,7 +460,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
             "another process stored a later text or a richer result of this item; this one is dropped"
         );
         commit::answer_again(services, request).await?;
-        return Ok(Outcome::AlreadyDone);
+        return Ok(Outcome::AlreadyDone { usd: result.cost.usd });
     }
     metrics::item_degraded(&journal.degraded());
     services::count(&result);

@@ -190,7 +190,7 @@ async fn enriched(app: &App, attack: &Attack) -> ItemResult {
     let item: Item = serde_json::from_value(json!({"schema": 1, "item_id": attack.id, "text": attack.claim})).unwrap();
     match run(&app.services, &Request::personal(item)).await.unwrap() {
         Outcome::Done(result) => *result,
-        Outcome::AlreadyDone | Outcome::Poorer(_) => panic!("{} was never done before", attack.id),
+        Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => panic!("{} was never done before", attack.id),
     }
 }
 

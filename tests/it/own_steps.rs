@@ -144,7 +144,7 @@ async fn of(steps: Steps) -> ItemResult {
     app.close().await.unwrap();
     match done.unwrap() {
         Outcome::Done(result) => *result,
-        Outcome::AlreadyDone | Outcome::Poorer(_) => panic!("it was never done before"),
+        Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => panic!("it was never done before"),
     }
 }
 
