@@ -97,7 +97,7 @@ impl Store {
             }
             self.tell(&mut transaction).await?;
             transaction.commit().await?;
-            self.rules_edited().notify_waiters();
+            self.rules_edited().notify_one();
             Ok(followed)
         })
         .await

@@ -102,7 +102,7 @@ impl Store {
             }
             transaction.commit().await?;
             if first {
-                self.wake_rules.notify_waiters();
+                self.wake_rules.notify_one();
             }
             Ok(first)
         })
@@ -136,7 +136,7 @@ impl Store {
                 put(&mut transaction, &edit, action, who, now).await?;
                 self.tell(&mut transaction).await?;
                 transaction.commit().await?;
-                self.wake_rules.notify_waiters();
+                self.wake_rules.notify_one();
             }
             Ok(RuleChange { action, before, after: Some(after), changed })
         })
@@ -164,7 +164,7 @@ impl Store {
                 remove(&mut transaction, &before, who, why, now).await?;
                 self.tell(&mut transaction).await?;
                 transaction.commit().await?;
-                self.wake_rules.notify_waiters();
+                self.wake_rules.notify_one();
             }
             Ok(Some(RuleChange {
                 action: RuleChangeAction::Remove,
@@ -225,7 +225,7 @@ impl Store {
             }
             self.tell(&mut transaction).await?;
             transaction.commit().await?;
-            self.wake_rules.notify_waiters();
+            self.wake_rules.notify_one();
             let changed = match (&before, &after) {
                 (Some(before), Some(after)) => differences(before, after),
                 _ => Vec::new(),
