@@ -224,7 +224,7 @@ async fn a_body_that_cannot_be_read_is_asked_for_once_more_only() {
 
 #[tokio::test]
 async fn after_the_cooldown_one_probe_is_let_through() {
-    let cooldown = Duration::from_millis(40);
+    let cooldown = Duration::from_millis(500);
     let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), BROKEN, OK]);
     assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "throttled");
     sleep(cooldown * 2).await;

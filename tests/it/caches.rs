@@ -12,7 +12,7 @@ use corroborate::outbound::{AskError, CacheResult, NoObserver};
 use corroborate::store::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer, Store};
 use serde_json::json;
 use sqlx::PgPool;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::support::database;
 
@@ -148,21 +148,29 @@ async fn a_burst_is_asked_once_each_however_quick_the_answers() {
 #[tokio::test]
 async fn a_holder_that_fails_or_goes_away_is_followed_by_the_next_and_its_error_is_kept_nowhere() {
     let Some((_, [first, second])) = fleet::<2>().await else { return };
+    let begun = tokio::sync::Notify::new();
     let fail = || async {
+        begun.notify_one();
         sleep(Duration::from_millis(100)).await;
         Err::<Words, _>(AskError::Server { status: 503 })
     };
     let question = about("fails");
     let (failed, (answer, how)) = tokio::join!(first.cache.get_or_ask(&question, fail), async {
-        sleep(Duration::from_millis(30)).await;
+        begun.notified().await;
         asks(&second, question, found()).await
     });
     assert_eq!(failed.unwrap_err(), AskError::Server { status: 503 });
     assert_eq!((answer, how), (found(), Miss), "who waited asked itself, and got no empty answer");
 
     let question = about("goes away");
-    let never = first.cache.get_or_ask(&question, std::future::pending::<Result<Words, AskError>>);
-    assert!(timeout(Duration::from_millis(100), never).await.is_err());
+    let never = first.cache.get_or_ask(&question, || async {
+        begun.notify_one();
+        std::future::pending::<Result<Words, AskError>>().await
+    });
+    tokio::select! {
+        _ = never => panic!("nobody answers"),
+        () = begun.notified() => {}
+    }
     let since = Instant::now();
     assert_eq!(asks(&second, question, found()).await, (found(), Miss));
     assert!(since.elapsed() < Duration::from_secs(2), "the claim is let go at once, not at its end");
@@ -199,13 +207,13 @@ async fn a_dead_holder_holds_nobody_up_for_longer_than_its_own_time() {
     let hash = corroborate::domain::ids::question_hash("held by a dead process");
     let key = AnswerKey { hash: &hash, provider: "searxng", claim: None };
     let now = SystemClock.now();
-    let look = dead.answer_or_claim(key, now, "dead", Duration::from_secs(1)).await.unwrap();
+    let look = dead.answer_or_claim(key, now, "dead", Duration::from_secs(5)).await.unwrap();
     assert_eq!(look, AnswerLook::Claimed);
     let question = within("held by a dead process", Duration::from_millis(400));
     let hurried = alive.cache.get_or_ask(&question, || async { Ok::<_, AskError>(found()) });
     let since = Instant::now();
     assert_eq!(hurried.await.unwrap_err(), AskError::Deadline, "nobody waits past its own time");
-    assert!(since.elapsed() < Duration::from_millis(900), "{:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
     assert_eq!(asks(&alive, about("held by a dead process"), found()).await, (found(), Miss));
     // The dead one's late answer is an answer all the same, and frees nothing that is not its own.
     let late = AnswerNote {
@@ -319,7 +327,9 @@ async fn a_question_costs_an_item_one_statement() {
     })
     .await;
     println!("{QUESTIONS} questions, one after another: {took:?}; {spent} transactions, batches included");
-    assert!(spent < questions * 5 / 4, "{spent} transactions for {QUESTIONS} questions");
+    // Answers are written some twenty times a second, whatever their number.
+    let batches = i64::try_from(took.as_millis() / 50).unwrap();
+    assert!(spent <= questions + batches + 60, "{spent} transactions for {QUESTIONS} questions in {took:?}");
 }
 
 #[cfg(feature = "embedded")]

@@ -34,12 +34,14 @@ async fn granted(store: &Store, terms: &HostTerms<'_>) -> (Duration, HostPlace) 
 #[tokio::test]
 async fn racing_clients_never_get_the_same_moment_at_a_host() {
     let Some(clients) = clients().await else { return };
+    let begun = std::time::Instant::now();
     let all = (0..20).map(|number| granted(&clients[number % 2], &TERMS));
     let mut waits: Vec<Duration> = futures::future::join_all(all).await.into_iter().map(|(wait, _)| wait).collect();
     waits.sort();
-    // Each is counted from its own answer: the answers came within a moment of each other.
+    // Each is counted from its own answer, and all of them have come.
+    let late = begun.elapsed();
     for (number, wait) in (0..).zip(&waits) {
-        assert!(*wait + Duration::from_secs(1) >= PAUSE * number && *wait <= PAUSE * number, "{waits:?}");
+        assert!(*wait + late >= PAUSE * number && *wait <= PAUSE * number, "{waits:?}, all within {late:?}");
     }
     let (other, _) = granted(&clients[0], &HostTerms { host: "other.example", ..TERMS }).await;
     assert_eq!(other, Duration::ZERO, "another host has a calendar of its own");
@@ -61,10 +63,10 @@ async fn places_are_shared_given_back_and_lapse_with_a_killed_process() {
     let Some([first, second]) = clients().await else { return };
     let terms = HostTerms { places: 2, pause: Duration::from_millis(1), ..TERMS };
     let (_, place) = granted(&first, &terms).await;
-    let brief = HostTerms { hold: Duration::from_millis(300), ..terms };
+    let brief = HostTerms { hold: Duration::from_secs(3), ..terms };
     granted(&second, &brief).await;
     let HostLease::Full(lapses_in) = second.lease_host(&terms).await.unwrap() else { panic!("two are under way") };
-    assert!(lapses_in <= Duration::from_millis(350), "{lapses_in:?}");
+    assert!(lapses_in <= Duration::from_millis(3_050), "{lapses_in:?}");
     first.give_host_back(terms.host, place).await.unwrap();
     granted(&second, &terms).await;
     tokio::time::sleep(lapses_in + Duration::from_millis(50)).await;

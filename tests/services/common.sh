@@ -24,8 +24,8 @@ install_packages() {
     if [ ! -e "$policy" ]; then
         printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null && as_root chmod 755 "$policy" && placed=1
     fi
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null || status=1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 update -qq &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 install -y -qq --no-install-recommends "$@" >/dev/null || status=1
     if [ "$placed" = 1 ]; then as_root rm -f "$policy"; fi
     return $status
 }

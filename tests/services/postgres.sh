@@ -66,8 +66,8 @@ install_package() {
 
 install_system() {
     command -v apt-get >/dev/null || die "install $* with this system's package manager and run again"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 update -qq >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 install -y -qq --no-install-recommends "$@" >&2
 }
 
 # Postgres refuses to run as root; the first of these users that exists runs it then.

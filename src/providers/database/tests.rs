@@ -144,9 +144,9 @@ async fn a_slow_query_is_ended_by_the_server() {
     let Some(url) = server() else { return };
     let slow = query(&format!("SELECT ports.*, pg_sleep(30) FROM {TABLE}"));
     let started = Instant::now();
-    let error = ask(&over(&url, vec![slow], Duration::from_millis(300)), &contract::query()).await.unwrap_err();
+    let error = ask(&over(&url, vec![slow], Duration::from_millis(1_500)), &contract::query()).await.unwrap_err();
     assert_eq!(error, AskError::Timeout);
-    assert!(started.elapsed() < Duration::from_secs(3));
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
 }
 
 #[tokio::test]

@@ -212,9 +212,12 @@ async fn it_is_asked_one_call_at_a_time() {
     let meter = crate::outbound::AskMeter::default();
     let started = Instant::now();
     let asker = Asker { until: started + Duration::from_secs(10), meter: &meter };
-    let impatient = Asker { until: started + Duration::from_millis(60), meter: &meter };
+    let impatient = Asker { until: started + Duration::from_millis(150), meter: &meter };
     let watch = async {
-        tokio::time::sleep(Duration::from_millis(40)).await;
+        while server.seen().is_empty() && started.elapsed() < Duration::from_secs(10) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
         server.seen().len()
     };
     let (asked, later) = (query(), query());

@@ -20,7 +20,7 @@ async fn an_old_text_that_took_long_never_replaces_the_edit_that_another_process
     let Some(mut app) = TestApp::new(stories::world()).await else { return };
     app.set("WORKER_CONCURRENCY", "1");
     let (one, other) = (app.start().await, app.start().await);
-    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_secs(5)));
+    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_secs(9)));
     app.upstream.publish("item.new", &searched("edited", TOLD)).await;
     until("the old text is searched for", async || app.simulator.calls(Target::Searxng) > 0).await;
     app.simulator.set_fault(Target::Searxng, None);

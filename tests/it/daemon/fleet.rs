@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::app::TestApp;
+use crate::support::away_from_midnight;
 use crate::support::daemon::{Daemon, until};
 use crate::support::simulator::{EventWorld, Fault, Target};
 use crate::support::stories::{self, TOLD, item};
@@ -15,6 +16,7 @@ const WORLD: EventWorld = EventWorld { items_per_event: 1, offset: 0 };
 const PROCESSES: usize = 4;
 
 async fn fleet(app: &TestApp) -> Vec<Daemon> {
+    away_from_midnight().await;
     let mut daemons = Vec::new();
     for _ in 0..PROCESSES {
         daemons.push(app.start().await);

@@ -171,7 +171,8 @@ async fn a_broker_that_takes_no_messages_is_still_asked_what_waits() {
     let Some(app) = TestApp::at(url.as_str(), WORLD).await else { return };
     let daemon = app.start().await;
     // Only who publishes during the alarm is told of it.
-    app.simulator.set_fault(Target::Page, Fault::slow(Duration::from_secs(4)));
+    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_secs(8)));
+    app.simulator.set_fault(Target::Page, Fault::slow(Duration::from_secs(8)));
     publish(&app, 0..3).await;
     until("they are in work", async || daemon.metric("corroborate_items_in_flight", "").await == 3.0).await;
     node.done("ctl", &["set_vm_memory_high_watermark", "0.000001"]).await;

@@ -166,7 +166,7 @@ async fn what_is_important_is_done_before_what_waited_longer() {
     let Some(mut app) = TestApp::new(stories::world()).await else { return };
     app.set("WORKER_CONCURRENCY", "1");
     let daemon = app.start().await;
-    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_secs(3)));
+    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_secs(8)));
     app.upstream.publish("item.new", &searched("first", TOLD)).await;
     until("the first is in work", async || app.simulator.calls(Target::Searxng) > 0).await;
     for number in 0..3 {

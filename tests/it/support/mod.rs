@@ -23,6 +23,17 @@ pub(crate) mod upstream;
 #[cfg(test)]
 pub(crate) mod wire;
 
+/// What is counted by day or month starts anew at midnight UTC, by the servers' clock: a test that counts does not span it.
+#[cfg(test)]
+pub(crate) async fn away_from_midnight() {
+    use corroborate::domain::{Clock as _, SystemClock};
+    let seconds = u64::from(chrono::Timelike::num_seconds_from_midnight(&SystemClock.now().time()));
+    let left = 24 * 60 * 60 - seconds;
+    if left <= 90 {
+        tokio::time::sleep(std::time::Duration::from_secs(left + 1)).await;
+    }
+}
+
 /// Says that a test is skipped for want of a service; where the services are promised, it fails instead.
 #[expect(clippy::disallowed_methods, reason = "tests/run says whether the services are there")]
 pub(crate) fn skipped(why: &str) {

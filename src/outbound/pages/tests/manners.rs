@@ -153,7 +153,7 @@ fn by_name(settings: PageSettings, server: &TestServer) -> PageFetcher {
 
 #[tokio::test]
 async fn requests_to_one_host_keep_a_pause_and_a_crawl_delay_while_others_go_on() {
-    let rules = "User-agent: *\nCrawl-delay: 0.3";
+    let rules = "User-agent: *\nCrawl-delay: 1";
     let server = TestServer::answering(move |_, seen| match (seen.path(), seen.header("host").unwrap()) {
         ("/robots.txt", host) if host.starts_with("slow") => answer(200, &[], rules),
         ("/robots.txt", _) => answer(404, &[], ""),
@@ -172,9 +172,9 @@ async fn requests_to_one_host_keep_a_pause_and_a_crawl_delay_while_others_go_on(
         }
     };
     let (slow, quick) = futures::join!(timed("slow.example"), timed("quick.example"));
-    assert!(slow >= Duration::from_millis(600), "three requests, two delays: {slow:?}");
+    assert!(slow >= Duration::from_secs(2), "three requests, two delays: {slow:?}");
     assert!(quick >= Duration::from_millis(200), "{quick:?}");
-    assert!(quick < Duration::from_millis(600), "who waits for a host holds no place: {quick:?}");
+    assert!(quick < Duration::from_secs(2), "who waits for a host holds no place: {quick:?}");
     let local =
         PageFetcher::new(PageSettings { host_pause: Duration::from_mins(1), ..super::settings() }, PageSource::Live);
     let local = local.unwrap();
