@@ -60,7 +60,7 @@ impl Store {
     }
 
     /// From now on whoever writes a result that was judged by something else notes it. What was written before is to be noted,
-    /// which may take seconds, and nobody waits for it.
+    /// which may take seconds, in a transaction of its own.
     async fn put_in_force(&self, basis: &Basis) -> Result<(), StoreError> {
         let mut transaction = self.transaction().await?;
         let first = sqlx::query(
@@ -97,7 +97,7 @@ impl Store {
         .bind(serde_json::Value::Object(pending))
         .execute(&mut *transaction)
         .await?;
-        sqlx::query("SELECT await_results()").execute(&mut *transaction).await?;
+        // Committing waits for results that are being written (`await_results`).
         transaction.commit().await?;
         Ok(())
     }

@@ -91,13 +91,7 @@ impl Store {
                     (None, None) => {}
                 }
             }
-            if !followed.is_change() {
-                transaction.rollback().await?;
-                return Ok(followed);
-            }
-            self.tell(&mut transaction).await?;
-            transaction.commit().await?;
-            self.rules_edited().notify_one();
+            self.end_edit(transaction, followed.is_change()).await?;
             Ok(followed)
         })
         .await

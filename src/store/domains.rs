@@ -120,25 +120,30 @@ impl Store {
     ) -> Result<RuleChange, StoreError> {
         self.in_time(async {
             let mut transaction = self.begin_edit().await?;
-            let before = one(&mut transaction, &new.domain).await?;
-            let after = before.as_ref().map_or_else(|| new.clone(), |before| merged(before, new));
-            let changed = before.as_ref().map_or_else(Vec::new, |before| differences(before, &after));
-            let action = match &before {
-                None => RuleChangeAction::Add,
-                Some(_) if changed.is_empty() => RuleChangeAction::Unchanged,
-                Some(_) => RuleChangeAction::Change,
-            };
-            if dry_run || action == RuleChangeAction::Unchanged {
-                transaction.rollback().await?;
-            } else {
-                // The record holds the reason of this edit, not the one that the rule keeps.
-                let edit = Edit { before: before.as_ref(), after: &after, why: new.why.as_deref() };
-                put(&mut transaction, &edit, action, who, now).await?;
-                self.tell(&mut transaction).await?;
-                transaction.commit().await?;
-                self.wake_rules.notify_one();
+            let change = put_one(&mut transaction, new, who, now).await?;
+            self.end_edit(transaction, !dry_run && change.action != RuleChangeAction::Unchanged).await?;
+            Ok(change)
+        })
+        .await
+    }
+
+    /// The same of several, all of them or none.
+    pub async fn put_domain_rules(
+        &self,
+        new: &[DomainRule],
+        who: &str,
+        now: DateTime<Utc>,
+        dry_run: bool,
+    ) -> Result<Vec<RuleChange>, StoreError> {
+        self.in_time(async {
+            let mut transaction = self.begin_edit().await?;
+            let mut changes = Vec::with_capacity(new.len());
+            for rule in new {
+                changes.push(put_one(&mut transaction, rule, who, now).await?);
             }
-            Ok(RuleChange { action, before, after: Some(after), changed })
+            let is_change = changes.iter().any(|change| change.action != RuleChangeAction::Unchanged);
+            self.end_edit(transaction, !dry_run && is_change).await?;
+            Ok(changes)
         })
         .await
     }
@@ -158,14 +163,8 @@ impl Store {
                 transaction.rollback().await?;
                 return Ok(None);
             };
-            if dry_run {
-                transaction.rollback().await?;
-            } else {
-                remove(&mut transaction, &before, who, why, now).await?;
-                self.tell(&mut transaction).await?;
-                transaction.commit().await?;
-                self.wake_rules.notify_one();
-            }
+            remove(&mut transaction, &before, who, why, now).await?;
+            self.end_edit(transaction, !dry_run).await?;
             Ok(Some(RuleChange {
                 action: RuleChangeAction::Remove,
                 before: Some(before),
@@ -223,9 +222,7 @@ impl Store {
                 (Some(gone), None) => remove(&mut transaction, gone, who, Some(&why), now).await?,
                 (None, None) => {}
             }
-            self.tell(&mut transaction).await?;
-            transaction.commit().await?;
-            self.wake_rules.notify_one();
+            self.end_edit(transaction, action != RuleChangeAction::Unchanged).await?;
             let changed = match (&before, &after) {
                 (Some(before), Some(after)) => differences(before, after),
                 _ => Vec::new(),
@@ -285,15 +282,45 @@ impl Store {
         Ok(transaction)
     }
 
-    /// The last step of an edit: lets results be written that are being written, so that all of an earlier version are there for
-    /// who looks for them, and tells other processes.
-    pub(super) async fn tell(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        sqlx::query("SELECT await_results()").execute(&mut *connection).await?;
-        if !self.embedded {
-            sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(connection).await?;
+    /// Keeps an edit and tells everybody, or takes it back. Committing waits for results that are being written
+    /// (`await_results`), so that all of an earlier version are there for who looks for them.
+    pub(super) async fn end_edit(
+        &self,
+        mut transaction: Transaction<'static, Postgres>,
+        is_kept: bool,
+    ) -> Result<(), StoreError> {
+        if !is_kept {
+            return Ok(transaction.rollback().await?);
         }
+        if !self.embedded {
+            sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
+        self.wake_rules.notify_one();
         Ok(())
     }
+}
+
+async fn put_one(
+    transaction: &mut PgConnection,
+    new: &DomainRule,
+    who: &str,
+    now: DateTime<Utc>,
+) -> Result<RuleChange, StoreError> {
+    let before = one(transaction, &new.domain).await?;
+    let after = before.as_ref().map_or_else(|| new.clone(), |before| merged(before, new));
+    let changed = before.as_ref().map_or_else(Vec::new, |before| differences(before, &after));
+    let action = match &before {
+        None => RuleChangeAction::Add,
+        Some(_) if changed.is_empty() => RuleChangeAction::Unchanged,
+        Some(_) => RuleChangeAction::Change,
+    };
+    if action != RuleChangeAction::Unchanged {
+        // The record holds the reason of this edit, not the one that the rule keeps.
+        let edit = Edit { before: before.as_ref(), after: &after, why: new.why.as_deref() };
+        put(transaction, &edit, action, who, now).await?;
+    }
+    Ok(RuleChange { action, before, after: Some(after), changed })
 }
 
 pub(super) async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<DomainRule>, StoreError> {

@@ -42,6 +42,7 @@ async fn promises(store: &Store) {
     due::the_oldest_promises_are_kept_first_and_only_so_many_in_an_hour(store).await;
     due::what_comes_up_while_an_item_is_judged_makes_it_due_again(store).await;
     due::a_result_written_late_is_due_at_once(store).await;
+    due::what_is_judged_again_by_lists_of_before_is_due_again(store).await;
 }
 
 async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corroborate::domain::Reason;
 use corroborate::domain::verdict::{Phase, Verdict};
-use corroborate::store::{Allowance, Basis, Committed, Due, JudgedBy, RunStart, Store};
+use corroborate::store::{Allowance, Basis, Committed, Due, JudgedBy, Retold, Rewritten, RunStart, Store};
 
 use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
 
@@ -121,5 +121,25 @@ pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
             }
         }
         assert_eq!(due, expected, "{item}");
+    }
+}
+
+/// An administrator's rescoring reads the lists once, and may go on for long.
+pub(super) async fn what_is_judged_again_by_lists_of_before_is_due_again(store: &Store) {
+    judged(store, "late:again", LATE + 100).await;
+    let version = store.domain_rules_version().await.unwrap();
+    for (lists, now_due) in [(version, 0), (version - 1, 1)] {
+        let stored = store.stored_run("late:again").await.unwrap().unwrap();
+        let judged_by = JudgedBy { lists: Some(lists), basis: None };
+        let told = Retold { why: Reason::Settings, outbox: &[], webhooks: &[], judged_by: &judged_by };
+        let now = day(LATE + 101) + chrono::TimeDelta::seconds(now_due);
+        let written = store.write_rejudged(&stored.result, stored.evaluated_at, &[], told, now, false).await.unwrap();
+        assert_eq!(written, Rewritten::Written);
+        let due = store.due_counts().await.unwrap();
+        let of_lists = due.iter().find(|(reason, _)| *reason == Reason::DomainLists).map_or(0, |(_, items)| *items);
+        assert_eq!(of_lists, now_due, "{due:?}");
+    }
+    for one in store.take_due(false, allowance(200, 10_000)).await.unwrap() {
+        store.settle_due(&one).await.unwrap();
     }
 }

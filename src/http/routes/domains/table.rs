@@ -132,25 +132,32 @@ fn rule(
     request.check().map_err(|problem| problem.detail().to_owned())
 }
 
+/// Rules changed by one edit.
+const AT_ONCE: usize = 250;
+
 /// Adds or changes the rules of a table.
 pub(crate) async fn imported(app: &App, who: &Who, text: &str, dry_run: bool) -> Result<Imported, Problem> {
     let services = &app.services;
     let mut done = Imported::default();
+    let mut rules = Vec::new();
     for (line, rule) in rules_of(text)? {
         match rule {
-            Ok(rule) => {
-                let change = services.store.put_domain_rule(&rule, &who.0, services.clock.now(), dry_run).await?;
-                match change.action {
-                    RuleChangeAction::Unchanged => done.unchanged += 1,
-                    RuleChangeAction::Add => done.added += 1,
-                    _ => done.changed += 1,
-                }
-            }
+            Ok(rule) => rules.push(rule),
             Err(error) => {
                 done.refused_count += 1;
                 if done.refused.len() < MOST_NAMED {
                     done.refused.push(RefusedLine { line, error });
                 }
+            }
+        }
+    }
+    // Each edit waits for results that are being written.
+    for some in rules.chunks(AT_ONCE) {
+        for change in services.store.put_domain_rules(some, &who.0, services.clock.now(), dry_run).await? {
+            match change.action {
+                RuleChangeAction::Unchanged => done.unchanged += 1,
+                RuleChangeAction::Add => done.added += 1,
+                _ => done.changed += 1,
             }
         }
     }
