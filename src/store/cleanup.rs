@@ -62,11 +62,11 @@ impl Pace {
     /// For the daemon: nobody waits for it, and without rests it took three tenths of what two cores do.
     const BESIDE_WORK: Self = Self(9);
 
-    async fn batch<T>(self, batch: impl Future<Output = T>) -> T {
+    async fn batch<T, E>(self, batch: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let begun = Instant::now();
-        let done = batch.await;
+        let done = batch.await?;
         sleep(begun.elapsed() * self.0).await;
-        done
+        Ok(done)
     }
 }
 
@@ -261,11 +261,13 @@ mod tests {
     #[tokio::test]
     async fn beside_work_clean_up_rests_nine_times_as_long_as_it_works() {
         let begun = Instant::now();
-        let worked = Pace::BESIDE_WORK.batch(async {
+        let work = async |fails: bool| {
+            let begun = Instant::now();
             sleep(Duration::from_millis(20)).await;
-            begun.elapsed()
-        });
-        let worked = worked.await;
+            if fails { Err(()) } else { Ok(begun.elapsed()) }
+        };
+        let worked = Pace::BESIDE_WORK.batch(work(false)).await.unwrap();
         assert!(begun.elapsed() >= worked * 10, "{worked:?} of {:?}", begun.elapsed());
+        assert!(Pace::BESIDE_WORK.batch(work(true)).await.is_err());
     }
 }
