@@ -1,7 +1,7 @@
 //! The daemon's life: start everything, run until told to stop or until something crashes, stop in order.
 //!
-//! Order of the end: stop receiving → let items finish within the grace → hand the rest back → publish the outbox → stop
-//! HTTP → write usage → close the store.
+//! Order of the end: stop receiving → let items finish within the grace → hand the rest back → stop HTTP → publish the
+//! outbox → write usage → close the store.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const BACKLOG: u32 = 1024;
 
 /// How long background work may take to end once the worker has: pages are shown to their end, then what they wrote is published.
 /// A transaction whose connection was lost without a word ends never, and all that it would have written is written by the next start.
-const ENDING: Duration = Duration::from_secs(30);
+const ENDING: Duration = Duration::from_secs(35);
 
 /// What `serve` runs.
 #[derive(Debug, Clone, Copy)]
@@ -282,12 +282,9 @@ impl App {
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
         tasks.spawn(named("re-embedding", endless(job)));
         // Beside a worker: a process that only serves pages has no time for items.
-        if self.config.rejudge.enabled {
-            // What either writes says from now on what it was judged by.
-            let rejudger = Rejudger::new(services, &self.queue, &self.config);
-            if options.worker {
-                tasks.spawn(named("judging again", endless(rejudger.run(stop.clone()))));
-            }
+        if self.config.rejudge.enabled && options.worker {
+            let job = Rejudger::new(services, &self.queue, &self.config).run(stop.clone());
+            tasks.spawn(named("judging again", endless(job)));
         }
         for provider in services.providers.configured() {
             if let Some(interval) = provider.upkeep() {

@@ -35,7 +35,7 @@ fn value<'a>(text: &'a str, key: &str) -> &'a str {
 
 #[test]
 fn a_process_is_given_longer_to_end_than_it_takes_to_hand_its_items_back() {
-    let longest = defaults().worker.grace + Duration::from_secs(40);
+    let longest = defaults().worker.grace + Duration::from_secs(45);
     for (text, key) in
         [(KUBERNETES, "terminationGracePeriodSeconds:"), (COMPOSE, "stop_grace_period:"), (UNIT, "TimeoutStopSec=")]
     {

@@ -96,28 +96,30 @@ async fn four_processes_keep_to_one_rate_and_use_nine_tenths_of_it() {
     let window = Duration::from_secs(4);
     let pace = Pace { window, calls: 60, grace: Duration::from_millis(150), margin: Duration::from_millis(30) };
     let Some((_, processes)) = fleet(settings(), |fleet| fleet.pace = Some(pace)).await else { return };
-    let arrivals = Mutex::new(Vec::new());
-    let end = Instant::now() + window * 3;
-    let callers = processes.iter().flat_map(|process| std::iter::repeat_n(process, 6)).map(|process| async {
+    // A machine that stops for longer than the grace loses what it could not use: then once more.
+    let (mut most, mut rounds) = (0, 0);
+    while most < 162 && rounds < 3 {
+        rounds += 1;
+        let arrivals = Mutex::new(Vec::new());
+        let end = Instant::now() + window * 3;
         let arrived = async || {
             arrivals.lock().unwrap().push(Instant::now());
             OK
         };
-        while Instant::now() < end {
-            // A slot beyond the longest wait is refused; the caller comes again.
-            drop(process.ask(&arrived).await);
-        }
-    });
-    futures::future::join_all(callers).await;
-    let mut arrivals = arrivals.into_inner().unwrap();
-    arrivals.sort();
-    for (position, sixty_one) in arrivals.windows(61).enumerate() {
-        let span = sixty_one[60] - sixty_one[0];
-        assert!(span >= window, "calls {position} to {} came within {span:?}", position + 60);
+        let callers = processes.iter().flat_map(|process| std::iter::repeat_n(process, 6)).map(|process| async {
+            while Instant::now() < end {
+                // A slot beyond the longest wait is refused; the caller comes again.
+                drop(process.ask(&arrived).await);
+            }
+        });
+        futures::future::join_all(callers).await;
+        let mut arrivals = arrivals.into_inner().unwrap();
+        arrivals.sort();
+        let spans = arrivals.windows(61).map(|sixty_one| sixty_one[60] - sixty_one[0]);
+        assert!(spans.min().is_none_or(|span| span >= window), "61 calls came within a window");
+        most = most.max(arrivals.iter().filter(|arrived| **arrived < end).count());
     }
-    let in_time = arrivals.iter().filter(|arrived| **arrived < end).count();
-    // Nine tenths are 162. A machine that stops for longer than the grace loses what it could not use.
-    assert!(in_time >= 150, "{in_time} of 180 calls: the rate is not used");
+    assert!(most >= 162, "{most} of 180 calls: the rate is not used");
 }
 
 /// Asks as fast as it can until nothing more is let through; gives how many calls were made, and the last refusals.
@@ -411,8 +413,8 @@ async fn a_lease_whose_connection_is_cut_is_made_on_another_one() {
 async fn what_is_to_be_told_once_a_day_is_told_by_one_process() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
     let day = processes[0].gate.now().date_naive();
-    let told =
-        |day| futures::future::join_all(processes.iter().map(move |process| process.store.first_to_tell("x", day)));
+    let tells = |day| processes.iter().map(move |process| process.store.first_to_tell("x", day));
+    let told = |day| futures::future::join_all(tells(day));
     for day in [day, day + chrono::Days::new(1)] {
         assert_eq!(told(day).await.into_iter().filter(|told| *told.as_ref().unwrap()).count(), 1);
         assert_eq!(told(day).await.into_iter().filter(|told| *told.as_ref().unwrap()).count(), 0);
@@ -428,8 +430,7 @@ async fn a_turn_is_had_by_one_process_and_is_anybodys_when_it_is_given_back() {
         let looks = futures::future::join_all(looks).await;
         looks.into_iter().filter(|look| *look.as_ref().unwrap()).count()
     };
-    assert_eq!(all_look(minute).await, 1);
-    assert_eq!(all_look(minute).await, 0, "it lasts a minute");
+    assert_eq!((all_look(minute).await, all_look(minute).await), (1, 0), "it lasts a minute");
     processes[1].store.give_turn_back("tidying", minute).await.unwrap();
     assert_eq!(all_look(minute).await, 1, "what was not done is anybody's again");
 }
@@ -469,7 +470,7 @@ async fn a_high_rate_is_kept_up_embedded_with_few_statements() {
     });
     futures::future::join_all(callers).await;
     let took = begun.elapsed();
-    assert!(took >= Duration::from_millis(1_900) && took < Duration::from_secs(15), "2,000 calls took {took:?}");
+    assert!(took >= Duration::from_millis(1_900) && took < Duration::from_secs(6), "2,000 calls took {took:?}");
     assert!(leases.0.load(Ordering::SeqCst) <= 40, "{leases:?}");
     process.gate.follower().close().await.unwrap();
     let spent = process.store.fleet().await.unwrap().spent_usd;
