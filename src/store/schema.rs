@@ -29,7 +29,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MigrationReport {
     pub applied: usize,
-    pub version: usize,
+    /// The number of the newest migration, as its file and the documents have it; 0 where there is none. Numbers have gaps.
+    pub version: i64,
 }
 
 /// What the indexes of vectors take, and what the server keeps in memory itself; bytes.
@@ -61,7 +62,10 @@ impl Store {
         self.check_floor(&before).await?;
         self.run_migrations().await?;
         let after = self.applied().await?;
-        Ok(MigrationReport { applied: after.len().saturating_sub(before.len()), version: after.len() })
+        Ok(MigrationReport {
+            applied: after.len().saturating_sub(before.len()),
+            version: after.into_iter().max().unwrap_or(0),
+        })
     }
 
     /// Whether this program can run on the schema as it is. Changes nothing.

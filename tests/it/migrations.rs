@@ -78,7 +78,11 @@ async fn no_command_but_migrate_changes_a_servers_schema() {
             assert_eq!(applied(&url).await, schema, "{arguments:?} has migrated");
         }
     }
-    run(&url, &["migrate"]).await.ok();
+    let migrated = run(&url, &["migrate"]).await;
+    let newest = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations")).unwrap();
+    let newest = newest.map(|file| file.unwrap().file_name().into_string().unwrap()).max().unwrap();
+    let number: i64 = newest.split('_').next().unwrap().parse().unwrap();
+    assert!(migrated.ok().contains(&format!("at version {number}\n")), "{newest}: {}", migrated.stdout);
     assert!(applied(&url).await.len() > 8);
     assert_eq!(run(&url, &["evidence", "nothing"]).await.code, 1, "now it can be asked, and knows no such item");
 }
