@@ -133,7 +133,7 @@ fn rule(
 }
 
 /// Rules changed by one edit.
-const AT_ONCE: usize = 250;
+const AT_ONCE: usize = 100;
 
 /// Adds or changes the rules of a table.
 pub(crate) async fn imported(app: &App, who: &Who, text: &str, dry_run: bool) -> Result<Imported, Problem> {
