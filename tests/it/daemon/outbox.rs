@@ -2,6 +2,7 @@
 
 use crate::support::app::TestApp;
 use crate::support::daemon::until;
+use crate::support::simulator::{Fault, Target};
 use crate::support::stories::{self, ONCE, TOLD, UNTOLD, item};
 use crate::support::wire::{Trip, Wire};
 
@@ -77,4 +78,22 @@ async fn results_that_come_while_others_are_sent_are_not_read_back() {
     // seventh would be.
     assert!(reads <= 4, "the outbox was read {reads} times for {} results", ids.len());
     app.finish(daemon).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_check_writes_while_the_daemon_ends_goes_out_before_it_does() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let mut daemon = app.start().await;
+    app.simulator.set_fault(Target::Page, Fault::slow(std::time::Duration::from_secs(5)));
+    let claim = serde_json::json!({"claim": TOLD, "vocabulary": "ours"});
+    let (checked, ()) = tokio::join!(daemon.post("/api/verify", &claim), async {
+        until("its pages are asked for", async || app.simulator.calls(Target::Page) > 0).await;
+        daemon.signal("TERM");
+    });
+    assert_eq!(checked.status, 200, "{}", checked.body);
+    assert!(daemon.ended().await.success());
+    assert_eq!(app.count("items").await, 1, "it was stored");
+    assert_eq!(app.count("outbox").await, 0, "and nothing waits for another start");
+    assert!(!app.upstream.all(|heard| heard.key == "item.enriched").await.is_empty(), "upstream has heard of it");
+    app.clear().await;
 }
