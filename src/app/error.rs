@@ -30,11 +30,11 @@ pub enum AppError {
 }
 
 impl AppError {
-    /// 64 for configuration, 69 for something needed that is not to be had, else 1.
+    /// 78 for configuration errors, 69 if a required service is unavailable, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Store(error) | Self::Pipeline(crate::pipeline::PipelineError::Store(error)) => store_code(error),
-            Self::Queue(QueueError::BadSettings { .. }) | Self::Setup { .. } => 64,
+            Self::Queue(QueueError::BadSettings { .. }) | Self::Setup { .. } => crate::config::EXIT_CODE,
             Self::Queue(_)
             | Self::Bind { .. }
             | Self::DataFolderBusy { .. }
@@ -47,7 +47,7 @@ impl AppError {
 
 fn store_code(error: &StoreError) -> u8 {
     match error {
-        StoreError::BadUrl | StoreError::Dimension { .. } => 64,
+        StoreError::BadUrl | StoreError::Dimension { .. } => crate::config::EXIT_CODE,
         StoreError::Statement(_) | StoreError::Corrupt { .. } | StoreError::NoEvidence { .. } => 1,
         StoreError::Shared(error) => store_code(error),
         _ => 69,

@@ -17,7 +17,7 @@ mod actions;
 #[derive(Debug, Parser)]
 #[command(name = "corroborate", version, max_term_width = 110)]
 #[command(
-    after_help = "First steps:\n  corroborate demo                       the main job on recorded items, offline\n  corroborate check \"The Eiffel Tower is 330 metres tall\"\n  corroborate serve                      the daemon\n  corroborate doctor                     what is configured, reachable and missing\n\nResults are confidence signals with their sources, never certificates of truth.\nExit codes: 0 done, 1 failed, 2 usage, 64 configuration, 69 something needed is not to be had."
+    after_help = "First steps:\n  corroborate demo                       the main job on recorded items, offline\n  corroborate check \"The Eiffel Tower is 330 metres tall\"\n  corroborate serve                      the daemon\n  corroborate doctor                     what is configured, reachable and missing\n\nResults are confidence signals with their sources, never certificates of truth.\nExit codes: 0 done, 1 failed, 2 usage, 78 configuration, 69 a required service is unavailable."
 )]
 pub struct Cli {
     /// Configuration file (TOML); its keys are described by `corroborate schema config`.

@@ -143,7 +143,7 @@ fn judged_by(config: &Config, judge: Judge) -> Result<Config, Failure> {
     }
     config.llm.adjudicate_enabled = judge == Judge::Llm;
     if judge == Judge::Llm && (config.llm.base_url.is_none() || config.llm.model.is_none()) {
-        return Err(Failure::new(64, "--judge llm needs a language model: set LLM_BASE_URL and LLM_MODEL"));
+        return Err(Failure::misconfigured("--judge llm needs a language model: set LLM_BASE_URL and LLM_MODEL"));
     }
     Ok(config)
 }

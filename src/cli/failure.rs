@@ -29,7 +29,12 @@ impl Failure {
     }
 
     pub(super) fn configuration(error: &ConfigError) -> Self {
-        Self::new(crate::config::EXIT_CODE, error.to_string())
+        Self::misconfigured(error.to_string())
+    }
+
+    /// A setting is missing or wrong.
+    pub(super) fn misconfigured(message: impl Into<String>) -> Self {
+        Self::new(crate::config::EXIT_CODE, message)
     }
 
     pub(super) const fn code(&self) -> u8 {

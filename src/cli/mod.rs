@@ -1,7 +1,7 @@
 //! The command line: one file per command. The only room that prints.
 //!
 //! People get text, with colour on a terminal; `--json` gives machines JSON. Errors are one line: what was wrong and what
-//! to do. Exit codes: 0 done, 1 failed, 2 usage, 64 configuration, 69 something needed is not to be had. To add a command,
+//! to do. Exit codes: 0 done, 1 failed, 2 usage, 78 configuration, 69 a required service is unavailable. To add a command,
 //! give it a variant in `arguments.rs`, a file here and an example in its help.
 
 mod arguments;

@@ -66,8 +66,8 @@ pub use tenants::{TenantShare, TenantsConfig};
 pub use traces::TracesConfig;
 pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 
-/// The exit code of a configuration that cannot be used.
-pub const EXIT_CODE: u8 = 64;
+/// The exit code for configuration errors: `EX_CONFIG` of `sysexits.h`.
+pub const EXIT_CODE: u8 = 78;
 
 impl Config {
     /// The built-in defaults alone: no file, no environment. For the demo and for tests.

@@ -42,7 +42,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that keeps the configuration from being used. Its text has one line per problem. Exit code 64.
+/// Everything that keeps the configuration from being used. Its text has one line per problem. Exit code 78.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// At least one.

@@ -207,7 +207,7 @@ async fn the_configuration_is_checked_and_shown_without_its_secrets() {
         assert!(shown.stdout.contains("WORKER_CONCURRENCY") && shown.stdout.contains('7'));
     }
     let wrong = alone(&[("ENRICHMENT_MAXSECONDS", "1"), ("WORKER_CONCURRENCY", "many")], &["config", "check"]).await;
-    assert_eq!(wrong.code, 64, "{}", wrong.stderr);
+    assert_eq!(wrong.code, 78, "{}", wrong.stderr);
     for part in ["ENRICHMENT_MAXSECONDS", "ENRICHMENT_MAX_SECONDS", "WORKER_CONCURRENCY", "many"] {
         assert!(wrong.stderr.contains(part), "{part} is not in {}", wrong.stderr);
     }
@@ -215,7 +215,7 @@ async fn the_configuration_is_checked_and_shown_without_its_secrets() {
     let file = folder.path().join("c.toml");
     std::fs::write(&file, "[worker]\nconcurency = 3\n").unwrap();
     let wrong = alone(&[], &["--config", file.to_str().unwrap(), "config", "check"]).await;
-    assert_eq!(wrong.code, 64);
+    assert_eq!(wrong.code, 78);
     assert!(wrong.stderr.contains("concurency") && wrong.stderr.contains("concurrency"), "{}", wrong.stderr);
 }
 

@@ -19,6 +19,8 @@ const CONFIGURATION: &str = include_str!("../../config/default.toml");
 const COMPOSE: &str = include_str!("../../deploy/compose.yml");
 const UNIT: &str = include_str!("../../deploy/corroborate.service");
 const DOCKERFILE: &str = include_str!("../../deploy/Dockerfile");
+const README: &str = include_str!("../../README.md");
+const OPERATING: &str = include_str!("../../docs/operating.md");
 
 /// What a Postgres with its defaults has for others than its owner: `max_connections` without `superuser_reserved_connections`.
 const CONNECTIONS: u32 = 100 - 3;
@@ -137,4 +139,13 @@ fn processes_run_without_rights_that_they_do_not_need() {
     for hardened in ["NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=\n"] {
         assert!(UNIT.contains(hardened), "{hardened}");
     }
+}
+
+#[test]
+fn unit_does_not_restart_after_usage_and_configuration_errors() {
+    let code = corroborate::config::EXIT_CODE;
+    assert_eq!(code, 78, "EX_CONFIG of sysexits.h");
+    assert_eq!(value(UNIT, "RestartPreventExitStatus="), format!("2 {code}"));
+    assert!(README.contains(&format!("{code} configuration")));
+    assert!(OPERATING.contains(&format!("Exit code {code}\n")));
 }

@@ -146,7 +146,9 @@ async fn curves_fitted_on_claims_are_written_and_used_where_they_are_named() {
     assert!(again.code == 2 && again.stderr.contains("scoring.calibration is set"), "{}", again.stderr);
     std::fs::write(&curves, "{}").unwrap();
     let broken = eval_with(&settings, &[text(&file)]).await;
-    assert!(broken.code == 64 && broken.stderr.contains("curves.json"), "{}", broken.stderr);
+    assert!(broken.code == 78 && broken.stderr.contains("curves.json"), "{}", broken.stderr);
+    let no_model = eval(&[text(&file), "--judge", "llm"]).await;
+    assert!(no_model.code == 78 && no_model.stderr.contains("LLM_BASE_URL"), "{}", no_model.stderr);
     std::fs::write(&file, "{\"claim\":\"a\",\"evidence\":\"b\",\"label\":\"neutral\"}\n").unwrap();
     let pairs = eval(&[text(&file), "--calibration", text(&curves)]).await;
     assert!(pairs.code == 2 && pairs.stderr.contains("wants claims"), "{}", pairs.stderr);
@@ -176,7 +178,7 @@ async fn a_decision_model_is_fitted_to_claims_and_used_where_it_is_named() {
     assert_ne!(told(&shipped), told(&own), "another table, another posterior");
     std::fs::write(&out, "{}").unwrap();
     let broken = eval_with(&settings, &[text(&at("claims.jsonl"))]).await;
-    assert!(broken.code == 64 && broken.stderr.contains("--decision OUT"), "{}", broken.stderr);
+    assert!(broken.code == 78 && broken.stderr.contains("--decision OUT"), "{}", broken.stderr);
     let few = eval(&[text(&at("claims.jsonl")), "--decision", text(&out)]).await;
     assert!(few.code == 2 && few.stderr.contains("too few"), "{}", few.stderr);
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "{}", "what stood there stands");

@@ -248,7 +248,7 @@ async fn a_person_is_told_what_there_is_and_what_is_missing() {
         unknown.stderr
     );
     let no_folder = finish(&[], &["models", "pull", "multilingual"], "").await;
-    assert!(no_folder.code == 64 && no_folder.stderr.contains("MODELS_DIR="), "{}", no_folder.stderr);
+    assert!(no_folder.code == 78 && no_folder.stderr.contains("MODELS_DIR="), "{}", no_folder.stderr);
     assert_eq!(bed.run(&["models", "pull", "multilingual", "--hub", "file:///tmp"]).await.code, 2);
     assert_eq!(bed.run(&["models", "verify", "nobody"]).await.code, 2);
     if cfg!(feature = "models") {

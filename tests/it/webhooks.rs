@@ -233,7 +233,7 @@ async fn a_webhook_is_tried_by_hand_and_one_without_a_key_stops_the_start() {
     let failed = finish(&bench.environment, &["webhooks", "test", "cms"], "").await;
     assert!(failed.code == 69 && failed.stderr.contains("answered 500"), "{failed:?}");
     let unknown = finish(&bench.environment, &["webhooks", "test", "nobody"], "").await;
-    assert!(unknown.code == 64 && unknown.stderr.contains("none is called nobody"), "{unknown:?}");
+    assert!(unknown.code == 78 && unknown.stderr.contains("none is called nobody"), "{unknown:?}");
     let made = finish(&bench.environment, &["webhooks", "secret"], "").await;
     assert!(made.ok().starts_with("whsec_"), "{made:?}");
     for key in [None, Some("hunter2")] {
@@ -241,7 +241,7 @@ async fn a_webhook_is_tried_by_hand_and_one_without_a_key_stops_the_start() {
         bench.environment.extend(key.map(|key| ("CORROBORATE_WEBHOOK_CMS_SECRET".to_owned(), key.to_owned())));
         for arguments in [&["config", "check"][..], &["serve"]] {
             let refused = finish(&bench.environment, arguments, "").await;
-            assert!(refused.code == 64, "{refused:?}");
+            assert!(refused.code == 78, "{refused:?}");
             let told = format!("{}{}", refused.stdout, refused.stderr);
             assert!(told.contains("cms has") && !told.contains("hunter2"), "{told}");
         }

@@ -272,7 +272,7 @@ mod tests {
         let config = Config { models_dir: Some("/nowhere/models".into()), ..Config::built_in() };
         let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
         let error = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap_err();
-        assert_eq!(error.exit_code(), 64);
+        assert_eq!(error.exit_code(), 78);
         assert!(error.to_string().contains("/nowhere/models"), "{error}");
     }
 }

@@ -175,11 +175,11 @@ mod tests {
         };
         let (code, message) = told(with());
         assert!(
-            code == 64 && message.contains("calibration.json") && message.contains("--calibration OUT"),
+            code == 78 && message.contains("calibration.json") && message.contains("--calibration OUT"),
             "{message}"
         );
         std::fs::write(&file, "{\"curves\": 1}").unwrap();
-        assert_eq!(told(with()).0, 64);
+        assert_eq!(told(with()).0, 78);
         let curve = r#"{"slope":2.0,"offset":-1.0}"#;
         let text = format!(
             r#"{{"data":"c.jsonl","judge":"rules","rows":1,"curves":{{"score":{curve},"supported":{curve},"refuted":{curve},"contested":{curve}}},

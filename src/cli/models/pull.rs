@@ -10,7 +10,7 @@ use url::Url;
 use super::super::failure::Failure;
 use super::super::output::Output;
 use super::verify;
-use crate::config::{Config, EXIT_CODE};
+use crate::config::Config;
 use crate::inference::choice::{choose, wanted};
 use crate::inference::pull::{PullError, PullEvent, PullLock};
 use crate::inference::sets::{self, ModelSet, SETS};
@@ -43,7 +43,7 @@ pub(super) async fn run(
     }
     let models_dir = config.models_dir.as_deref().ok_or_else(|| {
         let what = "MODELS_DIR is not set: it is where models are put and where the daemon looks for them";
-        Failure::new(EXIT_CODE, format!("{what}; set it to a folder, like MODELS_DIR=/var/lib/corroborate/models"))
+        Failure::misconfigured(format!("{what}; set it to a folder, like MODELS_DIR=/var/lib/corroborate/models"))
     })?;
     let client = HubClient::new(&config.fetch.user_agent, hub, config.inference.hub_token.clone())
         .map_err(|error| Failure::unavailable(error.to_string()))?;

@@ -138,7 +138,7 @@ async fn embedded_a_start_that_fails_ends_at_once_and_frees_the_folder() {
     let cases = [
         ("a port that is taken", "HTTP_BIND", port.as_str(), 69, port.rsplit(':').next().unwrap()),
         ("no broker there", "AMQP_URL", nobody.as_str(), 69, "AMQP_URL"),
-        ("no such model", "INFERENCE_STANCE", "bart", 64, "bart"),
+        ("no such model", "INFERENCE_STANCE", "bart", 78, "bart"),
         ("no address of this machine", "HTTP_BIND", "192.0.2.1:80", 69, "HTTP_BIND"),
     ];
     for (what, name, value, code, says) in cases {
@@ -184,7 +184,7 @@ async fn embedded_a_log_of_json_lines_holds_nothing_else() {
     assert_eq!(&enriched["result.verdict"], verdict, "{enriched:#}");
 
     // Errors before and after the configuration is read are lines of the same kind.
-    for (name, value, code) in [("WORKER_CONCURRENCY", "many", 64), ("INFERENCE_STANCE", "bart", 64)] {
+    for (name, value, code) in [("WORKER_CONCURRENCY", "many", 78), ("INFERENCE_STANCE", "bart", 78)] {
         let mut wrong = environment.clone();
         wrong.push((name.to_owned(), value.to_owned()));
         let done = finish(&wrong, &["serve"], "").await;

@@ -99,9 +99,9 @@ async fn what_stops_the_start_is_said_in_a_line_with_the_exit_code_of_the_contra
         ("the database refuses the password", "DATABASE_URL", other.as_str(), 69, "DATABASE_URL"),
         ("no such database", "DATABASE_URL", missing.as_str(), 69, "no_such_database"),
         ("no database server there", "DATABASE_URL", &away_database, 69, "DATABASE_URL"),
-        ("an unknown key", "ENRICHMENT_MAX_SECOND", "5", 64, "ENRICHMENT_MAX_SECONDS"),
-        ("a bad value", "ENRICHMENT_MAX_SECONDS", "soon", 64, "soon"),
-        ("a bad number", "WORKER_CONCURRENCY", "0", 64, "WORKER_CONCURRENCY"),
+        ("an unknown key", "ENRICHMENT_MAX_SECOND", "5", 78, "ENRICHMENT_MAX_SECONDS"),
+        ("a bad value", "ENRICHMENT_MAX_SECONDS", "soon", 78, "soon"),
+        ("a bad number", "WORKER_CONCURRENCY", "0", 78, "WORKER_CONCURRENCY"),
     ];
     let mut problems = Vec::new();
     for (what, name, value, code, says) in cases {

@@ -135,7 +135,7 @@ async fn a_model_that_cannot_be_had_stops_the_start_with_its_mend() {
     let Some(app) = TestApp::new(stories::world()).await else { return };
     app.run(&["migrate"]).await.ok();
     let unknown = app.run_set(&[("INFERENCE_STANCE", "bart")], &["doctor"]).await;
-    assert_eq!(unknown.code, 64, "{unknown:?}");
+    assert_eq!(unknown.code, 78, "{unknown:?}");
     let said = format!("{}{}", unknown.stdout, unknown.stderr);
     assert!(said.contains("bart") && said.contains("INFERENCE_STANCE"), "{said}");
     let without = app.run(&["doctor"]).await;
