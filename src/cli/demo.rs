@@ -173,7 +173,7 @@ fn summary(report: &DemoReport, output: Output) -> String {
     let folder = report.folder.display();
     let _infallible = write!(
         text,
-        "How to go on (the program is target/release/corroborate; `cargo install --path .` puts it on your PATH):\n  \
+        "How to go on (the program is target/release/corroborate; `cargo install --locked --path .` puts it on your PATH):\n  \
          corroborate demo --full         every item with its passages\n  \
          corroborate ui --demo           the same on a page\n  \
          corroborate check \"<claim>\"     look one claim up (GDELT needs no key; set others by environment)\n  \

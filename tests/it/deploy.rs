@@ -149,3 +149,15 @@ fn unit_does_not_restart_after_usage_and_configuration_errors() {
     assert!(README.contains(&format!("{code} configuration")));
     assert!(OPERATING.contains(&format!("Exit code {code}\n")));
 }
+
+#[test]
+fn install_lines_use_the_lock_file() {
+    let readers = [("README.md", README), ("src/cli/demo.rs", include_str!("../../src/cli/demo.rs"))];
+    for (file, text) in readers {
+        assert!(text.contains("cargo install"), "{file} names no install line");
+        for line in text.lines().filter(|line| line.contains("cargo install")) {
+            assert!(line.contains("cargo install --locked"), "{file}: {line}");
+        }
+    }
+    assert!(DOCKERFILE.contains("cargo build --release --locked"));
+}
