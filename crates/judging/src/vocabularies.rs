@@ -1,21 +1,22 @@
-//! The words of five systems for one verdict. What people read in the place of ours is in [`super::labels`].
+//! Five vocabularies for the verdict: ours and those of four other systems (`docs/vocabularies.md`). The labels that people
+//! read are in [`super::labels`].
 
 use serde::Serialize;
 
 use corroborate_domain::result::Features;
 use corroborate_domain::verdict::Verdict;
 
-/// Whose words. The stored value is always [`Vocabulary::Ours`].
+/// A vocabulary of verdicts. The stored value is always [`Vocabulary::Ours`], which is also the default everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vocabulary {
     Ours,
-    /// Seed 1, the fact-checking module.
+    /// A fact-checking module: four verdicts, and its own names for the features.
     Module,
-    /// Seed 2, the fact-checking loop.
+    /// A fact-checking loop: five verdicts in capitals.
     Loop,
-    /// Seed 3, the pipeline; its words are Brazilian Portuguese.
+    /// A fact-checking pipeline: four verdicts in Brazilian Portuguese.
     Pipeline,
-    /// Seed 5, the verifier over a knowledge base.
+    /// A verifier over a knowledge base: six verdicts.
     Rag,
 }
 
@@ -110,26 +111,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_scoring_word_for_word() {
-        use Verdict::{Contested, Misleading, NotEnoughEvidence, NotVerifiable, Outdated, Refuted, Supported};
-        let few = "Fontes insuficientes para verificar";
-        let rows = [
-            (Supported, true, "Supported", "VERIFIED", "Verdadeiro", "True"),
-            (Supported, false, "Supported", "PARTIAL", "Verdadeiro", "Partially True"),
-            (Refuted, true, "Refuted", "CONTRADICTED", "Falso", "False"),
-            (Refuted, false, "Refuted", "PARTIAL", "Falso", "False"),
-            (Contested, false, "Contested", "PARTIAL", few, "Partially True"),
-            (Misleading, true, "Contested", "PARTIAL", "Fora de Contexto", "Misleading"),
-            (Outdated, true, "Refuted", "OUTDATED", "Fora de Contexto", "Misleading"),
-            (NotEnoughEvidence, false, "Not enough evidence", "UNVERIFIABLE", few, "Not Enough Evidence"),
-            (NotVerifiable, false, "Not enough evidence", "UNVERIFIABLE", few, "Not Verifiable"),
-        ];
-        for (verdict, decisive, module, in_loop, pipeline, rag) in rows {
-            assert_eq!(word(Vocabulary::Module, verdict, decisive), module, "{verdict}");
-            assert_eq!(word(Vocabulary::Loop, verdict, decisive), in_loop, "{verdict}");
-            assert_eq!(word(Vocabulary::Pipeline, verdict, decisive), pipeline, "{verdict}");
-            assert_eq!(word(Vocabulary::Rag, verdict, decisive), rag, "{verdict}");
-            assert_eq!(word(Vocabulary::Ours, verdict, decisive), verdict.as_str());
+    fn word_matches_the_table_of_the_documentation() {
+        let text = include_str!("../../../docs/vocabularies.md");
+        let mut seen = Vec::new();
+        for line in text.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> =
+                line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+            let &[ours, decisive, module, in_loop, pipeline, rag] = cells.as_slice() else { continue };
+            let Some(&verdict) = Verdict::ALL.iter().find(|verdict| verdict.as_str() == ours) else { continue };
+            let values: &[bool] = match decisive {
+                "true" => &[true],
+                "false" => &[false],
+                "either" => &[true, false],
+                other => panic!("{other}: {line}"),
+            };
+            for decisive in values {
+                seen.push((verdict, *decisive));
+                assert_eq!(word(Vocabulary::Ours, verdict, *decisive), ours);
+                assert_eq!(word(Vocabulary::Module, verdict, *decisive), module, "{line}");
+                assert_eq!(word(Vocabulary::Loop, verdict, *decisive), in_loop, "{line}");
+                assert_eq!(word(Vocabulary::Pipeline, verdict, *decisive), pipeline, "{line}");
+                assert_eq!(word(Vocabulary::Rag, verdict, *decisive), rag, "{line}");
+            }
+        }
+        for verdict in Verdict::ALL {
+            assert!(seen.iter().any(|(known, _)| known == verdict), "{verdict} is missing in docs/vocabularies.md");
         }
     }
 

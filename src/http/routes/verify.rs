@@ -1,4 +1,4 @@
-//! A person's own check of one claim, in the shape and words of the fifth seed document.
+//! `POST /api/verify`: checks one claim and returns its verdict in the requested vocabulary (`docs/vocabularies.md`).
 
 use axum::Json;
 use axum::extract::State;
@@ -33,7 +33,7 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     parameters: &[Parameter {
         name: "vocabulary",
         place: Place::Query,
-        about: "the words of the verdict, where the body names none; rag when absent",
+        about: "vocabulary of the verdict if the body names none; ours by default",
         schema: vocabularies,
     }],
     body: Some(Content::json(SchemaGenerator::subschema_for::<VerifyRequest>)),
@@ -59,7 +59,7 @@ pub(crate) struct VerifyRequest {
     #[serde(default)]
     #[schemars(extend("pattern" = "^[A-Za-z]{2,3}([-_].*)?$"))]
     language: Option<String>,
-    /// Whose words the verdict is given in: ours, module, loop, pipeline or rag.
+    /// Vocabulary of the verdict: ours (the default), module, loop, pipeline or rag.
     #[serde(default)]
     #[schemars(extend("pattern" = "^(ours|module|loop|pipeline|rag)$"))]
     vocabulary: Option<String>,
@@ -75,8 +75,10 @@ pub(crate) struct VerifyQuery {
 pub struct VerifyAnswer {
     /// The claim as it was checked: taken out of the text and made to stand alone.
     pub claim: String,
-    /// In the words of the vocabulary.
+    /// A word of the requested vocabulary.
     pub verdict: &'static str,
+    /// Whether the evidence is strong enough to act on. If false, the verdict is a lean. The same in every vocabulary.
+    pub decisive: bool,
     /// 0–1.
     pub confidence: f64,
     /// With `[N]` citations.
@@ -113,8 +115,8 @@ async fn verify(
     ApiQuery(query): ApiQuery<VerifyQuery>,
     ApiJson(request): ApiJson<VerifyRequest>,
 ) -> Result<Response, Problem> {
-    let asked_beside = vocabulary_of(query.vocabulary.as_deref())?;
-    let vocabulary = request.vocabulary.as_deref().map_or(Ok(asked_beside), |word| vocabulary_of(Some(word)))?;
+    let of_query = vocabulary_of(query.vocabulary.as_deref())?;
+    let vocabulary = request.vocabulary.as_deref().map_or(Ok(of_query), |name| vocabulary_of(Some(name)))?;
     let asked = Asked::new(&request.claim, request.language.as_deref())?;
     if !wants_events(&headers) {
         let result = checking::check(&app, asked, None).await?;
@@ -136,11 +138,11 @@ fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 fn vocabulary_of(given: Option<&str>) -> Result<Vocabulary, Problem> {
-    let Some(given) = given else { return Ok(Vocabulary::Rag) };
+    let Some(given) = given else { return Ok(Vocabulary::Ours) };
     Vocabulary::parse(given).ok_or_else(|| Problem::invalid(format!("vocabulary is one of {}", names().join(", "))))
 }
 
-/// A result in the fifth seed's shape.
+/// The answer for a result: the figures of its main claim, then the whole result.
 pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_id: String) -> VerifyAnswer {
     let main = result.main_claim();
     let (verdict, decisive) = main.map_or((Verdict::NotVerifiable, false), |claim| (claim.verdict, claim.decisive));
@@ -151,6 +153,7 @@ pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_i
     VerifyAnswer {
         claim: main.map_or_else(|| asked.trim().to_owned(), |claim| claim.text.clone()),
         verdict: word(vocabulary, verdict, decisive),
+        decisive,
         confidence: main.map_or(0.0, |claim| claim.confidence),
         reasoning,
         evidence: main.map_or_else(Vec::new, |claim| evidence(&result, claim)),
@@ -248,6 +251,7 @@ mod tests {
         for name in [
             "claim",
             "verdict",
+            "decisive",
             "confidence",
             "reasoning",
             "evidence",
@@ -259,7 +263,7 @@ mod tests {
         ] {
             assert!(names.iter().any(|known| *known == name), "{name} is missing");
         }
-        assert_eq!(names.len(), 10);
+        assert_eq!(names.len(), 11);
         assert_eq!(value["claim"], "claim b", "the claim whose figures are the item's");
         assert_eq!((&value["verdict"], &value["claim_type"]), (&json!("False"), &json!("FACTUAL")));
         assert_eq!(value["original_claim"], " It is so. ");
@@ -275,12 +279,28 @@ mod tests {
     }
 
     #[test]
+    fn vocabulary_is_ours_when_none_is_named() {
+        assert_eq!(vocabulary_of(None).unwrap(), Vocabulary::Ours);
+    }
+
+    #[test]
+    fn answer_carries_decisive_in_every_vocabulary() {
+        for vocabulary in Vocabulary::ALL {
+            for decisive in [true, false] {
+                let mut result = result();
+                result.claims[1].decisive = decisive;
+                let value = serde_json::to_value(answer(result, "x", *vocabulary, String::new())).unwrap();
+                assert_eq!(value["decisive"], json!(decisive), "{}", vocabulary.as_str());
+            }
+        }
+    }
+
+    #[test]
     fn the_vocabulary_chooses_the_word() {
         let said = |vocabulary| answer(result(), "x", vocabulary, String::new()).verdict;
         assert_eq!(said(Vocabulary::Loop), "PARTIAL");
         assert_eq!(said(Vocabulary::Pipeline), "Falso");
         assert_eq!(said(Vocabulary::Ours), "refuted");
-        assert_eq!(vocabulary_of(None).unwrap(), Vocabulary::Rag);
         assert!(format!("{:?}", vocabulary_of(Some("RAG")).unwrap_err()).contains("ours, module, loop, pipeline, rag"));
     }
 

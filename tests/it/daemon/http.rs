@@ -90,7 +90,8 @@ async fn a_claim_is_verified_in_the_words_that_were_asked_for() {
     let answer = daemon.post("/api/verify", &json!({"claim": TOLD, "language": "en"})).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let answer = answer.json();
-    assert!(["True", "Partially True"].contains(&answer["verdict"].as_str().unwrap()), "{answer:#}");
+    assert_eq!(answer["verdict"], "supported", "our vocabulary is the default: {answer:#}");
+    assert_eq!(answer["decisive"], answer["result"]["claims"][0]["decisive"], "{answer:#}");
     assert_eq!((&answer["claim_type"], &answer["original_claim"]), (&json!("FACTUAL"), &json!(TOLD)));
     assert!((0.0..=1.0).contains(&answer["confidence"].as_f64().unwrap()));
     assert_eq!(answer["session_id"].as_str().unwrap().len(), 36);
@@ -105,9 +106,13 @@ async fn a_claim_is_verified_in_the_words_that_were_asked_for() {
     let calls = app.calls();
     let other = daemon.post("/api/verify?vocabulary=loop", &json!({"claim": TOLD, "language": "en"})).await.json();
     assert!(["VERIFIED", "PARTIAL"].contains(&other["verdict"].as_str().unwrap()), "{other:#}");
+    assert_eq!(other["decisive"], answer["decisive"], "{other:#}");
+    let rag = daemon.post("/api/verify?vocabulary=rag", &json!({"claim": TOLD, "language": "en"})).await.json();
+    assert!(["True", "Partially True"].contains(&rag["verdict"].as_str().unwrap()), "{rag:#}");
+    assert_eq!(rag["decisive"], answer["decisive"], "{rag:#}");
     assert_eq!(app.calls(), calls);
     let opinion = daemon.post("/api/verify", &json!({"claim": "Chocolate tastes better than vanilla, I think."})).await;
-    assert_eq!(opinion.json()["verdict"], "Not Verifiable", "{}", opinion.body);
+    assert_eq!(opinion.json()["verdict"], "not_verifiable", "{}", opinion.body);
     for bad in [json!({}), json!({"claim": "  "}), json!({"claim": 7}), json!({"claim": TOLD, "vocabulary": "klingon"})]
     {
         let refused = daemon.post("/api/verify", &bad).await;

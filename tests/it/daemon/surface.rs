@@ -65,6 +65,9 @@ async fn a_claim_is_checked_by_a_form_and_its_answer_has_an_address() {
     {
         assert!(answer.body.contains(part), "{part} is missing in {}", answer.body);
     }
+    let ours = daemon.send("POST", "/check", &[FORM], &format!("claim={claim}&language=en")).await;
+    let address = ours.head.lines().find_map(|line| line.strip_prefix("location: ")).unwrap();
+    assert!(!address.contains("vocabulary"), "our vocabulary is the default: {address}");
     let empty = daemon.send("POST", "/check", &[FORM], "claim=+").await;
     assert_eq!(empty.status, 422);
     assert!(empty.body.contains("role=\"alert\"") && empty.body.contains("the claim is empty"));
