@@ -194,7 +194,7 @@ fn enrichment_keys() -> Vec<Key> {
             Kind::Duration { min: SECOND, max: Duration::from_hours(1), bare: Some(Bare::Seconds) },
             "time one item may take",
         ),
-        Key::named("enrichment.min_agreement", "ENRICHMENT_MIN_AGREEMENT", UNIT, "agreement that counts as support"),
+        Key::named("enrichment.min_agreement", "ENRICHMENT_MIN_AGREEMENT", UNIT, "similarity that counts as support"),
         Key::named(
             "enrichment.allowlist_domains",
             "ENRICHMENT_ALLOWLIST_DOMAINS",

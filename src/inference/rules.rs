@@ -15,7 +15,7 @@ pub const RULES: &str = "rules";
 /// Stance by the rules of [`crate::judging::stance`].
 #[derive(Debug, Clone, Copy)]
 pub struct RuleStance {
-    /// Agreement under which nothing supports (`ENRICHMENT_MIN_AGREEMENT`), 0–1.
+    /// Similarity of passage and claim under which nothing supports (`ENRICHMENT_MIN_AGREEMENT`), 0–1.
     pub min_agreement: f64,
 }
 

@@ -33,3 +33,16 @@ fn every_example_fits_its_schema() {
         assert_eq!(schema::faults(&whole, &example), Vec::<String>::new(), "{operation}: {example:#}");
     }
 }
+
+#[test]
+fn agreement_is_described_as_similarity_in_every_schema_of_a_result() {
+    let document = corroborate::http::openapi_document("1.2.3");
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let described: Vec<_> =
+        schemas.iter().filter(|(_, schema)| schema["properties"]["agreement"].is_object()).collect();
+    assert!(described.len() >= 3, "{:?}", schemas.keys());
+    for (name, schema) in described {
+        let about = schema["properties"]["agreement"]["description"].as_str().unwrap_or_default();
+        assert!(about.to_lowercase().contains("similarity"), "{name}: {about:?}");
+    }
+}

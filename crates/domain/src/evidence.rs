@@ -39,8 +39,8 @@ pub struct JudgedPassage {
     pub entail: f64,
     pub contradict: f64,
     pub neutral: f64,
-    /// Mean of claim cosine and entity overlap, 0–1: against its best single sentence where the passage takes a side, else
-    /// against the whole.
+    /// Similarity of the passage to the claim, 0–1: mean of the cosine and the overlap of names. If the passage takes a side,
+    /// its best single sentence is compared, else the whole passage.
     pub agreement: f64,
     /// 0–1; under the floor a passage is off topic and decides nothing.
     pub relevance: f64,

@@ -26,7 +26,7 @@ pub struct ItemResult {
     pub tier: Option<Tier>,
     /// 0–100; null where nothing was found or nothing can be verified.
     pub score: Option<u32>,
-    /// 0–1, of the main claim.
+    /// Similarity of the passages to the main claim, 0–1. It does not say that sources agree.
     pub agreement: f64,
     pub contradiction: bool,
     pub notes: Vec<Note>,
@@ -95,6 +95,7 @@ pub struct ClaimResult {
     pub confidence: f64,
     pub score: Option<u32>,
     pub tier: Tier,
+    /// Mean similarity of the three best-ranked passages to the claim, 0–1. It does not say that sources agree.
     pub agreement: f64,
     pub contradiction: bool,
     pub notes: Vec<Note>,
@@ -195,6 +196,7 @@ pub struct EvidenceRow {
     pub entail: f64,
     pub contradict: f64,
     pub neutral: f64,
+    /// Similarity of the passage to the claim, 0–1: mean of the cosine and the overlap of names. It is not a stance.
     pub agreement: f64,
     pub relevance: f64,
     pub quality: f64,

@@ -1,5 +1,5 @@
-//! How far a claim and one evidence claim speak of the same thing: meaning and names. Not stance: a denial agrees with
-//! what it denies in every word but one.
+//! Similarity of a claim and a passage: meaning and names. It is not a stance: a denial shares all words but one with what
+//! it denies.
 
 use corroborate_language::entities;
 

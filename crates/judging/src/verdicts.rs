@@ -65,7 +65,7 @@ pub struct Assessment {
     /// 0–100; `None` for what cannot be verified and where nothing is above the floor.
     pub score: Option<u32>,
     pub tier: Tier,
-    /// Mean agreement of the three best-ranked passages, 0–1.
+    /// Mean similarity of the three best-ranked passages to the claim, 0–1.
     pub agreement: f64,
     /// Whether a source says otherwise.
     pub contradiction: bool,

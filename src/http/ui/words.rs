@@ -107,6 +107,16 @@ mod tests {
     }
 
     #[test]
+    fn agreement_label_names_similarity_to_the_claim() {
+        let forbidden = ["sources", "источник", "джерел", "fontes"];
+        let claim = ["claim", "утверждением", "твердження", "afirmação"];
+        for (reader, claim) in ReaderLanguage::ALL.iter().zip(claim) {
+            let label = words("card.agreement", *reader);
+            assert!(label.contains(claim) && !forbidden.iter().any(|word| label.contains(word)), "{label}");
+        }
+    }
+
+    #[test]
     fn a_reader_gets_the_first_of_the_four_that_is_understood() {
         let of = |accepted| reader_of(None, Some(accepted));
         assert_eq!(of("uk-UA,uk;q=0.9,ru;q=0.8,en-US;q=0.7"), ReaderLanguage::Ukrainian);

@@ -61,8 +61,16 @@ async fn a_claim_is_checked_by_a_form_and_its_answer_has_an_address() {
     let address = sent.head.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned();
     assert!(address.starts_with("/evidence/check%3a") && address.ends_with("?vocabulary=module"), "{address}");
     let answer = page(&daemon, &address, &[]).await;
-    for part in ["✓", "Supported", "For the claim", "No source found contradicts it", ":~:text=", "<mark>", "module: "]
-    {
+    for part in [
+        "✓",
+        "Supported",
+        "For the claim",
+        "No source found contradicts it",
+        ":~:text=",
+        "<mark>",
+        "module: ",
+        "similarity of the passages to the claim: ",
+    ] {
         assert!(answer.body.contains(part), "{part} is missing in {}", answer.body);
     }
     let ours = daemon.send("POST", "/check", &[FORM], &format!("claim={claim}&language=en")).await;
