@@ -249,6 +249,15 @@ pub enum Command {
         #[arg(long, conflicts_with = "offline")]
         paid: bool,
     },
+    /// Print the licences of the program and of the models, dictionaries, lists and texts in it.
+    #[command(
+        after_help = "Examples:\n  corroborate licenses           the data in the program: origin, licence, attribution, where it ships\n  corroborate licenses --json    the same as JSON, with the third-party crates\n  corroborate licenses --full    with the third-party crates and every licence text\n\nThe file NOTICE of the source holds the same."
+    )]
+    Licenses {
+        /// Print the licence texts and the third-party crates too.
+        #[arg(long)]
+        full: bool,
+    },
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  corroborate completions bash > /etc/bash_completion.d/corroborate")]
     Completions {

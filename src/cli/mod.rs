@@ -19,6 +19,7 @@ mod eval;
 mod evidence;
 mod exchanges;
 mod failure;
+mod licenses;
 mod lines;
 mod migrate;
 mod models;
@@ -92,10 +93,11 @@ fn fatal(message: &str, code: u8) -> ExitCode {
 
 async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
     let output = *beside;
-    // These need no configuration, and must work where it is wrong.
+    // These need no configuration, and must work if it is wrong.
     match &cli.command {
         Command::Schema { what } => return schema::run(*what, output),
         Command::Completions { shell } => return completions(*shell),
+        Command::Licenses { full } => return licenses::run(*full, output),
         _ => {}
     }
     let loaded = load(&cli);
@@ -159,9 +161,11 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         Command::Webhooks { action } => webhooks::run(config, action, output).await,
         Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,
         Command::Migrate => migrate::run(&config, output).await,
-        Command::Config { .. } | Command::Doctor { .. } | Command::Schema { .. } | Command::Completions { .. } => {
-            Ok(())
-        }
+        Command::Config { .. }
+        | Command::Doctor { .. }
+        | Command::Schema { .. }
+        | Command::Licenses { .. }
+        | Command::Completions { .. } => Ok(()),
     }
 }
 

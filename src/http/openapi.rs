@@ -32,7 +32,7 @@ pub fn document(version: &str) -> Value {
             "version": version,
             "description": "Evidence beside the news: looks the claims of news items up, reads the sources, and says \
                             how far they agree.",
-            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"}
+            "license": {"name": env!("CARGO_PKG_LICENSE"), "identifier": env!("CARGO_PKG_LICENSE")}
         },
         "servers": [{"url": "/"}],
         "paths": paths,

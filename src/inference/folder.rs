@@ -17,7 +17,7 @@ pub const MANIFEST_FILE: &str = "model.toml";
 type BundledFiles = &'static [(&'static str, &'static [u8])];
 
 /// The models of the repository's `models/`, so that one file is all there is to deploy. To add one: its folder there,
-/// and its files here.
+/// its files here, and its origin and licence in `NOTICE`.
 #[cfg(feature = "models")]
 const BUNDLED: &[(&str, BundledFiles)] = &[
     (

@@ -26,6 +26,8 @@ mod fleet;
 #[cfg(test)]
 mod languages;
 #[cfg(test)]
+mod licences;
+#[cfg(test)]
 mod llm_claims;
 #[cfg(test)]
 mod llm_client;
