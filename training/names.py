@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from languages.lexicon import lexicon
+from languages.parallel import HELD, LICENCES
 
 OUTPUT = "<f4"
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
@@ -69,8 +70,8 @@ def ukrainian(path, places):
         next(file)
         for line in file:
             source, *texts = line.rstrip("\n").split("\t")
-            if source == "flores":
-                # Kept to measure on.
+            if source in HELD or source not in LICENCES:
+                # Kept to measure on, or without a stated licence.
                 continue
             for side, vocabulary, text in zip(sides, vocabularies, texts, strict=True):
                 side.append([vocabulary.setdefault(word, len(vocabulary)) for word in WORD.findall(text.lower().translate(APOSTROPHES))])

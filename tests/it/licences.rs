@@ -197,6 +197,23 @@ async fn manifests_state_the_licences_of_the_data_they_embed() {
 }
 
 #[test]
+fn training_reads_no_source_without_a_stated_licence() {
+    let dropped = ["newstest", "wmt", "machine_gpt4_wmt23", "hotels"];
+    let parallel = read("training/languages/parallel.py");
+    let listed = parallel.split("\nLICENCES = {").nth(1).unwrap().split("\n}").next().unwrap();
+    let readme = read("training/README.md");
+    for name in dropped {
+        assert!(!listed.contains(&format!("\"{name}")), "{name} states no licence");
+        assert!(readme.contains(&format!("`{name}")), "training/README.md does not name {name}");
+    }
+    for (file, condition) in
+        [("languages/parallel.py", "if source in LICENCES:"), ("names.py", "source not in LICENCES")]
+    {
+        assert!(read(&format!("training/{file}")).contains(condition), "{file} reads every source");
+    }
+}
+
+#[test]
 fn container_image_ships_the_licences() {
     let dockerfile = read("deploy/Dockerfile");
     let runtime = dockerfile.rsplit("\nFROM ").next().unwrap();

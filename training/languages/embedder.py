@@ -35,7 +35,7 @@ from .vocabulary import cyrillic_pieces, joined
 
 LONGEST = 96
 SHARPNESS = 20.0
-CAPS = {"hotels": 6_000, "python_docs": 12_000, "gnome": 3_000}
+CAPS = {"python_docs": 12_000, "gnome": 3_000}
 
 
 def pooled(model, batch: dict[str, torch.Tensor]) -> torch.Tensor:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from .card import SOURCES
 
 ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not_entail"
 
@@ -65,11 +68,15 @@ def read_source(path: Path) -> list[Pair]:
 
 
 def read_all(folder: Path) -> dict[str, list[Pair]]:
-    """Every source of the folder by name."""
-    found = {path.stem: read_source(path) for path in sorted(folder.glob("*.jsonl"))}
-    if not found:
+    """The sources of the folder by name; those whose licence the card does not state are left out and named."""
+    paths = sorted(folder.glob("*.jsonl"))
+    if not paths:
         raise SystemExit(f"no .jsonl files in {folder}: pass the folder of training pairs with --data")
-    return found
+    licensed = {name for names, _, licence in SOURCES for name in names.split(", ") if licence}
+    for path in paths:
+        if path.stem not in licensed:
+            print(f"left out: {path.name}: stance/card.py states no licence for it", file=sys.stderr)
+    return {path.stem: read_source(path) for path in paths if path.stem in licensed}
 
 
 def is_held_out(pair: Pair, rng: random.Random) -> bool:
