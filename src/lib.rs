@@ -85,6 +85,9 @@ pub mod store;
 // The queue's seam and the only AMQP.
 pub mod broker;
 
+// Background tasks, watched: one that ends unasked ends the process.
+pub mod supervisor;
+
 // Metrics catalogue, logs, traces.
 pub mod telemetry;
 

@@ -1,29 +1,39 @@
-//! Threads for parsing what strangers sent.
+//! Threads for parsing pages and feeds, which strangers wrote, and for other work on long texts.
 //!
-//! Pages and feeds are parsed by pure code that takes milliseconds, and must neither wait for anything else that blocks
-//! (files, the system's resolver) nor keep others from it, whatever a page does to the parser. So parsing has places of
-//! its own, about one for each core, and never takes one of the runtime's blocking threads. A parse that does not end
-//! cannot be stopped, as no thread can; the caller stops waiting for it, and a spare place stands in for the lost one.
+//! Parsing is pure code that takes milliseconds. It must not wait for other blocking work (files, the system's resolver),
+//! nor delay it, whatever a page does to the parser. Therefore it has its own threads, about one for each core, and never
+//! takes one of the runtime's blocking threads.
 //!
-//! What this room never does: parse, or know what is parsed.
+//! No thread can be stopped from outside. When a parse does not end, its caller stops waiting, and a spare thread takes its
+//! place. When no spare is left and the parses still hang after a while, [`Parsers::watch`] fails: only a restart gives the
+//! cores back. The pages that hung are stored as failed by then, so that the next process does not read them again at once.
+//!
+//! This module never parses, and does not know what is parsed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 /// How long a caller waits for a place, and then for the result. The slowest pages under the cap take a quarter of a
-/// second on one core; forty times that is a parser that hangs, or a machine that does.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Places that stand in for those of parses which hang. Each is a core that is lost until the process ends, so that few
-/// help and more would only hide it.
-const SPARES: usize = 4;
+/// second on one core; a parse that takes forty times that hangs.
+const PARSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many times longer work may take that its caller cannot do without: a machine that stands still for some seconds
+/// must not cost an item.
+const NEEDED_FACTOR: u32 = 6;
+/// Places that stand in for those of parses that hang. Each is a core that is lost until the process ends: a few help, and
+/// more would only hide the problem.
+const SPARE_PLACES: usize = 4;
+/// How long parses may hang without a spare place before the process ends. On an overloaded machine they end meanwhile,
+/// and items that read the pages that hung are committed.
+const EXHAUSTED_TIMEOUT: Duration = Duration::from_secs(30);
 /// As much as the main thread has: parsers of nested markup recurse.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
 
-/// Why nothing came of it.
+/// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotParsed {
     /// The parser panicked; only this page is lost.
@@ -31,7 +41,7 @@ pub enum NotParsed {
     Crashed,
     #[error("it was not parsed in time")]
     TooSlow,
-    /// It was not tried, which says nothing of the page.
+    /// The parse did not begin, which says nothing of the page.
     #[error("no place to parse it was free in time: this machine is too busy")]
     NoPlace,
 }
@@ -41,52 +51,86 @@ pub enum NotParsed {
 pub struct Parsers {
     places: Arc<Semaphore>,
     spares: Arc<Semaphore>,
-    patience: Duration,
+    parse_timeout: Duration,
+    exhausted_timeout: Duration,
+    /// Parses that hang without a spare place.
+    stuck: watch::Sender<usize>,
 }
 
 impl Default for Parsers {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         // One slow page must not be the only one that is read.
-        Self::new(cores.max(2), SPARES, PATIENCE)
+        Self::new(cores.max(2), SPARE_PLACES, PARSE_TIMEOUT, EXHAUSTED_TIMEOUT)
     }
 }
 
-/// The place of one parse: given back when its thread ends, however it ends.
-struct Place(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
+/// What one parse holds.
+#[derive(Debug)]
+enum Place {
+    Permit(OwnedSemaphorePermit),
+    /// The parse hangs, and there was no spare place.
+    Stuck(OwnedSemaphorePermit, watch::Sender<usize>),
+}
 
-impl Drop for Place {
+/// The place of one parse, released when its thread ends, however it ends.
+struct Release(Arc<Mutex<Option<Place>>>);
+
+impl Drop for Release {
     fn drop(&mut self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let place = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Place::Stuck(_permit, stuck)) = place {
+            stuck.send_modify(|count| *count = count.saturating_sub(1));
+        }
     }
 }
 
 impl Parsers {
-    fn new(places: usize, spares: usize, patience: Duration) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), spares: Arc::new(Semaphore::new(spares)), patience }
+    /// `exhausted_timeout`: how long parses may hang without a spare place before [`Parsers::watch`] fails.
+    fn new(places: usize, spares: usize, parse_timeout: Duration, exhausted_timeout: Duration) -> Self {
+        let (places, spares) = (Arc::new(Semaphore::new(places)), Arc::new(Semaphore::new(spares)));
+        Self { places, spares, parse_timeout, exhausted_timeout, stuck: watch::Sender::new(0) }
     }
 
     /// Does the work on a thread of its own, once there is a place for it.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, NotParsed> {
-        let place = timeout(self.patience, Arc::clone(&self.places).acquire_owned()).await;
-        let place = match place {
-            Ok(place) => Arc::new(Mutex::new(place.ok())),
-            Err(_elapsed) => return Err(NotParsed::NoPlace),
-        };
+        let permit = timeout(self.parse_timeout, Arc::clone(&self.places).acquire_owned()).await;
+        // The semaphore is never closed.
+        let Ok(Ok(permit)) = permit else { return Err(NotParsed::NoPlace) };
+        self.on_thread(permit, self.parse_timeout, work).await
+    }
+
+    /// The same for work that its caller cannot do without: waits for a place for as long as it takes, and longer for the
+    /// result.
+    pub async fn run_when_free<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, NotParsed> {
+        let Ok(permit) = Arc::clone(&self.places).acquire_owned().await else { return Err(NotParsed::NoPlace) };
+        self.on_thread(permit, self.parse_timeout * NEEDED_FACTOR, work).await
+    }
+
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        permit: OwnedSemaphorePermit,
+        limit: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, NotParsed> {
+        let place = Arc::new(Mutex::new(Some(Place::Permit(permit))));
         let (sender, result) = oneshot::channel();
-        let own = Place(Arc::clone(&place));
+        let release = Release(Arc::clone(&place));
         // A thread costs some tens of microseconds, a page milliseconds.
         let thread = thread::Builder::new().name("parse".to_owned()).stack_size(STACK_BYTES).spawn(move || {
             // Dropped last, and by a panic as well.
-            let _own = own;
-            // Whoever wanted it may have left.
+            let _release = release;
+            // The caller may have left.
             drop(sender.send(work()));
         });
         if let Err(error) = thread {
             tracing::warn!(%error, "no thread for parsing; the machine is out of memory or threads");
             return Err(NotParsed::NoPlace);
         }
-        match timeout(self.patience, result).await {
+        match timeout(limit, result).await {
             Ok(parsed) => parsed.map_err(|_panicked| NotParsed::Crashed),
             Err(_elapsed) => {
                 self.stand_in(&place);
@@ -96,17 +140,52 @@ impl Parsers {
     }
 
     /// Gives the place of a parse that hangs to others, and a spare one to the parse.
-    fn stand_in(&self, place: &Mutex<Option<OwnedSemaphorePermit>>) {
+    fn stand_in(&self, place: &Mutex<Option<Place>>) {
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have ended this moment.
-        if place.is_none() {
-            return;
-        }
-        match Arc::clone(&self.spares).try_acquire_owned() {
-            Ok(spare) => *place = Some(spare),
-            Err(_none_left) => tracing::error!("too many parses hang; restart this process"),
-        }
+        // The parse may have ended this moment.
+        let Some(Place::Permit(permit)) = place.take() else { return };
+        *place = Some(if let Ok(spare) = Arc::clone(&self.spares).try_acquire_owned() {
+            Place::Permit(spare)
+        } else {
+            self.stuck.send_modify(|count| *count += 1);
+            Place::Stuck(permit, self.stuck.clone())
+        });
     }
+
+    /// Why pages may not be read any more: parses hang, and no spare place is left. `None` while there are places.
+    pub fn exhausted(&self) -> Option<String> {
+        let stuck = *self.stuck.borrow();
+        (stuck > 0).then(|| exhausted_text(stuck))
+    }
+
+    /// Returns when `stop` is cancelled.
+    ///
+    /// # Errors
+    /// When parses have hung without a spare place for so long that only a restart helps.
+    pub async fn watch(self: Arc<Self>, stop: CancellationToken) -> Result<(), String> {
+        let mut stuck = self.stuck.subscribe();
+        let exhausted = async {
+            loop {
+                // The sender is in `self`, so that neither wait fails.
+                let _stuck = stuck.wait_for(|count| *count > 0).await.is_ok();
+                let recovered = stuck.wait_for(|count| *count == 0);
+                if timeout(self.exhausted_timeout, recovered).await.is_err() {
+                    return;
+                }
+            }
+        };
+        if stop.run_until_cancelled(exhausted).await.is_none() {
+            return Ok(());
+        }
+        Err(exhausted_text(*self.stuck.borrow()))
+    }
+}
+
+fn exhausted_text(stuck: usize) -> String {
+    format!(
+        "{stuck} parse(s) hang beyond the {SPARE_PLACES} spare threads; only a restart ends them. The pages are stored as \
+         failed (reader_too_slow); please report their addresses"
+    )
 }
 
 #[cfg(test)]
@@ -134,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_ends_with_its_page() {
-        let parsers = Parsers::new(1, 0, Duration::from_secs(10));
+        let parsers = Parsers::new(1, 0, Duration::from_secs(10), SHORT);
         let crashed: Result<(), _> = parsers.run(|| panic!("this page")).await;
         assert_eq!(crashed, Err(NotParsed::Crashed));
         assert_eq!(parsers.run(|| 1).await, Ok(1), "its place is free again");
@@ -142,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_pages_are_parsed_at_once_than_there_are_places() {
-        let parsers = Parsers::new(2, 0, Duration::from_secs(10));
+        let parsers = Parsers::new(2, 0, Duration::from_secs(10), SHORT);
         let (at_work, most) = (Arc::new(Mutex::new((0, 0))), 2);
         let all = (0..8).map(|_| {
             let at_work = Arc::clone(&at_work);
@@ -160,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_parse_that_hangs_costs_a_spare_place_until_it_ends() {
-        let parsers = Parsers::new(1, 1, SHORT);
+        let parsers = Parsers::new(1, 1, SHORT, SHORT);
         let (end, held) = mpsc::channel::<()>();
         assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
         assert_eq!(parsers.run(|| 1).await, Ok(1), "a spare place stands in");
@@ -171,5 +250,39 @@ mod tests {
         let (_end, held) = mpsc::channel::<()>();
         assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
         assert_eq!(parsers.run(|| 1).await, Err(NotParsed::NoPlace));
+    }
+
+    #[tokio::test]
+    async fn watch_fails_when_parses_hang_without_a_spare_place() {
+        let parsers = Arc::new(Parsers::new(2, 1, SHORT, SHORT));
+        let watch = Arc::clone(&parsers).watch(CancellationToken::new());
+        tokio::pin!(watch);
+        let mut ends = Vec::new();
+        for number in 1..=2 {
+            assert_eq!(parsers.exhausted(), None, "before the hung parse {number}");
+            let (end, held) = mpsc::channel::<()>();
+            ends.push(end);
+            assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
+        }
+        assert!(parsers.exhausted().is_some_and(|reason| reason.starts_with("1 parse(s) hang")));
+        assert_eq!(parsers.run(|| 1).await, Ok(1), "items in work can still read their pages");
+        let failed = timeout(Duration::from_secs(5), watch).await.expect("it does not wait for ever");
+        assert!(failed.unwrap_err().contains("restart"));
+    }
+
+    #[tokio::test]
+    async fn watch_goes_on_when_slow_parses_end_in_time() {
+        let parsers = Arc::new(Parsers::new(1, 0, SHORT, Duration::from_secs(10)));
+        let stop = CancellationToken::new();
+        let watch = tokio_util::task::TaskTracker::new().spawn(Arc::clone(&parsers).watch(stop.clone()));
+        let (end, held) = mpsc::channel::<()>();
+        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
+        assert!(parsers.exhausted().is_some());
+        drop(end);
+        while parsers.exhausted().is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+        assert_eq!(watch.await.unwrap(), Ok(()));
     }
 }

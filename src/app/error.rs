@@ -2,6 +2,7 @@
 
 use crate::broker::QueueError;
 use crate::store::StoreError;
+use crate::supervisor::Failure;
 
 /// A failed start or run.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,12 @@ impl AppError {
             | Self::Silent { .. } => 69,
             Self::Crashed { .. } | Self::Pipeline(_) => 1,
         }
+    }
+}
+
+impl From<Failure> for AppError {
+    fn from(Failure { task, detail }: Failure) -> Self {
+        Self::Crashed { task, detail }
     }
 }
 

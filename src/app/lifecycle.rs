@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -22,6 +20,7 @@ use super::{App, AppError, jobs, reembed, traces, work};
 use crate::config::{Config, Overload};
 use crate::http::{self, HttpSettings, HttpState};
 use crate::outbound::webhook::WebhookReceiver;
+use crate::supervisor::Supervisor;
 use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings};
 
 /// Connections that wait to be accepted, as in the standard library.
@@ -96,48 +95,38 @@ impl App {
         let later = CancellationToken::new();
         // A check that a person waits for ends after that, and its messages go out like others.
         let (served, last) = (CancellationToken::new(), CancellationToken::new());
-        let mut background = JoinSet::new();
-        self.start_relays(receivers, &mut background, &last);
-        self.start_jobs(options, &mut background, &later);
+        let background = self.supervisor.group();
+        self.start_relays(receivers, &background, &last);
+        self.start_jobs(options, &background, &later);
         if let Some(export) = export {
-            background.spawn(named("the export of traces", endless(export.run(later.clone()))));
+            background.spawn("the trace export", &later, export.run(later.clone()));
         }
         let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
-        background.spawn(named("the HTTP server", {
+        background.spawn("the HTTP server", &later, {
             let (stop, served) = (later.clone(), served.clone().drop_guard());
             async move {
                 let done = http::serve(listener, router, stop).await.map_err(|error| error.to_string());
                 drop(served);
                 done
             }
-        }));
-        background.spawn(named("the end of the relays", {
+        });
+        background.spawn("the relay shutdown", &later, {
             let later = later.clone();
             async move {
                 later.cancelled().await;
                 served.cancelled().await;
                 last.cancel();
-                Ok(())
             }
-        }));
+        });
         on_ready(address);
-        let ended = self.run_until(options, &shutdown, &mut background).await;
+        let ended = self.run_until(options, &shutdown).await;
         later.cancel();
-        let mut result = ended;
-        let until = Instant::now() + ENDING;
-        loop {
-            match timeout_at(until, background.join_next()).await {
-                Ok(Some(finished)) => result = result.and(flatten(finished)),
-                Ok(None) => break,
-                Err(_elapsed) => {
-                    tracing::warn!(tasks = background.len(), "background work did not end in time and is cut off");
-                    background.abort_all();
-                    break;
-                }
-            }
+        let cut_off = background.drain(ENDING).await;
+        if cut_off > 0 {
+            tracing::warn!(tasks = cut_off, "background work did not end in time and is cut off");
         }
         let closed = self.close().await;
-        result.and(closed)
+        ended.and(closed)
     }
 
     fn listen(&mut self, options: ServeOptions, reserved: HttpAddress) -> Result<(TcpListener, SocketAddr), AppError> {
@@ -149,13 +138,8 @@ impl App {
         Ok((listener, address))
     }
 
-    /// The worker, watched together with everything in the background: whatever ends unasked ends the process.
-    async fn run_until(
-        &self,
-        options: ServeOptions,
-        shutdown: &CancellationToken,
-        background: &mut JoinSet<Result<(), AppError>>,
-    ) -> Result<(), AppError> {
+    /// Runs the worker until `shutdown`. When a supervised task ends unasked, drains the worker and returns the failure.
+    async fn run_until(&self, options: ServeOptions, shutdown: &CancellationToken) -> Result<(), AppError> {
         let stop_worker = shutdown.child_token();
         let worker = async {
             if options.worker {
@@ -168,19 +152,19 @@ impl App {
             }
         };
         tokio::pin!(worker);
-        // The background's arm wins only when a task ended unasked; the worker is then told to drain and waited for.
+        // The worker is not dropped when the second arm wins: it drains below.
         tokio::select! {
-            done = &mut worker => done,
-            Some(ended) = background.join_next() => {
-                let crashed = flatten(ended).err().unwrap_or(AppError::Crashed {
-                    task: "a background task",
-                    detail: "it returned although nobody asked it to".to_owned(),
-                });
+            done = &mut worker => match self.supervisor.failure() {
+                // The broker's connection, for one, takes the worker with it.
+                Some(failure) if done.is_err() => Err(failure.into()),
+                _ => done,
+            },
+            failure = self.supervisor.failed() => {
                 stop_worker.cancel();
                 if let Err(error) = worker.await {
                     tracing::error!(error = %error, "the worker could not drain");
                 }
-                Err(crashed)
+                Err(failure.into())
             }
         }
     }
@@ -229,12 +213,7 @@ impl App {
     }
 
     /// What brings results to the broker and to webhooks.
-    fn start_relays(
-        &self,
-        receivers: Vec<(String, WebhookReceiver)>,
-        tasks: &mut JoinSet<Result<(), AppError>>,
-        stop: &CancellationToken,
-    ) {
+    fn start_relays(&self, receivers: Vec<(String, WebhookReceiver)>, tasks: &Supervisor, stop: &CancellationToken) {
         let jobs = &self.config.jobs;
         let (store, services) = (&self.store, &self.services);
         if services.settings.results_exchange.is_some() {
@@ -245,56 +224,60 @@ impl App {
                 jobs.outbox_interval,
                 stop.clone(),
             );
-            tasks.spawn(named("the outbox relay", endless(relay)));
+            tasks.spawn("the outbox relay", stop, relay);
         }
         for receiver in receivers {
             let clock = Arc::clone(&services.clock);
             let webhook = Webhook::new(receiver, &self.config.webhooks, store.clone(), clock);
-            tasks.spawn(named("a webhook", endless(webhook.run(jobs.outbox_interval, stop.clone()))));
+            tasks.spawn("the webhook sender", stop, webhook.run(jobs.outbox_interval, stop.clone()));
         }
     }
 
-    fn start_jobs(&self, options: ServeOptions, tasks: &mut JoinSet<Result<(), AppError>>, stop: &CancellationToken) {
+    fn start_jobs(&self, options: ServeOptions, tasks: &Supervisor, stop: &CancellationToken) {
         let jobs = &self.config.jobs;
         let (store, services) = (&self.store, &self.services);
-        tasks.spawn(named("the listener", endless(jobs::listen(store.clone(), stop.clone()))));
-        tasks.spawn(named(
-            "the follower of domain lists",
-            endless(jobs::follow_rules(
+        tasks.spawn("the notification listener", stop, jobs::listen(store.clone(), stop.clone()));
+        tasks.spawn(
+            "the domain list follower",
+            stop,
+            jobs::follow_rules(
                 store.clone(),
                 Arc::clone(&services.rules),
                 self.config.enrichment.allowlist_only,
                 jobs.domains_interval,
                 stop.clone(),
-            )),
-        ));
-        tasks.spawn(named(
-            "the follower of the fleet",
-            endless(jobs::follow_fleet(store.clone(), self.followers.clone(), stop.clone())),
-        ));
-        tasks.spawn(named("the metrics' upkeep", endless(crate::telemetry::exporter::install().keep_up(stop.clone()))));
+            ),
+        );
+        tasks.spawn(
+            "the fleet follower",
+            stop,
+            jobs::follow_fleet(store.clone(), self.followers.clone(), stop.clone()),
+        );
+        tasks.spawn("the metrics upkeep", stop, crate::telemetry::exporter::install().keep_up(stop.clone()));
         let clock = &services.clock;
-        tasks.spawn(named(
-            "clean-up",
-            endless(jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone())),
-        ));
+        tasks.spawn(
+            "the clean-up",
+            stop,
+            jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone()),
+        );
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
-        tasks.spawn(named("re-embedding", endless(job)));
+        tasks.spawn("re-embedding", stop, job);
         // Beside a worker: a process that only serves pages has no time for items.
         if self.config.rejudge.enabled && options.worker {
             let job = Rejudger::new(services, &self.queue, &self.config).run(stop.clone());
-            tasks.spawn(named("judging again", endless(job)));
+            tasks.spawn("the re-evaluation", stop, job);
         }
         for provider in services.providers.configured() {
             if let Some(interval) = provider.upkeep() {
                 let job = jobs::keep_up(Arc::clone(provider), interval, stop.clone());
-                tasks.spawn(named("a provider's upkeep", endless(job)));
+                tasks.spawn("the provider upkeep", stop, job);
             }
         }
-        tasks.spawn(named(
-            "accounting",
-            endless(jobs::account(
+        tasks.spawn(
+            "the accounting",
+            stop,
+            jobs::account(
                 store.clone(),
                 Arc::clone(&self.usage),
                 Arc::clone(&services.tenants),
@@ -305,8 +288,8 @@ impl App {
                 },
                 Arc::clone(clock),
                 stop.clone(),
-            )),
-        ));
+            ),
+        );
     }
 
     fn http_state(&self, address: SocketAddr, options: ServeOptions, stopping: CancellationToken) -> HttpState {
@@ -315,6 +298,7 @@ impl App {
             services: Arc::clone(&self.services),
             queue: Arc::clone(&self.queue),
             stopping,
+            supervisor: self.supervisor.clone(),
             settings: Arc::new(HttpSettings {
                 admin_token: http.admin_token.clone(),
                 read_token: http.read_token.clone(),
@@ -332,22 +316,5 @@ impl App {
             }),
             render_metrics: Arc::new(|| crate::telemetry::exporter::install().render()),
         }
-    }
-}
-
-/// A job that only ends when it is told to.
-async fn endless(job: impl Future<Output = ()>) -> Result<(), String> {
-    job.await;
-    Ok(())
-}
-
-async fn named(task: &'static str, job: impl Future<Output = Result<(), String>>) -> Result<(), AppError> {
-    job.await.map_err(|detail| AppError::Crashed { task, detail })
-}
-
-fn flatten(ended: Result<Result<(), AppError>, tokio::task::JoinError>) -> Result<(), AppError> {
-    match ended {
-        Ok(result) => result,
-        Err(error) => Err(AppError::Crashed { task: "a background task", detail: error.to_string() }),
     }
 }

@@ -39,8 +39,9 @@ use crate::outbound::webhook::WebhookError;
 use crate::pipeline::rescore::Terms;
 use crate::pipeline::{Services, Steps};
 use crate::store::Store;
+use crate::supervisor::Supervisor;
 use observers::OutboundObserver;
-use tokio_util::task::TaskTracker;
+use tokio_util::sync::DropGuard;
 
 /// Everything that runs, built and connected.
 #[derive(Debug)]
@@ -53,8 +54,10 @@ pub struct App {
     followers: Vec<Follower>,
     /// Shares what providers answered with the other processes.
     behind: WriteBehind,
-    /// The broker's connection; it ends when the queue is closed.
-    tracker: TaskTracker,
+    /// The background tasks. Commands that run for long should watch [`Supervisor::failed`].
+    pub supervisor: Supervisor,
+    /// Ends the tasks that live as long as the parts.
+    _close_on_drop: DropGuard,
     opened: OpenStore,
 }
 
@@ -97,14 +100,18 @@ impl App {
     }
 
     /// Writes what is still counted in memory, gives back what was leased, and closes everything in order.
+    ///
+    /// # Errors
+    /// When a background task had ended unasked, or the store did not close.
     pub async fn close(self) -> Result<(), AppError> {
         jobs::give_back(&self.followers).await;
         jobs::flush_usage(&self.store, &self.usage, &self.services.tenants, self.services.clock.now()).await;
-        let Self { services, queue, behind, tracker, opened, .. } = self;
+        let Self { services, queue, behind, supervisor, opened, .. } = self;
         queue.stop_receiving();
         behind.close().await;
+        supervisor.closing().cancel();
         drop((services, queue));
-        tracker.close();
-        opened.close().await
+        let closed = opened.close().await;
+        supervisor.failure().map_or(Ok(()), |failure| Err(failure.into())).and(closed)
     }
 }

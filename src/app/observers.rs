@@ -169,7 +169,7 @@ mod tests {
         for junk in Junk::ALL {
             is_known(&c::PAGE_FETCHES, "outcome", junk.as_str());
         }
-        for outcome in ["ok", "not_modified", "reader_crashed"] {
+        for outcome in ["ok", "not_modified", "reader_crashed", "reader_too_slow"] {
             is_known(&c::PAGE_FETCHES, "outcome", outcome);
         }
         is_known(&c::CACHE_REQUESTS, "cache", "robots");

@@ -6,11 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(feature = "embedded")]
+use tokio_util::sync::CancellationToken;
+
 use super::AppError;
 use crate::config::{self, Config};
 use crate::store::{DataLock, Store, StoreSettings};
 #[cfg(feature = "embedded")]
 use crate::store::{EmbeddedPostgres, StoreError};
+use crate::supervisor::Supervisor;
 
 /// The longest that closing waits for a statement that still runs, and then for the embedded server.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -33,6 +37,9 @@ pub struct OpenStore {
     pub store: Store,
     /// In a schema that goes when this is closed.
     apart: bool,
+    /// Cancelled before the embedded server is stopped.
+    #[cfg(feature = "embedded")]
+    closing: CancellationToken,
     #[cfg(feature = "embedded")]
     embedded: Option<Embedded>,
 }
@@ -141,6 +148,8 @@ impl OpenStore {
             store,
             apart: false,
             #[cfg(feature = "embedded")]
+            closing: CancellationToken::new(),
+            #[cfg(feature = "embedded")]
             embedded: None,
         }
     }
@@ -163,7 +172,7 @@ impl OpenStore {
         let embedded = Embedded(Some(Running { server, lock, folder: None }));
         let Embedded(Some(running)) = &embedded else { return Err(AppError::NoEmbedded) };
         let store = Store::connect_embedded(&running.server).await?;
-        Ok(Self { store, apart: false, embedded: Some(embedded) })
+        Ok(Self { store, apart: false, closing: CancellationToken::new(), embedded: Some(embedded) })
     }
 
     #[cfg(not(feature = "embedded"))]
@@ -171,6 +180,22 @@ impl OpenStore {
     async fn started(folder: &Path) -> Result<Self, AppError> {
         tracing::debug!(folder = %PathBuf::from(folder).display(), "no embedded database in this build");
         Err(AppError::NoEmbedded)
+    }
+
+    /// Watches the embedded server, if there is one. When it ends, the store's statements fail at once instead of waiting
+    /// for a connection, and the supervisor reports it.
+    pub fn watch(&self, supervisor: &Supervisor) {
+        #[cfg(feature = "embedded")]
+        if let Some(Embedded(Some(running))) = &self.embedded {
+            let (ended, store, closing) = (running.server.ended(), self.store.clone(), self.closing.clone());
+            supervisor.spawn("the embedded database", &self.closing, async move {
+                let Some(why) = closing.run_until_cancelled(ended).await else { return Ok(()) };
+                store.end();
+                Err(why)
+            });
+        }
+        #[cfg(not(feature = "embedded"))]
+        let _nothing_to_watch = supervisor;
     }
 
     /// Tells other processes where this one's HTTP listens.
@@ -187,6 +212,8 @@ impl OpenStore {
     /// Closes the connections, then the server, then lets go of the folder. What does not end in time is left to the end
     /// of the process.
     pub async fn close(self) -> Result<(), AppError> {
+        #[cfg(feature = "embedded")]
+        self.closing.cancel();
         if self.apart
             && let Err(error) = self.store.throw_away().await
         {
@@ -221,6 +248,8 @@ impl OpenStore {
 impl Drop for OpenStore {
     /// Nobody gets a connection any more, also of those who hold the store still.
     fn drop(&mut self) {
+        #[cfg(feature = "embedded")]
+        self.closing.cancel();
         self.store.end();
     }
 }

@@ -64,7 +64,12 @@ impl WriteBehind {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Writes until it is told to stop. Run it once, beside everything else.
+    /// Cancelled by [`WriteBehind::close`], which ends [`WriteBehind::run`].
+    pub fn stopping(&self) -> CancellationToken {
+        self.0.stop.clone()
+    }
+
+    /// Writes notes until [`WriteBehind::close`]. Run it once in a process.
     pub async fn run(self) {
         let mut tidied = Instant::now();
         loop {

@@ -43,6 +43,7 @@ use crate::broker::Queue;
 use crate::pipeline::Services;
 
 use crate::store::UnreadableDomain;
+use crate::supervisor::Supervisor;
 use recent::Recent;
 use routes::domains;
 use routes::health::Looks;
@@ -70,6 +71,8 @@ pub struct HttpState {
     pub settings: Arc<HttpSettings>,
     /// Cancelled when the process is told to stop: from then on it is not ready, while it finishes what it began.
     pub stopping: CancellationToken,
+    /// A failed background task makes the process unready.
+    pub supervisor: Supervisor,
     /// The metrics in Prometheus' text format.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }

@@ -1,6 +1,7 @@
 //! Why a page gives no evidence: one word of a closed set, stored with the page.
 
 use crate::outbound::FetchError;
+use crate::parsing::NotParsed;
 use crate::reading::Junk;
 
 /// A page that was had and is none we can use, or that could not be had.
@@ -20,14 +21,16 @@ pub(super) enum PageFailure {
     Status,
     /// On the way to it; the label of a [`FetchError`].
     Fetch(&'static str),
-    /// A reader gave up on it with a panic.
+    /// The parser panicked.
     ReaderCrashed,
+    /// The parser did not end in time, and may never end.
+    ReaderTooSlow,
 }
 
 /// What could not be had, as against what there was and could not be used: our way to it failed, or its server refused
 /// us, and at another time or from another place the page may be read. A paywall, a page that is gone, a site that
 /// forbids it in its `robots.txt` is as it is: asking again brings nothing.
-const NOT_HAD: [&str; 16] = [
+const NOT_HAD: [&str; 17] = [
     "dns",
     "timeout",
     "too_slow",
@@ -45,6 +48,7 @@ const NOT_HAD: [&str; 16] = [
     "error_page",
     "status",
     "reader_crashed",
+    "reader_too_slow",
 ];
 
 impl PageFailure {
@@ -59,6 +63,17 @@ impl PageFailure {
             Self::Status => "status",
             Self::Fetch(label) => label,
             Self::ReaderCrashed => "reader_crashed",
+            Self::ReaderTooSlow => "reader_too_slow",
+        }
+    }
+
+    /// What is stored of a page that was not parsed. None where the parse did not begin: then nothing is known of the page.
+    pub(super) const fn of_parsing(error: NotParsed) -> Option<Self> {
+        match error {
+            NotParsed::Crashed => Some(Self::ReaderCrashed),
+            // Stored, so that a page that hangs the parser is not parsed again at once, by this process or the next one.
+            NotParsed::TooSlow => Some(Self::ReaderTooSlow),
+            NotParsed::NoPlace => None,
         }
     }
 
@@ -155,6 +170,15 @@ mod tests {
             let stored = PageFailure::of(error).map(PageFailure::as_str);
             assert_eq!(stored.map(|word| (word, PageFailure::was_not_had(word))), expected, "{label}");
         }
+    }
+
+    #[test]
+    fn page_is_stored_as_failed_when_its_parse_hangs_or_panics() {
+        let stored = |error| PageFailure::of_parsing(error).map(PageFailure::as_str);
+        assert_eq!(stored(NotParsed::TooSlow), Some("reader_too_slow"));
+        assert_eq!(stored(NotParsed::Crashed), Some("reader_crashed"));
+        assert_eq!(stored(NotParsed::NoPlace), None, "the page was not looked at");
+        assert!(PageFailure::was_not_had("reader_too_slow"));
     }
 
     #[test]

@@ -16,7 +16,6 @@ use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Origin;
 use crate::domain::{Degradation, Item};
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
-use crate::parsing::NotParsed;
 use crate::providers::knowledge;
 use crate::reading::{self, Junk, canonical_url};
 use crate::store::StoredSource;
@@ -366,10 +365,13 @@ async fn prepare(
     });
     match parsing.await {
         Ok(page) => Ok(page),
-        Err(NotParsed::NoPlace) => Err(FetchError::ReadersBusy),
-        Err(NotParsed::Crashed | NotParsed::TooSlow) => {
-            Ok(failed(services, candidate, PageFailure::ReaderCrashed, now))
-        }
+        Err(error) => match PageFailure::of_parsing(error) {
+            Some(failure) => {
+                tracing::warn!(url = %candidate.url, reason = failure.as_str(), "page was not parsed");
+                Ok(failed(services, candidate, failure, now))
+            }
+            None => Err(FetchError::ReadersBusy),
+        },
     }
 }
 

@@ -1,9 +1,20 @@
 //! Postgres inside the process: a WASM build of the real server with pgvector, in a folder of its own.
+//!
+//! The server runs on a thread of `pglite-oxide`, which accepts one connection after the other and ends at the first one
+//! that fails (a trap of the WASM code, a message it cannot read). The library does not report that end, so
+//! [`EmbeddedPostgres::ended`] watches the listening socket.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use pglite_oxide::{PgliteServer, extensions};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
+use tokio::time::sleep;
 
 use super::StoreError;
 
@@ -21,6 +32,56 @@ impl std::fmt::Debug for EmbeddedPostgres {
 
 /// Unix socket paths are limited to 108 bytes by the kernel; longer ones fall back to a loopback port.
 const MAX_SOCKET_PATH: usize = 100;
+
+/// Between two connections of the watch. They follow each other only while the store itself has no connection.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Where the server listens.
+#[derive(Debug, Clone)]
+enum Address {
+    #[cfg(unix)]
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+impl Address {
+    /// Connects, says at once that nothing will be sent, and returns when the server has dropped the connection. The server
+    /// handles one connection at a time: while the store has its own, this one waits in the listener's queue, and when its
+    /// turn comes, the server reads the end and drops it.
+    async fn wait_in_line(&self) -> std::io::Result<()> {
+        match self {
+            #[cfg(unix)]
+            Self::Unix(path) => until_dropped(UnixStream::connect(path).await?).await,
+            Self::Tcp(address) => until_dropped(TcpStream::connect(address).await?).await,
+        }
+    }
+
+    /// Returns why nobody listens any more. A listener that goes away drops the connections in its queue, so that the end
+    /// is seen at once.
+    async fn abandoned(self) -> std::io::Error {
+        loop {
+            match self.wait_in_line().await {
+                Err(error) if is_no_listener(&error) => return error,
+                // Of this process: it has no descriptors left, for example.
+                Err(error) => tracing::debug!(%error, "embedded database was not watched"),
+                Ok(()) => {}
+            }
+            sleep(WATCH_INTERVAL).await;
+        }
+    }
+}
+
+async fn until_dropped(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
+    stream.shutdown().await?;
+    // Nothing is ever sent: this is the end of the connection, or the error that ended it.
+    let _end = stream.read(&mut [0]).await;
+    Ok(())
+}
+
+/// Whether nothing listens at the address, or it is gone.
+fn is_no_listener(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::ConnectionRefused | std::io::ErrorKind::NotFound)
+}
 
 impl EmbeddedPostgres {
     /// Starts the server on `folder/postgres`. Blocking: it unpacks and boots a database.
@@ -59,8 +120,70 @@ impl EmbeddedPostgres {
             .ssl_mode(PgSslMode::Disable))
     }
 
+    /// Returns why the server has ended without being stopped. Without an address to watch (not possible on Unix with a
+    /// socket), it never returns.
+    pub fn ended(&self) -> impl Future<Output = String> + Send + use<> {
+        #[cfg(unix)]
+        let socket = self.socket.clone().map(Address::Unix);
+        #[cfg(not(unix))]
+        let socket = None;
+        let address = socket.or_else(|| self.server.tcp_addr().map(Address::Tcp));
+        async move {
+            let Some(address) = address else { return std::future::pending().await };
+            let error = address.abandoned().await;
+            format!(
+                "its server does not listen any more ({error}). Nothing that was committed is lost. To recover, restart this process; if it \
+                 happens again, report it and use a Postgres server (DATABASE_URL)"
+            )
+        }
+    }
+
     /// Stops the server. Every connection must be closed before.
     pub fn stop(self) -> Result<(), StoreError> {
         self.server.shutdown().map_err(|error| StoreError::Embedded { detail: format!("{error:#}") })
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write as _;
+
+    use tokio::time::timeout;
+
+    use super::super::Store;
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn ended_returns_when_a_client_makes_the_server_fail() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = EmbeddedPostgres::start(folder.path()).unwrap();
+        let mut ended = Box::pin(server.ended());
+        let store = Store::connect_embedded(&server).await.unwrap();
+        assert!(timeout(WATCH_INTERVAL * 2, &mut ended).await.is_err(), "the server runs");
+        // The store's connection may come and go: the watch is no connection to the database.
+        store.close().await;
+        let store = Store::connect_embedded(&server).await.unwrap();
+        store.ping().await.unwrap();
+        store.close().await;
+        assert!(timeout(WATCH_INTERVAL * 3, &mut ended).await.is_err(), "the server runs without a connection, too");
+        let mut stranger = std::os::unix::net::UnixStream::connect(folder.path().join(".s.PGSQL.5432")).unwrap();
+        stranger.write_all(b"\xff\xff\xff\xffgarbage that is no message of Postgres").unwrap();
+        let why = timeout(PATIENCE, ended).await.expect("the end is seen");
+        assert!(why.contains("does not listen any more") && why.contains("restart"), "{why}");
+        assert!(server.stop().is_err(), "its thread ended with an error");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn server_stops_when_it_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = EmbeddedPostgres::start(folder.path()).unwrap();
+        let store = Store::connect_embedded(&server).await.unwrap();
+        let mut ended = Box::pin(server.ended());
+        assert!(timeout(WATCH_INTERVAL, &mut ended).await.is_err());
+        store.close().await;
+        let stopped = tokio::task::spawn_blocking(move || server.stop());
+        timeout(PATIENCE, stopped).await.expect("it stops").unwrap().unwrap();
     }
 }

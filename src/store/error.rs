@@ -221,7 +221,10 @@ impl From<sqlx::Error> for StoreError {
             }
         }
         match error {
-            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => Self::Unreachable(error),
+            // The pool is closed when the process ends, or its embedded database has: what was asked is not refused.
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
+                Self::Unreachable(error)
+            }
             other => Self::Statement(other),
         }
     }
@@ -240,9 +243,11 @@ mod tests {
         for code in ["40P01", "40001", "55P03", "57014", "23505", "23514", "22021"] {
             assert!(!away_code(code), "{code}");
         }
-        for error in
-            [StoreError::Unreachable(sqlx::Error::PoolTimedOut), StoreError::Statement(sqlx::Error::WorkerCrashed)]
-        {
+        for error in [
+            StoreError::Unreachable(sqlx::Error::PoolTimedOut),
+            StoreError::Statement(sqlx::Error::WorkerCrashed),
+            sqlx::Error::PoolClosed.into(),
+        ] {
             assert!(error.is_away() && error.is_transient(), "{error}");
         }
         assert!(!StoreError::Corrupt { detail: String::new() }.is_away());

@@ -117,6 +117,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nobody_waits_in_vain_when_asking_panics() {
+        let broken: Together<u8, u8> = Together::new(|questions: Vec<u8>| {
+            async move { Ok(vec![*questions.get(7).expect("there are two")]) }.boxed()
+        });
+        for _ in 0..2 {
+            for answer in join_all([broken.ask(1), broken.ask(2)]).await {
+                assert!(answer.unwrap_err().is_transient());
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn all_hear_of_a_failure_and_what_kind_it_was() {
         let failing: Together<u8, u8> =
             Together::new(|_| async { Err(StoreError::Unreachable(sqlx::Error::PoolTimedOut)) }.boxed());

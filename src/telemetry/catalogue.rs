@@ -237,6 +237,7 @@ pub const PAGE_OUTCOMES: &[&str] = &[
     "deadline",
     "no_recording",
     "reader_crashed",
+    "reader_too_slow",
     // Had, and no article.
     "consent_wall",
     "paywall",

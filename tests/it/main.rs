@@ -60,6 +60,8 @@ mod rescore;
 mod simulator;
 #[cfg(test)]
 mod store;
+#[cfg(all(test, unix, feature = "embedded"))]
+mod supervision;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

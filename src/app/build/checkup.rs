@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tokio_util::task::TaskTracker;
 
 use super::caches::Caches;
 use super::gates::Gates;
@@ -25,6 +24,7 @@ use crate::outbound::ledger::{Ledger, LocalLedger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::pipeline::{RulesHandle, SearchProviders};
 use crate::store::Store;
+use crate::supervisor::Supervisor;
 
 /// What can be looked at without a daemon.
 #[derive(Debug)]
@@ -50,7 +50,9 @@ impl Checkup {
         config.providers.retries = 0;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
-        let models = timeout(limit, Box::pin(models::build(&config, &clock, &fallback, Patience::NONE))).await;
+        let supervisor = Supervisor::default();
+        let models =
+            timeout(limit, Box::pin(models::build(&config, &clock, &fallback, Patience::NONE, &supervisor))).await;
         let models = models.unwrap_or(Err(AppError::Silent { component: "the model server", limit }));
         let embedder = match &models {
             Ok(models) => Arc::clone(&models.embedder),
@@ -70,10 +72,11 @@ impl Checkup {
             (None, Some(_)) => Store::detached(),
             (None, None) => return Ok(None),
         };
-        let tracker = TaskTracker::new();
+        let supervisor = Supervisor::default();
+        let _close_on_drop = supervisor.closing().clone().drop_guard();
         // Tried once, so that what the broker says is heard before the check-up's time is up.
         let (clock, patience) = (Arc::clone(&self.clock), Some(Duration::ZERO));
-        let queue = queue(&self.config, &Purpose::Command, &store, clock, &tracker, patience).await?;
+        let queue = queue(&self.config, &Purpose::Command, &store, clock, &supervisor, patience).await?;
         let depth = queue.depth().await?;
         queue.stop_receiving();
         Ok(Some(depth))

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio_util::task::TaskTracker;
 
 pub use self::checkup::Checkup;
 
@@ -40,11 +39,13 @@ use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::{BuildError, Follower, HttpClient, Tenant, Tenants};
+use crate::parsing::Parsers;
 use crate::pipeline::rescore::Terms;
 use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::store::{JudgedBy, Store, StoreError, TableQueue};
+use crate::supervisor::Supervisor;
 
 /// What the application is opened for.
 #[derive(Debug)]
@@ -161,7 +162,6 @@ struct Assembled {
     usage: Arc<OutboundObserver>,
     followers: Vec<Follower>,
     behind: WriteBehind,
-    tracker: TaskTracker,
 }
 
 /// Opens the store and builds the parts on it. Where a part cannot be built, the store is closed again.
@@ -175,10 +175,22 @@ pub(super) async fn open(
     let World { http, pages, clock, opened } = World::open(&config, &purpose, &exchanges).await?;
     let store = opened.store.clone();
     let outside = Outside { http, pages, clock };
-    match assemble(&config, &purpose, &exchanges, &store, outside, steps).await {
-        Ok(Assembled { services, queue, usage, followers, behind, tracker }) => {
-            Ok(App { config, store, services, queue, usage, followers, behind, tracker, opened })
-        }
+    let supervisor = Supervisor::default();
+    let close_on_drop = supervisor.closing().clone().drop_guard();
+    opened.watch(&supervisor);
+    match assemble(&config, &purpose, &exchanges, &store, outside, steps, &supervisor).await {
+        Ok(Assembled { services, queue, usage, followers, behind }) => Ok(App {
+            config,
+            store,
+            services,
+            queue,
+            usage,
+            followers,
+            behind,
+            supervisor,
+            _close_on_drop: close_on_drop,
+            opened,
+        }),
         Err(error) => Err(opened.close_after(error).await),
     }
 }
@@ -190,11 +202,12 @@ async fn assemble(
     store: &Store,
     outside: Outside,
     steps: Steps,
+    supervisor: &Supervisor,
 ) -> Result<Assembled, AppError> {
     let Outside { http, pages, clock } = outside;
     let now = clock.now();
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
-    let models = models::build(config, &clock, &fallback, patience(purpose)).await?;
+    let models = models::build(config, &clock, &fallback, patience(purpose), supervisor).await?;
     curves::warn_of_another_judge(&config.scoring, models.stance.name());
     store.check_dimension(models.embedder.dimension())?;
     store.install_domain_rules(&config.enrichment.first_rules(), now).await?;
@@ -208,7 +221,8 @@ async fn assemble(
     // Recordings are nobody's host.
     let pages = if matches!(exchanges, Exchanges::Replay(_)) { pages } else { pages.in_fleet(store) };
     let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
-    let parsers = Arc::default();
+    let parsers: Arc<Parsers> = Arc::default();
+    supervisor.spawn("page parsing", supervisor.closing(), Arc::clone(&parsers).watch(supervisor.closing().clone()));
     let gates = Gates { config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
     let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
     let is_live = matches!(exchanges, Exchanges::Live);
@@ -257,10 +271,9 @@ async fn assemble(
     if is_daemon {
         log_parts(&services);
     }
-    let tracker = TaskTracker::new();
-    tracker.spawn(behind.clone().run());
-    let queue = queue(config, purpose, store, clock, &tracker, None).await?;
-    Ok(Assembled { services, queue, usage, followers, behind, tracker })
+    supervisor.spawn("the answer writer", &behind.stopping(), behind.clone().run());
+    let queue = queue(config, purpose, store, clock, supervisor, None).await?;
+    Ok(Assembled { services, queue, usage, followers, behind })
 }
 
 fn tenants(config: &Config) -> Arc<Tenants> {
@@ -311,7 +324,7 @@ pub(super) async fn judging(
 ) -> Result<Arc<Services>, AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
-    let models = models::build(config, &clock, &fallback, Patience::NONE).await?;
+    let models = models::build(config, &clock, &fallback, Patience::NONE, &Supervisor::default()).await?;
     let pages = PageFetcher::new(page_settings(config), PageSource::Live);
     let usage = Arc::new(OutboundObserver::default());
     let caches = Caches { config, usage: &usage, clock: &clock, fleet: None };
@@ -395,7 +408,7 @@ async fn queue(
     purpose: &Purpose,
     store: &Store,
     clock: Arc<dyn Clock>,
-    tracker: &TaskTracker,
+    supervisor: &Supervisor,
     patience: Option<Duration>,
 ) -> Result<Arc<dyn Queue>, AppError> {
     if let (Some(url), Purpose::Daemon { .. } | Purpose::Command) = (&config.amqp.url, purpose) {
@@ -422,11 +435,15 @@ async fn queue(
         };
         settings.start_patience = patience.unwrap_or(settings.start_patience);
         let clocks = Clocks { latest: Arc::new(store.later_clock(Arc::clone(&clock))), own: clock };
-        let connected = AmqpQueue::connect(settings, clocks, Arc::new(QueueObserver), tracker).await?;
+        let connected = AmqpQueue::connect(settings, clocks, Arc::new(QueueObserver), supervisor).await?;
         return Ok(Arc::new(connected));
     }
     let table = TableQueue::open(store.clone(), store.queue_clock(Arc::clone(&clock)), config.queue.poll_interval);
     let table = Arc::new(table.read_by(clock).limited_to(config.queue.delivery_limit));
-    tracker.spawn(TableQueue::attend(Arc::downgrade(&table)));
+    let (attend, closing) = (TableQueue::attend(Arc::downgrade(&table)), supervisor.closing().clone());
+    supervisor.spawn("the queue lease renewal", supervisor.closing(), async move {
+        // It ends by itself some time after the queue was dropped.
+        let _attended = closing.run_until_cancelled(attend).await;
+    });
     Ok(table)
 }

@@ -12,6 +12,7 @@ use crate::inference::remote::{self, Patience, RemoteModels};
 use crate::inference::routed::{EmbeddingReranker, RoutedEmbedder, RoutedReranker, RoutedStance};
 use crate::inference::{Embedder, Fallback, ModelFolder, Models, Reranker, StanceModel, Task, scan, sets};
 use crate::outbound::HttpClient;
+use crate::supervisor::Supervisor;
 
 /// What the models are chosen from.
 struct Choice<'a> {
@@ -22,15 +23,17 @@ struct Choice<'a> {
     shipped: Vec<ModelFolder>,
     remote: RemoteModels,
     fallback: &'a Fallback,
+    supervisor: &'a Supervisor,
 }
 
-/// Chooses and loads them. What is configured and cannot be had stops the start: judging by another model than the
+/// Chooses and loads them; `supervisor` watches their threads. What is configured and cannot be had stops the start: judging by another model than the
 /// operator chose would be found out by its verdicts.
 pub(super) async fn build(
     config: &Config,
     clock: &Arc<dyn Clock>,
     fallback: &Fallback,
     patience: Patience,
+    supervisor: &Supervisor,
 ) -> Result<Models, AppError> {
     let brought = match &config.models_dir {
         Some(folder) => scan(folder).map_err(|error| setup("models", error))?,
@@ -44,7 +47,7 @@ pub(super) async fn build(
     } else {
         RemoteModels::default()
     };
-    let choice = Choice { config, brought, shipped: ModelFolder::bundled(), remote, fallback };
+    let choice = Choice { config, brought, shipped: ModelFolder::bundled(), remote, fallback, supervisor };
     let embedder = choice.embedder()?;
     let stance = choice.stance()?;
     let reranker = choice.reranker(&embedder)?;
@@ -60,7 +63,7 @@ impl Choice<'_> {
         let Some(folder) = self.folder(Task::Embedding)? else {
             return Ok(Arc::new(self.fallback.words.clone()));
         };
-        let model = local::embedder(folder)?;
+        let model = local::embedder(folder, self.supervisor)?;
         let languages = ModelLanguages::new(&folder.manifest.languages);
         if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedEmbedder::new(model, languages))) }
     }
@@ -75,7 +78,7 @@ impl Choice<'_> {
         let mut routed: Option<RoutedStance> = None;
         for folder in folders.map_err(|error| setup("models", error))? {
             let languages = ModelLanguages::new(&folder.manifest.languages);
-            let model = local::stance(folder, self.own_embedder()?)?;
+            let model = local::stance(folder, self.own_embedder()?, self.supervisor)?;
             // The rules stand beside a model in every language.
             routed = Some(match routed {
                 None => RoutedStance::new(model, languages, rules),
@@ -91,7 +94,7 @@ impl Choice<'_> {
         }
         if let Some(folder) = self.folder(Task::Relevance)? {
             let languages = ModelLanguages::new(&folder.manifest.languages);
-            let model = local::reranker(folder)?;
+            let model = local::reranker(folder, self.supervisor)?;
             return if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedReranker::new(model, languages))) };
         }
         // A server does not say how far its cosines reach, and another model's range would call everything on topic.
@@ -121,19 +124,36 @@ impl Choice<'_> {
 mod local {
     use std::sync::Arc;
 
-    use super::{AppError, setup};
+    use tokio_util::sync::CancellationToken;
+
+    use super::{AppError, Supervisor, setup};
     use crate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
     use crate::inference::{Embedder, ModelFolder, Reranker, StanceModel};
 
-    pub(super) fn embedder(folder: &ModelFolder) -> Result<Arc<dyn Embedder>, AppError> {
-        Ok(Arc::new(LocalEmbedder::load(folder).map_err(|error| setup("models", error))?))
+    /// Reports the crash of a model's thread, after which no text gets an answer.
+    fn watch(supervisor: &Supervisor, task: &'static str, crashed: CancellationToken) {
+        let stop = supervisor.closing().clone();
+        supervisor.spawn(task, supervisor.closing(), async move {
+            match stop.run_until_cancelled(crashed.cancelled()).await {
+                Some(()) => Err("its thread panicked; the log shows the panic".to_owned()),
+                None => Ok(()),
+            }
+        });
+    }
+
+    pub(super) fn embedder(folder: &ModelFolder, supervisor: &Supervisor) -> Result<Arc<dyn Embedder>, AppError> {
+        let model = LocalEmbedder::load(folder).map_err(|error| setup("models", error))?;
+        watch(supervisor, "the embedding model", model.crashed());
+        Ok(Arc::new(model))
     }
 
     pub(super) fn stance(
         folder: &ModelFolder,
         embedder: Option<&ModelFolder>,
+        supervisor: &Supervisor,
     ) -> Result<Arc<dyn StanceModel>, AppError> {
         let model = LocalStance::load(folder).map_err(|error| setup("models", error))?;
+        watch(supervisor, "the stance model", model.crashed());
         let at_work = embedder.map_or("", |folder| folder.manifest.name.as_str());
         if let Some(fitted) = folder.manifest.similarity.as_ref().filter(|fitted| fitted.embedder != at_work) {
             tracing::info!(
@@ -146,8 +166,10 @@ mod local {
         Ok(Arc::new(model.beside(at_work)))
     }
 
-    pub(super) fn reranker(folder: &ModelFolder) -> Result<Arc<dyn Reranker>, AppError> {
-        Ok(Arc::new(LocalReranker::load(folder).map_err(|error| setup("models", error))?))
+    pub(super) fn reranker(folder: &ModelFolder, supervisor: &Supervisor) -> Result<Arc<dyn Reranker>, AppError> {
+        let model = LocalReranker::load(folder).map_err(|error| setup("models", error))?;
+        watch(supervisor, "the relevance model", model.crashed());
+        Ok(Arc::new(model))
     }
 }
 
@@ -156,7 +178,7 @@ mod local {
 mod local {
     use std::sync::Arc;
 
-    use super::{AppError, setup};
+    use super::{AppError, Supervisor, setup};
     use crate::inference::{Embedder, ModelFolder, Reranker, StanceModel};
 
     fn refused<T>(folder: &ModelFolder) -> Result<T, AppError> {
@@ -167,18 +189,19 @@ mod local {
         Err(setup("models", detail))
     }
 
-    pub(super) fn embedder(folder: &ModelFolder) -> Result<Arc<dyn Embedder>, AppError> {
+    pub(super) fn embedder(folder: &ModelFolder, _supervisor: &Supervisor) -> Result<Arc<dyn Embedder>, AppError> {
         refused(folder)
     }
 
     pub(super) fn stance(
         folder: &ModelFolder,
         _embedder: Option<&ModelFolder>,
+        _supervisor: &Supervisor,
     ) -> Result<Arc<dyn StanceModel>, AppError> {
         refused(folder)
     }
 
-    pub(super) fn reranker(folder: &ModelFolder) -> Result<Arc<dyn Reranker>, AppError> {
+    pub(super) fn reranker(folder: &ModelFolder, _supervisor: &Supervisor) -> Result<Arc<dyn Reranker>, AppError> {
         refused(folder)
     }
 }
@@ -194,7 +217,8 @@ mod tests {
         config.inference.stance = "rules".to_owned();
         config.inference.reranker = "lexical".to_owned();
         let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
-        let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap();
+        let models =
+            build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE, &Supervisor::default()).await.unwrap();
         let names = [models.embedder.name(), models.stance.name(), models.reranker.name()];
         assert_eq!(names, ["hashed-ngrams", "rules", "lexical"]);
     }
@@ -207,7 +231,8 @@ mod tests {
 
         let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
         let config = Config::built_in();
-        let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap();
+        let models =
+            build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE, &Supervisor::default()).await.unwrap();
         let texts = ["The bridge reopened on Monday.", "Traffic crosses the bridge again, the council said."];
         let vectors = models.embedder.embed(&texts).await.unwrap();
         let [claim, passage] = [0, 1].map(|at| TextProfile::new(texts[at], Some("en"), None, &[]));
@@ -259,7 +284,9 @@ mod tests {
         let mut judges = Vec::new();
         for wanted in [AUTO, judge] {
             config.inference.stance = wanted.to_owned();
-            let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap();
+            let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE, &Supervisor::default())
+                .await
+                .unwrap();
             assert_eq!(models.reranker.name(), "cosine of multilingual-e5-small");
             judges.extend(models.stance.judge(&pairs).await.unwrap().into_iter().map(|one| one.judge.to_string()));
         }
@@ -271,7 +298,9 @@ mod tests {
     async fn a_folder_that_is_not_there_stops_the_start_as_a_configuration_error() {
         let config = Config { models_dir: Some("/nowhere/models".into()), ..Config::built_in() };
         let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
-        let error = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE).await.unwrap_err();
+        let error = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE, &Supervisor::default())
+            .await
+            .unwrap_err();
         assert_eq!(error.exit_code(), 78);
         assert!(error.to_string().contains("/nowhere/models"), "{error}");
     }

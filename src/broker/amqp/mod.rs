@@ -19,7 +19,6 @@ use lapin::types::FieldTable;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tokio_util::task::TaskTracker;
 
 use self::driver::{Shared, State};
 use self::names::short;
@@ -30,6 +29,7 @@ use super::{
     DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Published, Queue, QueueDepth, QueueError, QueueName,
     Receipt, Settle,
 };
+use crate::supervisor::Supervisor;
 
 mod dead;
 mod driver;
@@ -45,7 +45,7 @@ pub use self::headers::{AmqpReceipt, Clocks};
 pub use self::names::AmqpNames;
 pub use self::settings::AmqpSettings;
 
-/// The queue at `RabbitMQ`. Dropping it closes the connections, politely if the task tracker is waited for.
+/// The queue at `RabbitMQ`. Dropping it closes the connections, politely if the supervisor is drained.
 pub struct AmqpQueue {
     shared: Arc<Shared>,
     retry_delays: Vec<Duration>,
@@ -63,7 +63,8 @@ impl fmt::Debug for AmqpQueue {
 }
 
 impl AmqpQueue {
-    /// Connects, declares everything and, where that is wanted, starts to consume. The task that keeps the connection up runs on `tracker`.
+    /// Connects, declares everything and, where that is wanted, starts to consume. `supervisor` runs the task that keeps the
+    /// connection up.
     ///
     /// # Errors
     /// `Refused` (wrong password, unknown vhost, a queue of other properties …) and `BadSettings` at once, `Unreachable`
@@ -72,7 +73,7 @@ impl AmqpQueue {
         settings: AmqpSettings,
         clocks: Clocks,
         observer: Arc<dyn Observer>,
-        tracker: &TaskTracker,
+        supervisor: &Supervisor,
     ) -> Result<Self, QueueError> {
         settings.check()?;
         let (uri, address) = parse_url(&settings.url)?;
@@ -92,7 +93,7 @@ impl AmqpQueue {
             closing: closing.clone(),
             observer,
         });
-        tracker.spawn(driver::drive(Arc::clone(&shared), session));
+        supervisor.spawn("the broker connection", &closing, driver::drive(Arc::clone(&shared), session));
         Ok(Self {
             shared,
             retry_delays: settings.retry_delays,
@@ -103,8 +104,8 @@ impl AmqpQueue {
         })
     }
 
-    /// Closes the connections; what was delivered and not settled goes back to its queue. Wait for the task tracker to know
-    /// that it is done.
+    /// Closes the connections; what was delivered and not settled goes back to its queue. Drain the supervisor to wait for
+    /// that.
     pub fn close(&self) {
         self.shared.stopping.cancel();
         self.shared.closing.cancel();

@@ -17,6 +17,7 @@ use crate::http::auth::Access;
 use crate::http::problem::Problem;
 use crate::http::recent::Recent;
 use crate::outbound::GateState;
+use crate::supervisor::Failure;
 
 pub(crate) const ROUTES: &[Route] = &[
     Route {
@@ -37,7 +38,7 @@ pub(crate) const ROUTES: &[Route] = &[
         access: Access::Health,
         patience: Patience::Short,
         operation: "isReady",
-        summary: "Whether items can be worked on: 503 with the reasons while the store or the queue is away",
+        summary: "Whether items can be worked on: 503 with the reasons while the store or the queue is away, page parsing is stuck, or a background task has failed",
         parameters: &[],
         body: None,
         answer: Answer::json(
@@ -162,14 +163,15 @@ async fn alive(State(app): State<App>) -> Json<Alive> {
 }
 
 async fn ready(State(app): State<App>) -> Response {
-    let mut reasons = Vec::new();
-    if app.stopping.is_cancelled() {
-        reasons.push("stopping: no new items are taken".to_owned());
-    }
-    reasons.extend(app.looks.store.get(store_away(&app)).await);
-    if let Err(reason) = app.queue.ready() {
-        reasons.push(format!("queue: {reason}"));
-    }
+    // Each is a reason by itself; None: all is well.
+    let reasons = [
+        app.stopping.is_cancelled().then(|| "stopping: no new items are taken".to_owned()),
+        app.supervisor.failure().as_ref().map(failed),
+        app.services.parsers.exhausted().map(|detail| format!("page parsing: {detail}")),
+        app.looks.store.get(store_away(&app)).await,
+        app.queue.ready().err().map(|reason| format!("queue: {reason}")),
+    ];
+    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
     let providers = unaskable(&app);
     if let Some(problem) = not_ready(&reasons) {
         return problem.with("providers", json!(providers)).into_response();
@@ -177,6 +179,11 @@ async fn ready(State(app): State<App>) -> Response {
     let store = if app.settings.embedded { "embedded" } else { "postgres" };
     let body = Ready { status: "ready", version: app.settings.version, store, worker: app.settings.worker, providers };
     Json(body).into_response()
+}
+
+/// The process drains its items and then ends with this error.
+fn failed(failure: &Failure) -> String {
+    format!("failed: {failure}; this process is about to end")
 }
 
 /// Why the store cannot be used; `None` while it can.
@@ -239,6 +246,13 @@ async fn health(State(app): State<App>) -> Result<Json<Health>, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readiness_names_the_task_that_failed() {
+        let failure = Failure { task: "the answer writer", detail: "it panicked: no disk".to_owned() };
+        let reason = "failed: the answer writer ended unexpectedly: it panicked: no disk; this process is about to end";
+        assert_eq!(failed(&failure), reason);
+    }
 
     #[test]
     fn reasons_make_it_unready_and_are_all_named() {

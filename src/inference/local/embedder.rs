@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, key};
 use super::backend::Output;
@@ -42,6 +43,11 @@ impl LocalEmbedder {
         let model = load(folder, Task::Embedding, Box::new(move |row, output| vector(&manifest, row, output)))?;
         let answers = Answers::new("embedding", REMEMBERED_BYTES, dimension * size_of::<f32>() + BESIDE_BYTES);
         Ok(Self { name, dimension, prefix, model, answers })
+    }
+
+    /// Cancelled when the model's thread has crashed: then no text gets an answer any more.
+    pub fn crashed(&self) -> CancellationToken {
+        self.model.crashed()
     }
 
     async fn ask(&self, texts: Vec<String>) -> Result<Vec<Arc<[f32]>>, InferenceError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::backend::{Backend, Output};
 use super::batch;
@@ -88,6 +89,7 @@ pub(super) struct Engine {
     /// The model's name, for errors.
     model: Arc<str>,
     queue: mpsc::Sender<Entry>,
+    crashed: CancellationToken,
 }
 
 impl Engine {
@@ -98,10 +100,14 @@ impl Engine {
     pub(super) fn start(model: Arc<str>, task: Task, cores: usize, mut runner: Runner) -> std::io::Result<Self> {
         let (queue, entries) = mpsc::channel(QUEUE);
         let budget = TOKENS_PER_CORE * cores.max(1);
-        std::thread::Builder::new()
-            .name(format!("model-{}", task.as_str()))
-            .spawn(move || work(entries, counted_as(task), budget, &mut runner))?;
-        Ok(Self { model, queue })
+        let crashed = CancellationToken::new();
+        let crash = crashed.clone().drop_guard();
+        std::thread::Builder::new().name(format!("model-{}", task.as_str())).spawn(move || {
+            work(entries, counted_as(task), budget, &mut runner);
+            // Not reached when `work` panics: the guard then cancels the token.
+            crash.disarm();
+        })?;
+        Ok(Self { model, queue, crashed })
     }
 
     /// One answer per row, in order. Waits while the queue is full. Rows nobody waits for any longer, because the future
@@ -124,6 +130,11 @@ impl Engine {
             answers.push(answer.map_err(|error| self.failed(&error))?);
         }
         Ok(answers)
+    }
+
+    /// Cancelled when the thread panicked outside of a row. From then on no row gets an answer.
+    pub(super) fn crashed(&self) -> &CancellationToken {
+        &self.crashed
     }
 
     pub(super) fn failed(&self, error: &dyn std::fmt::Display) -> InferenceError {
@@ -320,9 +331,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn engine_reports_no_crash_when_a_row_fails_or_its_last_caller_leaves() {
+        let bed = bed(1);
+        // Without permits the backend panics, which costs the row alone.
+        drop(bed.permits);
+        let error = bed.engine.run(vec![row(1, 4)]).await.unwrap_err();
+        assert!(error.to_string().contains("gave up"), "{error}");
+        let crashed = bed.engine.crashed().clone();
+        drop(bed.engine);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!crashed.is_cancelled(), "the thread ended because nobody can ask it");
+    }
+
+    #[tokio::test]
+    async fn engine_reports_a_crash_when_reading_an_output_panics() {
+        let read: Read = Box::new(|_, _| panic!("outside of the runtime"));
+        let (permits, granted) = blocking::channel();
+        let (tell, _seen) = blocking::channel();
+        permits.send(()).unwrap();
+        let runner = Runner { backend: Box::new(Scripted { permits: granted, seen: tell }), read };
+        let engine = Engine::start(Arc::from("scripted"), Task::Stance, 1, runner).unwrap();
+        let error = engine.run(vec![row(1, 4)]).await.unwrap_err();
+        assert!(error.to_string().contains("restart the daemon"), "the caller is not left waiting: {error}");
+        tokio::time::timeout(Duration::from_secs(5), engine.crashed().cancelled()).await.expect("the crash is seen");
+    }
+
+    #[tokio::test]
     async fn a_thread_that_has_ended_says_so() {
         let (queue, entries) = mpsc::channel(1);
-        let engine = Engine { model: Arc::from("gone"), queue };
+        let engine = Engine { model: Arc::from("gone"), queue, crashed: CancellationToken::new() };
         drop(entries);
         let error = engine.run(vec![row(1, 1)]).await.unwrap_err();
         assert!(error.to_string().contains("restart the daemon"), "{error}");

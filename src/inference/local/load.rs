@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::backend;
 use super::engine::{Engine, Misread, Read, RowError, Runner};
 use super::tokens::{Texts, Tokens};
@@ -82,6 +84,11 @@ pub(super) fn claim_first(manifest: &Manifest) -> bool {
 }
 
 impl Loaded {
+    /// Cancelled when the model's thread has crashed.
+    pub(super) fn crashed(&self) -> CancellationToken {
+        self.engine.crashed().clone()
+    }
+
     /// One answer per row that `tokenise` makes, in order; `None` where it made none. Tokenising is work for the processor
     /// and leaves the async threads alone.
     pub(super) async fn answer(

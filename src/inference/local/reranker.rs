@@ -1,6 +1,7 @@
 //! How far a passage is about a claim, with a reranking cross-encoder of the process.
 
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, key};
 use super::backend::Output;
@@ -35,6 +36,11 @@ impl LocalReranker {
         let (name, words) = (manifest.name.clone(), Words::of(&manifest));
         let model = load(folder, Task::Relevance, Box::new(move |_, output| relevance(&manifest, output)))?;
         Ok(Self { name, words, model, answers: Answers::new("relevance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH) })
+    }
+
+    /// Cancelled when the model's thread has crashed: then no text gets an answer any more.
+    pub fn crashed(&self) -> CancellationToken {
+        self.model.crashed()
     }
 
     async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<f64>, InferenceError> {

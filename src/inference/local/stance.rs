@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, key};
 use super::backend::Output;
@@ -114,6 +115,11 @@ impl LocalStance {
         let model = load(folder, Task::Stance, Box::new(move |_, output| logits(classes, output)))?;
         let answers = Answers::new("stance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH);
         Ok(Self { judge, labels, words, model, answers, alone, beside: None, similarity, figures })
+    }
+
+    /// Cancelled when the model's thread has crashed: then no text gets an answer any more.
+    pub fn crashed(&self) -> CancellationToken {
+        self.model.crashed()
     }
 
     /// The same model in a process whose texts have vectors of that embedder (its manifest's `name`): the cosine counts

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use corroborate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Clocks, Delivery, Observer, Queue, QueueError};
 use corroborate::domain::SystemClock;
+use corroborate::supervisor::Supervisor;
 use lapin::options::{
     BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, ExchangeDeleteOptions, QueueBindOptions,
     QueueDeclareOptions, QueueDeleteOptions,
@@ -35,6 +36,7 @@ pub(super) struct Bed {
     pub(super) channel: Channel,
     pub(super) counts: Arc<Counts>,
     pub(super) tracker: TaskTracker,
+    pub(super) supervisor: Supervisor,
     connection: Connection,
 }
 
@@ -72,13 +74,21 @@ impl Bed {
         let connection = Connection::connect(url.as_str(), ConnectionProperties::default()).await.unwrap();
         let channel = connection.create_channel().await.unwrap();
         channel.confirm_select(ConfirmSelectOptions::default()).await.unwrap();
-        Self { url, names, channel, counts: Arc::default(), tracker: TaskTracker::new(), connection }
+        Self {
+            url,
+            names,
+            channel,
+            counts: Arc::default(),
+            tracker: TaskTracker::new(),
+            supervisor: Supervisor::default(),
+            connection,
+        }
     }
 
     /// The same bed with a new connection of upstream's.
     pub(super) async fn again(self) -> Self {
         let fresh = Self::at(self.url.clone(), "again").await;
-        Self { names: self.names, counts: self.counts, tracker: self.tracker, ..fresh }
+        Self { names: self.names, counts: self.counts, tracker: self.tracker, supervisor: self.supervisor, ..fresh }
     }
 
     pub(super) fn settings(&self) -> AmqpSettings {
@@ -92,7 +102,7 @@ impl Bed {
 
     pub(super) async fn try_connect(&self, settings: AmqpSettings) -> Result<AmqpQueue, QueueError> {
         let observer: Arc<dyn Observer> = Arc::clone(&self.counts) as Arc<dyn Observer>;
-        AmqpQueue::connect(settings, Clocks::one(Arc::new(SystemClock)), observer, &self.tracker).await
+        AmqpQueue::connect(settings, Clocks::one(Arc::new(SystemClock)), observer, &self.supervisor).await
     }
 
     pub(super) async fn connect(&self) -> AmqpQueue {

@@ -182,6 +182,7 @@ async fn a_stop_hands_everything_back_at_once() {
     drop(heir);
     // Everything that was started ends.
     tokio::time::timeout(super::PATIENCE, bed.tracker.wait()).await.unwrap();
+    assert_eq!((bed.supervisor.drain(super::PATIENCE).await, bed.supervisor.failure()), (0, None));
     bed.clear().await;
 }
 

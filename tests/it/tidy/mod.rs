@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use source::{Source, Token};
 
 /// The rooms, top of the house first. Those of one floor do not use each other; a floor uses any floor below it.
-const FLOORS: [&[&str]; 16] = [
+const FLOORS: [&[&str]; 17] = [
     &["main"],
     &["cli"],
     &["app"],
@@ -27,6 +27,7 @@ const FLOORS: [&[&str]; 16] = [
     &["cache", "parsing"],
     &["outbound"],
     &["store", "broker"],
+    &["supervisor"],
     &["telemetry"],
     &["config"],
     &["domain"],
