@@ -150,6 +150,7 @@ mod tests {
     use crate::broker::Settle;
     use crate::domain::{Degradation, Reject};
     use crate::outbound::{GateState, every_ask_error, every_fetch_error};
+    use crate::parsing::NotParsed;
     use crate::pipeline::PipelineError;
     use crate::reading::Junk;
     use crate::store::StoreError;
@@ -216,6 +217,7 @@ mod tests {
         all.extend(rejects().into_iter().map(Outcome::Rejected));
         let model = crate::inference::InferenceError::Failed { model: "m".into(), detail: "d".into() };
         let errors = store_errors().into_iter().map(PipelineError::Store).chain([PipelineError::Inference(model)]);
+        let errors = errors.chain([NotParsed::NoPlace, NotParsed::TooSlow].map(PipelineError::Texts));
         all.extend(errors.flat_map(|error| {
             let (label, detail) = (error.label(), String::new());
             // Whether the store is asked in vain or answers: both happen.

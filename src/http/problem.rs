@@ -197,6 +197,13 @@ impl From<PipelineError> for Problem {
                 tracing::warn!(error = %chain(&error), "a check could not be finished");
                 Self::unavailable("model-away", "a model this check needs cannot be used at the moment; try again")
             }
+            PipelineError::Texts(_) => {
+                tracing::warn!(error = %chain(&error), "a check could not be finished");
+                Self::unavailable(
+                    "text-work",
+                    "the text could not be worked on; send a shorter one, or try again later",
+                )
+            }
         }
     }
 }

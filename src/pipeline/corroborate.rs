@@ -1,6 +1,8 @@
 //! Channel corroboration: which other channels told the same? Upstream's clusters know best; without one, recent items
 //! that are nearly the same are looked up.
 
+use std::collections::HashSet;
+
 use chrono::TimeDelta;
 
 use super::languages::plain;
@@ -44,23 +46,15 @@ pub(super) async fn channels(
         // Without a channel of its own an item cannot be told from its copies.
         Vec::new()
     };
-    let channels = each_once(found, &own);
+    let channels = each_once(&found, &own);
     metrics::channel_corroboration(!channels.is_empty());
     Ok(channels)
 }
 
 /// Each channel once, as it was written first, without the item's own: `@News` and `news` are the same.
-fn each_once(found: Vec<String>, own: &str) -> Vec<String> {
-    let mut seen = vec![own.to_owned(), String::new()];
-    let mut channels = Vec::new();
-    for channel in found {
-        let name = plain(&channel);
-        if !seen.contains(&name) {
-            seen.push(name);
-            channels.push(channel.trim().to_owned());
-        }
-    }
-    channels
+fn each_once(found: &[String], own: &str) -> Vec<String> {
+    let mut seen = HashSet::from([own.to_owned(), String::new()]);
+    found.iter().filter(|channel| seen.insert(plain(channel))).map(|channel| channel.trim().to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -68,6 +62,6 @@ mod tests {
     #[test]
     fn a_channel_is_the_same_with_or_without_its_sign_and_case() {
         let found = ["@Own", " @News", "news", "", "@", "Other"].map(str::to_owned).to_vec();
-        assert_eq!(super::each_once(found, "own"), ["@News", "Other"]);
+        assert_eq!(super::each_once(&found, "own"), ["@News", "Other"]);
     }
 }

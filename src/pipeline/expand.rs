@@ -1,6 +1,8 @@
 //! Link expansion: pages that the item's own text links to are read and become texts of it. They are its own voice: what they
 //! claim is looked up, and they are evidence for nothing. Off unless the operator switches it on.
 
+use std::collections::HashSet;
+
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt as _};
@@ -24,6 +26,12 @@ const LINK: &str = "link";
 /// Links read at the same time: they are few, and often of one host.
 const AT_ONCE: usize = 2;
 
+/// Addresses of an item's texts that are looked at. Behind so many there is a list, which is no reading matter.
+const MAX_ADDRESSES: usize = 200;
+
+/// Longer addresses are not fetched, bytes.
+const MAX_ADDRESS_BYTES: usize = 4096;
+
 /// Words shorter than this are no page's text but a notice, characters.
 const LEAST_CHARS: usize = 80;
 
@@ -34,7 +42,8 @@ pub(super) async fn expand(
     journal: &Journal,
 ) -> Result<Option<Request>, PipelineError> {
     let Some(settings) = services.settings.links.as_ref().filter(|_| !request.shed) else { return Ok(None) };
-    let links = links(&request.item, settings.most);
+    let (item, most) = (request.item.clone(), settings.most);
+    let links = services.on_thread(move || links(&item, most)).await?;
     if links.is_empty() {
         return Ok(None);
     }
@@ -120,21 +129,23 @@ async fn linked(
 /// The addresses in the item's own words, in order, each once: not its own, and none whose text came with it.
 fn links(item: &Item, most: usize) -> Vec<Url> {
     let canonical = |address: &str| Url::parse(address).ok().map(|url| canonical_url(&url));
-    let mut seen: Vec<Url> = item.url.iter().map(String::as_str).chain(item.linked()).filter_map(canonical).collect();
+    let mut seen: HashSet<Url> =
+        item.url.iter().map(String::as_str).chain(item.linked()).filter_map(canonical).collect();
     let own = item.typed_texts().filter(|typed| typed.kind == ItemSourceKind::OriginalText);
     let mut links = Vec::new();
-    for url in own.flat_map(|typed| addresses(typed.text)) {
-        let key = canonical_url(&url);
-        if links.len() < most && !seen.contains(&key) {
-            seen.push(key);
+    for url in own.flat_map(|typed| addresses(typed.text)).take(MAX_ADDRESSES) {
+        if links.len() == most {
+            break;
+        }
+        if seen.insert(canonical_url(&url)) {
             links.push(url);
         }
     }
     links
 }
 
-/// The addresses of a text as they stand in it, without the marks behind them.
-fn addresses(text: &str) -> Vec<Url> {
+/// The addresses of a text in its order, without the punctuation behind them. Lazy: a long text may hold a great many.
+fn addresses(text: &str) -> impl Iterator<Item = Url> {
     let is_end = |c: char| {
         c.is_whitespace() || matches!(c, '<' | '>' | '"' | '«' | '»' | '„' | '“' | '”' | '|' | '`' | '{' | '}')
     };
@@ -144,20 +155,18 @@ fn addresses(text: &str) -> Vec<Url> {
             .iter()
             .any(|scheme| rest.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)))
     };
-    let mut found = Vec::new();
     let mut from = 0;
-    while let Some(at) = (from..text.len()).find(|at| begins(*at)) {
+    let words = std::iter::from_fn(move || {
+        let at = (from..text.len()).find(|at| begins(*at))?;
         let rest = text.get(at..).unwrap_or_default();
         let whole = rest.split(is_end).next().unwrap_or_default();
         from = at + whole.len().max(1);
-        let address = without_marks(whole);
-        if let Ok(url) = Url::parse(address)
-            && url.host_str().is_some_and(|host| host.contains('.') || host == "localhost")
-        {
-            found.push(url);
-        }
-    }
-    found
+        Some(whole)
+    });
+    // Taking off punctuation counts brackets again for each of them, which only short words can bear.
+    let words = words.filter(|word| word.len() <= MAX_ADDRESS_BYTES);
+    let urls = words.filter_map(|word| Url::parse(without_marks(word)).ok());
+    urls.filter(|url| url.host_str().is_some_and(|host| host.contains('.') || host == "localhost"))
 }
 
 /// `https://a.example/b).` without the marks of the sentence; a bracket stays where its other half stands in the address.
@@ -184,7 +193,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        addresses(text).iter().map(Url::to_string).collect()
+        addresses(text).map(|url| url.to_string()).collect()
     }
 
     #[test]
@@ -208,6 +217,19 @@ mod tests {
         ] {
             assert_eq!(found(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn links_are_found_in_time_when_a_text_is_hostile() {
+        let megabyte = 1024 * 1024;
+        let brackets = format!("https://a.example/{}", ")".repeat(megabyte));
+        let list: Vec<String> = (0..60_000).map(|number| format!("https://{number}.a.example")).collect();
+        let started = std::time::Instant::now();
+        assert_eq!(found(&brackets).len(), 0, "longer than any address that is fetched");
+        let mut item = Item::from_claim("a".to_owned(), &list.join(" "));
+        item.sources = vec![ItemSource { kind: ItemSourceKind::OriginalText, text: brackets, url: None }];
+        assert_eq!(links(&item, 5).len(), 5);
+        assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
     }
 
     #[test]

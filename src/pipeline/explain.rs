@@ -11,7 +11,7 @@ use crate::inference::llm::{LlmError, Purpose};
 use crate::judging::explanations::{Unchecked, explain, verdict_in};
 use crate::judging::grounding;
 use crate::judging::profile::TextProfile;
-use crate::language::statements::silence;
+use crate::language::statements::{Silence, silence};
 use crate::language::{dates, detect};
 use crate::reading::text_without_orders;
 use crate::telemetry::metrics;
@@ -29,7 +29,10 @@ pub(super) async fn explanation(
 ) -> Option<String> {
     let text = item.texts().map(|(_, text)| text).next().unwrap_or_default();
     let unchecked = match context::main_result(decided) {
-        None => Unchecked::NoClaim(silence(text)),
+        None => {
+            let text = text.to_owned();
+            Unchecked::NoClaim(services.on_thread(move || silence(&text)).await.unwrap_or(Silence::Vague))
+        }
         Some(main) => Unchecked::of(main.kind, dates::without_written(&main.text))?,
     };
     let language = normal.language.as_deref();

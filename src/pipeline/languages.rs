@@ -5,6 +5,7 @@
 //! or in doubt (core document, language handling). The claim in
 //! another language is kept: pages in that language are held against it, and the judge reads it where it reads no other.
 
+use std::cell::LazyCell;
 use std::fmt;
 
 use futures::future::join_all;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 use super::claims::Claim;
 use super::normalise::Normal;
 use super::queries::{Foreign, room_for_others, translated};
-use super::{Journal, Services, translate};
+use super::{Journal, PipelineError, Services, translate};
 use crate::domain::{Degradation, Item};
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
@@ -45,15 +46,15 @@ pub struct LanguageRule {
 }
 
 impl LanguageRule {
-    /// Whether it is for that channel, or for one of the texts, each given by its stems. A word counts in all its forms,
+    /// Whether it is for that channel, or for one of the texts, each given by its stems when asked for. A word counts in all its forms,
     /// several only next to each other.
-    fn is_for(&self, channel: Option<&str>, texts: &[Vec<String>], language: Option<&str>) -> bool {
+    fn is_for<'a>(&self, channel: Option<&str>, texts: impl Fn() -> &'a [Vec<String>], language: Option<&str>) -> bool {
         let of_channel = channel.is_some_and(|channel| self.channels.iter().any(|own| plain(own) == plain(channel)));
         let says = |keyword: &String| {
             // Stop words alone stand in every text.
             let wanted =
                 if tokens::content_stems(keyword, language).is_empty() { Vec::new() } else { stems(keyword, language) };
-            !wanted.is_empty() && texts.iter().any(|text| text.windows(wanted.len()).any(|next| next == wanted))
+            !wanted.is_empty() && texts().iter().any(|text| text.windows(wanted.len()).any(|next| next == wanted))
         };
         of_channel || self.keywords.iter().any(says)
     }
@@ -83,10 +84,10 @@ impl LanguagePolicy {
         let own = normal.language.as_deref();
         let texts = item.title.iter().map(String::as_str).chain(normal.texts.iter().map(|(_, text)| text.as_str()));
         let tags = normal.tags.iter().map(|tag| tag.text.as_str());
-        let texts: Vec<Vec<String>> = texts.chain(tags).map(|text| stems(text, own)).collect();
+        let texts = LazyCell::new(|| texts.chain(tags).map(|text| stems(text, own)).collect::<Vec<_>>());
         let in_doubt = normal.mixed || own.is_none_or(|own| !WIDELY_WRITTEN.contains(&own));
         let english = (self.into_english && in_doubt).then(|| "en".to_owned());
-        let rules = self.rules.iter().filter(|rule| rule.is_for(item.channel.as_deref(), &texts, own));
+        let rules = self.rules.iter().filter(|rule| rule.is_for(item.channel.as_deref(), || texts.as_slice(), own));
         let of_rules = rules.flat_map(|rule| rule.languages.iter().map(|language| (language, Some(&rule.name))));
         let wanted = of_rules.chain(self.always.iter().chain(&english).map(|language| (language, None)));
         let mut kept: Vec<Wanted> = Vec::new();
@@ -103,16 +104,23 @@ impl LanguagePolicy {
 
 /// The languages an item's claims are put into: those of the policy in which somebody searches, no more than the queries of
 /// a claim leave room for. None without a translator. What is left out is said in the trace.
-pub(super) fn languages_of(
+pub(super) async fn languages_of(
     services: &Services,
     item: &Item,
     normal: &Normal,
     is_searched: impl Fn(&str) -> bool,
     journal: &Journal,
-) -> Vec<Wanted> {
+) -> Result<Vec<Wanted>, PipelineError> {
     let settings = &services.settings;
     let room = room_for_others(settings.queries_per_claim);
-    possible(settings.languages.languages(item, normal), services.translator.is_some(), is_searched, room, journal)
+    let wanted = if settings.languages.rules.is_empty() {
+        settings.languages.languages(item, normal)
+    } else {
+        // A rule with keywords reads all texts.
+        let (policy, item, normal) = (settings.languages.clone(), item.clone(), normal.clone());
+        services.on_thread(move || policy.languages(&item, &normal)).await?
+    };
+    Ok(possible(wanted, services.translator.is_some(), is_searched, room, journal))
 }
 
 fn possible(

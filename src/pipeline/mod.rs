@@ -66,6 +66,7 @@ use crate::domain::verdict::{Phase, Relation};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
 use crate::outbound::{AskMeter, Purse};
+use crate::parsing::NotParsed;
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
 use crate::telemetry::{metrics, traces};
@@ -149,6 +150,8 @@ pub enum PipelineError {
     Store(#[from] StoreError),
     #[error("a model failed")]
     Inference(#[from] crate::inference::InferenceError),
+    #[error("the texts of the item could not be worked on")]
+    Texts(#[source] NotParsed),
 }
 
 impl PipelineError {
@@ -157,6 +160,8 @@ impl PipelineError {
             Self::Store(error) => error.is_transient(),
             // A model is a server or a thread that may come back; the retry budget bounds it.
             Self::Inference(_) => true,
+            // A text that hangs or crashes our code does so each time, and takes a thread each time.
+            Self::Texts(error) => *error == NotParsed::NoPlace,
         }
     }
 
@@ -164,6 +169,7 @@ impl PipelineError {
         match self {
             Self::Store(error) => error.label(),
             Self::Inference(_) => "inference",
+            Self::Texts(_) => "text_work",
         }
     }
 }

@@ -5,9 +5,10 @@ use chrono::{DateTime, Utc};
 use super::embedding::Embedding;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
+use crate::language::detect::{self, Detection};
 use crate::language::entities::Entity;
 use crate::language::queries::identifying_tags;
-use crate::language::{detect, statements};
+use crate::language::statements;
 
 /// The item as later stages see it.
 #[derive(Debug, Clone)]
@@ -43,11 +44,27 @@ const MIN_LANGUAGE_CONFIDENCE: f64 = 0.7;
 /// The share of a long text that goes into its vector: the lead says what an item is about.
 const EMBEDDED_CHARS: usize = 600;
 
+/// What the texts of an item are made into.
+struct Cleaned {
+    texts: Vec<(usize, String)>,
+    /// The language of the main text.
+    detected: Detection,
+    tags: Vec<Entity>,
+}
+
+impl Cleaned {
+    fn new(item: &Item) -> Self {
+        let texts: Vec<(usize, String)> =
+            item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
+        let detected = detect::detect(texts.first().map_or("", |(_, text)| text.as_str()));
+        Self { texts, detected, tags: item.texts().flat_map(|(_, text)| identifying_tags(text)).collect() }
+    }
+}
+
 pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journal) -> Result<Normal, PipelineError> {
-    let texts: Vec<(usize, String)> =
-        item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
+    let own = item.clone();
+    let Cleaned { texts, detected, tags } = services.on_thread(move || Cleaned::new(&own)).await?;
     let main = texts.first().map_or("", |(_, text)| text.as_str());
-    let detected = detect::detect(main);
     let given = item.language.as_deref().map(str::to_lowercase);
     let mixed = given.is_none() && (detected.mixed || detected.confidence < MIN_LANGUAGE_CONFIDENCE);
     let language =
@@ -70,7 +87,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         texts,
         urls: item.typed_texts().map(|typed| typed.url.or(item.url.as_deref()).map(str::to_owned)).collect(),
         channel: item.channel.clone(),
-        tags: item.texts().flat_map(|(_, text)| identifying_tags(text)).collect(),
+        tags,
         embedding,
         embedder,
         reference: item.published_at.unwrap_or(journal.evaluated_at),

@@ -154,7 +154,21 @@ impl Passage {
     }
 }
 
+/// Where a stored page was served from; the address itself when it was not redirected.
+pub(super) fn served_from(source: &StoredSource, url: &Url) -> Url {
+    source.final_url.as_deref().and_then(|url| Url::parse(url).ok()).unwrap_or_else(|| url.clone())
+}
+
 impl PreparedPage {
+    /// The same with its fingerprint, which takes as long as its text is. Made with the page, on its thread.
+    pub(super) fn fingerprinted(self, rules: &DomainRules) -> Self {
+        if self.failure.is_none() {
+            let by_article = self.counts_by_article(rules);
+            self.origins.get_or_init(|| Origins::of(&self, by_article));
+        }
+        self
+    }
+
     /// Bytes it holds, roughly: what the page cache weighs.
     pub fn weight(&self) -> usize {
         let passages: usize = self.passages.iter().map(|passage| passage.text.len() * 4 + 2_048).sum();
@@ -350,7 +364,7 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         id: source.id.clone(),
         url: url.clone(),
         domain: source.domain.clone(),
-        final_url: source.final_url.as_deref().and_then(|url| Url::parse(url).ok()).unwrap_or_else(|| url.clone()),
+        final_url: served_from(source, url),
         title: source.title.clone(),
         published_at: source.published_at,
         text: source.raw_text.clone(),

@@ -9,13 +9,14 @@ use futures::future::join_all;
 use url::Url;
 
 use super::candidate::{Candidate, same_page};
-use super::page::{PreparedPage, empty_page, from_article, from_content, from_store};
+use super::page::{PreparedPage, empty_page, from_article, from_content, from_store, served_from};
 use super::page_failure::{PageFailure, could_not_ask};
 use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Origin;
 use crate::domain::{Degradation, Item};
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
+use crate::parsing::NotParsed;
 use crate::providers::knowledge;
 use crate::reading::{self, Junk, canonical_url};
 use crate::store::StoredSource;
@@ -200,7 +201,7 @@ pub(super) async fn known(
     let stored = services.store.sources_by_url(&missing, horizon).await?;
     for (url, page) in urls.iter().zip(&mut pages) {
         if let (None, Some(source)) = (&page, stored.iter().find(|source| source.url == url.as_str())) {
-            let read = Arc::new(from_store(source, url));
+            let read = Arc::new(restored(services, source, url).await.map_err(PipelineError::Texts)?);
             services.page_cache.insert(url.as_str(), Arc::clone(&read), read.weight()).await;
             *page = Some(read);
         }
@@ -240,7 +241,8 @@ pub(super) async fn one(
     let key = candidate.url.as_str();
     let since = oldest(services, journal);
     if let Some(source) = stored.filter(|source| source.fetched_at >= since) {
-        let page = Arc::new(from_store(source, &candidate.url));
+        let page = restored(services, source, &candidate.url).await.map_err(|_busy| FetchError::ReadersBusy)?;
+        let page = Arc::new(page);
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
         return Ok(ReadPage::new(page, provider, true));
     }
@@ -288,7 +290,7 @@ async fn fetch(
         stored.map(|source| Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() });
     let (asked, known) = match (stored, known) {
         // The validators are those of the address that served the page.
-        (Some(source), Some(known)) if !known.is_empty() => (from_store(source, &candidate.url).final_url, known),
+        (Some(source), Some(known)) if !known.is_empty() => (served_from(source, &candidate.url), known),
         // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
         _ => (Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone()), Validators::default()),
     };
@@ -312,13 +314,8 @@ async fn fetch(
             metrics::page_fetched("not_modified");
             journal.trace(format!("read: {} has not changed since {}", candidate.url, source.fetched_at));
             let (expires_at, stored) = (expiry(services, now), AtomicBool::new(false));
-            return Ok(PreparedPage {
-                expires_at,
-                read_at: now,
-                validators,
-                stored,
-                ..from_store(source, &candidate.url)
-            });
+            let page = restored(services, source, &candidate.url).await.map_err(|_busy| FetchError::ReadersBusy)?;
+            return Ok(PreparedPage { expires_at, read_at: now, validators, stored, ..page });
         }
         (Ok(Fetched::NotModified(_)), None) => FetchError::Status(304),
         (Err(error), _) => error,
@@ -327,7 +324,7 @@ async fn fetch(
     if let Some(source) = stored.filter(|_| error.is_transient()) {
         // What was read before has not expired: it stays evidence while its server cannot be asked.
         journal.trace(format!("read: {} as of {}, since it cannot be had now: {error}", source.url, source.fetched_at));
-        return Ok(from_store(source, &candidate.url));
+        return restored(services, source, &candidate.url).await.map_err(|_busy| FetchError::ReadersBusy);
     }
     let Some(failure) = PageFailure::of(&error) else { return Err(error) };
     let mut page = failed(services, candidate, failure, now);
@@ -336,6 +333,12 @@ async fn fetch(
         page.expires_at = page.expires_at.min(now + EXPIRY_MARGIN + TimeDelta::from_std(rest).unwrap_or_default());
     }
     Ok(page)
+}
+
+/// A stored page, taken apart anew on a thread: its text may be megabytes.
+async fn restored(services: &Services, source: &StoredSource, url: &Url) -> Result<PreparedPage, NotParsed> {
+    let (source, url, rules) = (source.clone(), url.clone(), services.rules.current());
+    services.parsers.run_when_free(move || from_store(&source, &url).fingerprinted(&rules)).await
 }
 
 /// Reads what was fetched. An error says nothing of the page: nobody had time to read it.
@@ -352,13 +355,14 @@ async fn prepare(
         return Ok(empty_page(&wanted, PageFailure::Junk(Junk::SoftNotFound), now, failed_until));
     }
     // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
+    let rules = services.rules.current();
     let parsing = services.parsers.run(move || {
         let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);
         match read {
             Ok(article) => {
                 let validators = Validators { etag: fetched.etag, last_modified: fetched.last_modified };
                 let page = from_article(article, &wanted, &fetched.final_url, now, expires_at);
-                PreparedPage { validators, ..page }
+                PreparedPage { validators, ..page }.fingerprinted(&rules)
             }
             Err(junk) => empty_page(&wanted, PageFailure::Junk(junk), now, failed_until),
         }

@@ -20,7 +20,7 @@ use crate::telemetry::metrics;
 
 use super::languages::plain;
 use super::page::PreparedPage;
-use super::{ItemLocks, LanguagePolicy, Latencies, Steps};
+use super::{ItemLocks, LanguagePolicy, Latencies, PipelineError, Steps};
 
 /// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
@@ -221,6 +221,15 @@ impl Services {
     /// What a run that begins now judges by.
     pub(super) fn judged_by(&self) -> JudgedBy {
         JudgedBy { lists: self.rules.version(), basis: self.basis.get().cloned() }
+    }
+
+    /// Does work that takes processor time in proportion to an item's texts on a thread of its own. On the runtime's threads
+    /// it would hold up HTTP, heartbeats and the item's own time limit.
+    pub(crate) async fn on_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PipelineError> {
+        self.parsers.run_when_free(work).await.map_err(PipelineError::Texts)
     }
 
     /// The item's own wish, never more than the operator's limit.

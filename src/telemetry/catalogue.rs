@@ -160,6 +160,7 @@ pub const RETRY_REASONS: &[&str] = &[
     "store_permission",
     "store_statement",
     "inference",
+    "text_work",
     "stuck",
     OTHER,
 ];
@@ -181,6 +182,7 @@ pub const DEAD_REASONS: &[&str] = &[
     "store_password",
     "store_no_database",
     "inference",
+    "text_work",
     "panic",
     "stuck",
     OTHER,

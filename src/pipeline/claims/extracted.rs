@@ -138,12 +138,21 @@ impl Source<'_> {
             || visible(self.typed.text, TEXT_CHARS),
             |title| format!("{}.\n{}", title.trim_end_matches('.'), visible(self.typed.text, TEXT_CHARS)),
         );
-        let profile = |text: &str| TextProfile::new(text, self.language.as_deref(), Some(normal.reference), &[]);
-        let text = profile(&whole);
+        let (language, reference) = (self.language.clone(), Some(normal.reference));
+        let ground = move || {
+            let profile = |text: &str| TextProfile::new(text, language.as_deref(), reference, &[]);
+            let text = profile(&whole);
+            let grounded = claims.into_iter().map(|claim| {
+                let own = profile(&claim.text);
+                let grounded = grounding::ground(&own, &text);
+                (claim, own, grounded)
+            });
+            (grounded.collect::<Vec<_>>(), text)
+        };
+        let (claims, text) = services.on_thread(ground).await?;
         let mut stand = Vec::with_capacity(claims.len());
-        for claim in claims {
-            let own = profile(&claim.text);
-            let thrown = match grounding::ground(&own, &text) {
+        for (claim, own, grounded) in claims {
+            let thrown = match grounded {
                 Err(why) => Some(why.to_string()),
                 Ok(grounded) => {
                     // What is nearly verbatim needs no judge.

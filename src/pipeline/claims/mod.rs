@@ -4,12 +4,13 @@
 mod extracted;
 mod found;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chrono::{DateTime, Utc};
 
 use self::found::Found;
+use super::embedding::Embedding;
 use super::normalise::Normal;
 use super::{Journal, PipelineError, Services};
 use crate::domain::item::{EntityHint, ItemSourceKind, TypedText};
@@ -136,10 +137,32 @@ pub(super) async fn claims(
     journal: &Journal,
 ) -> Result<Vec<Claim>, PipelineError> {
     let most = services.settings.claims_per_item;
-    // As they were sent: which lines are points of a digest shows in the marks that cleaning takes off.
-    let by_rule = item.typed_texts().map(|typed| {
+    let (own, main_language) = (item.clone(), normal.language.clone());
+    let by_rule = services.on_thread(move || by_rule(&own, main_language.as_deref(), most)).await?;
+    let by_rule = item.typed_texts().zip(by_rule).map(|(typed, (language, found))| (typed, language, found)).collect();
+    let found = extracted::instead(services, item, normal, by_rule, journal).await?;
+    let found = services.on_thread(move || best_of(found, most)).await?;
+    let texts: Vec<&str> = found.iter().map(|one| one.statement.text.as_str()).collect();
+    let embeddings = services.embed(&texts, journal).await;
+    let of = OfItem {
+        item_id: item.item_id.clone(),
+        published_at: item.published_at,
+        reference: normal.reference,
+        entities: item.entities.clone(),
+    };
+    let claims: Vec<Claim> = services
+        .on_thread(move || found.into_iter().zip(embeddings).map(|(one, embedding)| of.claim(one, embedding)).collect())
+        .await?;
+    journal.trace(summary(&claims));
+    Ok(claims)
+}
+
+/// The statements of each text by rule, with the text's language; in the order of the texts.
+fn by_rule(item: &Item, main_language: Option<&str>, most: usize) -> Vec<(Option<String>, Vec<Found>)> {
+    let of_text = |typed: TypedText<'_>| {
         let title = item.title.as_deref().filter(|_| typed.position == 0);
-        let language = language_of(typed, normal);
+        let language = language_of(typed, main_language);
+        // As they were sent: the marks that cleaning takes off show which lines are points of a digest.
         let (text, most) = if typed.kind == ItemSourceKind::LinkContext {
             (head(typed.text), most.min(LINKED_CLAIMS))
         } else {
@@ -147,31 +170,41 @@ pub(super) async fn claims(
         };
         let found = statements::statements(text, title, language.as_deref(), most).into_iter();
         let found = found.map(|statement| Found::by_rule(typed.position, language.clone(), statement)).collect();
-        (typed, language, found)
-    });
-    let by_rule: Vec<(TypedText<'_>, Option<String>, Vec<Found>)> = by_rule.collect();
-    let mut found: Vec<Found> = Vec::new();
-    for one in extracted::instead(services, item, normal, by_rule, journal).await?.into_iter().flatten() {
-        let same = |known: &Found| known.statement.text.to_lowercase() == one.statement.text.to_lowercase();
-        if !found.iter().any(same) {
-            found.push(one);
-        }
-    }
+        (language, found)
+    };
+    item.typed_texts().map(of_text).collect()
+}
+
+/// The most check-worthy of what was found in all texts, each once.
+fn best_of(found: Vec<Vec<Found>>, most: usize) -> Vec<Found> {
+    let mut seen = HashSet::new();
+    let mut found: Vec<Found> =
+        found.into_iter().flatten().filter(|one| seen.insert(one.statement.text.to_lowercase())).collect();
     found::each_once(&mut found);
     keep_best(&mut found, most);
-    let texts: Vec<&str> = found.iter().map(|one| one.statement.text.as_str()).collect();
-    let embeddings = services.embed(&texts, journal).await;
-    let mut claims = Vec::with_capacity(found.len());
-    for (one, embedding) in found.into_iter().zip(embeddings) {
-        let Found { source, statement, language, entities, why_checkable, .. } = one;
+    found
+}
+
+/// What a claim takes from its item.
+struct OfItem {
+    item_id: String,
+    published_at: Option<DateTime<Utc>>,
+    /// The date the item speaks from.
+    reference: DateTime<Utc>,
+    entities: Vec<EntityHint>,
+}
+
+impl OfItem {
+    fn claim(&self, found: Found, embedding: Embedding) -> Claim {
+        let Found { source, statement, language, entities, why_checkable, .. } = found;
         let language = language.as_deref();
         let named = entities.iter().map(|name| EntityHint { text: name.clone(), kind: None });
-        let hints: Vec<EntityHint> = item.entities.iter().cloned().chain(named).collect();
-        let profile = TextProfile::new(&statement.text, language, Some(normal.reference), &hints)
+        let hints: Vec<EntityHint> = self.entities.iter().cloned().chain(named).collect();
+        let profile = TextProfile::new(&statement.text, language, Some(self.reference), &hints)
             .embedded(embedding.vector, embedding.space);
-        claims.push(Claim {
-            id: ids::claim_id(&item.item_id, &statement.text),
-            date: claim_date(&statement.text, normal.reference).or(item.published_at),
+        Claim {
+            id: ids::claim_id(&self.item_id, &statement.text),
+            date: claim_date(&statement.text, self.reference).or(self.published_at),
             kind: statement.kind,
             source,
             check_worthiness: statement.check_worthiness,
@@ -182,22 +215,23 @@ pub(super) async fn claims(
             renderings: Renderings::default(),
             heard: Heard::default(),
             // Only the item's own text is known to be of its date.
-            shown: item.published_at.filter(|_| source == 0).map_or_else(
+            shown: self.published_at.filter(|_| source == 0).map_or_else(
                 || statement.text.clone(),
                 |written| dates::with_written(&statement.text, language, written),
             ),
             lead: statement.lead,
             text: statement.text,
-        });
+        }
     }
-    journal.trace(match claims.len() {
-        0 => "claims: no statement that could be checked".to_owned(),
-        count => format!(
-            "claims: {count} ({})",
-            claims.iter().map(|claim| claim.kind.as_str()).collect::<Vec<_>>().join(", ")
-        ),
-    });
-    Ok(claims)
+}
+
+/// The claims as the trace names them.
+fn summary(claims: &[Claim]) -> String {
+    let kinds: Vec<&str> = claims.iter().map(|claim| claim.kind.as_str()).collect();
+    match kinds.as_slice() {
+        [] => "claims: no statement that could be checked".to_owned(),
+        kinds => format!("claims: {} ({})", kinds.len(), kinds.join(", ")),
+    }
 }
 
 /// Of a linked page the rules take the story as its head tells it, and not much of it: what stands further down, or on the
@@ -218,8 +252,8 @@ const MIN_LANGUAGE_CONFIDENCE: f64 = 0.8;
 const LANGUAGE_CHARS: usize = 1_000;
 
 /// The language of a text: the item's own, unless another text, a linked page above all, is plainly in another one.
-fn language_of(typed: TypedText<'_>, normal: &Normal) -> Option<String> {
-    let own = || normal.language.clone();
+fn language_of(typed: TypedText<'_>, main_language: Option<&str>) -> Option<String> {
+    let own = || main_language.map(str::to_owned);
     if typed.position == 0 {
         return own();
     }
@@ -238,7 +272,7 @@ fn keep_best(found: &mut Vec<Found>, most: usize) {
         let worthiness = |position: usize| found.get(position).map_or(0.0, |one| one.statement.check_worthiness);
         worthiness(b).total_cmp(&worthiness(a)).then(a.cmp(&b))
     });
-    let kept: std::collections::HashSet<usize> = order.into_iter().take(most).collect();
+    let kept: HashSet<usize> = order.into_iter().take(most).collect();
     let mut position = 0;
     found.retain(|_| {
         position += 1;
@@ -255,3 +289,6 @@ fn claim_date(text: &str, reference: DateTime<Utc>) -> Option<DateTime<Utc>> {
         .and_then(|day| day.and_hms_opt(23, 59, 59))
         .map(|moment| moment.and_utc())
 }
+
+#[cfg(test)]
+mod blocking_tests;

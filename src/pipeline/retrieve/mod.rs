@@ -92,7 +92,8 @@ pub(super) async fn retrieve(
         until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),
         failed: Mutex::new(BTreeMap::new()),
     };
-    let languages = languages_of(services, &request.item, normal, |language| plan.searches_in(language), journal);
+    let languages =
+        languages_of(services, &request.item, normal, |language| plan.searches_in(language), journal).await?;
     let asking = |claim| one(services, request, normal, claim, &languages, &plan, &round);
     let searching = join_all(claims.iter().map(asking));
     let mut per_claim: Vec<(Known, Finds)> = Vec::with_capacity(claims.len());

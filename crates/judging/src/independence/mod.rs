@@ -88,11 +88,15 @@ pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec
             }
         }
     }
+    // The texts of an item have one channel, and a whole page is searched for it.
+    let mut naming: HashMap<Option<&str>, Vec<usize>> = HashMap::new();
     for (own, text) in (sources.len()..).zip(item) {
-        for (index, (source, _)) in sources.iter().enumerate() {
-            if channel::is_named(source, text.channel) {
-                union.join(index, own);
-            }
+        let naming = naming.entry(text.channel).or_insert_with(|| {
+            let sources = sources.iter().enumerate();
+            sources.filter(|(_, (source, _))| channel::is_named(source, text.channel)).map(|(index, _)| index).collect()
+        });
+        for index in naming {
+            union.join(*index, own);
         }
     }
     let own: Vec<Sketch> = item.iter().map(|text| Sketch::of_item(text.text)).collect();
